@@ -1,0 +1,68 @@
+# make run    a server on http://localhost:3000, everything it needs inside ./.venv and ./data
+# make test   lint, types and every test, as CI runs them
+# make lint   lint and types alone
+# make lock   the lock files anew, from pyproject.toml
+#
+# Each is the only command a fresh clone needs; a second run starts at once.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help run test lint types lock clean browser
+
+bin := .venv/bin
+pip := $(bin)/python -m pip --disable-pip-version-check
+# Folders too: a deleted file shows only in the time of its folder.
+source := $(shell find actors http storage supervision -name __pycache__ -prune -o -print) __init__.py pyproject.toml
+
+help:
+	@sed -n 's/^# make/make/p' Makefile
+
+run: .venv/.troupe
+	@exec $(bin)/troupe serve
+
+test: lint browser
+	$(bin)/python -m pytest -q -n 2 --dist loadfile tests
+
+lint: .venv/.test .venv/.troupe
+	$(bin)/ruff check .
+	$(bin)/ruff format --check .
+	$(bin)/pyright --pythonpath $(bin)/python
+
+lock: .venv/.lock
+	@for lock in "requirements.lock" "requirements-test.lock --extra test --constraint requirements.lock"; do \
+	  set -- $$lock; out=$$1; shift; \
+	  $(bin)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	    --no-emit-index-url --group build "$$@" pyproject.toml --output-file $$out || exit 1; \
+	done
+
+clean:
+	rm -rf .venv build troupe.egg-info .ruff_cache .hypothesis
+
+.venv/.made:
+	@.ci/venv .venv
+	@touch $@
+
+.venv/.run: .venv/.made requirements.lock
+	@echo "Installing what troupe runs on …"
+	@$(pip) install --quiet --require-hashes -r requirements.lock
+	@touch $@
+
+.venv/.test: .venv/.made requirements-test.lock requirements.lock
+	@echo "Installing what the tests need …"
+	@$(pip) install --quiet --require-hashes -r requirements-test.lock
+	@touch .venv/.run $@
+
+.venv/.lock: .venv/.made pyproject.toml
+	@$(pip) install --quiet "uv>=0.13"
+	@touch $@
+
+# An installed copy and no editable link: tests and the type checker then see what users get. The folders
+# setuptools works in are emptied first, else files deleted since the last time would be packed again.
+.venv/.troupe: .venv/.run $(source)
+	@rm -rf build troupe.egg-info
+	@$(pip) install --quiet --no-deps --no-build-isolation --force-reinstall .
+	@rm -rf build troupe.egg-info
+	@touch $@
+
+browser:
+	@.ci/browser
