@@ -1,0 +1,19 @@
+"""The actor runtime: addresses, mailboxes, turns, incarnations, feeds."""
+
+from .actor import Actor, turn
+from .address import Address
+from .cell import Cell
+from .clock import Clock, SystemClock
+from .envelope import NOWHERE, Envelope, Origin
+from .errors import AskCycle, Busy, Crashed, KernelError, NotAnswered, Quarantined, Refused, Stopping, TimedOut
+from .feed import Event, Feed, Subscriber
+from .ids import Ids, first_id_at
+from .policy import RestartPolicy
+from .pool import Chooser, Observer, Pool, Record
+from .runtime import Runtime
+
+__all__ = [
+    "NOWHERE", "Actor", "Address", "AskCycle", "Busy", "Cell", "Chooser", "Clock", "Crashed", "Envelope", "Event",
+    "Feed", "Ids", "KernelError", "NotAnswered", "Observer", "Origin", "Pool", "Quarantined", "Record", "Refused",
+    "RestartPolicy", "Runtime", "Stopping", "Subscriber", "SystemClock", "TimedOut", "first_id_at", "turn",
+]  # fmt: skip

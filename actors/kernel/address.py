@@ -1,0 +1,15 @@
+"""Where an actor lives: a kind and a key, always valid, whether the actor is awake or not."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Address(NamedTuple):
+    """`account/1103`, `home/1103`, `public/local`: the pool's kind and the key inside it."""
+
+    kind: str
+    key: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.key}"

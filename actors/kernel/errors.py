@@ -1,0 +1,68 @@
+"""What an asker can be told instead of an answer.
+
+    KernelError
+    ├── Refused       the protocol says no: a status and a text for the client (HTTP: as it says)
+    ├── AskCycle      the ask would wait for itself; a bug, refused at once (HTTP: 500)
+    └── NotAnswered   no answer this time, asking again later is right (HTTP: 503 with Retry-After)
+        ├── Busy          the mailbox is full
+        ├── Crashed       the actor failed on this message, or was restarted under it
+        ├── Quarantined   the actor failed too often and rests
+        ├── TimedOut      the deadline passed; whether the turn took place is not known
+        └── Stopping      the process is shutting down
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class KernelError(Exception):
+    """Root of everything an `ask` raises by itself."""
+
+
+class Refused(KernelError):
+    """A refusal that belongs to the protocol. A turn returns it; `ask` raises it.
+
+    `status` is the HTTP status code, `text` the safe sentence that the client sees, `details` the per-attribute
+    errors of validated forms.
+    """
+
+    def __init__(self, status: int, text: str, details: Mapping[str, object] | None = None) -> None:
+        super().__init__(status, text)
+        self.status = status
+        self.text = text
+        self.details = details
+
+
+class AskCycle(KernelError):
+    """An actor asked, directly or through others, an actor that waits for it."""
+
+
+class NotAnswered(KernelError):
+    """There is no answer now; the asker may try again after `retry_after` seconds."""
+
+    retry_after: int = 1
+
+
+class Busy(NotAnswered):
+    """The mailbox holds as many messages as it may."""
+
+
+class Crashed(NotAnswered):
+    """The actor crashed in this turn and was restarted from rows."""
+
+
+class Quarantined(NotAnswered):
+    """The actor crashed too often and takes no messages for a while."""
+
+    retry_after = 60
+
+
+class TimedOut(NotAnswered):
+    """The deadline passed before the answer."""
+
+
+class Stopping(NotAnswered):
+    """The process is shutting down."""
+
+    retry_after = 5
