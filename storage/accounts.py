@@ -1,0 +1,243 @@
+"""Accounts, local and remote: who writes, and who is written to."""
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from datetime import datetime
+from typing import Any
+
+from .engine import Connection, Row
+
+COLUMNS = """
+    a.id, a.username, a.domain, a.uri, a.url, a.protocol, a.inbox_url, a.shared_inbox_url, a.outbox_url, a.followers_url,
+    a.following_url, a.featured_url, a.public_key, a.display_name, a.note_source, a.note, a.fields,
+    a.avatar_file, a.avatar_remote_url, a.avatar_description, a.header_file, a.header_remote_url, a.header_description,
+    a.locked, a.bot, a."group", a.discoverable, a.indexable, a.hide_collections, a.memorial, a.also_known_as, a.moved_to_id,
+    a.silenced_at, a.sensitized_at, a.suspended_at, a.fetched_at, a.created_at, a.updated_at, a.deleted_at,
+    c.statuses AS statuses_count, c.followers AS followers_count, c.following AS following_count, c.last_status_at
+"""
+
+FIND_MANY = f"SELECT {COLUMNS} FROM accounts a JOIN account_counts c ON c.account_id = a.id WHERE a.id = ANY($1::bigint[])"
+
+FIND_BY_ACCT = f"""
+    SELECT {COLUMNS} FROM accounts a JOIN account_counts c ON c.account_id = a.id
+    WHERE lower(a.username) = lower($1) AND lower(coalesce(a.domain, '')) = lower($2)
+"""
+
+FIND_BY_URI = f"SELECT {COLUMNS} FROM accounts a JOIN account_counts c ON c.account_id = a.id WHERE a.uri = $1"
+
+FIND_LOCAL_MANY = f"""
+    SELECT {COLUMNS} FROM accounts a JOIN account_counts c ON c.account_id = a.id
+    WHERE lower(a.username) = ANY($1::text[]) AND lower(coalesce(a.domain, '')) = ''
+"""
+
+INSERT_FIELDS = """
+    id, username, domain, uri, url, inbox_url, shared_inbox_url, outbox_url, followers_url, following_url, featured_url,
+    public_key, private_key, display_name, note_source, note, locked, bot, "group", discoverable, indexable, protocol
+"""
+
+UNNEST_ARGUMENTS = """
+    $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
+    $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::boolean[],
+    $19::boolean[], $20::boolean[], $21::boolean[], $22::boolean[], $23::text[]
+"""
+
+INSERT_MANY = f"""
+    WITH made AS (
+        INSERT INTO accounts ({INSERT_FIELDS}, created_at, updated_at)
+        SELECT *, $1::timestamptz, $1::timestamptz FROM unnest({UNNEST_ARGUMENTS})
+        RETURNING id
+    )
+    INSERT INTO account_counts (account_id) SELECT id FROM made
+"""
+
+UPSERT_REMOTE = f"""
+    WITH made AS (
+        INSERT INTO accounts ({INSERT_FIELDS}, created_at, updated_at, fetched_at)
+        SELECT *, $1::timestamptz, $1::timestamptz, $1::timestamptz FROM unnest({UNNEST_ARGUMENTS})
+        ON CONFLICT (uri) DO UPDATE SET
+            username = excluded.username, domain = excluded.domain, url = excluded.url, protocol = excluded.protocol,
+            inbox_url = excluded.inbox_url, shared_inbox_url = excluded.shared_inbox_url, outbox_url = excluded.outbox_url,
+            followers_url = excluded.followers_url, following_url = excluded.following_url,
+            featured_url = excluded.featured_url, public_key = excluded.public_key, display_name = excluded.display_name,
+            note_source = excluded.note_source, note = excluded.note, locked = excluded.locked, bot = excluded.bot,
+            "group" = excluded."group", discoverable = excluded.discoverable, indexable = excluded.indexable,
+            updated_at = excluded.updated_at, fetched_at = excluded.fetched_at
+            WHERE accounts.domain IS NOT NULL
+        RETURNING id
+    ), counted AS (
+        INSERT INTO account_counts (account_id) SELECT id FROM made ON CONFLICT DO NOTHING
+    )
+    SELECT id FROM made
+"""
+
+FIND_PRIVATE_KEY = "SELECT private_key FROM accounts WHERE id = $1 AND domain IS NULL"
+
+# The first of two makers wins; the other takes what is there.
+SET_KEYS = """
+    UPDATE accounts SET private_key = $2, public_key = $3 WHERE id = $1 AND domain IS NULL AND private_key IS NULL
+    RETURNING private_key
+"""
+
+LOCK_COUNTS = "SELECT account_id FROM account_counts WHERE account_id = ANY($1::bigint[]) ORDER BY account_id FOR UPDATE"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One account with its counts. The private key is not here, so that it is in no cache: see `find_private_key`."""
+
+    id: int
+    username: str
+    domain: str | None
+    uri: str
+    url: str | None
+    protocol: str
+    inbox_url: str | None
+    shared_inbox_url: str | None
+    outbox_url: str | None
+    followers_url: str | None
+    following_url: str | None
+    featured_url: str | None
+    public_key: str | None
+    display_name: str
+    note_source: str
+    note: str
+    fields: list[dict[str, Any]]
+    avatar_file: str | None
+    avatar_remote_url: str | None
+    avatar_description: str
+    header_file: str | None
+    header_remote_url: str | None
+    header_description: str
+    locked: bool
+    bot: bool
+    group: bool
+    discoverable: bool
+    indexable: bool
+    hide_collections: bool
+    memorial: bool
+    also_known_as: list[str]
+    moved_to_id: int | None
+    silenced_at: datetime | None
+    sensitized_at: datetime | None
+    suspended_at: datetime | None
+    fetched_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    deleted_at: datetime | None
+    statuses_count: int
+    followers_count: int
+    following_count: int
+    last_status_at: datetime | None
+
+    @property
+    def local(self) -> bool:
+        return self.domain is None
+
+    @property
+    def acct(self) -> str:
+        """The handle as this server shows it: `user`, or `user@domain` for a remote account."""
+        return self.username if self.domain is None else f"{self.username}@{self.domain}"
+
+
+@dataclass(frozen=True, slots=True)
+class NewAccount:
+    """What is known of an account when it is first stored. The order of the fields is that of INSERT_FIELDS."""
+
+    id: int
+    username: str
+    domain: str | None
+    uri: str
+    url: str | None
+    inbox_url: str | None = None
+    shared_inbox_url: str | None = None
+    outbox_url: str | None = None
+    followers_url: str | None = None
+    following_url: str | None = None
+    featured_url: str | None = None
+    public_key: str | None = None
+    private_key: str | None = None
+    display_name: str = ""
+    note_source: str = ""
+    note: str = ""
+    locked: bool = False
+    bot: bool = False
+    group: bool = False
+    discoverable: bool = False
+    indexable: bool = False
+    protocol: str = "activitypub"
+
+
+async def create_local(db: Connection, new: NewAccount, now: datetime) -> Account:
+    """Store one local account; a taken username raises asyncpg's UniqueViolationError."""
+    await create_local_many(db, [new], now)
+    return await _must_find(db, new.id)
+
+
+async def create_local_many(db: Connection, new: Sequence[NewAccount], now: datetime) -> None:
+    """Store many local accounts in one statement, all or none."""
+    if any(account.domain is not None for account in new):
+        raise ValueError("a local account has no domain")
+    await db.execute(INSERT_MANY, now, *_columns(new))
+
+
+async def create_remote(db: Connection, new: NewAccount, now: datetime) -> Account:
+    """Store a remote account, or bring the one with this uri up to date."""
+    if new.domain is None:
+        raise ValueError("a remote account has a domain")
+    stored = await db.fetchval(UPSERT_REMOTE, now, *_columns([new]))
+    if stored is None:
+        raise ValueError("this uri names a local account")
+    return await _must_find(db, stored)
+
+
+async def find(db: Connection, id: int) -> Account | None:
+    found = await find_many(db, [id])
+    return found.get(id)
+
+
+async def find_many(db: Connection, ids: Sequence[int]) -> dict[int, Account]:
+    """Accounts by id, deleted and suspended ones too: whoever shows them decides."""
+    return {row["id"]: Account(**row) for row in await db.fetch(FIND_MANY, ids)}
+
+
+async def find_by_acct(db: Connection, username: str, domain: str | None) -> Account | None:
+    return _account(await db.fetchrow(FIND_BY_ACCT, username, domain or ""))
+
+
+async def find_by_uri(db: Connection, uri: str) -> Account | None:
+    return _account(await db.fetchrow(FIND_BY_URI, uri))
+
+
+async def find_local_many(db: Connection, usernames: Sequence[str]) -> dict[str, Account]:
+    """Local accounts by name in lower case; names nobody has are left out."""
+    rows = await db.fetch(FIND_LOCAL_MANY, [name.lower() for name in usernames])
+    return {row["username"].lower(): Account(**row) for row in rows}
+
+
+async def find_private_key(db: Connection, id: int) -> str | None:
+    return await db.fetchval(FIND_PRIVATE_KEY, id)
+
+
+async def set_keys(db: Connection, id: int, private_key: str, public_key: str) -> str | None:
+    """Give a local account its key pair, once; the answer is the private key that holds."""
+    return await db.fetchval(SET_KEYS, id, private_key, public_key) or await find_private_key(db, id)
+
+
+async def lock_counts(db: Connection, ids: Sequence[int]) -> None:
+    """Take the count rows in order of id, before changing more than one, so that two transactions cannot wait for each other."""
+    await db.execute(LOCK_COUNTS, ids)
+
+
+def _account(row: Row | None) -> Account | None:
+    return Account(**row) if row is not None else None
+
+
+async def _must_find(db: Connection, id: int) -> Account:
+    account = await find(db, id)
+    if account is None:
+        raise LookupError(f"account {id} was stored and is not there")
+    return account
+
+
+def _columns(new: Sequence[NewAccount]) -> list[list[Any]]:
+    return [list(column) for column in zip(*map(astuple, new), strict=True)]

@@ -1,0 +1,58 @@
+"""How the rest of Troupe reaches PostgreSQL: a connection to run SQL on, and a database to run work in.
+
+    StorageError            something between here and PostgreSQL failed
+    ├── Unavailable         nothing was committed; HTTP answers 503 with Retry-After
+    ├── Doubtful            the connection was lost inside COMMIT: the actor must reload from rows
+    └── Fenced              another node holds the term: this process must exit
+
+Errors of the statements themselves (a unique violation, a failed check) are asyncpg's and reach the caller as they are.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+Row = Mapping[str, Any]
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class StorageError(Exception):
+    """Something between this process and PostgreSQL failed."""
+
+
+class Unavailable(StorageError):
+    """PostgreSQL could not do it just now. Nothing was committed."""
+
+
+class Doubtful(StorageError):
+    """The connection was lost while COMMIT was on its way: nobody knows whether it was done."""
+
+
+class Fenced(StorageError):
+    """Another node holds the term. Whatever this process still wants to write is not its business."""
+
+
+class Connection(Protocol):
+    """What storage functions need of asyncpg's connection, and all that they may use."""
+
+    async def fetch(self, query: str, *args: Any) -> list[Any]: ...
+    async def fetchrow(self, query: str, *args: Any) -> Any: ...
+    async def fetchval(self, query: str, *args: Any) -> Any: ...
+    async def execute(self, query: str, *args: Any) -> str: ...
+    async def executemany(self, command: str, args: Sequence[Sequence[Any]]) -> None: ...
+
+
+class Database(Protocol):
+    """Runs storage functions, each call in one transaction or as one read."""
+
+    async def transact(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """One transaction around `work(connection, …)`, tried up to three times when PostgreSQL asks for it."""
+        ...
+
+    async def read(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """The same without BEGIN and COMMIT, for work that only reads."""
+        ...

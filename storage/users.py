@@ -1,0 +1,104 @@
+"""Users: the sign-in half of a local account."""
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from datetime import datetime
+from typing import Any
+
+from .engine import Connection, Row
+
+COLUMNS = """
+    u.account_id, a.username, u.email, u.password_hash, u.role, u.locale, u.default_privacy, u.default_sensitive,
+    u.default_language, u.default_quote_policy, u.settings, u.created_by_application_id, u.invite_request, u.confirmed_at,
+    u.approved_at, u.disabled_at, a.suspended_at, a.deleted_at, u.created_at
+"""
+
+FIND = f"SELECT {COLUMNS} FROM users u JOIN accounts a ON a.id = u.account_id WHERE u.account_id = $1"
+
+FIND_BY_EMAIL = f"SELECT {COLUMNS} FROM users u JOIN accounts a ON a.id = u.account_id WHERE lower(u.email) = lower($1)"
+
+FIND_BY_NAME = f"""
+    SELECT {COLUMNS} FROM users u JOIN accounts a ON a.id = u.account_id
+    WHERE lower(a.username) = lower($1) AND lower(coalesce(a.domain, '')) = ''
+"""
+
+INSERT_MANY = """
+    INSERT INTO users (
+        account_id, email, password_hash, role, locale, confirmed_at, approved_at, created_by_application_id,
+        invite_request, sign_up_ip, created_at
+    )
+    SELECT account_id, email, password_hash, role, locale, confirmed_at, approved_at, application_id, request, ip::inet, $1
+    FROM unnest(
+        $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[], $9::bigint[],
+        $10::text[], $11::text[]
+    ) AS new (account_id, email, password_hash, role, locale, confirmed_at, approved_at, application_id, request, ip)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Who may sign in as an account, with what the account itself says about that (suspended, deleted)."""
+
+    account_id: int
+    username: str
+    email: str
+    password_hash: str | None
+    role: str
+    locale: str | None
+    default_privacy: str
+    default_sensitive: bool
+    default_language: str | None
+    default_quote_policy: str
+    settings: dict[str, Any]
+    created_by_application_id: int | None
+    invite_request: str | None
+    confirmed_at: datetime | None
+    approved_at: datetime | None
+    disabled_at: datetime | None
+    suspended_at: datetime | None
+    deleted_at: datetime | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewUser:
+    """A user when it is first stored. The order of the fields is that of INSERT_MANY's arguments."""
+
+    account_id: int
+    email: str
+    password_hash: str | None
+    role: str = "user"
+    locale: str | None = None
+    confirmed_at: datetime | None = None
+    approved_at: datetime | None = None
+    created_by_application_id: int | None = None
+    invite_request: str | None = None
+    sign_up_ip: str | None = None
+
+
+async def create_user(db: Connection, new: NewUser, now: datetime) -> User:
+    """Store one user; a taken e-mail address raises asyncpg's UniqueViolationError."""
+    await create_many(db, [new], now)
+    user = await find_user(db, new.account_id)
+    if user is None:
+        raise LookupError(f"user {new.account_id} was stored and is not there")
+    return user
+
+
+async def create_many(db: Connection, new: Sequence[NewUser], now: datetime) -> None:
+    """Store many users in one statement, all or none; their accounts are there already."""
+    await db.execute(INSERT_MANY, now, *[list(column) for column in zip(*map(astuple, new), strict=True)])
+
+
+async def find_user(db: Connection, account_id: int) -> User | None:
+    return _user(await db.fetchrow(FIND, account_id))
+
+
+async def find_user_by_login(db: Connection, name_or_email: str) -> User | None:
+    """The user of a name or an e-mail address; a username never holds an `@`."""
+    query = FIND_BY_EMAIL if "@" in name_or_email.lstrip("@") else FIND_BY_NAME
+    return _user(await db.fetchrow(query, name_or_email.strip().lstrip("@")))
+
+
+def _user(row: Row | None) -> User | None:
+    return User(**row) if row is not None else None
