@@ -1,0 +1,199 @@
+"""Settings: what an operator may choose, one schema for all the ways to choose it.
+
+`supervision/sources.py` reads them from the command line, the environment and a file.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import idna
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, field_validator, model_validator
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+# A server that listens on one of these listens on both loopback addresses: clients resolve `localhost` to either.
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+def setting(default: object, meaning: str, right: str, **bounds: Any) -> Any:
+    """A field that says what it means and, for whoever got it wrong, what would be right."""
+    return Field(default=default, description=meaning, json_schema_extra={"right": right}, **bounds)
+
+
+def _from_commas(value: object) -> object:
+    """A list out of `a, b`: how the environment and the command line write one."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _nothing_if_empty(value: object) -> object:
+    """`TROUPE_DOMAIN=` in an environment file means that nothing was chosen."""
+    return None if value == "" else value
+
+
+Networks = Annotated[tuple[Network, ...], BeforeValidator(_from_commas)]
+Text = Annotated[str | None, BeforeValidator(_nothing_if_empty)]
+Secret = Annotated[SecretStr | None, BeforeValidator(_nothing_if_empty)]
+
+
+class Settings(BaseModel):
+    """All settings, checked. The order is that of the README."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+    host: str = setting(
+        "localhost",
+        "The address to listen on. `localhost`, `127.0.0.1` and `::1` each mean both loopback addresses.",
+        "a name or an IP address of this machine, such as localhost or 0.0.0.0",
+        min_length=1,
+    )
+    port: int = setting(3000, "The TCP port to listen on.", "a number from 1 to 65535", ge=1, le=65535)
+    data: Path = setting(
+        Path("data"),
+        "The folder that holds everything the server keeps: the embedded database, media, keys.",
+        "a path to a folder that this user may write",
+    )
+    domain: Text = setting(
+        None,
+        "The server's name in handles and links. Without one a server on a loopback address is `localhost:PORT`.",
+        "a domain name without scheme or path, such as social.example.org or localhost:3000",
+    )
+    database_url: Secret = setting(
+        None,
+        "An outer PostgreSQL to use instead of the embedded one.",
+        "a URL such as postgresql://user:password@host:5432/name",
+    )
+    database_connections: int = setting(
+        8, "Connections to PostgreSQL that the server holds open.", "a number from 1 to 200", ge=1, le=200
+    )
+    takeover: bool = setting(
+        False, "Start although another server holds this database; that one is fenced out and stops.", "true or false"
+    )
+    title: str = setting("Troupe", "The server's name for people.", "1 to 200 characters", min_length=1, max_length=200)
+    description: str = setting(
+        "", "One paragraph about the server, in plain text.", "at most 2000 characters", max_length=2000
+    )
+    contact_email: str = setting("", "The address to reach the operator at.", "an e-mail address", max_length=320)
+    contact_account: Text = setting(
+        None, "The account at which people reach the operator.", "the name of a local account, without @"
+    )
+    registrations: Literal["open", "approval", "closed"] = setting(
+        "closed", "Who may sign up: everyone, everyone after a moderator's look, or nobody.", "open, approval or closed"
+    )
+    public_preview: bool = setting(
+        True, "Whether people who are not signed in may read the public timelines.", "true or false"
+    )
+    rate_limits: bool = setting(
+        True, "Whether requests are counted and throttled; `false` is for load tests.", "true or false"
+    )
+    trusted_proxies: Networks = setting(
+        tuple(ipaddress.ip_network(address) for address in ("127.0.0.1", "::1")),
+        "The proxies whose `X-Forwarded-For` is believed.",
+        "addresses or networks with commas between, such as 127.0.0.1, 10.0.0.0/8",
+    )
+    stream_queue: int = setting(
+        256,
+        "Events that may wait for one streaming connection before it is cut as too slow.",
+        "a number from 16 to 65536",
+        ge=16,
+        le=65536,
+    )
+    shutdown_grace: float = setting(
+        10.0, "Seconds that running requests get to finish when it stops.", "a number from 0 to 300", ge=0, le=300
+    )
+    log_format: Literal["auto", "console", "json"] = setting(
+        "auto", "How the log is written; `auto`: for people on a terminal, JSON elsewhere.", "auto, console or json"
+    )
+    log_level: Literal["info", "warning", "error"] = setting(
+        "info", "The least grave records that are written.", "info, warning or error"
+    )
+
+    @field_validator("data")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+    @field_validator("database_url")
+    @classmethod
+    def _postgresql(cls, value: SecretStr | None) -> SecretStr | None:
+        if value and not value.get_secret_value().startswith(("postgresql://", "postgres://")):
+            raise ValueError("the scheme is not postgresql://")
+        return value
+
+    @field_validator("domain")
+    @classmethod
+    def _ascii_domain(cls, value: str | None) -> str | None:
+        return ascii_domain(value) if value else None
+
+    @model_validator(mode="after")
+    def _named(self) -> Settings:
+        if self.domain is None and not is_loopback(self.host):
+            raise ValueError(f"domain is not set, and host = {self.host!r} is no loopback address to stand for it")
+        return self
+
+    @property
+    def local_domain(self) -> str:
+        """What follows the second @ in a local handle: the domain, or `localhost:PORT` on a loopback address."""
+        if self.domain:
+            return self.domain
+        name = "localhost" if self.host in LOOPBACK else self.host
+        return f"[{name}]:{self.port}" if ":" in name else f"{name}:{self.port}"
+
+    @property
+    def secure(self) -> bool:
+        """Whether the outside reaches this server by https: always, except where no proxy can be meant."""
+        return not is_loopback(_without_port(self.local_domain))
+
+    @property
+    def base_url(self) -> str:
+        """The start of every link to this server, without a slash at the end."""
+        return f"{'https' if self.secure else 'http'}://{self.local_domain}"
+
+    @property
+    def streaming_url(self) -> str:
+        """The start of every WebSocket link to this server."""
+        return f"{'wss' if self.secure else 'ws'}://{self.local_domain}"
+
+    @property
+    def listens(self) -> tuple[tuple[str, int], ...]:
+        """The addresses to bind: both loopback ones for any of their names."""
+        hosts = ("127.0.0.1", "::1") if self.host in LOOPBACK else (self.host,)
+        return tuple((host, self.port) for host in hosts)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address can only mean this machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def ascii_domain(domain: str) -> str:
+    """A domain, with its port if it has one, in lower-case ASCII; ValueError for what is none."""
+    host, port = _without_port(domain.strip()), _port(domain.strip())
+    if port and not (port.isdecimal() and 1 <= int(port) <= 65535):
+        raise ValueError("the port is no number from 1 to 65535")
+    if host.startswith("["):
+        raise ValueError("an IPv6 address can't be a domain")
+    encoded = idna.encode(host.lower(), uts46=True).decode() if not host.isascii() else host.lower()
+    if not encoded or len(encoded) > 253 or not all(map(_is_label, encoded.split("."))):
+        raise ValueError("it has characters that no domain has")
+    return f"{encoded}:{port}" if port else encoded
+
+
+def _is_label(label: str) -> bool:
+    return len(label) < 64 and label.replace("-", "").isalnum() and not (label[0] == "-" or label[-1] == "-")
+
+
+def _without_port(domain: str) -> str:
+    if domain.startswith("["):
+        return domain[1 : domain.find("]")]
+    return domain.partition(":")[0]
+
+
+def _port(domain: str) -> str:
+    return domain.rpartition("]")[2].partition(":")[2]

@@ -1,0 +1,145 @@
+"""Where settings come from: the command line, the environment and a TOML file, in this order.
+
+A setting named `rate_limits` is `TROUPE_RATE_LIMITS` in the environment, `rate_limits` in a TOML file and, where a
+command has it, `--rate-limits` on the command line. The file is the one that `--config` or `TROUPE_CONFIG` names, else
+`troupe.toml` in the working directory when there is one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import cast
+
+from pydantic import SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from .configuration import Settings
+
+PREFIX = "TROUPE_"
+DEFAULT_FILE = Path("troupe.toml")
+# In the environment under our prefix, but no settings: where the file is, and the simulator's seeds.
+NO_SETTING = re.compile(r"TROUPE_(CONFIG$|SIM_)")
+
+
+class ConfigurationError(Exception):
+    """A setting that can't be taken. The text says which, where it came from and what would be right."""
+
+
+def read_settings(chosen: Mapping[str, object], environ: Mapping[str, str], config: Path | None = None) -> Settings:
+    """The settings: `chosen` on the command line over the environment over the file over the defaults."""
+    path = config or _named_file(environ)
+    layers = {
+        f"the file {path}": _from_file(path),
+        "the environment": _from_environment(environ),
+        "the command line": {name: value for name, value in chosen.items() if value is not None},
+    }
+    values = {name: value for layer in layers.values() for name, value in layer.items()}
+    origins = {name: origin for origin, layer in layers.items() for name in layer}
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        raise ConfigurationError("\n".join(_complaints(error, origins))) from None
+
+
+def unknown_variables(environ: Mapping[str, str]) -> list[str]:
+    """Variables with our prefix that name no setting, each with the nearest that does.
+
+    They are told, not refused: a container platform may put some of its own into the environment.
+    """
+    names = [name for name in environ if name.startswith(PREFIX) and not NO_SETTING.match(name)]
+    return [f"{name} names no setting{_nearest(_field(name))}" for name in names if _field(name) not in _fields()]
+
+
+def settings_table() -> str:
+    """The settings as the README shows them."""
+    head = "| setting | environment | default | meaning |\n|---|---|---|---|"
+    return "\n".join([head, *(_row(name, field) for name, field in _fields().items())])
+
+
+def meaning(name: str) -> str:
+    """What a setting is for, in one sentence."""
+    return _fields()[name].description or ""
+
+
+def default(name: str) -> str:
+    """What a setting is when nobody chose, as one would write it."""
+    value: object = _fields()[name].default
+    if value is None or value == "":
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return ", ".join(map(str, cast("tuple[object, ...]", value)))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _fields() -> Mapping[str, FieldInfo]:
+    return Settings.model_fields
+
+
+def _field(variable: str) -> str:
+    return variable.removeprefix(PREFIX).lower()
+
+
+def _named_file(environ: Mapping[str, str]) -> Path | None:
+    if named := environ.get("TROUPE_CONFIG"):
+        return Path(named)
+    return DEFAULT_FILE if DEFAULT_FILE.exists() else None
+
+
+def _from_file(path: Path | None) -> dict[str, object]:
+    if path is None:
+        return {}
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise ConfigurationError(f"The settings file {path} can't be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"The settings file {path} is no TOML: {error}") from None
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
+    return {name: environ[PREFIX + name.upper()] for name in _fields() if PREFIX + name.upper() in environ}
+
+
+def _complaints(error: ValidationError, origins: Mapping[str, str]) -> Iterator[str]:
+    told: set[str] = set()
+    for detail in error.errors(include_url=False):
+        name = str(detail["loc"][0]) if detail["loc"] else ""
+        # One complaint a setting: a union tells of every alternative.
+        if name not in told:
+            yield _complaint(name, detail, origins)
+        told.add(name)
+
+
+def _complaint(name: str, detail: ErrorDetails, origins: Mapping[str, str]) -> str:
+    if not name:
+        return f"{detail['msg'].removeprefix('Value error, ')}. Right is: {_right('domain')}."
+    if name not in _fields():
+        return f"{name} (from {origins[name]}) names no setting{_nearest(name)}"
+    return f"{name}{_shown(detail)} (from {origins[name]}) can't be taken. Right is: {_right(name)}."
+
+
+def _shown(detail: ErrorDetails) -> str:
+    """The wrong value, unless it is a secret."""
+    field = _fields()[str(detail["loc"][0])]
+    return "" if SecretStr.__name__ in str(field.annotation) else f" = {detail['input']!r}"
+
+
+def _right(name: str) -> str:
+    return str(cast("Mapping[str, object]", _fields()[name].json_schema_extra)["right"])
+
+
+def _nearest(name: str) -> str:
+    near = difflib.get_close_matches(name, _fields(), n=1)
+    return f"; did you mean {near[0]}?" if near else "."
+
+
+def _row(name: str, field: FieldInfo) -> str:
+    shown = default(name)
+    return f"| `{name}` | `{PREFIX}{name.upper()}` | {f'`{shown}`' if shown else ''} | {field.description} |"
