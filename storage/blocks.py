@@ -1,0 +1,68 @@
+"""Blocks of accounts and of domains. Take `relations.lock_pair` before blocking or unblocking an account."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from . import follows
+from .engine import Connection
+
+INSERT = """
+    INSERT INTO blocks (id, account_id, target_account_id, uri, created_at) VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (account_id, target_account_id) DO NOTHING RETURNING id
+"""
+
+DELETE = "DELETE FROM blocks WHERE account_id = $1 AND target_account_id = $2 RETURNING id"
+
+BLOCKED_EITHER_WAY = """
+    SELECT EXISTS (
+        SELECT FROM blocks WHERE (account_id = $1 AND target_account_id = $2) OR (account_id = $2 AND target_account_id = $1)
+    )
+"""
+
+FORGET_NOTIFICATIONS = "DELETE FROM notifications WHERE account_id = $1 AND from_account_id = $2"
+
+INSERT_DOMAIN = """
+    INSERT INTO account_domain_blocks (id, account_id, domain, created_at) VALUES ($1, $2, lower($3), $4)
+    ON CONFLICT (account_id, domain) DO NOTHING RETURNING id
+"""
+
+DELETE_DOMAIN = "DELETE FROM account_domain_blocks WHERE account_id = $1 AND domain = lower($2) RETURNING id"
+
+
+@dataclass(frozen=True, slots=True)
+class Severed:
+    """What a block ended."""
+
+    new: bool
+    following: bool
+    followed_by: bool
+
+
+async def insert_block(
+    db: Connection, id: int, account_id: int, target_id: int, now: datetime, uri: str | None = None
+) -> Severed:
+    """Block an account and end follows, requests and notifications between the two; a repeat is harmless."""
+    new = await db.fetchval(INSERT, id, account_id, target_id, uri, now) is not None
+    following = await follows.delete_follow(db, account_id, target_id)
+    followed_by = await follows.delete_follow(db, target_id, account_id)
+    await follows.delete_request(db, account_id, target_id)
+    await follows.delete_request(db, target_id, account_id)
+    await db.execute(FORGET_NOTIFICATIONS, account_id, target_id)
+    return Severed(new, following, followed_by)
+
+
+async def delete_block(db: Connection, account_id: int, target_id: int) -> bool:
+    """Unblock; False when there was no block."""
+    return await db.fetchval(DELETE, account_id, target_id) is not None
+
+
+async def blocked_either_way(db: Connection, a: int, b: int) -> bool:
+    return await db.fetchval(BLOCKED_EITHER_WAY, a, b)
+
+
+async def insert_domain_block(db: Connection, id: int, account_id: int, domain: str, now: datetime) -> bool:
+    return await db.fetchval(INSERT_DOMAIN, id, account_id, domain, now) is not None
+
+
+async def delete_domain_block(db: Connection, account_id: int, domain: str) -> bool:
+    return await db.fetchval(DELETE_DOMAIN, account_id, domain) is not None

@@ -1,0 +1,104 @@
+"""What an account has to do with others, read as a whole; the single bonds are in follows, blocks and mutes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from .engine import Connection
+
+# A number of its own kind, so that a pair of accounts never waits for some other advisory lock.
+LOCK_PAIR = "SELECT pg_advisory_xact_lock(hashtextextended('pair/' || least($1::bigint, $2) || '/' || greatest($1::bigint, $2), 0))"
+
+FOLLOWING = "SELECT target_account_id AS id, show_reblogs, notify, languages FROM follows WHERE account_id = $1"
+MUTING = "SELECT target_account_id AS id, hide_notifications, expires_at FROM mutes WHERE account_id = $1"
+
+# The small sets in one row.
+SETS = """
+    SELECT
+        ARRAY(SELECT target_account_id FROM follow_requests WHERE account_id = $1) AS requested,
+        ARRAY(SELECT target_account_id FROM blocks WHERE account_id = $1) AS blocking,
+        ARRAY(SELECT account_id FROM blocks WHERE target_account_id = $1) AS blocked_by,
+        ARRAY(SELECT domain FROM account_domain_blocks WHERE account_id = $1) AS domain_blocks
+"""
+
+RELATIONSHIPS = """
+    SELECT
+        a.id, f.id IS NOT NULL AS following, coalesce(f.show_reblogs, r.show_reblogs, false) AS showing_reblogs,
+        coalesce(f.notify, r.notify, false) AS notifying, coalesce(f.languages, r.languages) AS languages,
+        EXISTS (SELECT FROM follows b WHERE b.account_id = a.id AND b.target_account_id = $1) AS followed_by,
+        r.id IS NOT NULL AS requested,
+        EXISTS (SELECT FROM follow_requests b WHERE b.account_id = a.id AND b.target_account_id = $1) AS requested_by,
+        EXISTS (SELECT FROM blocks b WHERE b.account_id = $1 AND b.target_account_id = a.id) AS blocking,
+        m.id IS NOT NULL AS muting, coalesce(m.hide_notifications, false) AS muting_notifications,
+        m.expires_at AS muting_expires_at,
+        EXISTS (SELECT FROM account_domain_blocks d WHERE d.account_id = $1 AND d.domain = a.domain) AS domain_blocking,
+        coalesce(n.comment, '') AS note
+    FROM accounts a
+    LEFT JOIN follows f ON f.account_id = $1 AND f.target_account_id = a.id
+    LEFT JOIN follow_requests r ON r.account_id = $1 AND r.target_account_id = a.id
+    LEFT JOIN mutes m ON m.account_id = $1 AND m.target_account_id = a.id AND (m.expires_at IS NULL OR m.expires_at > $3)
+    LEFT JOIN account_notes n ON n.account_id = $1 AND n.target_account_id = a.id
+    WHERE a.id = ANY($2::bigint[])
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """Everything about others that decides what an account sees."""
+
+    following: dict[int, tuple[bool, bool, tuple[str, ...] | None]]  # id: show reblogs, notify, languages
+    requested: frozenset[int]
+    blocking: frozenset[int]
+    blocked_by: frozenset[int]
+    muting: dict[int, tuple[bool, datetime | None]]  # id: hides notifications, expires at
+    domain_blocks: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Relationship:
+    """How one account stands to another, as the API tells it."""
+
+    id: int
+    following: bool
+    showing_reblogs: bool
+    notifying: bool
+    languages: tuple[str, ...] | None
+    followed_by: bool
+    requested: bool
+    requested_by: bool
+    blocking: bool
+    muting: bool
+    muting_notifications: bool
+    muting_expires_at: datetime | None
+    domain_blocking: bool
+    note: str
+
+
+async def lock_pair(db: Connection, a: int, b: int) -> None:
+    """Hold two accounts' dealings with each other until the transaction ends, whichever of them asks."""
+    await db.execute(LOCK_PAIR, a, b)
+
+
+async def relations(db: Connection, account_id: int) -> Relations:
+    """Read all relations of an account. Mutes that have expired are among them: the reader has the clock."""
+    sets = await db.fetchrow(SETS, account_id)
+    following = await db.fetch(FOLLOWING, account_id)
+    muting = await db.fetch(MUTING, account_id)
+    return Relations(
+        following={row["id"]: (row["show_reblogs"], row["notify"], _languages(row["languages"])) for row in following},
+        requested=frozenset(sets["requested"]),
+        blocking=frozenset(sets["blocking"]),
+        blocked_by=frozenset(sets["blocked_by"]),
+        muting={row["id"]: (row["hide_notifications"], row["expires_at"]) for row in muting},
+        domain_blocks=frozenset(sets["domain_blocks"]),
+    )
+
+
+async def relationships(db: Connection, viewer: int, ids: Sequence[int], now: datetime) -> dict[int, Relationship]:
+    """How `viewer` stands to each of these accounts; unknown ids are left out."""
+    rows = await db.fetch(RELATIONSHIPS, viewer, ids, now)
+    return {row["id"]: Relationship(**{**row, "languages": _languages(row["languages"])}) for row in rows}
+
+
+def _languages(chosen: list[str] | None) -> tuple[str, ...] | None:
+    return tuple(chosen) if chosen is not None else None

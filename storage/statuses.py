@@ -1,0 +1,386 @@
+"""Statuses: made, found, deleted softly, and the threads they stand in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from . import accounts
+from .engine import Connection, Row
+
+# One statement: the status, its counts, its author's counts, its parent's or original's, mentions and tags.
+# A tag made by somebody else since this statement's snapshot is met by DO UPDATE, which returns its id; tags that are
+# there already are only read.
+INSERT = """
+    WITH parent AS (
+        SELECT conversation_id FROM statuses WHERE id = $12
+    ), made AS (
+        INSERT INTO statuses (
+            id, account_id, uri, url, local, text, content, content_type, spoiler_text, visibility, sensitive,
+            in_reply_to_id, in_reply_to_account_id, language, reblog_of_id, application_id, media_ids, quote_policy,
+            created_at, mentioned_ids, conversation_id
+        )
+        VALUES (
+            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+            $20::bigint[], coalesce((SELECT conversation_id FROM parent), $1)
+        )
+        RETURNING *
+    ), counted AS (
+        INSERT INTO status_counts (status_id) SELECT id FROM made
+    ), author AS (
+        UPDATE account_counts SET
+            statuses = statuses + (made.visibility <> 'direct')::int,
+            last_status_at = greatest(last_status_at, made.created_at)
+        FROM made WHERE account_counts.account_id = made.account_id
+    ), above AS (
+        UPDATE status_counts SET
+            replies = replies + (made.in_reply_to_id IS NOT NULL AND made.visibility IN ('public', 'unlisted'))::int,
+            reblogs = reblogs + (made.reblog_of_id IS NOT NULL)::int
+        FROM made WHERE status_counts.status_id = coalesce(made.in_reply_to_id, made.reblog_of_id)
+    ), mentioned AS (
+        INSERT INTO mentions (status_id, account_id, silent)
+        SELECT made.id, named.id, named.id = ANY($21::bigint[]) FROM made, unnest(made.mentioned_ids) AS named (id)
+    ), wanted AS (
+        SELECT * FROM unnest($22::bigint[], $23::text[], $24::text[]) AS wanted (id, name, display_name)
+    ), known AS (
+        SELECT tags.id, tags.name FROM tags JOIN wanted USING (name)
+    ), fresh AS (
+        INSERT INTO tags (id, name, display_name, created_at)
+        SELECT id, name, display_name, $19 FROM wanted WHERE name NOT IN (SELECT name FROM known) ORDER BY name
+        ON CONFLICT (name) DO UPDATE SET name = excluded.name
+        RETURNING id
+    ), tagged AS (
+        INSERT INTO status_tags (tag_id, status_id)
+        SELECT tag.id, made.id FROM (SELECT id FROM known UNION ALL SELECT id FROM fresh) AS tag, made
+    )
+    SELECT conversation_id FROM made
+"""
+
+FIND_MANY = """
+    SELECT
+        s.id, s.account_id, s.uri, s.url, s.local, s.text, s.content, s.content_type, s.spoiler_text, s.visibility,
+        s.sensitive, s.language, s.in_reply_to_id, s.in_reply_to_account_id, s.conversation_id,
+        s.reblog_of_id, r.account_id AS reblog_account_id, s.quote_of_id, s.quote_state, s.quote_policy, s.poll_id,
+        s.application_id, app.name AS application_name, app.website AS application_website,
+        s.mentioned_ids, s.media_ids, s.created_at, s.edited_at,
+        c.replies AS replies_count, c.reblogs AS reblogs_count, c.favourites AS favourites_count, c.quotes AS quotes_count,
+        CASE WHEN s.mentioned_ids <> '{}' THEN (
+            SELECT jsonb_agg(jsonb_build_array(a.id, a.username, a.domain, coalesce(a.url, a.uri)) ORDER BY a.id)
+            FROM mentions m JOIN accounts a ON a.id = m.account_id WHERE m.status_id = s.id AND NOT m.silent
+        ) END AS mentions,
+        (
+            SELECT jsonb_agg(jsonb_build_array(t.id, t.name, t.display_name) ORDER BY t.name)
+            FROM status_tags st JOIN tags t ON t.id = st.tag_id WHERE st.status_id = s.id
+        ) AS tags
+    FROM statuses s
+    JOIN status_counts c ON c.status_id = s.id
+    LEFT JOIN applications app ON app.id = s.application_id
+    LEFT JOIN statuses r ON r.id = s.reblog_of_id
+    WHERE s.id = ANY($1::bigint[]) AND s.deleted_at IS NULL
+"""
+
+FIND_REBLOG = "SELECT id FROM statuses WHERE account_id = $1 AND reblog_of_id = $2 AND deleted_at IS NULL"
+
+FIND_BY_URI = "SELECT id FROM statuses WHERE uri = $1 AND deleted_at IS NULL"
+
+LOCK = "SELECT id FROM statuses WHERE id = $1 AND account_id = $2 AND deleted_at IS NULL FOR UPDATE"
+
+REBLOGS = "SELECT id, account_id FROM statuses WHERE reblog_of_id = $1 AND deleted_at IS NULL ORDER BY id FOR UPDATE"
+
+# Boosts vanish with what they boost. Every count that these rows were part of goes down with them.
+BURY = """
+    WITH gone AS (
+        UPDATE statuses SET deleted_at = $2 WHERE id = ANY($1::bigint[])
+        RETURNING id, account_id, visibility, in_reply_to_id, reblog_of_id
+    ), authors AS (
+        UPDATE account_counts SET statuses = statuses - lost.number
+        FROM (SELECT account_id, count(*) AS number FROM gone WHERE visibility <> 'direct' GROUP BY account_id) AS lost
+        WHERE account_counts.account_id = lost.account_id
+    ), above AS (
+        UPDATE status_counts SET replies = replies - lost.replies, reblogs = reblogs - lost.reblogs
+        FROM (
+            SELECT
+                coalesce(in_reply_to_id, reblog_of_id) AS id, count(reblog_of_id) AS reblogs,
+                count(in_reply_to_id) FILTER (WHERE visibility IN ('public', 'unlisted')) AS replies
+            FROM gone GROUP BY 1
+        ) AS lost
+        WHERE status_counts.status_id = lost.id
+    ), told AS (
+        DELETE FROM notifications WHERE status_id = ANY($1::bigint[])
+    ), pinned AS (
+        DELETE FROM pins WHERE status_id = ANY($1::bigint[])
+    )
+    UPDATE media_attachments SET status_id = NULL, updated_at = $2 WHERE status_id = ANY($1::bigint[])
+"""
+
+ENTRY_COLUMNS = """
+    s.id, s.account_id, s.visibility, s.in_reply_to_id, s.in_reply_to_account_id, s.reblog_of_id,
+    r.account_id AS reblog_account_id, coalesce(r.mentioned_ids, s.mentioned_ids) AS mentioned_ids,
+    coalesce(r.language, s.language) AS language, s.local, coalesce(r.media_ids, s.media_ids) <> '{}' AS has_media,
+    a.domain AS account_domain, ra.domain AS reblog_domain, a.silenced_at IS NOT NULL AS silenced
+"""
+
+ENTRY_JOINS = """
+    JOIN accounts a ON a.id = s.account_id
+    LEFT JOIN statuses r ON r.id = s.reblog_of_id
+    LEFT JOIN accounts ra ON ra.id = r.account_id
+"""
+
+ENTRIES = f"SELECT {ENTRY_COLUMNS} FROM statuses s {ENTRY_JOINS} WHERE s.id = ANY($1::bigint[]) AND s.deleted_at IS NULL"
+
+# Climbs through deleted statuses, which are left out at the end: a hole does not end the thread.
+ANCESTORS = f"""
+    WITH RECURSIVE above (id, parent, depth) AS (
+        SELECT id, in_reply_to_id, 0 FROM statuses WHERE id = $1
+        UNION ALL
+        SELECT s.id, s.in_reply_to_id, above.depth + 1 FROM above JOIN statuses s ON s.id = above.parent WHERE above.depth < $2
+    )
+    SELECT {ENTRY_COLUMNS} FROM above JOIN statuses s ON s.id = above.id {ENTRY_JOINS}
+    WHERE above.depth > 0 AND s.deleted_at IS NULL ORDER BY above.depth DESC
+"""
+
+# The LIMIT inside stops the recursion, breadth first: a thread of ten thousand costs no more than its nearest `limit`.
+DESCENDANTS = f"""
+    WITH RECURSIVE below (id, path) AS (
+        SELECT id, ARRAY[id] FROM statuses WHERE in_reply_to_id = $1
+        UNION ALL
+        SELECT s.id, below.path || s.id FROM below JOIN statuses s ON s.in_reply_to_id = below.id
+        WHERE cardinality(below.path) < $3 AND s.id <> ALL(below.path)
+    ), nearest AS (SELECT * FROM below LIMIT $2)
+    SELECT {ENTRY_COLUMNS} FROM nearest JOIN statuses s ON s.id = nearest.id {ENTRY_JOINS}
+    WHERE s.deleted_at IS NULL ORDER BY nearest.path
+"""
+
+FLAGS = """
+    SELECT
+        s.id,
+        EXISTS (SELECT FROM favourites f WHERE f.account_id = $1 AND f.status_id = s.id) AS favourited,
+        EXISTS (
+            SELECT FROM statuses b WHERE b.account_id = $1 AND b.reblog_of_id = s.id AND b.deleted_at IS NULL
+        ) AS reblogged,
+        EXISTS (SELECT FROM bookmarks b WHERE b.account_id = $1 AND b.status_id = s.id) AS bookmarked,
+        EXISTS (
+            SELECT FROM conversation_mutes m WHERE m.account_id = $1 AND m.conversation_id = s.conversation_id
+        ) AS muted,
+        EXISTS (SELECT FROM pins p WHERE p.account_id = $1 AND p.status_id = s.id) AS pinned
+    FROM statuses s WHERE s.id = ANY($2::bigint[])
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Somebody named in a status, as its JSON needs them."""
+
+    id: int
+    username: str
+    domain: str | None
+    url: str
+
+    @property
+    def acct(self) -> str:
+        return self.username if self.domain is None else f"{self.username}@{self.domain}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A hashtag of a status: `name` in lower case, `display_name` as it was first written."""
+
+    id: int
+    name: str
+    display_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """One status with all that rendering needs, save its author's account and what it boosts."""
+
+    id: int
+    account_id: int
+    uri: str
+    url: str | None
+    local: bool
+    text: str
+    content: str
+    content_type: str
+    spoiler_text: str
+    visibility: str
+    sensitive: bool
+    language: str | None
+    in_reply_to_id: int | None
+    in_reply_to_account_id: int | None
+    conversation_id: int
+    reblog_of_id: int | None
+    reblog_account_id: int | None
+    quote_of_id: int | None
+    quote_state: str | None
+    quote_policy: str
+    poll_id: int | None
+    application_id: int | None
+    application_name: str | None
+    application_website: str | None
+    mentioned_ids: tuple[int, ...]
+    media_ids: tuple[int, ...]
+    created_at: datetime
+    edited_at: datetime | None
+    replies_count: int
+    reblogs_count: int
+    favourites_count: int
+    quotes_count: int
+    mentions: tuple[Mention, ...]
+    tags: tuple[Tag, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewStatus:
+    """A status when it is first stored. `tags` bring an id each, used when the tag is new."""
+
+    id: int
+    account_id: int
+    uri: str
+    url: str | None
+    visibility: str
+    text: str = ""
+    content: str = ""
+    content_type: str = "text/plain"
+    spoiler_text: str = ""
+    sensitive: bool = False
+    language: str | None = None
+    in_reply_to_id: int | None = None
+    in_reply_to_account_id: int | None = None
+    reblog_of_id: int | None = None
+    application_id: int | None = None
+    media_ids: tuple[int, ...] = ()
+    mentioned_ids: tuple[int, ...] = ()
+    silent_mention_ids: tuple[int, ...] = ()
+    tags: tuple[Tag, ...] = ()
+    quote_policy: str = "nobody"
+    local: bool = True
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a timeline needs to decide who sees a status. Of a boost, mentions, language and media are the original's."""
+
+    id: int
+    account_id: int
+    visibility: str
+    in_reply_to_id: int | None
+    in_reply_to_account_id: int | None
+    reblog_of_id: int | None
+    reblog_account_id: int | None
+    mentioned_ids: tuple[int, ...]
+    language: str | None
+    local: bool
+    has_media: bool
+    account_domain: str | None = None
+    reblog_domain: str | None = None
+    silenced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """A status as it was, and the boosts (status id, account id) that went with it."""
+
+    status: Status
+    reblogs: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """What one viewer did with a status."""
+
+    favourited: bool = False
+    reblogged: bool = False
+    bookmarked: bool = False
+    muted: bool = False
+    pinned: bool = False
+
+
+async def insert(db: Connection, new: NewStatus, now: datetime) -> Status:
+    """Store a status with its mentions, tags and every count it changes, and read it back as all others will see it."""
+    await db.fetchval(INSERT, *_arguments(new, now))
+    status = await find(db, new.id)
+    if status is None:
+        raise LookupError(f"status {new.id} was stored and is not there")
+    return status
+
+
+async def find(db: Connection, id: int) -> Status | None:
+    found = await find_many(db, [id])
+    return found.get(id)
+
+
+async def find_many(db: Connection, ids: Sequence[int]) -> dict[int, Status]:
+    """Statuses by id; deleted ones are left out."""
+    return {row["id"]: _status(row) for row in await db.fetch(FIND_MANY, ids)}
+
+
+async def find_by_uri(db: Connection, uri: str) -> Status | None:
+    id = await db.fetchval(FIND_BY_URI, uri)
+    return await find(db, id) if id is not None else None
+
+
+async def find_reblog(db: Connection, account_id: int, status_id: int) -> int | None:
+    """The id of this account's boost of a status."""
+    return await db.fetchval(FIND_REBLOG, account_id, status_id)
+
+
+async def soft_delete(db: Connection, id: int, account_id: int, now: datetime) -> Deleted | None:
+    """Delete an account's own status and the boosts of it; None when it is not there or not theirs."""
+    if await db.fetchval(LOCK, id, account_id) is None:
+        return None
+    status = (await find_many(db, [id]))[id]
+    reblogs = tuple((row["id"], row["account_id"]) for row in await db.fetch(REBLOGS, id))
+    await accounts.lock_counts(db, [account_id, *(author for _, author in reblogs)])
+    await db.execute(BURY, [id, *(boost for boost, _ in reblogs)], now)
+    return Deleted(status, reblogs)
+
+
+async def entries(db: Connection, ids: Sequence[int]) -> dict[int, Entry]:
+    return {row["id"]: entry_of(row) for row in await db.fetch(ENTRIES, ids)}
+
+
+async def ancestors(db: Connection, id: int, limit: int) -> list[Entry]:
+    """What a status answers, and what that answers, oldest first."""
+    return [entry_of(row) for row in await db.fetch(ANCESTORS, id, limit)]
+
+
+async def descendants(db: Connection, id: int, limit: int, depth: int) -> list[Entry]:
+    """The answers below a status in the order of the thread: each right after what it answers."""
+    return [entry_of(row) for row in await db.fetch(DESCENDANTS, id, limit, depth)]
+
+
+async def viewer_flags(db: Connection, account_id: int, status_ids: Sequence[int]) -> dict[int, Flags]:
+    """What this account did with each of these statuses. Ask for originals, not for boosts of them."""
+    rows = await db.fetch(FLAGS, account_id, status_ids)
+    return {
+        row["id"]: Flags(row["favourited"], row["reblogged"], row["bookmarked"], row["muted"], row["pinned"]) for row in rows
+    }
+
+
+def entry_of(row: Row) -> Entry:
+    """An Entry of a row with ENTRY_COLUMNS."""
+    return Entry(**{**row, "mentioned_ids": tuple(row["mentioned_ids"])})
+
+
+def _status(row: Row) -> Status:
+    return Status(
+        **{
+            **row,
+            "mentioned_ids": tuple(row["mentioned_ids"]),
+            "media_ids": tuple(row["media_ids"]),
+            "mentions": tuple(Mention(*mention) for mention in row["mentions"] or ()),
+            "tags": tuple(Tag(*tag) for tag in row["tags"] or ()),
+        }
+    )
+
+
+def _arguments(new: NewStatus, now: datetime) -> tuple[Any, ...]:
+    """In the order of INSERT's $1 to $24."""
+    return (
+        *(new.id, new.account_id, new.uri, new.url, new.local, new.text, new.content, new.content_type, new.spoiler_text),
+        *(new.visibility, new.sensitive, new.in_reply_to_id, new.in_reply_to_account_id, new.language, new.reblog_of_id),
+        *(new.application_id, new.media_ids, new.quote_policy, new.created_at or now, new.mentioned_ids),
+        *(new.silent_mention_ids, [t.id for t in new.tags], [t.name for t in new.tags], [t.display_name for t in new.tags]),
+    )

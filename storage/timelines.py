@@ -1,0 +1,146 @@
+"""Which statuses may stand in a timeline, newest first. Who may see them is decided by the reader, by one rule."""
+
+from .engine import Connection
+from .paging import both_ways, slice_of
+from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, Entry, entry_of
+
+# For each followed author and oneself the few rows that can be on the page, by statuses_author; then the page of them.
+HOME = both_ways(f"""
+    WITH authors AS (
+        SELECT target_account_id AS id FROM follows WHERE account_id = $1 UNION ALL SELECT $1
+    ), page AS (
+        SELECT own.id FROM authors CROSS JOIN LATERAL (
+            SELECT s.id FROM statuses s
+            WHERE s.account_id = authors.id AND s.deleted_at IS NULL AND s.id < $2 AND s.id > $3
+            ORDER BY s.id {{order}} LIMIT $4
+        ) AS own
+        ORDER BY own.id {{order}} LIMIT $4
+    )
+    SELECT {ENTRY_COLUMNS} FROM page JOIN statuses s ON s.id = page.id {ENTRY_JOINS} ORDER BY s.id DESC
+""")
+
+PUBLIC_ROWS = """
+    s.visibility = 'public' AND s.deleted_at IS NULL AND s.reblog_of_id IS NULL
+    AND (s.in_reply_to_id IS NULL OR s.in_reply_to_account_id = s.account_id)
+    AND a.silenced_at IS NULL AND a.suspended_at IS NULL AND a.deleted_at IS NULL
+"""
+
+
+def _public(condition: str) -> tuple[str, str]:
+    """One query a kind of public timeline, so that each has a plan of its own."""
+    return both_ways(f"""
+        WITH page AS (
+            SELECT s.id FROM statuses s JOIN accounts a ON a.id = s.account_id
+            WHERE {PUBLIC_ROWS} AND s.id < $1 AND s.id > $2 AND {condition}
+            ORDER BY s.id {{order}} LIMIT $3
+        )
+        SELECT {ENTRY_COLUMNS} FROM page JOIN statuses s ON s.id = page.id {ENTRY_JOINS} ORDER BY s.id DESC
+    """)
+
+
+PUBLIC = {
+    (None, False): _public("true"),
+    (True, False): _public("s.local = true"),
+    (False, False): _public("s.local = false"),
+    (None, True): _public("s.media_ids <> '{}'"),
+    (True, True): _public("s.local = true AND s.media_ids <> '{}'"),
+    (False, True): _public("s.local = false AND s.media_ids <> '{}'"),
+}
+
+ACCOUNT_PAGE = """
+    SELECT s.id FROM statuses s
+    WHERE s.account_id = $1 AND s.deleted_at IS NULL AND s.id < $2 AND s.id > $3
+    AND s.visibility = ANY($5::text[])
+    AND (NOT $6 OR s.in_reply_to_id IS NULL OR s.in_reply_to_account_id = s.account_id)
+    AND (NOT $7 OR s.reblog_of_id IS NULL)
+    AND ($8::text IS NULL OR EXISTS (
+        SELECT FROM status_tags st JOIN tags t ON t.id = st.tag_id WHERE st.status_id = s.id AND t.name = $8
+    ))
+"""
+
+
+def _account(condition: str) -> tuple[str, str]:
+    return both_ways(f"""
+        WITH page AS ({ACCOUNT_PAGE} AND {condition} ORDER BY s.id {{order}} LIMIT $4)
+        SELECT {ENTRY_COLUMNS} FROM page JOIN statuses s ON s.id = page.id {ENTRY_JOINS} ORDER BY s.id DESC
+    """)
+
+
+ACCOUNT = _account("true")
+ACCOUNT_MEDIA = _account("s.reblog_of_id IS NULL AND s.media_ids <> '{}'")
+
+AUTHOR = f"""
+    SELECT {ENTRY_COLUMNS} FROM statuses s {ENTRY_JOINS}
+    WHERE s.account_id = $1 AND s.deleted_at IS NULL AND s.id > $2 ORDER BY s.id DESC LIMIT $3
+"""
+
+PINNED = f"""
+    SELECT {ENTRY_COLUMNS} FROM pins p JOIN statuses s ON s.id = p.status_id {ENTRY_JOINS}
+    WHERE p.account_id = $1 AND s.deleted_at IS NULL ORDER BY p.id DESC
+"""
+
+EVERY_VISIBILITY = ("public", "unlisted", "private", "direct")
+
+
+async def home_entries(
+    db: Connection,
+    account_id: int,
+    *,
+    max_id: int | None = None,
+    since_id: int | None = None,
+    min_id: int | None = None,
+    limit: int,
+) -> list[Entry]:
+    """What the account and those it follows wrote or boosted, direct statuses and all: the reader sifts."""
+    slice = slice_of(max_id, since_id, min_id)
+    rows = await db.fetch(HOME[slice.oldest_first], account_id, slice.below, slice.above, limit)
+    return [entry_of(row) for row in rows]
+
+
+async def public_entries(
+    db: Connection,
+    *,
+    local: bool = False,
+    remote: bool = False,
+    only_media: bool = False,
+    max_id: int | None = None,
+    since_id: int | None = None,
+    min_id: int | None = None,
+    limit: int,
+) -> list[Entry]:
+    """Public statuses without boosts and without replies to others, none by silenced authors."""
+    slice = slice_of(max_id, since_id, min_id)
+    origin = None if local == remote else local
+    query = PUBLIC[origin, only_media][slice.oldest_first]
+    return [entry_of(row) for row in await db.fetch(query, slice.below, slice.above, limit)]
+
+
+async def account_entries(
+    db: Connection,
+    account_id: int,
+    *,
+    visibilities: tuple[str, ...] = EVERY_VISIBILITY,
+    exclude_replies: bool = False,
+    exclude_reblogs: bool = False,
+    only_media: bool = False,
+    tagged: str | None = None,
+    max_id: int | None = None,
+    since_id: int | None = None,
+    min_id: int | None = None,
+    limit: int,
+) -> list[Entry]:
+    """A profile page. `visibilities` narrows to what a stranger can see, so that a page is full."""
+    slice = slice_of(max_id, since_id, min_id)
+    query = (ACCOUNT_MEDIA if only_media else ACCOUNT)[slice.oldest_first]
+    bounds = (account_id, slice.below, slice.above, limit)
+    rows = await db.fetch(query, *bounds, visibilities, exclude_replies, exclude_reblogs, tagged)
+    return [entry_of(row) for row in rows]
+
+
+async def author_entries(db: Connection, author_id: int, limit: int, since_id: int = 0) -> list[Entry]:
+    """The newest of one author: what a new follow brings into a home timeline."""
+    return [entry_of(row) for row in await db.fetch(AUTHOR, author_id, since_id, limit)]
+
+
+async def pinned_entries(db: Connection, account_id: int) -> list[Entry]:
+    return [entry_of(row) for row in await db.fetch(PINNED, account_id)]
