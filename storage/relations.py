@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from .engine import Connection
+from .engine import Connection, Row
 
 # A number of its own kind, so that a pair of accounts never waits for some other advisory lock.
 LOCK_PAIR = "SELECT pg_advisory_xact_lock(hashtextextended('pair/' || least($1::bigint, $2) || '/' || greatest($1::bigint, $2), 0))"
 
-FOLLOWING = "SELECT target_account_id AS id, show_reblogs, notify, languages FROM follows WHERE account_id = $1"
+FOLLOWING = "SELECT target_account_id AS id, id AS since, show_reblogs, notify, languages FROM follows WHERE account_id = $1"
 MUTING = "SELECT target_account_id AS id, hide_notifications, expires_at FROM mutes WHERE account_id = $1"
 
 # The small sets in one row.
@@ -20,6 +20,20 @@ SETS = """
         ARRAY(SELECT account_id FROM blocks WHERE target_account_id = $1) AS blocked_by,
         ARRAY(SELECT domain FROM account_domain_blocks WHERE account_id = $1) AS domain_blocks
 """
+
+BOND = """
+    SELECT
+        f.id AS since, f.show_reblogs, f.notify, f.languages,
+        EXISTS (SELECT FROM follow_requests WHERE account_id = $1 AND target_account_id = $2) AS requested,
+        EXISTS (SELECT FROM blocks WHERE account_id = $1 AND target_account_id = $2) AS blocking,
+        EXISTS (SELECT FROM blocks WHERE account_id = $2 AND target_account_id = $1) AS blocked_by,
+        m.id IS NOT NULL AS muted, m.hide_notifications, m.expires_at
+    FROM (SELECT) AS one_row
+    LEFT JOIN follows f ON f.account_id = $1 AND f.target_account_id = $2
+    LEFT JOIN mutes m ON m.account_id = $1 AND m.target_account_id = $2
+"""
+
+STAMP = "SELECT nextval('relation_stamp')"
 
 RELATIONSHIPS = """
     SELECT
@@ -46,12 +60,23 @@ RELATIONSHIPS = """
 class Relations:
     """Everything about others that decides what an account sees."""
 
-    following: dict[int, tuple[bool, bool, tuple[str, ...] | None]]  # id: show reblogs, notify, languages
+    following: dict[int, tuple[int, bool, bool, tuple[str, ...] | None]]  # id: follow's id, show reblogs, notify, languages
     requested: frozenset[int]
     blocking: frozenset[int]
     blocked_by: frozenset[int]
     muting: dict[int, tuple[bool, datetime | None]]  # id: hides notifications, expires at
     domain_blocks: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """What `Relations` says about one other account."""
+
+    following: tuple[int, bool, bool, tuple[str, ...] | None] | None
+    requested: bool
+    blocking: bool
+    blocked_by: bool
+    muting: tuple[bool, datetime | None] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +110,7 @@ async def relations(db: Connection, account_id: int) -> Relations:
     following = await db.fetch(FOLLOWING, account_id)
     muting = await db.fetch(MUTING, account_id)
     return Relations(
-        following={row["id"]: (row["show_reblogs"], row["notify"], _languages(row["languages"])) for row in following},
+        following={row["id"]: _terms(row) for row in following},
         requested=frozenset(sets["requested"]),
         blocking=frozenset(sets["blocking"]),
         blocked_by=frozenset(sets["blocked_by"]),
@@ -94,10 +119,31 @@ async def relations(db: Connection, account_id: int) -> Relations:
     )
 
 
+async def bond(db: Connection, account_id: int, other_id: int) -> Bond:
+    """Everything between two accounts as `account_id` sees it. Hold `lock_pair` while reading it after a change."""
+    row = await db.fetchrow(BOND, account_id, other_id)
+    return Bond(
+        following=_terms(row) if row["since"] is not None else None,
+        requested=row["requested"],
+        blocking=row["blocking"],
+        blocked_by=row["blocked_by"],
+        muting=(row["hide_notifications"], row["expires_at"]) if row["muted"] else None,
+    )
+
+
+async def stamp(db: Connection) -> int:
+    """A number that grows with every change of one pair, because it is drawn while the pair is locked."""
+    return await db.fetchval(STAMP)
+
+
 async def relationships(db: Connection, viewer: int, ids: Sequence[int], now: datetime) -> dict[int, Relationship]:
     """How `viewer` stands to each of these accounts; unknown ids are left out."""
     rows = await db.fetch(RELATIONSHIPS, viewer, ids, now)
     return {row["id"]: Relationship(**{**row, "languages": _languages(row["languages"])}) for row in rows}
+
+
+def _terms(row: Row) -> tuple[int, bool, bool, tuple[str, ...] | None]:
+    return row["since"], row["show_reblogs"], row["notify"], _languages(row["languages"])
 
 
 def _languages(chosen: list[str] | None) -> tuple[str, ...] | None:

@@ -102,3 +102,6 @@ CREATE TABLE list_accounts (
 
 CREATE INDEX list_accounts_page ON list_accounts (list_id, id DESC);
 CREATE INDEX list_accounts_account ON list_accounts (account_id);
+
+-- Orders the changes of one pair of accounts: drawn while the pair is locked, so a later change has a higher stamp.
+CREATE SEQUENCE relation_stamp;
