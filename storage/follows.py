@@ -51,6 +51,9 @@ FORGET = """
     WHERE account_id = $2 AND from_account_id = $1 AND type = ANY('{follow,follow_request}'::text[])
 """
 
+# An accepted request keeps its places in lists.
+ANSWERED = "DELETE FROM notifications WHERE account_id = $2 AND from_account_id = $1 AND type = 'follow_request'"
+
 FOLLOWERS_OF = "SELECT account_id FROM follows WHERE target_account_id = $1 AND account_id > $2 ORDER BY account_id LIMIT $3"
 
 LOCAL_FOLLOWERS = """
@@ -139,7 +142,7 @@ async def accept_request(db: Connection, account_id: int, target_id: int, now: d
     row = await db.fetchrow(DELETE_REQUEST, account_id, target_id)
     if row is None:
         return False
-    await db.execute(FORGET, account_id, target_id)
+    await db.execute(ANSWERED, account_id, target_id)
     await insert_follow(db, Follow(**row), now)
     return True
 

@@ -1,0 +1,53 @@
+"""Messages that crashed their actor twice, parked until an operator looks."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from .engine import Connection
+from .paging import both_ways, slice_of
+
+COLUMNS = "id, address, kind, message, error, request_id, causes, created_at"
+
+INSERT = f"""
+    INSERT INTO dead_letters ({COLUMNS}) VALUES ($1, $2, $3, $4, left($5, 2000), $6, $7, $8) ON CONFLICT (id) DO NOTHING
+"""
+
+PAGE = both_ways(f"SELECT {COLUMNS} FROM dead_letters WHERE id < $1 AND id > $2 ORDER BY id {{order}} LIMIT $3")
+
+DELETE = "DELETE FROM dead_letters WHERE id = $1 RETURNING id"
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """One parked message: whom it was for, what it was, what it did."""
+
+    id: int
+    address: str
+    kind: str
+    message: dict[str, Any]
+    error: str
+    request_id: str | None
+    causes: tuple[str, ...]
+    created_at: datetime
+
+
+async def insert(db: Connection, letter: DeadLetter) -> None:
+    """Park a message; a repeat is harmless."""
+    await db.execute(
+        *(INSERT, letter.id, letter.address, letter.kind, letter.message, letter.error, letter.request_id),
+        *(letter.causes, letter.created_at),
+    )
+
+
+async def page(
+    db: Connection, *, max_id: int | None = None, since_id: int | None = None, min_id: int | None = None, limit: int = 40
+) -> list[DeadLetter]:
+    slice = slice_of(max_id, since_id, min_id)
+    rows = await db.fetch(PAGE[slice.oldest_first], slice.below, slice.above, limit)
+    letters = [DeadLetter(**{**row, "causes": tuple(row["causes"])}) for row in rows]
+    return sorted(letters, key=lambda letter: letter.id, reverse=True)
+
+
+async def delete(db: Connection, id: int) -> bool:
+    return await db.fetchval(DELETE, id) is not None

@@ -1,0 +1,171 @@
+"""Notifications: what an account is told. Which ones are never made is decided here, in the statement that makes them."""
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from datetime import datetime
+from typing import Any
+
+from .engine import Connection, Row
+from .paging import both_ways, slice_of
+
+COLUMNS = "n.id, n.account_id, n.from_account_id, n.type, n.status_id, n.created_at"
+
+# Nobody is told by himself, save of what moderators and polls say; a mention by staff passes all that follows.
+# Being blocked by the sender is not asked: a mention by one's blocker still arrives.
+INSERT = f"""
+    WITH unwelcome AS NOT MATERIALIZED (
+        SELECT account_id, target_account_id FROM blocks
+        UNION ALL
+        SELECT account_id, target_account_id FROM mutes
+        WHERE hide_notifications AND (expires_at IS NULL OR expires_at > $6::timestamptz)
+    ), wanted AS (
+        SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[])
+            AS wanted (id, account_id, from_account_id, type, status_id)
+    ), n AS (
+        INSERT INTO notifications (id, account_id, from_account_id, type, status_id, created_at)
+        SELECT w.id, w.account_id, w.from_account_id, w.type, w.status_id, $6::timestamptz
+        FROM wanted w
+        JOIN users u ON u.account_id = w.account_id
+        JOIN accounts recipient ON recipient.id = w.account_id
+        JOIN accounts sender ON sender.id = w.from_account_id
+        LEFT JOIN users staff ON staff.account_id = w.from_account_id AND staff.role <> 'user'
+        LEFT JOIN statuses s ON s.id = w.status_id
+        LEFT JOIN follows f ON f.account_id = w.account_id AND f.target_account_id = w.from_account_id
+        WHERE recipient.suspended_at IS NULL AND recipient.deleted_at IS NULL
+        AND (w.status_id IS NULL OR (s.id IS NOT NULL AND s.deleted_at IS NULL))
+        AND (w.account_id <> w.from_account_id OR w.type IN ('poll', 'severed_relationships', 'moderation_warning'))
+        AND ((w.type = 'mention' AND staff.account_id IS NOT NULL) OR (
+            NOT EXISTS (
+                SELECT FROM unwelcome WHERE unwelcome.account_id = w.account_id
+                AND (unwelcome.target_account_id = w.from_account_id OR (w.type = 'mention' AND (
+                    unwelcome.target_account_id = ANY(s.mentioned_ids)
+                    OR unwelcome.target_account_id = s.in_reply_to_account_id
+                )))
+            )
+            AND NOT EXISTS (
+                SELECT FROM conversation_mutes c
+                WHERE c.account_id = w.account_id AND c.conversation_id = s.conversation_id
+            )
+            AND (f.id IS NOT NULL OR (
+                (sender.silenced_at IS NULL OR w.type NOT IN ('mention', 'reblog', 'favourite', 'follow', 'quote'))
+                AND NOT EXISTS (
+                    SELECT FROM account_domain_blocks d WHERE d.account_id = w.account_id AND d.domain = sender.domain
+                )
+            ))
+        ))
+        ON CONFLICT DO NOTHING
+        RETURNING *
+    )
+    SELECT {COLUMNS} FROM n ORDER BY n.id
+"""
+
+# A deletion may pass an insertion that had already looked: rows of deleted statuses are never read.
+ALIVE = "NOT EXISTS (SELECT FROM statuses s WHERE s.id = n.status_id AND s.deleted_at IS NOT NULL)"
+
+SINCE = f"""
+    SELECT {COLUMNS} FROM notifications n
+    WHERE n.account_id = $1 AND n.id > $2 AND {ALIVE} ORDER BY n.id LIMIT $3
+"""
+
+FIND = f"SELECT {COLUMNS} FROM notifications n WHERE n.account_id = $1 AND n.id = $2 AND {ALIVE}"
+
+PAGE = both_ways(f"""
+    SELECT {COLUMNS} FROM notifications n
+    WHERE n.account_id = $1 AND n.id < $2 AND n.id > $3
+    AND ($5::text[] IS NULL OR n.type = ANY($5)) AND n.type <> ALL($6::text[])
+    AND ($7::bigint IS NULL OR n.from_account_id = $7) AND {ALIVE}
+    ORDER BY n.id {{order}} LIMIT $4
+""")
+
+WITHDRAW = """
+    DELETE FROM notifications
+    WHERE account_id = $1 AND from_account_id = $2 AND type = $3 AND status_id IS NOT DISTINCT FROM $4 RETURNING id
+"""
+
+DISMISS = "DELETE FROM notifications WHERE account_id = $1 AND id = ANY($2::bigint[])"
+
+CLEAR = "DELETE FROM notifications WHERE account_id = $1"
+
+
+@dataclass(frozen=True, slots=True)
+class NewNotification:
+    """Something an account would be told. The order of the fields is that of INSERT's arguments."""
+
+    id: int
+    account_id: int
+    from_account_id: int
+    type: str
+    status_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """Something an account was told."""
+
+    id: int
+    account_id: int
+    from_account_id: int
+    type: str
+    status_id: int | None
+    created_at: datetime
+
+
+async def insert(db: Connection, new: NewNotification, now: datetime) -> Notification | None:
+    """Tell an account something; None when the rules forbid it or it was told before."""
+    made = await insert_many(db, [new], now)
+    return made[0] if made else None
+
+
+async def insert_many(db: Connection, new: Sequence[NewNotification], now: datetime) -> list[Notification]:
+    """Tell many at once; those that the rules forbid, or that were told before, are left out."""
+    columns: list[list[Any]] = [list(column) for column in zip(*map(astuple, new), strict=True)]
+    return _notifications(await db.fetch(INSERT, *columns, now)) if columns else []
+
+
+async def since(db: Connection, account_id: int, after_id: int, limit: int) -> list[Notification]:
+    """What came after `after_id`, oldest first: a stream's next step."""
+    return _notifications(await db.fetch(SINCE, account_id, after_id, limit))
+
+
+async def find(db: Connection, account_id: int, id: int) -> Notification | None:
+    row = await db.fetchrow(FIND, account_id, id)
+    return Notification(**row) if row is not None else None
+
+
+async def page(
+    db: Connection,
+    account_id: int,
+    *,
+    types: Sequence[str] | None = None,
+    exclude_types: Sequence[str] = (),
+    from_account_id: int | None = None,
+    max_id: int | None = None,
+    since_id: int | None = None,
+    min_id: int | None = None,
+    limit: int,
+) -> list[Notification]:
+    """A page, newest first; `types` None means every type."""
+    slice = slice_of(max_id, since_id, min_id)
+    bounds = (account_id, slice.below, slice.above, limit)
+    rows = await db.fetch(PAGE[slice.oldest_first], *bounds, types, exclude_types, from_account_id)
+    return sorted(_notifications(rows), key=lambda notification: notification.id, reverse=True)
+
+
+async def withdraw(
+    db: Connection, *, account_id: int, from_account_id: int, type: str, status_id: int | None = None
+) -> list[int]:
+    """Take back what is no longer so: unfavourited, unboosted, unfollowed."""
+    rows = await db.fetch(WITHDRAW, account_id, from_account_id, type, status_id)
+    return [row["id"] for row in rows]
+
+
+async def dismiss(db: Connection, account_id: int, ids: Sequence[int]) -> None:
+    await db.execute(DISMISS, account_id, ids)
+
+
+async def clear(db: Connection, account_id: int) -> None:
+    await db.execute(CLEAR, account_id)
+
+
+def _notifications(rows: Sequence[Row]) -> list[Notification]:
+    return [Notification(**row) for row in rows]

@@ -1,0 +1,234 @@
+"""What signs in for a user: applications, grants, tokens, and the browser's sessions. Secrets come and stay hashed."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from .engine import Connection, Row
+
+INSERT_APPLICATION = """
+    INSERT INTO applications (id, client_id, secret_hash, name, website, redirect_uris, scopes, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+"""
+
+APPLICATION_COLUMNS = "id, client_id, secret_hash, name, website, redirect_uris, scopes, created_at"
+
+FIND_APPLICATION = f"SELECT {APPLICATION_COLUMNS} FROM applications WHERE id = $1"
+
+FIND_CLIENT = f"SELECT {APPLICATION_COLUMNS} FROM applications WHERE client_id = $1"
+
+GRANT_COLUMNS = "code_hash, application_id, account_id, redirect_uri, scopes, code_challenge, created_at, expires_at"
+
+INSERT_GRANT = f"INSERT INTO oauth_grants ({GRANT_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+
+# Single use: of two that bring one code, the second finds it used. A wrong client or redirect uses nothing up.
+REDEEM = f"""
+    UPDATE oauth_grants SET used_at = $4
+    WHERE code_hash = $1 AND application_id = $2 AND redirect_uri = $3 AND used_at IS NULL AND expires_at > $4
+    RETURNING {GRANT_COLUMNS}
+"""
+
+FIND_GRANT = f"SELECT {GRANT_COLUMNS} FROM oauth_grants WHERE code_hash = $1 AND used_at IS NULL AND expires_at > $2"
+
+EXPIRE_GRANTS = "DELETE FROM oauth_grants WHERE expires_at <= $1"
+
+INSERT_TOKEN = """
+    INSERT INTO access_tokens (id, token_hash, application_id, account_id, scopes, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6)
+"""
+
+TOKEN_COLUMNS = """
+    t.id, t.token_hash, t.application_id, t.account_id, t.scopes, t.created_at, t.last_used_at, t.revoked_at,
+    app.name AS application_name, app.website AS application_website,
+    u.role, u.confirmed_at, u.approved_at, u.disabled_at, a.suspended_at, a.deleted_at
+"""
+
+FIND_TOKEN = f"""
+    SELECT {TOKEN_COLUMNS} FROM access_tokens t
+    JOIN applications app ON app.id = t.application_id
+    LEFT JOIN accounts a ON a.id = t.account_id
+    LEFT JOIN users u ON u.account_id = t.account_id
+    WHERE t.token_hash = $1
+"""
+
+REVOKE = """
+    UPDATE access_tokens SET revoked_at = $3
+    WHERE token_hash = $1 AND application_id = $2 AND revoked_at IS NULL RETURNING id
+"""
+
+REVOKE_ALL = """
+    UPDATE access_tokens SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL RETURNING token_hash
+"""
+
+HOLDS = """
+    SELECT EXISTS (
+        SELECT FROM access_tokens
+        WHERE account_id = $1 AND application_id = $2 AND revoked_at IS NULL AND scopes @> $3::text[]
+    )
+"""
+
+TOUCH = "UPDATE access_tokens SET last_used_at = $2 WHERE id = $1"
+
+INSERT_SESSION = "INSERT INTO web_sessions (token_hash, account_id, created_at, expires_at) VALUES ($1, $2, $3, $4)"
+
+FIND_SESSION = "SELECT account_id FROM web_sessions WHERE token_hash = $1 AND expires_at > $2"
+
+DELETE_SESSION = "DELETE FROM web_sessions WHERE token_hash = $1"
+
+EXPIRE_SESSIONS = "DELETE FROM web_sessions WHERE expires_at <= $1"
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """A client program that may ask users for access."""
+
+    id: int
+    client_id: str
+    secret_hash: bytes
+    name: str
+    website: str | None
+    redirect_uris: tuple[str, ...]
+    scopes: tuple[str, ...]
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A user's consent, to be exchanged once for a token."""
+
+    code_hash: bytes
+    application_id: int
+    account_id: int
+    redirect_uri: str
+    scopes: tuple[str, ...]
+    code_challenge: str | None
+    created_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken:
+    """A token when it is issued; without an account it is the application's own."""
+
+    id: int
+    token_hash: bytes
+    application_id: int
+    account_id: int | None
+    scopes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token with its application and the state of its user, all that a request is judged by."""
+
+    id: int
+    token_hash: bytes
+    application_id: int
+    account_id: int | None
+    scopes: tuple[str, ...]
+    created_at: datetime
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+    application_name: str
+    application_website: str | None
+    role: str | None
+    confirmed_at: datetime | None
+    approved_at: datetime | None
+    disabled_at: datetime | None
+    suspended_at: datetime | None
+    deleted_at: datetime | None
+
+
+async def insert_application(db: Connection, app: Application) -> None:
+    await db.execute(
+        *(INSERT_APPLICATION, app.id, app.client_id, app.secret_hash, app.name, app.website),
+        *(app.redirect_uris, app.scopes, app.created_at),
+    )
+
+
+async def find_application(db: Connection, id: int) -> Application | None:
+    return _application(await db.fetchrow(FIND_APPLICATION, id))
+
+
+async def find_client(db: Connection, client_id: str) -> Application | None:
+    return _application(await db.fetchrow(FIND_CLIENT, client_id))
+
+
+async def insert_grant(db: Connection, grant: Grant) -> None:
+    await db.execute(
+        *(INSERT_GRANT, grant.code_hash, grant.application_id, grant.account_id, grant.redirect_uri),
+        *(grant.scopes, grant.code_challenge, grant.created_at, grant.expires_at),
+    )
+
+
+async def find_grant(db: Connection, code_hash: bytes, now: datetime) -> Grant | None:
+    """An unused grant, to look at before it is redeemed (the PKCE verifier)."""
+    return _grant(await db.fetchrow(FIND_GRANT, code_hash, now))
+
+
+async def redeem(
+    db: Connection, code_hash: bytes, application_id: int, redirect_uri: str, now: datetime
+) -> Grant | None:
+    """Use a grant up; None when it is unknown, used, expired, another client's or for another address."""
+    return _grant(await db.fetchrow(REDEEM, code_hash, application_id, redirect_uri, now))
+
+
+async def insert_token(db: Connection, new: NewToken, now: datetime) -> Token:
+    await db.execute(INSERT_TOKEN, new.id, new.token_hash, new.application_id, new.account_id, new.scopes, now)
+    token = await find_token(db, new.token_hash)
+    if token is None:
+        raise LookupError(f"token {new.id} was stored and is not there")
+    return token
+
+
+async def find_token(db: Connection, token_hash: bytes) -> Token | None:
+    """A token by its hash, revoked ones too: the answer to those differs."""
+    row = await db.fetchrow(FIND_TOKEN, token_hash)
+    return Token(**{**row, "scopes": tuple(row["scopes"])}) if row is not None else None
+
+
+async def revoke(db: Connection, token_hash: bytes, application_id: int, now: datetime) -> bool:
+    """Revoke a token of this application; False when there is none that lives."""
+    return await db.fetchval(REVOKE, token_hash, application_id, now) is not None
+
+
+async def revoke_all(db: Connection, account_id: int, now: datetime) -> list[bytes]:
+    """Revoke every token of an account; their hashes are returned for the caches."""
+    return [row["token_hash"] for row in await db.fetch(REVOKE_ALL, account_id, now)]
+
+
+async def holds_token(db: Connection, account_id: int, application_id: int, scopes: tuple[str, ...]) -> bool:
+    """Whether a user already lives with a token of this application and these scopes."""
+    return await db.fetchval(HOLDS, account_id, application_id, scopes)
+
+
+async def touch_token(db: Connection, id: int, now: datetime) -> None:
+    await db.execute(TOUCH, id, now)
+
+
+async def insert_session(db: Connection, token_hash: bytes, account_id: int, now: datetime, expires_at: datetime) -> None:
+    await db.execute(INSERT_SESSION, token_hash, account_id, now, expires_at)
+
+
+async def find_session(db: Connection, token_hash: bytes, now: datetime) -> int | None:
+    """The account of a browser's session."""
+    return await db.fetchval(FIND_SESSION, token_hash, now)
+
+
+async def delete_session(db: Connection, token_hash: bytes) -> None:
+    await db.execute(DELETE_SESSION, token_hash)
+
+
+async def expire(db: Connection, now: datetime) -> None:
+    """Sweep away grants and sessions whose time is over."""
+    await db.execute(EXPIRE_GRANTS, now)
+    await db.execute(EXPIRE_SESSIONS, now)
+
+
+def _application(row: Row | None) -> Application | None:
+    if row is None:
+        return None
+    return Application(**{**row, "redirect_uris": tuple(row["redirect_uris"]), "scopes": tuple(row["scopes"])})
+
+
+def _grant(row: Row | None) -> Grant | None:
+    return Grant(**{**row, "scopes": tuple(row["scopes"])}) if row is not None else None

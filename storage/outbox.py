@@ -1,0 +1,89 @@
+"""The outbox: effects that a transaction promised, until the relay has carried them out."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from .engine import Connection
+
+INSERT_MANY = """
+    INSERT INTO outbox (id, kind, partition_key, payload, due_at, request_id, causes, created_at)
+    SELECT id, kind, key, payload, coalesce(due_at, $8), request_id,
+        ARRAY(SELECT jsonb_array_elements_text(causes)), $8
+    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::jsonb[], $5::timestamptz[], $6::text[], $7::jsonb[])
+        AS new (id, kind, key, payload, due_at, request_id, causes)
+"""
+
+# In order within a partition: a row waits while an older one of its partition waits for another try.
+DUE = """
+    SELECT id, kind, partition_key AS key, payload, request_id, causes, attempts, created_at FROM outbox o
+    WHERE due_at <= $1 AND id <> ALL($2::bigint[])
+    AND NOT EXISTS (
+        SELECT FROM outbox earlier
+        WHERE earlier.partition_key = o.partition_key AND earlier.id < o.id AND earlier.due_at > $1
+    )
+    ORDER BY due_at, id LIMIT $3
+    FOR UPDATE SKIP LOCKED
+"""
+
+NEXT_DUE = "SELECT min(due_at) FROM outbox"
+
+DELETE_MANY = "DELETE FROM outbox WHERE id = ANY($1::bigint[])"
+
+FAIL = "UPDATE outbox SET attempts = attempts + 1, due_at = $2, error = left($3, 2000) WHERE id = $1"
+
+
+@dataclass(frozen=True, slots=True)
+class NewEffect:
+    """An effect to carry out after commit. Effects with one key keep their order; without a time it is due at once."""
+
+    id: int
+    kind: str
+    key: str
+    payload: dict[str, Any]
+    due_at: datetime | None = None
+    request_id: str | None = None
+    causes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """An effect that is due, perhaps not for the first time."""
+
+    id: int
+    kind: str
+    key: str
+    payload: dict[str, Any]
+    request_id: str | None
+    causes: tuple[str, ...]
+    attempts: int
+    created_at: datetime
+
+
+async def insert_many(db: Connection, effects: Sequence[NewEffect], now: datetime) -> None:
+    """Promise effects in the transaction that makes them true."""
+    if effects:
+        columns = zip(*((e.id, e.kind, e.key, e.payload, e.due_at, e.request_id, list(e.causes)) for e in effects), strict=True)
+        await db.execute(INSERT_MANY, *map(list, columns), now)
+
+
+async def due(db: Connection, now: datetime, limit: int, exclude_ids: Collection[int] = ()) -> list[Effect]:
+    """Effects to carry out now, oldest first, without those already in hand."""
+    rows = await db.fetch(DUE, now, list(exclude_ids), limit)
+    return [Effect(**{**row, "causes": tuple(row["causes"])}) for row in rows]
+
+
+async def next_due(db: Connection) -> datetime | None:
+    """When the next effect is due, be it past or to come."""
+    return await db.fetchval(NEXT_DUE)
+
+
+async def delete_many(db: Connection, ids: Sequence[int]) -> None:
+    """Forget effects that are done."""
+    await db.execute(DELETE_MANY, ids)
+
+
+async def fail(db: Connection, id: int, due_at: datetime, error: str) -> None:
+    """Put an effect off until another try."""
+    await db.execute(FAIL, id, due_at, error)
