@@ -1,0 +1,191 @@
+"""The supervision log: one record for each decision that supervision takes.
+
+Records are JSON lines for machines and short lines for people. Like records within `WINDOW` seconds are folded: the
+first is written at once, the others as one with their `count` when the window is over.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import orjson
+import trio
+
+from ..actors.kernel.clock import Clock
+from .redaction import redacted
+from .vocabulary import FACTS, Event, Level
+
+WINDOW = 10.0
+# Two records are alike when all of these are: the rest varies from one time to the next.
+LIKENESS = ("actor", "child", "incarnation", "message", "error", "place", "decision", "address", "logger")
+MOST_REQUEST_IDS = 16
+# Texts that may quote what people wrote.
+FREE_TEXTS = ("error", "restored", "decision")
+
+Facts = dict[str, object]
+Form = Callable[[datetime, Event, Facts], str]
+
+
+class Misuse(Exception):
+    """An event or a fact outside the vocabulary."""
+
+
+@dataclass(slots=True)
+class Fold:
+    """Like records since the first of them was written."""
+
+    event: Event
+    since: datetime
+    count: int = 0
+    latest: Facts = field(default_factory=Facts)
+    request_ids: list[str] = field(default_factory=list[str])
+
+    def add(self, facts: Facts) -> None:
+        """One more that is not written by itself."""
+        self.count += 1
+        self.latest = facts
+        request = facts.get("request_id")
+        if isinstance(request, str) and len(self.request_ids) < MOST_REQUEST_IDS:
+            self.request_ids.append(request)
+
+    def summary(self) -> Facts:
+        """The facts of the last one, with what stands for all of them."""
+        together = {name: value for name, value in self.latest.items() if name != "request_id"}
+        together["count"] = self.count
+        if self.request_ids:
+            together["request_ids"] = self.request_ids
+        return together
+
+
+class SupervisionLog:
+    """Writes records in one form, down to one level. Safe to call from any thread; never raises unless `strict`."""
+
+    def __init__(
+        self,
+        write: Callable[[str], object],
+        clock: Clock,
+        form: Form,
+        level: Level = Level.INFO,
+        *,
+        strict: bool = False,
+    ) -> None:
+        self._write = write
+        self._clock = clock
+        self._form = form
+        self._level = level
+        self._strict = strict
+        self._folds: dict[tuple[object, ...], Fold] = {}
+        self._lock = threading.Lock()
+
+    def record(self, event: str, /, **facts: object) -> None:
+        """Tell of an event. One outside the vocabulary raises when strict, and is told as a fault of ours when not."""
+        known, told = self._checked(event, facts)
+        if known.level.value < self._level.value:
+            return
+        with self._lock:
+            now = self._clock.now()
+            self._close_folds(now)
+            likeness = (known, *(told.get(name) for name in LIKENESS))
+            if fold := self._folds.get(likeness):
+                fold.add(told)
+            else:
+                self._folds[likeness] = Fold(known, now)
+                self._put(now, known, told)
+
+    def flush(self) -> None:
+        """Write what is still folded: at the end of the process."""
+        with self._lock:
+            self._close_folds(self._clock.now(), everything=True)
+
+    async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Close the folds whose window is over, also when nothing else happens."""
+        task_status.started()
+        while not stopping.is_set():
+            with trio.move_on_after(WINDOW / 2):
+                await stopping.wait()
+            with self._lock:
+                self._close_folds(self._clock.now())
+        self.flush()
+
+    def _checked(self, event: str, facts: Mapping[str, object]) -> tuple[Event, Facts]:
+        words = {known.word: known for known in Event}
+        unknown = [name for name in facts if name not in FACTS] + ([] if event in words else [event])
+        if unknown and self._strict:
+            raise Misuse(f"not in the log's vocabulary: {', '.join(unknown)}")
+        told = {name: _sayable(name, facts[name]) for name in FACTS if facts.get(name) not in (None, "", [], ())}
+        if event not in words:
+            return Event.LIBRARY_SAID, told | {"logger": "troupe", "error": f"unknown event {event}"}
+        return words[event], told
+
+    def _close_folds(self, now: datetime, *, everything: bool = False) -> None:
+        over = [key for key, fold in self._folds.items() if everything or (now - fold.since).total_seconds() >= WINDOW]
+        for key in over:
+            fold = self._folds.pop(key)
+            if fold.count:
+                self._put(now, fold.event, fold.summary())
+
+    def _put(self, now: datetime, event: Event, facts: Facts) -> None:
+        try:
+            self._write(self._form(now, event, facts) + "\n")
+        except OSError:
+            # Nobody reads the log any more (a closed pipe, a full disk). That is no reason to stop serving.
+            return
+
+
+class Forwarded(logging.Handler):
+    """Brings what libraries log by the standard library into the supervision log."""
+
+    def __init__(self, log: SupervisionLog) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        facts: Facts = {"logger": record.name, "error": record.getMessage()}
+        if record.exc_info and record.exc_info[1]:
+            facts["error"] = f"{record.getMessage()}: {type(record.exc_info[1]).__name__}: {record.exc_info[1]}"
+            facts["place"] = f"{record.filename}:{record.lineno}"
+        self._log.record(Event.LIBRARY_SAID.word, **facts)
+
+
+def route_libraries(log: SupervisionLog) -> None:
+    """From now on the standard library's logging ends in `log`, from WARNING up."""
+    logging.basicConfig(handlers=[Forwarded(log)], level=logging.WARNING, force=True)
+
+
+def as_json(now: datetime, event: Event, facts: Facts) -> str:
+    """A record for machines: one JSON object."""
+    head = {"time": _instant(now), "level": event.level.name.lower(), "event": event.word}
+    return orjson.dumps(head | facts, default=str).decode()
+
+
+def as_text(now: datetime, event: Event, facts: Facts) -> str:
+    """A record for people: time, event, who, then the rest; a stack on lines of its own."""
+    who = facts.get("actor") or facts.get("child") or ""
+    rest = [f"{name}={_shown(value)}" for name, value in facts.items() if name not in ("actor", "child", "stack")]
+    line = " ".join(filter(None, [f"{now:%H:%M:%S}", f"{event.word:<18}", str(who), *rest])).rstrip()
+    return f"{line}\n{facts['stack']}".rstrip() if "stack" in facts else line
+
+
+def in_colour(now: datetime, event: Event, facts: Facts) -> str:
+    """The same on a terminal: red for errors, yellow for warnings."""
+    colour = {Level.INFO: "", Level.WARNING: "\x1b[33m", Level.ERROR: "\x1b[31m"}[event.level]
+    line = as_text(now, event, facts)
+    return f"{colour}{line}\x1b[0m" if colour else line
+
+
+def _sayable(name: str, value: object) -> object:
+    return redacted(str(value)) if name in FREE_TEXTS else value
+
+
+def _instant(now: datetime) -> str:
+    return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return "→".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return f'"{value}"' if " " in str(value) else str(value)

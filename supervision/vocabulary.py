@@ -1,0 +1,92 @@
+"""The words of the supervision log: every event that it can tell of and every fact that it can give, and no others.
+
+Operators build alarms on these names, so the README shows them and tests hold code and README to this list.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Level(Enum):
+    """How grave a record is."""
+
+    INFO = 0
+    WARNING = 1
+    ERROR = 2
+
+
+class Event(Enum):
+    """What can happen, how grave it is, and what it means."""
+
+    SERVER_LISTENING = "server.listening", Level.INFO, "The server takes requests."
+    MIGRATION_APPLIED = "migration.applied", Level.INFO, "The schema moved one step on, at start."
+    CHILD_STARTED = "child.started", Level.INFO, "A part of the infrastructure runs."
+    CHILD_STOPPED = "child.stopped", Level.INFO, "A part of the infrastructure was stopped."
+    CHILD_CRASHED = "child.crashed", Level.ERROR, "A part of the infrastructure failed; the parts after it restart too."
+    ACTOR_CRASHED = "actor.crashed", Level.ERROR, "An actor failed on a message; its memory is thrown away."
+    ACTOR_RESTORED = "actor.restored", Level.INFO, "An actor is back after a crash, reloaded from rows."
+    ACTOR_QUARANTINED = "actor.quarantined", Level.ERROR, "An actor failed too often and takes no messages for a while."
+    ACTOR_RELEASED = "actor.released", Level.INFO, "An actor is out of quarantine."
+    MESSAGE_PARKED = "message.parked", Level.ERROR, "A message crashed its actor again and lies in `dead_letters`."
+    TURN_SLOW = "turn.slow", Level.WARNING, "A turn runs for more than a second; the stack shows where."
+    MAILBOX_FULL = (
+        "mailbox.full",
+        Level.WARNING,
+        "Too much mail: askers are refused, hints become one reload.",
+    )
+    ASK_CYCLE = "ask.cycle", Level.ERROR, "An actor asked one that waits for it; refused at once. This is a bug."
+    STREAM_CUT = "stream.cut", Level.WARNING, "A streaming connection could not keep up or failed, and was closed."
+    STORAGE_LOST = "storage.lost", Level.ERROR, "PostgreSQL can't be reached; requests get 503 until it is back."
+    STORAGE_BACK = "storage.back", Level.INFO, "PostgreSQL is back."
+    NODE_FENCED = "node.fenced", Level.ERROR, "Another server took over the database; this one exits."
+    OUTBOX_RETRY = "outbox.retry", Level.WARNING, "An effect of a committed change failed and is tried again later."
+    REQUEST_FAILED = "request.failed", Level.ERROR, "A request failed for a reason that is no refusal; it got a 500."
+    LIBRARY_SAID = "library.said", Level.WARNING, "A library that Troupe stands on logged a warning or an error."
+    SHUTDOWN_BEGUN = "shutdown.begun", Level.INFO, "The server takes no new requests and finishes what runs."
+    SHUTDOWN_DONE = "shutdown.done", Level.INFO, "The server has stopped in order."
+
+    word: str
+    level: Level
+    meaning: str
+
+    def __new__(cls, word: str, level: Level, meaning: str) -> Event:
+        event = object.__new__(cls)
+        event._value_ = word
+        event.word, event.level, event.meaning = word, level, meaning
+        return event
+
+
+FACTS = {
+    "actor": "The address of the actor, such as `home/1103`.",
+    "child": "The name of the part in the supervision tree.",
+    "incarnation": "How many times it has been started.",
+    "message": "The kind of the message in whose turn it happened.",
+    "message_id": "The number of that message in this process.",
+    "request_id": "The `X-Request-Id` of the request that caused it.",
+    "causes": "The chain of actors through which the message came.",
+    "error": "The type and text of the error, without data of people.",
+    "place": "File and line of the innermost frame.",
+    "stack": "Where a slow turn waits.",
+    "depth": "Messages that wait in the mailbox.",
+    "crashes_60s": "Crashes of this actor in the last 60 seconds.",
+    "decision": "What supervision does about it.",
+    "restored": "What the new incarnation came back with.",
+    "seconds": "How long it took, or takes so far.",
+    "address": "Where the server listens, or the migration's file.",
+    "logger": "The name under which the library logs.",
+    "count": "How many like records this one stands for.",
+    "request_ids": "The first requests of those.",
+}
+
+
+def vocabulary_table() -> str:
+    """The events as the README shows them."""
+    rows = (f"| `{event.word}` | {event.level.name.lower()} | {event.meaning} |" for event in Event)
+    return "\n".join(["| event | level | meaning |\n|---|---|---|", *rows])
+
+
+def facts_table() -> str:
+    """The facts as the README shows them."""
+    rows = (f"| `{name}` | {meaning} |" for name, meaning in FACTS.items())
+    return "\n".join(["| fact | meaning |\n|---|---|", *rows])

@@ -1,0 +1,136 @@
+"""Settings: which source wins, what is refused and how, and what follows from host, port and domain."""
+
+from pathlib import Path
+
+import pytest
+from troupe.supervision.configuration import Settings, ascii_domain
+from troupe.supervision.sources import ConfigurationError, read_settings, unknown_variables
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder without a troupe.toml of its own."""
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
+    (tmp_path / "troupe.toml").write_text('port = 1\ntitle = "file"\ndescription = "file"\n')
+    settings = read_settings({"port": "3", "title": None}, {"TROUPE_PORT": "2", "TROUPE_TITLE": "environment"})
+    assert (settings.port, settings.title, settings.description) == (3, "environment", "file")
+
+
+def test_a_named_file_is_read_instead_of_the_usual_one(tmp_path: Path) -> None:
+    (tmp_path / "troupe.toml").write_text("port = 1\n")
+    (tmp_path / "mine.toml").write_text("port = 2\n")
+    (tmp_path / "other.toml").write_text("port = 3\n")
+    assert read_settings({}, {"TROUPE_CONFIG": str(tmp_path / "mine.toml")}).port == 2
+    assert read_settings({}, {"TROUPE_CONFIG": str(tmp_path / "mine.toml")}, tmp_path / "other.toml").port == 3
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "right"),
+    [
+        ("TROUPE_PORT", "99999", "a number from 1 to 65535"),
+        ("TROUPE_PORT", "http", "a number from 1 to 65535"),
+        ("TROUPE_RATE_LIMITS", "maybe", "true or false"),
+        ("TROUPE_REGISTRATIONS", "ajar", "open, approval or closed"),
+        ("TROUPE_DOMAIN", "https://example.org/", "a domain name without scheme or path"),
+        ("TROUPE_TRUSTED_PROXIES", "10.0.0.0/8, nearby", "addresses or networks"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_its_name_its_source_and_what_is_right(
+    variable: str, value: str, right: str
+) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        read_settings({}, {variable: value})
+    text = str(refused.value)
+    assert text.startswith(f"{variable.removeprefix('TROUPE_').lower()} = ")
+    assert "(from the environment)" in text
+    assert f"Right is: {right}" in text
+    assert "\n" not in text
+
+
+def test_every_wrong_setting_is_named_at_once() -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        read_settings({"port": "0"}, {"TROUPE_LOG_FORMAT": "xml"})
+    assert "port = '0' (from the command line)" in str(refused.value)
+    assert "log_format = 'xml' (from the environment)" in str(refused.value)
+
+
+def test_a_wrong_database_url_is_refused_without_showing_its_password() -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        read_settings({}, {"TROUPE_DATABASE_URL": "mysql://ada:secret@db/troupe"})
+    assert "database_url (from the environment)" in str(refused.value)
+    assert "secret" not in str(refused.value)
+
+
+def test_an_unknown_name_in_the_file_is_refused_with_the_nearest_that_is_right(tmp_path: Path) -> None:
+    (tmp_path / "troupe.toml").write_text("rate_limit = false\n")
+    with pytest.raises(ConfigurationError, match=r"from the file troupe\.toml.*did you mean rate_limits\?"):
+        read_settings({}, {})
+
+
+def test_a_file_that_is_not_there_or_no_toml_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="can't be read"):
+        read_settings({}, {}, tmp_path / "nowhere.toml")
+    (tmp_path / "bad.toml").write_text("port: 3000\n")
+    with pytest.raises(ConfigurationError, match="no TOML"):
+        read_settings({}, {}, tmp_path / "bad.toml")
+
+
+def test_an_unknown_variable_is_told_with_the_nearest_that_is_right() -> None:
+    told = unknown_variables({"TROUPE_RATE_LIMIT": "0", "TROUPE_SIM_SEEDS": "9", "TROUPE_CONFIG": "x", "HOME": "/"})
+    assert told == ["TROUPE_RATE_LIMIT names no setting; did you mean rate_limits?"]
+
+
+def test_a_url_with_a_password_is_not_in_the_settings_portrait() -> None:
+    settings = read_settings({}, {"TROUPE_DATABASE_URL": "postgresql://ada:secret@db/troupe"})
+    assert "secret" not in repr(settings)
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "::1"])
+def test_on_a_loopback_address_the_server_is_its_own_domain_on_both_of_them(host: str) -> None:
+    settings = Settings(host=host, port=4000)
+    assert settings.local_domain == "localhost:4000"
+    assert settings.base_url == "http://localhost:4000"
+    assert settings.streaming_url == "ws://localhost:4000"
+    assert settings.listens == (("127.0.0.1", 4000), ("::1", 4000))
+
+
+def test_behind_a_proxy_it_names_https_and_wss() -> None:
+    settings = Settings(port=4000, domain="Social.Example.org")
+    assert settings.local_domain == "social.example.org"
+    assert settings.base_url == "https://social.example.org"
+    assert settings.streaming_url == "wss://social.example.org"
+
+
+def test_a_loopback_domain_is_plain_http_on_whatever_address_it_listens() -> None:
+    settings = Settings(host="0.0.0.0", domain="localhost:3000")
+    assert settings.base_url == "http://localhost:3000"
+    assert settings.listens == (("0.0.0.0", 3000),)
+
+
+def test_on_an_outer_address_a_domain_is_needed() -> None:
+    with pytest.raises(ConfigurationError, match=r"domain is not set, and host = '0\.0\.0\.0'"):
+        read_settings({"host": "0.0.0.0"}, {})
+
+
+def test_an_empty_domain_is_none() -> None:
+    assert read_settings({}, {"TROUPE_DOMAIN": ""}).domain is None
+
+
+def test_the_data_folder_is_absolute(tmp_path: Path) -> None:
+    assert Settings().data == tmp_path / "data"
+
+
+@pytest.mark.parametrize(
+    ("domain", "ascii_form"), [("bücher.example", "xn--bcher-kva.example"), ("A.example:8443", "a.example:8443")]
+)
+def test_domains_are_kept_in_ascii(domain: str, ascii_form: str) -> None:
+    assert ascii_domain(domain) == ascii_form
+
+
+@pytest.mark.parametrize("domain", ["", "a..b", "-a.b", "a b", "a/b", "user@a.b", "a.b:0", "a.b:x", "[::1]:3000"])
+def test_what_is_no_domain_is_refused(domain: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        ascii_domain(domain)
