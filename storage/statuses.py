@@ -341,6 +341,17 @@ async def entries(db: Connection, ids: Sequence[int]) -> dict[int, Entry]:
     return {row["id"]: entry_of(row) for row in await db.fetch(ENTRIES, ids)}
 
 
+async def deleted_among(db: Connection, ids: Sequence[int]) -> list[int]:
+    """Which of these statuses were deleted."""
+    rows = await db.fetch("SELECT id FROM statuses WHERE id = ANY($1::bigint[]) AND deleted_at IS NOT NULL ORDER BY id", ids)
+    return [row["id"] for row in rows]
+
+
+async def mentioned_in(db: Connection, id: int) -> tuple[int, ...]:
+    """Whom a status names, be it deleted or not."""
+    return tuple(await db.fetchval("SELECT mentioned_ids FROM statuses WHERE id = $1", id) or ())
+
+
 async def ancestors(db: Connection, id: int, limit: int) -> list[Entry]:
     """What a status answers, and what that answers, oldest first."""
     return [entry_of(row) for row in await db.fetch(ANCESTORS, id, limit)]

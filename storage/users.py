@@ -22,6 +22,8 @@ FIND_BY_NAME = f"""
     WHERE lower(a.username) = lower($1) AND lower(coalesce(a.domain, '')) = ''
 """
 
+TAKEN_EMAILS = "SELECT lower(email) AS email FROM users WHERE lower(email) = ANY($1::text[])"
+
 INSERT_MANY = """
     INSERT INTO users (
         account_id, email, password_hash, role, locale, confirmed_at, approved_at, created_by_application_id,
@@ -98,6 +100,11 @@ async def find_user_by_login(db: Connection, name_or_email: str) -> User | None:
     """The user of a name or an e-mail address; a username never holds an `@`."""
     query = FIND_BY_EMAIL if "@" in name_or_email.lstrip("@") else FIND_BY_NAME
     return _user(await db.fetchrow(query, name_or_email.strip().lstrip("@")))
+
+
+async def taken_emails(db: Connection, emails: Sequence[str]) -> set[str]:
+    """Those of these e-mail addresses that a user has, in lower case."""
+    return {row["email"] for row in await db.fetch(TAKEN_EMAILS, [email.lower() for email in emails])}
 
 
 def _user(row: Row | None) -> User | None:

@@ -1,0 +1,334 @@
+"""The production database: asyncpg's connections, each owned by a worker on the asyncio side, fed by one queue.
+
+A call from Trio costs one wake-up each way, however many statements it runs. A worker runs a call to its end whatever
+happens to the asker; what bounds it is its own deadline.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+import asyncpg
+import outcome
+import trio
+import trio_asyncio
+
+from .connect import UNAVAILABLE, connect
+from .engine import Connection, Doubtful, Fenced, Unavailable
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: Seconds a call may wait for a connection before it is told to come back later.
+PATIENCE = 2.0
+
+#: How often the calls' times are looked at.
+SWEEP = 0.1
+
+#: Calls that may wait; more of them could not be served within their patience.
+MOST_WAITING = 4096
+
+#: Tries of a transaction that PostgreSQL gave up for the sake of another one.
+TRIES = 3
+
+#: Seconds between attempts to connect.
+BACK_OFF = (0.05, 0.1, 0.2, 0.5, 1.0)
+
+AGAIN = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyncpg.InvalidCachedStatementError)
+
+Check = Callable[[Connection], Awaitable[None]]
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """One asker's work on its way through the pool."""
+
+    work: Callable[[Connection], Awaitable[Any]]
+    transaction: bool
+    task: trio.lowlevel.Task
+    asked_at: float
+    started: bool = False
+    committing: bool = False
+
+    def answer(self, result: "outcome.Value[Any] | outcome.Error") -> None:
+        trio.lowlevel.reschedule(self.task, result)
+
+
+@dataclass(slots=True, eq=False)
+class Worker:
+    """Owns one connection at a time."""
+
+    connection: "asyncpg.Connection[asyncpg.Record] | None" = None
+    call: Call | None = None
+    busy_since: float = 0.0
+
+
+@dataclass(eq=False)
+class Pool:
+    """A Database over a fixed number of connections. Made by `open_pool`."""
+
+    dsn: str
+    size: int
+    application_name: str
+    check: Check | None
+    deadline: float
+    on_connected: Callable[[bool], None] | None
+    #: Set when this process was fenced out: it must exit.
+    fenced: trio.Event = field(default_factory=trio.Event)
+    _calls: deque[Call] = field(default_factory=deque)
+    _idle: deque["asyncio.Future[None]"] = field(default_factory=deque)
+    _workers: list[Worker] = field(default_factory=list)
+    _connected: int = 0
+    _first: trio.Event = field(default_factory=trio.Event)
+    _error: BaseException | None = None
+    _fence: Fenced | None = None
+    _closed: bool = False
+
+    async def transact(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """One transaction around `work(connection, …)`. A cancelled asker waits for its outcome all the same."""
+        return await self._ask(lambda db: work(db, *args, **kwargs), transaction=True)
+
+    async def read(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Work that only reads, without a transaction around it."""
+        return await self._ask(lambda db: work(db, *args, **kwargs), transaction=False)
+
+    @property
+    def connected(self) -> int:
+        """How many connections stand."""
+        return self._connected
+
+    @property
+    def waiting(self) -> int:
+        """How many calls wait for a connection."""
+        return len(self._calls)
+
+    def fence(self, error: Fenced) -> None:
+        """Refuse everything from now on: another node holds the term."""
+        self._fence = error
+        self.fenced.set()
+        self._refuse_waiting(error)
+        for worker in self._workers:
+            if worker.connection is not None:
+                worker.connection.terminate()
+
+    async def _ask(self, work: Callable[[Connection], Awaitable[T]], *, transaction: bool) -> T:
+        await trio.lowlevel.checkpoint_if_cancelled()
+        if self._fence is not None:
+            raise Fenced(*self._fence.args)
+        if self._closed or len(self._calls) >= MOST_WAITING:
+            raise Unavailable("the connection pool is closed" if self._closed else "too many calls wait for PostgreSQL")
+        call = Call(work, transaction, trio.lowlevel.current_task(), trio.current_time())
+        self._calls.append(call)
+        self._wake_one()
+
+        def give_up(_: Any) -> trio.lowlevel.Abort:
+            # What has started must be known to have ended: its outcome decides what the asker's memory may say.
+            if call.started:
+                return trio.lowlevel.Abort.FAILED
+            self._calls.remove(call)
+            return trio.lowlevel.Abort.SUCCEEDED
+
+        return await trio.lowlevel.wait_task_rescheduled(give_up)
+
+    def _wake_one(self) -> None:
+        while self._idle:
+            sleeper = self._idle.popleft()
+            if not sleeper.done():
+                sleeper.set_result(None)
+                return
+
+    # From here on everything runs on the asyncio side, in the same thread.
+
+    async def _run_worker(self) -> None:
+        worker = Worker()
+        self._workers.append(worker)
+        try:
+            while self._fence is None and not self._closed:
+                await self._open(worker)
+                try:
+                    await self._serve(worker)
+                finally:
+                    self._close(worker)
+        except Fenced as error:
+            self.fence(error)
+
+    async def _open(self, worker: Worker) -> None:
+        """Connect, for as long as it takes."""
+        failures = 0
+        while True:
+            try:
+                worker.connection = await self._connect()
+                return self._count(+1)
+            except UNAVAILABLE as error:
+                self._error = error
+            except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+                # A wrong password or a database that is not there: an operator can put it right while we wait.
+                self._error = error
+            await asyncio.sleep(BACK_OFF[min(failures, len(BACK_OFF) - 1)])
+            failures += 1
+
+    async def _connect(self) -> "asyncpg.Connection[asyncpg.Record]":
+        connection = await connect(self.dsn, application_name=self.application_name, deadline=self.deadline)
+        try:
+            if self.check is not None:
+                await asyncio.wait_for(self.check(cast(Connection, connection)), self.deadline)
+        except BaseException:
+            connection.terminate()
+            raise
+        connection.add_termination_listener(lambda _: self._wake_all())
+        return connection
+
+    def _close(self, worker: Worker) -> None:
+        if worker.connection is not None:
+            worker.connection.terminate()
+            worker.connection = None
+            self._count(-1)
+
+    def _count(self, change: int) -> None:
+        before, self._connected = self._connected, self._connected + change
+        if self._connected:
+            self._first.set()
+        if self.on_connected is not None and bool(before) != bool(self._connected) and not self._closed:
+            self.on_connected(bool(self._connected))
+
+    def _wake_all(self) -> None:
+        while self._idle:
+            self._wake_one()
+
+    async def _serve(self, worker: Worker) -> None:
+        """Take calls until the connection is gone."""
+        connection = worker.connection
+        assert connection is not None
+        while not connection.is_closed():
+            if self._calls:
+                call = self._calls.popleft()
+                call.started = True
+                worker.call, worker.busy_since = call, trio.current_time()
+                call.answer(await self._outcome(call, connection))
+                worker.call = None
+            else:
+                sleeper: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                self._idle.append(sleeper)
+                await sleeper
+        # Whoever woke this worker for a call must not be left waiting for it.
+        self._wake_one()
+
+    async def _outcome(
+        self, call: Call, connection: "asyncpg.Connection[asyncpg.Record]"
+    ) -> "outcome.Value[Any] | outcome.Error":
+        try:
+            if not call.transaction:
+                return outcome.Value(await call.work(cast(Connection, connection)))
+            return outcome.Value(await _transaction(call, connection))
+        except asyncio.CancelledError as error:
+            # The pool is closing over a call. Its connection is thrown away, and with it what it had not committed.
+            connection.terminate()
+            return outcome.Error(_meaning(call, error))
+        except BaseException as error:
+            if isinstance(error, UNAVAILABLE) or (isinstance(error, asyncpg.InterfaceError) and connection.is_closed()):
+                return outcome.Error(self._fence or _meaning(call, error))
+            return outcome.Error(error)
+
+    async def _sweep(self) -> None:
+        """Refuse calls that waited too long and cut connections whose call is over its deadline."""
+        while True:
+            await asyncio.sleep(SWEEP)
+            now = trio.current_time()
+            while self._calls and now - self._calls[0].asked_at > PATIENCE:
+                self._calls.popleft().answer(outcome.Error(Unavailable("no connection to PostgreSQL was free")))
+            for worker in self._workers:
+                if worker.call is not None and worker.connection is not None and now - worker.busy_since > self.deadline:
+                    worker.connection.terminate()
+
+    def _refuse_waiting(self, error: Exception) -> None:
+        while self._calls:
+            self._calls.popleft().answer(outcome.Error(error))
+
+
+@asynccontextmanager
+async def open_pool(
+    dsn: str,
+    *,
+    size: int = 8,
+    application_name: str = "troupe",
+    check: Check | None = None,
+    deadline: float = 10.0,
+    on_connected: Callable[[bool], None] | None = None,
+) -> AsyncIterator[Pool]:
+    """Open `size` connections and keep them; yield when the first one stands, or raise Unavailable.
+
+    `check` runs on every new connection and may raise Fenced. `on_connected` hears when the last connection is lost
+    (False) and when the first one is back (True).
+    """
+    pool = Pool(dsn, size, application_name, check, deadline, on_connected)
+    async with trio_asyncio.open_loop(), trio.open_nursery() as nursery:
+        for _ in range(size):
+            nursery.start_soon(trio_asyncio.aio_as_trio(pool._run_worker))
+        nursery.start_soon(trio_asyncio.aio_as_trio(pool._sweep))
+        try:
+            await _first_connection(pool)
+            yield pool
+        finally:
+            pool._closed = True
+            pool._refuse_waiting(Unavailable("the connection pool is closed"))
+            nursery.cancel_scope.cancel()
+
+
+async def _first_connection(pool: Pool) -> None:
+    with trio.move_on_after(pool.deadline):
+        async with trio.open_nursery() as nursery:
+
+            async def wait_for(event: trio.Event) -> None:
+                await event.wait()
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(wait_for, pool._first)
+            nursery.start_soon(wait_for, pool.fenced)
+    if pool._fence is not None:
+        raise Fenced(*pool._fence.args)
+    if not pool._first.is_set():
+        raise Unavailable(f"PostgreSQL cannot be reached: {pool._error}")
+
+
+async def _transaction(call: Call, connection: "asyncpg.Connection[asyncpg.Record]") -> Any:
+    for attempt in range(1, TRIES + 1):
+        call.committing = False
+        try:
+            return await _attempt(call, connection)
+        except AGAIN:
+            if attempt == TRIES:
+                raise
+    raise AssertionError("a transaction is tried at least once")
+
+
+async def _attempt(call: Call, connection: "asyncpg.Connection[asyncpg.Record]") -> Any:
+    await connection.execute("BEGIN")
+    try:
+        result = await call.work(cast(Connection, connection))
+        call.committing = True
+        # A transaction whose work swallowed an error is answered by ROLLBACK here.
+        if await connection.execute("COMMIT") != "COMMIT":
+            call.committing = False
+            raise RuntimeError("the work went on after a statement of its transaction had failed")
+        return result
+    except BaseException:
+        if not connection.is_closed() and connection.is_in_transaction():
+            await connection.execute("ROLLBACK")
+        raise
+
+
+def _meaning(call: Call, error: BaseException) -> Exception:
+    if call.committing:
+        doubt = Doubtful("the connection was lost while committing")
+        doubt.__cause__ = error
+        return doubt
+    unavailable = Unavailable(f"PostgreSQL is not available: {error or type(error).__name__}")
+    unavailable.__cause__ = error
+    return unavailable
