@@ -16,7 +16,9 @@ COLUMNS = """
     c.statuses AS statuses_count, c.followers AS followers_count, c.following AS following_count, c.last_status_at
 """
 
-FIND_MANY = f"SELECT {COLUMNS} FROM accounts a JOIN account_counts c ON c.account_id = a.id WHERE a.id = ANY($1::bigint[])"
+FIND_MANY = (
+    f"SELECT {COLUMNS} FROM accounts a JOIN account_counts c ON c.account_id = a.id WHERE a.id = ANY($1::bigint[])"
+)
 
 FIND_BY_ACCT = f"""
     SELECT {COLUMNS} FROM accounts a JOIN account_counts c ON c.account_id = a.id
@@ -28,6 +30,16 @@ FIND_BY_URI = f"SELECT {COLUMNS} FROM accounts a JOIN account_counts c ON c.acco
 FIND_LOCAL_MANY = f"""
     SELECT {COLUMNS} FROM accounts a JOIN account_counts c ON c.account_id = a.id
     WHERE lower(a.username) = ANY($1::text[]) AND lower(coalesce(a.domain, '')) = ''
+"""
+
+# Whom a status may mention: who is here to hear of it.
+FIND_MENTIONABLE = f"""
+    SELECT {COLUMNS} FROM unnest($1::text[], $2::text[]) AS handle (username, domain)
+    JOIN accounts a ON lower(a.username) = handle.username AND lower(coalesce(a.domain, '')) = handle.domain
+    JOIN account_counts c ON c.account_id = a.id
+    LEFT JOIN users u ON u.account_id = a.id
+    WHERE a.suspended_at IS NULL AND a.deleted_at IS NULL
+    AND (a.domain IS NOT NULL OR (u.confirmed_at IS NOT NULL AND u.approved_at IS NOT NULL))
 """
 
 INSERT_FIELDS = """
@@ -78,7 +90,9 @@ SET_KEYS = """
     RETURNING private_key
 """
 
-LOCK_COUNTS = "SELECT account_id FROM account_counts WHERE account_id = ANY($1::bigint[]) ORDER BY account_id FOR UPDATE"
+LOCK_COUNTS = (
+    "SELECT account_id FROM account_counts WHERE account_id = ANY($1::bigint[]) ORDER BY account_id FOR UPDATE"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +226,13 @@ async def find_local_many(db: Connection, usernames: Sequence[str]) -> dict[str,
     """Local accounts by name in lower case; names nobody has are left out."""
     rows = await db.fetch(FIND_LOCAL_MANY, [name.lower() for name in usernames])
     return {row["username"].lower(): Account(**row) for row in rows}
+
+
+async def find_mentionable(db: Connection, handles: Sequence[str]) -> dict[str, Account]:
+    """Accounts by handle in lower case (`name` or `name@domain`), without those nobody can reach."""
+    parts = [handle.partition("@") for handle in handles]
+    rows = await db.fetch(FIND_MENTIONABLE, [name for name, _, _ in parts], [domain for _, _, domain in parts])
+    return {(account := Account(**row)).acct.lower(): account for row in rows}
 
 
 async def find_private_key(db: Connection, id: int) -> str | None:

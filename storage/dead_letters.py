@@ -41,7 +41,12 @@ async def insert(db: Connection, letter: DeadLetter) -> None:
 
 
 async def page(
-    db: Connection, *, max_id: int | None = None, since_id: int | None = None, min_id: int | None = None, limit: int = 40
+    db: Connection,
+    *,
+    max_id: int | None = None,
+    since_id: int | None = None,
+    min_id: int | None = None,
+    limit: int = 40,
 ) -> list[DeadLetter]:
     slice = slice_of(max_id, since_id, min_id)
     rows = await db.fetch(PAGE[slice.oldest_first], slice.below, slice.above, limit)

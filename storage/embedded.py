@@ -144,7 +144,9 @@ def enter(data: Path, *, durable: bool = True) -> Embedded:
             fcntl.flock(users, fcntl.LOCK_SH)
             return Embedded(files, runner, users)
     except PermissionError as error:
-        raise EmbeddedFailed(f"{error.filename} belongs to somebody else: run as its owner or give it to {_me()}") from error
+        raise EmbeddedFailed(
+            f"{error.filename} belongs to somebody else: run as its owner or give it to {_me()}"
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +170,9 @@ class _Runner:
 
     def run(self, program: str, *arguments: str, timeout: float) -> None:
         """Run to its end; its output goes to a file, because a server that it starts keeps a pipe open."""
-        identity = {} if self.user is None else {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []}
+        identity = (
+            {} if self.user is None else {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []}
+        )
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")} | {"LC_ALL": "C"}
         with tempfile.TemporaryFile("w+") as output:
             done = subprocess.run(
@@ -278,7 +282,10 @@ def _make_socket_directory(files: _Files, runner: _Runner) -> Path:
     name = hashlib.sha256(os.fsencode(files.cluster.resolve())).hexdigest()[:12]
     short = Path("/tmp") / f"troupe-{name}"
     short.mkdir(mode=0o700, exist_ok=True)
-    if short.is_symlink() or short.stat().st_uid not in (os.geteuid(), runner.user.pw_uid if runner.user else os.geteuid()):
+    if short.is_symlink() or short.stat().st_uid not in (
+        os.geteuid(),
+        runner.user.pw_uid if runner.user else os.geteuid(),
+    ):
         raise EmbeddedFailed(f"{short} belongs to somebody else: remove it")
     runner.give(short)
     return short

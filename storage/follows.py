@@ -54,7 +54,9 @@ FORGET = """
 # An accepted request keeps its places in lists.
 ANSWERED = "DELETE FROM notifications WHERE account_id = $2 AND from_account_id = $1 AND type = 'follow_request'"
 
-FOLLOWERS_OF = "SELECT account_id FROM follows WHERE target_account_id = $1 AND account_id > $2 ORDER BY account_id LIMIT $3"
+FOLLOWERS_OF = (
+    "SELECT account_id FROM follows WHERE target_account_id = $1 AND account_id > $2 ORDER BY account_id LIMIT $3"
+)
 
 LOCAL_FOLLOWERS = """
     SELECT f.account_id FROM follows f JOIN users u ON u.account_id = f.account_id WHERE f.target_account_id = $1
@@ -179,7 +181,13 @@ async def requests_page(
 
 
 async def _page(
-    db: Connection, query: tuple[str, str], account_id: int, max_id: int | None, since_id: int | None, min_id: int | None, limit: int
+    db: Connection,
+    query: tuple[str, str],
+    account_id: int,
+    max_id: int | None,
+    since_id: int | None,
+    min_id: int | None,
+    limit: int,
 ) -> list[tuple[int, int]]:
     slice = slice_of(max_id, since_id, min_id)
     rows = await db.fetch(query[slice.oldest_first], account_id, slice.below, slice.above, limit)

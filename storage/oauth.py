@@ -205,7 +205,9 @@ async def touch_token(db: Connection, id: int, now: datetime) -> None:
     await db.execute(TOUCH, id, now)
 
 
-async def insert_session(db: Connection, token_hash: bytes, account_id: int, now: datetime, expires_at: datetime) -> None:
+async def insert_session(
+    db: Connection, token_hash: bytes, account_id: int, now: datetime, expires_at: datetime
+) -> None:
     await db.execute(INSERT_SESSION, token_hash, account_id, now, expires_at)
 
 

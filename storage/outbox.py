@@ -64,7 +64,9 @@ class Effect:
 async def insert_many(db: Connection, effects: Sequence[NewEffect], now: datetime) -> None:
     """Promise effects in the transaction that makes them true."""
     if effects:
-        columns = zip(*((e.id, e.kind, e.key, e.payload, e.due_at, e.request_id, list(e.causes)) for e in effects), strict=True)
+        columns = zip(
+            *((e.id, e.kind, e.key, e.payload, e.due_at, e.request_id, list(e.causes)) for e in effects), strict=True
+        )
         await db.execute(INSERT_MANY, *map(list, columns), now)
 
 

@@ -244,7 +244,11 @@ class Pool:
             while self._calls and now - self._calls[0].asked_at > PATIENCE:
                 self._calls.popleft().answer(outcome.Error(Unavailable("no connection to PostgreSQL was free")))
             for worker in self._workers:
-                if worker.call is not None and worker.connection is not None and now - worker.busy_since > self.deadline:
+                if (
+                    worker.call is not None
+                    and worker.connection is not None
+                    and now - worker.busy_since > self.deadline
+                ):
                     worker.connection.terminate()
 
     def _refuse_waiting(self, error: Exception) -> None:

@@ -9,7 +9,9 @@ from .engine import Connection, Row
 # A number of its own kind, so that a pair of accounts never waits for some other advisory lock.
 LOCK_PAIR = "SELECT pg_advisory_xact_lock(hashtextextended('pair/' || least($1::bigint, $2) || '/' || greatest($1::bigint, $2), 0))"
 
-FOLLOWING = "SELECT target_account_id AS id, id AS since, show_reblogs, notify, languages FROM follows WHERE account_id = $1"
+FOLLOWING = (
+    "SELECT target_account_id AS id, id AS since, show_reblogs, notify, languages FROM follows WHERE account_id = $1"
+)
 MUTING = "SELECT target_account_id AS id, hide_notifications, expires_at FROM mutes WHERE account_id = $1"
 
 # The small sets in one row.
@@ -60,7 +62,9 @@ RELATIONSHIPS = """
 class Relations:
     """Everything about others that decides what an account sees."""
 
-    following: dict[int, tuple[int, bool, bool, tuple[str, ...] | None]]  # id: follow's id, show reblogs, notify, languages
+    following: dict[
+        int, tuple[int, bool, bool, tuple[str, ...] | None]
+    ]  # id: follow's id, show reblogs, notify, languages
     requested: frozenset[int]
     blocking: frozenset[int]
     blocked_by: frozenset[int]

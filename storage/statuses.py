@@ -126,7 +126,9 @@ ENTRY_JOINS = """
     LEFT JOIN accounts ra ON ra.id = r.account_id
 """
 
-ENTRIES = f"SELECT {ENTRY_COLUMNS} FROM statuses s {ENTRY_JOINS} WHERE s.id = ANY($1::bigint[]) AND s.deleted_at IS NULL"
+ENTRIES = (
+    f"SELECT {ENTRY_COLUMNS} FROM statuses s {ENTRY_JOINS} WHERE s.id = ANY($1::bigint[]) AND s.deleted_at IS NULL"
+)
 
 # Climbs through deleted statuses, which are left out at the end: a hole does not end the thread.
 ANCESTORS = f"""
@@ -343,7 +345,9 @@ async def entries(db: Connection, ids: Sequence[int]) -> dict[int, Entry]:
 
 async def deleted_among(db: Connection, ids: Sequence[int]) -> list[int]:
     """Which of these statuses were deleted."""
-    rows = await db.fetch("SELECT id FROM statuses WHERE id = ANY($1::bigint[]) AND deleted_at IS NOT NULL ORDER BY id", ids)
+    rows = await db.fetch(
+        "SELECT id FROM statuses WHERE id = ANY($1::bigint[]) AND deleted_at IS NOT NULL ORDER BY id", ids
+    )
     return [row["id"] for row in rows]
 
 
@@ -366,7 +370,8 @@ async def viewer_flags(db: Connection, account_id: int, status_ids: Sequence[int
     """What this account did with each of these statuses. Ask for originals, not for boosts of them."""
     rows = await db.fetch(FLAGS, account_id, status_ids)
     return {
-        row["id"]: Flags(row["favourited"], row["reblogged"], row["bookmarked"], row["muted"], row["pinned"]) for row in rows
+        row["id"]: Flags(row["favourited"], row["reblogged"], row["bookmarked"], row["muted"], row["pinned"])
+        for row in rows
     }
 
 
@@ -390,8 +395,30 @@ def _status(row: Row) -> Status:
 def _arguments(new: NewStatus, now: datetime) -> tuple[Any, ...]:
     """In the order of INSERT's $1 to $24."""
     return (
-        *(new.id, new.account_id, new.uri, new.url, new.local, new.text, new.content, new.content_type, new.spoiler_text),
-        *(new.visibility, new.sensitive, new.in_reply_to_id, new.in_reply_to_account_id, new.language, new.reblog_of_id),
+        *(
+            new.id,
+            new.account_id,
+            new.uri,
+            new.url,
+            new.local,
+            new.text,
+            new.content,
+            new.content_type,
+            new.spoiler_text,
+        ),
+        *(
+            new.visibility,
+            new.sensitive,
+            new.in_reply_to_id,
+            new.in_reply_to_account_id,
+            new.language,
+            new.reblog_of_id,
+        ),
         *(new.application_id, new.media_ids, new.quote_policy, new.created_at or now, new.mentioned_ids),
-        *(new.silent_mention_ids, [t.id for t in new.tags], [t.name for t in new.tags], [t.display_name for t in new.tags]),
+        *(
+            new.silent_mention_ids,
+            [t.id for t in new.tags],
+            [t.name for t in new.tags],
+            [t.display_name for t in new.tags],
+        ),
     )
