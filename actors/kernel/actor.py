@@ -1,16 +1,14 @@
 """What an actor is: state that mirrors rows, and one turn for each kind of message.
 
 A turn is one message from start to end. A turn that need not wait is a plain function and runs inline from its pool's
-drainer; a turn that must wait (for a transaction) is an async function and gets a task while its mailbox waits. Memory
-changes only after the commit. A refusal is returned; an exception means that memory may be wrong, and the actor is made
-anew from rows.
+drainer; a turn that must wait (for a transaction) is an async function, or a plain one that finds it has to and returns
+a coroutine: it gets a task while its mailbox waits. Memory changes only after the commit. A refusal is returned; an
+exception means that memory may be wrong, and the actor is made anew from rows.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from .address import Address
@@ -26,12 +24,7 @@ M = TypeVar("M")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """How one kind of message is handled; `waits` says whether it needs a task."""
-
-    function: Callable[[Any, Any], Any]
-    waits: bool
+Turn = Callable[[Any, Any], Any]
 
 
 class Actor:
@@ -89,7 +82,7 @@ def turn(actor: type[A], message: type[M]) -> Callable[[Callable[[A, M], R]], Ca
     def register(function: Callable[[A, M], R]) -> Callable[[A, M], R]:
         if message in actor.turns:
             raise TypeError(f"{actor.__name__} has two turns for {message.__name__}")
-        actor.turns[message] = Turn(function, inspect.iscoroutinefunction(function))
+        actor.turns[message] = function
         return function
 
     return register

@@ -100,13 +100,12 @@ class Feed:
         return True
 
     def retract(self, subject: int, event: Event) -> None:
-        """Log the deletion of `subject`, once, to those who know of it; it will not be announced afterwards."""
+        """Log the deletion of `subject`, once; it will not be announced afterwards."""
         if subject in self.gone:
             return
         remember(self.gone, subject)
-        if subject in self.shown:
-            del self.shown[subject]
-            self.append(event)
+        self.shown.pop(subject, None)
+        self.append(event)
 
     def append(self, event: Event) -> None:
         """Log an event. Without subscribers there is nobody to keep it for."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -129,18 +129,20 @@ class Pool:
         self._schedule(cell)
 
     def answer_now(self, cell: Cell, envelope: Envelope) -> bool:
-        """Run a plain turn for an asker at once, when the actor is at rest: no task switch for a cached answer."""
+        """Take the turn for an asker at once when the actor is at rest: no task switch for an answer from memory."""
         if cell.phase is not Phase.READY or cell.mailbox or cell.mailbox.resync or self._around.choose or self._closed:
             return False
-        turn = self._turns[type(envelope.message)]
-        if turn.waits:
-            return False
         cell.last_used = trio.current_time()
-        self._plain_turn(cell, envelope, turn)
+        self._take_turn(cell, envelope)
         return True
 
     def handles(self, message: object) -> bool:
         return type(message) in self._turns
+
+    def resync(self, cell: Cell) -> None:
+        """Have the actor read its rows again before it takes its next message."""
+        cell.mailbox.resync = True
+        self._schedule(cell)
 
     def release(self, cell: Cell) -> None:
         """End a quarantine."""
@@ -177,6 +179,9 @@ class Pool:
     def _abandon(self) -> None:
         self._closed = True
         self._queue.clear()
+        for _, arguments in self._errands:
+            if isinstance(arguments[-1], Coroutine):
+                arguments[-1].close()
         self._errands.clear()
         self._busy = 0
         self._watched.clear()
@@ -267,12 +272,8 @@ class Pool:
             self._subscribe(cell, envelope, message.subscriber)
         elif isinstance(message, Inspect):
             self._finish(cell, envelope, self.portrait(cell))
-        elif (turn := self._turns[type(message)]).waits:
-            cell.phase = Phase.WAITING
-            cell.envelope = envelope
-            self._errand(self._waiting_turn, cell, envelope, turn)
         else:
-            self._plain_turn(cell, envelope, turn)
+            self._take_turn(cell, envelope)
 
     def _subscribe(self, cell: Cell, envelope: Envelope, subscriber: Subscriber) -> None:
         assert cell.actor is not None
@@ -280,18 +281,22 @@ class Pool:
         cell.actor.subscribed(subscriber)
         self._finish(cell, envelope, None)
 
-    def _plain_turn(self, cell: Cell, envelope: Envelope, turn: Turn) -> None:
+    def _take_turn(self, cell: Cell, envelope: Envelope) -> None:
         cell.envelope = envelope
         try:
             self._observe(cell, envelope, "before")
-            answer = turn.function(cell.actor, envelope.message)
+            answer = self._turns[type(envelope.message)](cell.actor, envelope.message)
+            if isinstance(answer, Coroutine):
+                cell.phase = Phase.WAITING
+                self._errand(self._waiting_turn, cell, envelope, answer)
+                return
             self._observe(cell, envelope, "after")
         except Exception as error:
             self._crash(cell, envelope, error)
         else:
             self._finish(cell, envelope, answer)
 
-    async def _waiting_turn(self, cell: Cell, envelope: Envelope, turn: Turn) -> None:
+    async def _waiting_turn(self, cell: Cell, envelope: Envelope, turn: Coroutine[Any, Any, object]) -> None:
         cell.started_at = trio.current_time()
         cell.task = trio.lowlevel.current_task()
         cell.scope = trio.CancelScope(deadline=cell.started_at + LONGEST_TURN)
@@ -300,8 +305,7 @@ class Pool:
         answer: object = None
         with cell.scope:
             try:
-                self._observe(cell, envelope, "before")
-                answer = await turn.function(cell.actor, envelope.message)
+                answer = await turn
                 self._observe(cell, envelope, "after")
             except Exception as raised:
                 error = raised

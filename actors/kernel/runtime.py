@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import trio
@@ -63,8 +63,15 @@ class Runtime:
         if (cell := pool.cells.get(address.key)) is not None:
             pool.post(cell, self._envelope(message, origin))
 
-    def tell_all(self, cells: list[Cell], pool: Pool, message: object, *, origin: Origin = NOWHERE) -> None:
+    def resync(self, address: Address) -> None:
+        """Have an awake actor read its rows again: what it was told may not be all."""
+        pool = self.pools[address.kind]
+        if (cell := pool.cells.get(address.key)) is not None:
+            pool.resync(cell)
+
+    def tell_cells(self, kind: str, cells: Iterable[Cell], message: object, *, origin: Origin = NOWHERE) -> None:
         """One message into many mailboxes of one pool: the fan-out's inner loop."""
+        pool = self.pools[kind]
         for cell in cells:
             pool.post(cell, self._envelope(message, origin))
 

@@ -1,0 +1,154 @@
+"""One account: its writes, in order, and what its owner sees the world through.
+
+Memory mirrors rows and changes only after commit. The commands are in `commands/`, a file a noun.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from ..storage import relations, statuses, users
+from ..storage.engine import Connection
+from ..storage.statuses import Flags
+from .backstage import Backstage
+from .broadcast import Related
+from .kernel import Actor, Cell, Event, Runtime, Subscriber, turn
+from .rules.visibility import Following, Muting, Perspective, Relation
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+FLAGS_KEPT = 2_000  # statuses whose flags one viewer keeps in memory
+
+
+@dataclass(frozen=True, slots=True)
+class PerspectiveOf:
+    """Query: the account's perspective."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewerFlags:
+    """Query: what the account did with each of these statuses. Answered with a dict of Flags by id."""
+
+    ids: tuple[int, ...]
+
+
+class Account(Actor):
+    """The owner of one account's rows."""
+
+    def __init__(self, cell: Cell, runtime: Runtime, backstage: Backstage) -> None:
+        super().__init__(cell, runtime)
+        self.backstage = backstage
+        self.id = int(cell.address.key)
+        self.perspective = Perspective(self.id)
+        self.user: users.User | None = None  # None for accounts that live elsewhere
+        self.flags: OrderedDict[int, Flags] = OrderedDict()
+
+    async def load(self) -> None:
+        database = self.backstage.database
+        self.user = await database.read(users.find_user, self.id)
+        self.perspective = perspective_of(self.id, await database.read(relations.relations, self.id))
+        self.announce_perspective()
+
+    def subscribed(self, subscriber: Subscriber) -> None:
+        subscriber.push(Event("perspective", self.perspective))
+
+    def describe(self) -> str:
+        return f"following {len(self.perspective.following)}, flags {len(self.flags)}"
+
+    @property
+    def now(self) -> datetime:
+        return self.backstage.clock.now()
+
+    async def transact(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """This turn's one transaction."""
+        return await self.backstage.database.transact(work, *args, **kwargs)
+
+    def set_relation(self, other: int, relation: Relation) -> None:
+        """How the account now stands to `other`: after a commit, its own or the other's."""
+        changed = self.perspective.after(other, relation)
+        if changed != self.perspective:
+            self.perspective = changed
+            self.announce_perspective()
+
+    def announce_perspective(self) -> None:
+        """Streams that show public statuses to this viewer sift by the perspective: give them the new one."""
+        self.feed.append(Event("perspective", self.perspective))
+
+    def keep_flags(self, id: int, flags: Flags) -> None:
+        self.flags[id] = flags
+        self.flags.move_to_end(id)
+        if len(self.flags) > FLAGS_KEPT:
+            self.flags.popitem(last=False)
+
+    def current_perspective(self) -> Perspective:
+        """The perspective without the mutes that are over."""
+        now = self.backstage.clock.now()
+        if any(expired(muting, now) for muting in self.perspective.muting.values()):
+            for other, muting in list(self.perspective.muting.items()):
+                if expired(muting, now):
+                    self.perspective = self.perspective.unmuted(other)
+            self.announce_perspective()
+        return self.perspective
+
+
+@turn(Account, PerspectiveOf)
+def tell_perspective(self: Account, message: PerspectiveOf) -> Perspective:
+    return self.current_perspective()
+
+
+@turn(Account, Related)
+def be_related(self: Account, message: Related) -> None:
+    if not self.backstage.broadcast.is_outdated(self.id, message):
+        self.set_relation(message.other, message.relation)
+
+
+@turn(Account, ViewerFlags)
+def viewer_flags(self: Account, message: ViewerFlags) -> dict[int, Flags] | Coroutine[Any, Any, dict[int, Flags]]:
+    """From memory when all are there, else after one query for the missing."""
+    missing = [id for id in message.ids if id not in self.flags]
+    if missing:
+        return _load_flags(self, message.ids, missing)
+    return {id: self.flags[id] for id in message.ids}
+
+
+async def _load_flags(self: Account, ids: tuple[int, ...], missing: list[int]) -> dict[int, Flags]:
+    loaded = await self.backstage.database.read(statuses.viewer_flags, self.id, missing)
+    found = {id: flags for id in ids if (flags := loaded.get(id) or self.flags.get(id)) is not None}
+    for id, flags in loaded.items():
+        self.keep_flags(id, flags)
+    return found
+
+
+def perspective_of(account_id: int, rows: relations.Relations) -> Perspective:
+    """The rows as a perspective."""
+    return Perspective(
+        account_id,
+        following={id: Following(*terms) for id, terms in rows.following.items()},
+        requested=rows.requested,
+        blocking=rows.blocking,
+        blocked_by=rows.blocked_by,
+        muting={id: Muting(*terms) for id, terms in rows.muting.items()},
+        domain_blocks=rows.domain_blocks,
+    )
+
+
+def relation_of(bond: relations.Bond) -> Relation:
+    """The rows between two accounts as a relation."""
+    return Relation(
+        Following(*bond.following) if bond.following else None,
+        bond.requested,
+        bond.blocking,
+        bond.blocked_by,
+        Muting(*bond.muting) if bond.muting else None,
+    )
+
+
+def expired(muting: Muting, now: datetime) -> bool:
+    return muting.expires_at is not None and muting.expires_at <= now

@@ -1,0 +1,28 @@
+"""What actors share besides messages: the database, the caches over it, the clock, fresh ids, and where effects go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..storage.engine import Database
+from .broadcast import Broadcast
+from .kernel import Clock, Ids
+from .outbox import Outbox
+from .statuses import Accounts, Statuses
+from .timelines.audience import Audience
+
+
+@dataclass(frozen=True, slots=True)
+class Backstage:
+    """One for each process. `base_url` and `local_domain` are how this server names itself."""
+
+    database: Database
+    clock: Clock
+    ids: Ids
+    accounts: Accounts
+    statuses: Statuses
+    audience: Audience
+    broadcast: Broadcast
+    outbox: Outbox
+    base_url: str
+    local_domain: str

@@ -1,0 +1,146 @@
+"""Telling the awake what was committed: which actors hear of what.
+
+Called by the turn that committed, before it answers, so that whoever heard the answer finds its effect everywhere; and
+by the outbox, for what a crash kept from being told. Everything here may happen twice: feeds know what they have shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..storage import accounts
+from ..storage.notifications import Notification
+from ..storage.statuses import Deleted, Entry
+from .kernel import Address, Event, Origin, Runtime
+from .rules.visibility import Relation, belongs_in_public
+from .statuses import Shown, entry_of
+from .timelines.audience import Audience
+
+
+@dataclass(frozen=True, slots=True)
+class StatusPublished:
+    """To timelines: a status they may want."""
+
+    entry: Entry
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class StatusDeleted:
+    """To timelines: a status that nobody may show any more."""
+
+    id: int
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """To an account and its home: how it now stands to `other`."""
+
+    other: int
+    relation: Relation
+    stamp: int
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A notification with what its JSON needs."""
+
+    notification: Notification
+    account: accounts.Account
+    shown: Shown | None
+
+    @property
+    def id(self) -> int:
+        return self.notification.id
+
+
+@dataclass(frozen=True, slots=True)
+class Notified:
+    """To a home: a notification for the account's streams."""
+
+    id: int
+    event: Event
+
+
+def account_address(id: int) -> Address:
+    return Address("account", str(id))
+
+
+def home_address(id: int) -> Address:
+    return Address("home", str(id))
+
+
+class Broadcast:
+    """Knows who listens, and tells them."""
+
+    def __init__(self, runtime: Runtime, audience: Audience) -> None:
+        self._runtime = runtime
+        self._audience = audience
+        self._stamps: dict[tuple[int, int], int] = {}
+
+    def published(self, shown: Shown, origin: Origin) -> None:
+        entry = entry_of(shown)
+        message = StatusPublished(entry, Event("update", shown))
+        self._runtime.tell_cells("home", self._audience.of(entry.account_id), message, origin=origin)
+        if belongs_in_public(entry) and not entry.silenced:
+            self._to_public(entry.local, message, origin)
+
+    def deleted(self, deleted: Deleted, origin: Origin) -> None:
+        """The status and the boosts that went with it, to everyone who may have been shown them."""
+        status = deleted.status
+        self._retract(status.id, [status.account_id], status.mentioned_ids, origin)
+        for boost, booster in deleted.reblogs:
+            self._retract(boost, [booster], (), origin)
+
+    def gone(self, id: int, account_id: int, mentioned: Iterable[int], origin: Origin) -> None:
+        """The same, for a deletion found by the outbox."""
+        self._retract(id, [account_id], mentioned, origin)
+
+    def related(self, account_id: int, other: int, relation: Relation, stamp: int, origin: Origin) -> None:
+        """How `account_id` now stands to `other`, for its home and, unless it said so itself, the account."""
+        self.note_change(account_id, other, stamp)
+        message = Related(other, relation, stamp)
+        self._runtime.tell_awake(home_address(account_id), message, origin=origin)
+        self._runtime.tell_awake(account_address(account_id), message, origin=origin)
+
+    def note_change(self, account_id: int, other: int, stamp: int) -> None:
+        """Remember the newest change of a pair: turns learn of their commits in any order."""
+        pair = account_id, other
+        self._stamps[pair] = max(stamp, self._stamps.pop(pair, 0))
+        if len(self._stamps) > STAMPS_REMEMBERED:
+            del self._stamps[next(iter(self._stamps))]
+
+    def is_outdated(self, account_id: int, message: Related) -> bool:
+        """Whether a newer change of the pair is known, so that this one must not be applied any more."""
+        return message.stamp < self._stamps.get((account_id, message.other), 0)
+
+    def notified(self, told: Told, origin: Origin) -> None:
+        message = Notified(told.id, Event("notification", told))
+        self._runtime.tell_awake(home_address(told.notification.account_id), message, origin=origin)
+
+    def reread(self, account_id: int) -> None:
+        """An account's relations changed, and how is not known: it reads them again, and its home too."""
+        self._runtime.resync(account_address(account_id))
+        self._runtime.resync(home_address(account_id))
+
+    def _retract(self, id: int, authors: Iterable[int], mentioned: Iterable[int], origin: Origin) -> None:
+        message = StatusDeleted(id, Event("delete", id))
+        homes = {cell: None for author in authors for cell in self._audience.of(author)}
+        self._runtime.tell_cells("home", homes, message, origin=origin)
+        for account in mentioned:
+            self._runtime.tell_awake(home_address(account), message, origin=origin)
+        for place in PUBLIC_PLACES:
+            self._runtime.tell_awake(place, message, origin=origin)
+
+    def _to_public(self, local: bool, message: object, origin: Origin) -> None:
+        for place in (PUBLIC_ALL, PUBLIC_LOCAL if local else PUBLIC_REMOTE):
+            self._runtime.tell_awake(place, message, origin=origin)
+
+
+PUBLIC_ALL = Address("public", "all")
+PUBLIC_LOCAL = Address("public", "local")
+PUBLIC_REMOTE = Address("public", "remote")
+PUBLIC_PLACES = (PUBLIC_ALL, PUBLIC_LOCAL, PUBLIC_REMOTE)
+STAMPS_REMEMBERED = 10_000  # pairs; two changes of one pair that could overtake each other are milliseconds apart

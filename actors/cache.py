@@ -1,0 +1,84 @@
+"""Rows kept in memory, loaded in batches, and dropped by the turn that changes them.
+
+A row that changes while it is being loaded is handed to its reader but not kept: otherwise the old row could outlive the
+change that has just dropped it.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(eq=False)
+class _Load:
+    ids: frozenset[int]
+    changed: set[int] = field(default_factory=set[int])
+
+
+class RowCache(Generic[T]):
+    """The `capacity` rows used last, by id. `load` reads rows by id, those that exist."""
+
+    def __init__(self, load: Callable[[list[int]], Awaitable[dict[int, T]]], capacity: int) -> None:
+        self._load = load
+        self._capacity = capacity
+        self._rows: OrderedDict[int, T] = OrderedDict()
+        self._loads: dict[_Load, None] = {}
+
+    def peek(self, id: int) -> T | None:
+        """The row if it is in memory."""
+        return self._rows.get(id)
+
+    async def find(self, id: int) -> T | None:
+        row = self._rows.get(id)
+        return row if row is not None else (await self.find_many([id])).get(id)
+
+    async def find_many(self, ids: Iterable[int]) -> dict[int, T]:
+        """The rows with these ids, in the order asked for; missing ones are left out. One query, or none."""
+        wanted = list(dict.fromkeys(ids))
+        missing = [id for id in wanted if id not in self._rows]
+        loaded = await self._read(missing) if missing else {}
+        found: dict[int, T] = {}
+        for id in wanted:
+            row = loaded.get(id) or self._rows.get(id)
+            if row is not None:
+                found[id] = row
+        return found
+
+    def put(self, id: int, row: T) -> None:
+        """Keep the row as it is after a commit."""
+        self.drop(id)
+        self._keep(id, row)
+
+    def drop(self, id: int) -> None:
+        """The row has changed: read it again when it is wanted."""
+        self._rows.pop(id, None)
+        for load in self._loads:
+            if id in load.ids:
+                load.changed.add(id)
+
+    def clear(self) -> None:
+        for id in list(self._rows):
+            self.drop(id)
+
+    async def _read(self, ids: Sequence[int]) -> dict[int, T]:
+        load = _Load(frozenset(ids))
+        self._loads[load] = None
+        try:
+            rows = await self._load(list(ids))
+        finally:
+            del self._loads[load]
+        for id, row in rows.items():
+            if id not in load.changed:
+                self._keep(id, row)
+        return rows
+
+    def _keep(self, id: int, row: T) -> None:
+        self._rows[id] = row
+        self._rows.move_to_end(id)
+        if len(self._rows) > self._capacity:
+            self._rows.popitem(last=False)

@@ -1,0 +1,219 @@
+"""Publishing and deleting statuses, in the turn of their author."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from ...storage import accounts, idempotency, notifications, statuses
+from ...storage.engine import Connection
+from ...storage.notifications import NewNotification, Notification
+from ...storage.statuses import Deleted, Flags, NewStatus, Status, Tag
+from ..account import Account
+from ..broadcast import Told
+from ..kernel import Origin, Refused, turn
+from ..rules import text
+from ..rules.languages import language_code
+from ..rules.visibility import visible
+from ..statuses import Shown
+
+KEY_LIFETIME = timedelta(hours=1)  # of an Idempotency-Key, from the success on
+NO_PARENT = Refused(404, "The post you are trying to reply to does not appear to exist.")
+NOT_FOUND = Refused(404, "Record not found")
+
+
+@dataclass(frozen=True, slots=True)
+class PublishStatus:
+    """Command: publish; answered with the Status. What is None is taken from the user's defaults."""
+
+    text: str
+    visibility: str | None = None
+    sensitive: bool | None = None
+    spoiler_text: str = ""
+    language: str | None = None
+    in_reply_to_id: int | None = None
+    content_type: str | None = None
+    application_id: int | None = None
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteStatus:
+    """Command: delete an own status; answered with the Status as it was."""
+
+    status_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What the transaction came to: `promised` is empty when the idempotency key was known."""
+
+    status: Status
+    author: accounts.Account
+    told: list[Notification] = field(default_factory=list[Notification])
+    promised: list[int] = field(default_factory=list[int])
+
+
+@turn(Account, PublishStatus)
+async def publish_status(self: Account, message: PublishStatus) -> Status | Refused:
+    parent = None
+    if message.in_reply_to_id is not None:
+        parent = await find_original(self, message.in_reply_to_id)
+        if parent is None:
+            return NO_PARENT
+    new = await compose(self, message, parent)
+    published = await self.transact(store, self, new, message.idempotency_key, self.now, self.origin)
+    if published is None:
+        return NOT_FOUND
+    if published.promised:
+        spread(self, published)
+    return published.status
+
+
+async def find_original(self: Account, id: int) -> Status | None:
+    """The status an interaction is meant for: visible to this account, and of a boost what is boosted."""
+    status = await self.backstage.statuses.find(id)
+    if status is not None and status.reblog_of_id is not None:
+        status = await self.backstage.statuses.find(status.reblog_of_id)
+    return status if status is not None and visible(status, self.current_perspective()) else None
+
+
+async def compose(self: Account, message: PublishStatus, parent: Status | None) -> NewStatus:
+    """Everything about the new status that does not race with anything."""
+    backstage = self.backstage
+    assert self.user is not None
+    content_type = text.content_type(message.content_type)
+    source, spoiler = message.text, message.spoiler_text
+    if not source and spoiler:
+        source, spoiler = spoiler, ""
+    source = text.without_local_domain(source, backstage.local_domain) if content_type == "text/plain" else source
+    scan = text.scan(source, content_type)
+    mentioned = await find_mentioned(self, scan.handles(backstage.local_domain))
+    id = backstage.ids.next()
+    uri = f"{backstage.base_url}/users/{self.user.username}/statuses/{id}"
+    return NewStatus(
+        id=id,
+        account_id=self.id,
+        uri=uri,
+        url=f"{backstage.base_url}/@{self.user.username}/{id}",
+        visibility=await choose_visibility(self, message.visibility),
+        text=source,
+        content=text.render(
+            source,
+            mentions={handle: target_of(account) for handle, account in mentioned.items()},
+            tag_url=lambda name: f"{backstage.base_url}/tags/{name}",
+            local_domain=backstage.local_domain,
+            content_type=content_type,
+        ),
+        content_type=content_type,
+        spoiler_text=spoiler,
+        sensitive=choose_sensitive(message, self.user.default_sensitive),
+        language=language_code(message.language) or self.user.default_language,
+        in_reply_to_id=parent.id if parent else None,
+        in_reply_to_account_id=parent.account_id if parent else None,
+        application_id=message.application_id,
+        mentioned_ids=tuple(dict.fromkeys(account.id for account in mentioned.values())),
+        tags=tuple(Tag(backstage.ids.next(), tag.name, tag.text) for tag in unique_tags(scan)),
+    )
+
+
+async def find_mentioned(self: Account, handles: tuple[str, ...]) -> dict[str, accounts.Account]:
+    return await self.backstage.database.read(accounts.find_mentionable, handles) if handles else {}
+
+
+async def choose_visibility(self: Account, asked: str | None) -> str:
+    """The user's default when nothing was asked; a silenced author is never public."""
+    assert self.user is not None
+    visibility = asked or self.user.default_privacy
+    account = await self.backstage.accounts.find(self.id)
+    silenced = account is not None and account.silenced_at is not None
+    return "unlisted" if silenced and visibility == "public" else visibility
+
+
+def choose_sensitive(message: PublishStatus, default: bool) -> bool:
+    asked = default if message.sensitive is None else message.sensitive
+    return asked or bool(message.spoiler_text)
+
+
+def unique_tags(scan: text.Scan) -> list[text.Hashtag]:
+    by_name: Mapping[str, text.Hashtag] = {tag.name: tag for tag in reversed(scan.hashtags)}
+    return [by_name[name] for name in scan.tags()]
+
+
+def target_of(account: accounts.Account) -> text.MentionTarget:
+    return text.MentionTarget(account.username, account.domain, account.url or account.uri)
+
+
+async def store(
+    db: Connection, self: Account, new: NewStatus, key: str | None, now: datetime, origin: Origin
+) -> Published | None:
+    """The status and everything it promises, or what the key made before; None when that is deleted since."""
+    if key is not None and (earlier := await idempotency.find(db, self.id, key, now - KEY_LIFETIME)) is not None:
+        return await _published_before(db, self.id, earlier)
+    status = await statuses.insert(db, new, now)
+    if key is not None:
+        await idempotency.insert(db, self.id, key, new.id, now, now - KEY_LIFETIME)
+    ids, outbox = self.backstage.ids, self.backstage.outbox
+    mentions = [NewNotification(ids.next(), id, self.id, "mention", new.id) for id in new.mentioned_ids]
+    told = await notifications.insert_many(db, mentions, now)
+    effects = [outbox.status(new.id, self.id, origin), *(outbox.notification(n.id, n.account_id, origin) for n in told)]
+    author = await accounts.find(db, self.id)
+    assert author is not None
+    return Published(status, author, told, await outbox.promise(db, effects))
+
+
+async def _published_before(db: Connection, account_id: int, status_id: int) -> Published | None:
+    status, author = await statuses.find(db, status_id), await accounts.find(db, account_id)
+    return Published(status, author) if status is not None and author is not None else None
+
+
+def spread(self: Account, published: Published) -> None:
+    """After the commit, before the answer: caches, timelines, streams."""
+    backstage, status = self.backstage, published.status
+    backstage.statuses.put(status.id, status)
+    backstage.accounts.put(self.id, published.author)
+    if status.in_reply_to_id is not None:
+        backstage.statuses.drop(status.in_reply_to_id)
+    self.keep_flags(status.id, Flags())
+    shown = Shown(status, published.author)
+    backstage.broadcast.published(shown, self.origin)
+    for notification in published.told:
+        backstage.broadcast.notified(Told(notification, published.author, shown), self.origin)
+    backstage.outbox.hand_over(published.promised)
+
+
+@turn(Account, DeleteStatus)
+async def delete_status(self: Account, message: DeleteStatus) -> Status | Refused:
+    buried = await self.transact(bury, self, message.status_id, self.now, self.origin)
+    if buried is None:
+        return NOT_FOUND
+    deleted, promised = buried
+    forget(self, deleted)
+    self.backstage.broadcast.deleted(deleted, self.origin)
+    self.backstage.outbox.hand_over(promised)
+    return deleted.status
+
+
+async def bury(
+    db: Connection, self: Account, id: int, now: datetime, origin: Origin
+) -> tuple[Deleted, list[int]] | None:
+    deleted = await statuses.soft_delete(db, id, self.id, now)
+    if deleted is None:
+        return None
+    outbox = self.backstage.outbox
+    effects = [outbox.status(id, self.id, origin), *(outbox.status(boost, by, origin) for boost, by in deleted.reblogs)]
+    return deleted, await outbox.promise(db, effects)
+
+
+def forget(self: Account, deleted: Deleted) -> None:
+    """Nothing in memory shows the status or its boosts any more, and every count is read again."""
+    backstage, status = self.backstage, deleted.status
+    backstage.statuses.delete(status.id)
+    backstage.accounts.drop(self.id)
+    for counted in (status.in_reply_to_id, status.reblog_of_id):
+        if counted is not None:
+            backstage.statuses.drop(counted)
+    for boost, booster in deleted.reblogs:
+        backstage.statuses.delete(boost)
+        backstage.accounts.drop(booster)

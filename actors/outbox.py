@@ -1,0 +1,163 @@
+"""The outbox: what a transaction promised is told to the awake, now or, after a crash, a moment later.
+
+The turn that commits writes the promise in the same transaction, tells the awake itself as soon as the commit is known,
+and hands the promise over to be forgotten: that costs one DELETE for many promises. Whatever was not handed over (its
+turn crashed, or never learnt that its commit took place) is found here by looking every second, or at once when an actor
+crashes. A promise names what changed, never how, and is carried out from the rows as they are then: so it may be carried
+out late, twice, or out of order.
+
+This process is the only one that reads the outbox, because the node term makes it the only writer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import timedelta
+from typing import Any
+
+import trio
+
+from ..storage import notifications, outbox, statuses
+from ..storage.engine import Connection, Database, Doubtful, Unavailable
+from ..storage.outbox import Effect, NewEffect
+from .broadcast import Broadcast, Told
+from .kernel import Clock, Ids, Origin, Record
+from .kernel.pool import describe, place
+from .statuses import Accounts, Statuses
+
+SWEEP = 1.0  # seconds between two looks at what is left over
+GATHER = 0.05  # seconds in which promises handed over are gathered for one DELETE
+BATCH = 500
+PATIENCE = (1, 5, 30, 120, 600)  # seconds until the next try of an effect that failed
+
+
+class Outbox:
+    """The relay. `promise` is called inside a transaction, `hand_over` after its commit."""
+
+    def __init__(
+        self, database: Database, clock: Clock, ids: Ids, accounts: Accounts, statuses: Statuses, broadcast: Broadcast,
+        record: Record,
+    ) -> None:  # fmt: skip
+        self._database = database
+        self._clock = clock
+        self._ids = ids
+        self._accounts = accounts
+        self._statuses = statuses
+        self._broadcast = broadcast
+        self._record = record
+        self._kept: list[int] = []  # handed over: told, to be forgotten
+        self._woken = trio.Event()
+        self._doers: dict[str, Callable[[Effect, Origin], Awaitable[None]]] = {
+            "status": self._tell_status,
+            "relation": self._tell_relation,
+            "notification": self._tell_notification,
+        }
+
+    def status(self, id: int, account_id: int, origin: Origin) -> NewEffect:
+        """The promise to tell of a status that appeared, changed or went."""
+        return self._effect("status", f"account/{account_id}", {"id": id, "account": account_id}, origin)
+
+    def relation(self, a: int, b: int, origin: Origin) -> NewEffect:
+        """The promise to tell two accounts of how they stand to each other now."""
+        return self._effect("relation", f"account/{a}", {"accounts": [a, b]}, origin)
+
+    def notification(self, id: int, account_id: int, origin: Origin) -> NewEffect:
+        """The promise to stream a notification."""
+        return self._effect("notification", f"account/{account_id}", {"id": id, "account": account_id}, origin)
+
+    async def promise(self, db: Connection, effects: list[NewEffect]) -> list[int]:
+        """Write promises in the transaction `db` is in; their ids, for `hand_over`."""
+        await outbox.insert_many(db, effects, self._clock.now())
+        return [effect.id for effect in effects]
+
+    def hand_over(self, ids: Iterable[int]) -> None:
+        """These promises are committed and kept."""
+        self._kept.extend(ids)
+        self._woken.set()
+
+    def wake(self) -> None:
+        """Something crashed: look at once what it may have left."""
+        self._woken.set()
+
+    async def run(
+        self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Forget what was kept and keep what was left over, until `stopping`."""
+        task_status.started()
+        while not stopping.is_set():
+            with trio.move_on_after(SWEEP):
+                await self._woken.wait()
+            self._woken = trio.Event()
+            await self._round()
+            with trio.move_on_after(GATHER):
+                await stopping.wait()
+        await self._round()
+
+    async def _round(self) -> None:
+        try:
+            await self._forget()
+            await self._sweep()
+        except (Unavailable, Doubtful) as error:
+            self._record("storage.lost", error=describe(error), decision="outbox waits")
+
+    async def _forget(self) -> None:
+        kept = list(self._kept)
+        if kept:
+            await self._database.transact(outbox.delete_many, kept)
+            del self._kept[: len(kept)]
+
+    async def _sweep(self) -> None:
+        left = await self._database.read(outbox.due, self._clock.now(), BATCH, tuple(self._kept))
+        for effect in left:
+            await self._carry_out(effect)
+
+    async def _carry_out(self, effect: Effect) -> None:
+        origin = Origin(effect.request_id or "-", effect.causes)
+        try:
+            await self._doers[effect.kind](effect, origin)
+        except (Unavailable, Doubtful):
+            raise
+        except Exception as error:
+            await self._put_off(effect, error)
+        else:
+            self._kept.append(effect.id)
+
+    async def _put_off(self, effect: Effect, error: Exception) -> None:
+        patience = PATIENCE[min(effect.attempts, len(PATIENCE) - 1)]
+        self._record(
+            "outbox.retry", effect=effect.kind, message_id=effect.id, request_id=effect.request_id,
+            causes=list(effect.causes), error=describe(error), place=place(error), decision=f"again in {patience} s",
+        )  # fmt: skip
+        due_at = self._clock.now() + timedelta(seconds=patience)
+        await self._database.transact(outbox.fail, effect.id, due_at, describe(error))
+
+    async def _tell_status(self, effect: Effect, origin: Origin) -> None:
+        id, account_id = effect.payload["id"], effect.payload["account"]
+        self._statuses.drop(id)
+        shown = await self._statuses.show(id)
+        if shown is None:
+            self._statuses.delete(id)
+            mentioned = await self._database.read(statuses.mentioned_in, id)
+            self._broadcast.gone(id, account_id, mentioned, origin)
+        elif not self._statuses.is_deleted(id):
+            self._broadcast.published(shown, origin)
+
+    async def _tell_relation(self, effect: Effect, origin: Origin) -> None:
+        for account_id in effect.payload["accounts"]:
+            self._accounts.drop(account_id)
+            self._broadcast.reread(account_id)
+
+    async def _tell_notification(self, effect: Effect, origin: Origin) -> None:
+        account_id, id = effect.payload["account"], effect.payload["id"]
+        notification = await self._database.read(notifications.find, account_id, id)
+        if notification is None:
+            return
+        account = await self._accounts.find(notification.from_account_id)
+        shown = await self._statuses.show(notification.status_id) if notification.status_id else None
+        if account is not None and (shown is not None or notification.status_id is None):
+            self._broadcast.notified(Told(notification, account, shown), origin)
+
+    def _effect(self, kind: str, key: str, payload: dict[str, Any], origin: Origin) -> NewEffect:
+        return NewEffect(
+            self._ids.next(), kind, key, payload, request_id=origin.request_id, causes=origin.causes
+        )

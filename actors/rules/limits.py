@@ -1,0 +1,107 @@
+"""How much of everything, and how it is counted.
+
+The figures are those of Mastodon 4.5, which `configuration` of `/api/v2/instance` publishes under the names given; web
+and mobile clients have them built in as well, so that another figure would be found out only by a refusal.
+"""
+
+import regex
+
+from .markup import tidy
+from .scan import Link, Mention, find
+from .visibility import Visibility
+
+# statuses.max_characters, .characters_reserved_per_url, .max_media_attachments
+STATUS_CHARACTERS = 500
+URL_WEIGHT = 23
+STATUS_MEDIA = 4
+# A character that a reader sees can have any number of combining marks; storage takes this much, well under its checks.
+TEXT_CODE_POINTS = 100_000
+SPOILER_CODE_POINTS = 16_384
+
+# polls.max_options, .max_characters_per_option, .min_expiration, .max_expiration (a month of 30.436875 days)
+POLL_OPTIONS_MIN = 2
+POLL_OPTIONS = 4
+POLL_OPTION_CHARACTERS = 50
+POLL_SECONDS_MIN = 300
+POLL_SECONDS = 2_629_746
+
+# accounts.max_display_name_length, .max_note_length, .max_profile_fields, .profile_field_name_limit,
+# .profile_field_value_limit, .max_pinned_statuses, .max_featured_tags
+DISPLAY_NAME_CHARACTERS = 30
+NOTE_CHARACTERS = 500
+FIELDS = 4
+FIELD_NAME_CHARACTERS = 255
+FIELD_VALUE_CHARACTERS = 255
+PINS = 5
+FEATURED_TAGS = 10
+
+# media_attachments.description_limit, .image_size_limit, .image_matrix_limit, .video_size_limit, .video_matrix_limit,
+# .video_frame_rate_limit; the sizes in bytes, the matrices in pixels
+MEDIA_DESCRIPTION_CHARACTERS = 1500
+IMAGE_BYTES = 16 * 1024 * 1024
+IMAGE_PIXELS = 33_177_600
+VIDEO_BYTES = 99 * 1024 * 1024
+VIDEO_PIXELS = 8_294_400
+VIDEO_FRAMES_PER_SECOND = 120
+
+# Not published; the error texts that name them are in the API's pages.
+PASSWORD_CHARACTERS_MIN = 8
+PASSWORD_CHARACTERS = 72  # bytes that bcrypt reads; kept, so that passwords can move between servers
+EMAIL_CHARACTERS = 320
+FOLLOWS = 7_500
+SCHEDULED_STATUSES = 300
+SCHEDULED_STATUSES_A_DAY = 25
+REPORT_COMMENT_CHARACTERS = 1_000
+
+# From the most open to the most closed.
+VISIBILITIES: tuple[Visibility, ...] = ("public", "unlisted", "private", "direct")
+
+# Two regional indicators make a flag. The regex module counts back to the first of a row for each of them (25,000 flags
+# take 10 s), so they are paired beforehand; a letter in a flag's place joins with the same neighbours as the flag.
+FLAG = regex.compile(r"[\U0001f1e6-\U0001f1ff]{2}")
+GRAPHEME = regex.compile(r"\X")
+
+
+def graphemes(text: str) -> int:
+    """How many characters a reader sees."""
+    return len(text) if text.isascii() and "\r" not in text else GRAPHEME.subn("", FLAG.sub("x", text))[1]
+
+
+def cut(text: str, characters: int) -> str:
+    """The first so many characters that a reader sees."""
+    for number, grapheme in enumerate(GRAPHEME.finditer(text)):
+        if number == characters:
+            return text[: grapheme.start()]
+    return text
+
+
+def counted_length(text: str, spoiler_text: str = "") -> int:
+    """The length of a status or a biography: every address weighs 23, a mention what it weighs without its domain."""
+    return graphemes(_weighed(tidy(text))) + graphemes(tidy(spoiler_text))
+
+
+def is_too_long(text: str, spoiler_text: str = "", limit: int = STATUS_CHARACTERS) -> bool:
+    """Whether a text has more characters than it may, or more of what cannot be seen than storage takes."""
+    if len(text) > TEXT_CODE_POINTS or len(spoiler_text) > SPOILER_CODE_POINTS:
+        return True
+    return counted_length(text, spoiler_text) > limit
+
+
+def more_open(one: Visibility, other: Visibility) -> bool:
+    """Whether the first visibility lets more people see a status than the second."""
+    return VISIBILITIES.index(one) < VISIBILITIES.index(other)
+
+
+def _weighed(text: str) -> str:
+    """The text with a stand-in of the right weight for all that does not weigh what it measures."""
+    pieces: list[str] = []
+    done = 0
+    for entity in find(text):
+        if isinstance(entity, Link):
+            pieces += [text[done : entity.start], "x" * URL_WEIGHT]
+        elif isinstance(entity, Mention):
+            pieces += [text[done : entity.start], "@", entity.name]
+        else:
+            continue
+        done = entity.end
+    return "".join([*pieces, text[done:]])

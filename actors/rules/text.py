@@ -1,0 +1,194 @@
+"""From what people write to what is shown: the HTML of statuses, biographies and profile fields (contract 1 and 15)."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, cast, get_args
+
+from . import markdown, markup
+from .markup import plain, sanitise, tidy
+from .scan import Entity, Hashtag, Link, Mention, Scan, find, tag_name
+
+__all__ = [
+    "ContentType",
+    "Entity",
+    "Hashtag",
+    "Link",
+    "Mention",
+    "MentionTarget",
+    "Scan",
+    "content_type",
+    "plain",
+    "render",
+    "render_field_value",
+    "render_note",
+    "sanitise",
+    "scan",
+    "tag_name",
+    "tidy",
+    "without_local_domain",
+]
+
+ContentType = Literal["text/plain", "text/markdown", "text/html"]
+
+# The shown part of a link, after the scheme and `www.`; what is longer ends in an ellipsis that the style sheet draws.
+SHOWN_OF_LINK = 30
+# The Markdown parser needs 5 ms for this much, but seconds for ten times as much of the worst. A status has 500
+# characters; whoever gets here has filled them with invisible ones.
+MARKDOWN_CHARACTERS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class MentionTarget:
+    """The account that a handle was found to mean; `domain` is None for accounts of this server."""
+
+    username: str
+    domain: str | None
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Where mentions and hashtags lead."""
+
+    mentions: Mapping[str, MentionTarget]
+    tag_url: Callable[[str], str]
+    local_domain: str
+
+
+def content_type(asked: str | None) -> ContentType:
+    """The content type a client asked for; one that we do not know is plain text."""
+    return cast(ContentType, asked) if asked in get_args(ContentType) else "text/plain"
+
+
+def scan(text: str, content_type: ContentType = "text/plain") -> Scan:
+    """The links, mentions and hashtags of a text.
+
+    Positions are those in `tidy(text)`; in Markdown and HTML, where code and the text of links do not count, those in
+    the run of text that the entity stands in.
+    """
+    if _is_plain(text, content_type):
+        return Scan(tuple(find(tidy(text))))
+    found: list[Entity] = []
+
+    def note(before: str, run: str) -> str:
+        found.extend(find(before + run, len(before)))
+        return ""
+
+    markup.map_text(_safe_html(text, content_type), note)
+    return Scan(tuple(found))
+
+
+def render(
+    text: str,
+    *,
+    mentions: Mapping[str, MentionTarget],
+    tag_url: Callable[[str], str],
+    local_domain: str,
+    content_type: ContentType = "text/plain",
+) -> str:
+    """A status as safe HTML. `mentions` has the accounts by `Mention.handle`; who is not among them stays text."""
+    targets = Targets(mentions, tag_url, local_domain)
+    if _is_plain(text, content_type):
+        return "".join(f"<p>{paragraph}</p>" for paragraph in _paragraphs(tidy(text), targets))
+
+    def write(before: str, run: str) -> str:
+        return _linked(before + run, targets, len(before))
+
+    return sanitise(markup.map_text(_safe_html(text, content_type), write))
+
+
+def render_note(
+    text: str, *, mentions: Mapping[str, MentionTarget], tag_url: Callable[[str], str], local_domain: str
+) -> str:
+    """A biography as safe HTML."""
+    return render(text, mentions=mentions, tag_url=tag_url, local_domain=local_domain)
+
+
+def render_field_value(
+    value: str, *, mentions: Mapping[str, MentionTarget], tag_url: Callable[[str], str], local_domain: str
+) -> str:
+    """The value of a profile field as safe HTML: one line, its links claimed as one's own (`rel="me"`).
+
+    `sanitise` takes the claim away again, for nobody else's HTML may make it in our name.
+    """
+    line = " ".join(tidy(value).split("\n"))
+    return _linked(line, Targets(mentions, tag_url, local_domain), rel=f"me {markup.LINK_REL}")
+
+
+def without_local_domain(text: str, local_domain: str) -> str:
+    """The text as it is stored: who is of this server is mentioned without its domain."""
+    text = tidy(text)
+    pieces: list[str] = []
+    done = 0
+    for entity in find(text):
+        if isinstance(entity, Mention) and entity.domain == local_domain.lower():
+            pieces += [text[done : entity.start], "@", entity.name]
+            done = entity.end
+    return "".join([*pieces, text[done:]])
+
+
+def _is_plain(text: str, content_type: ContentType) -> bool:
+    return content_type == "text/plain" or (content_type == "text/markdown" and len(text) > MARKDOWN_CHARACTERS)
+
+
+def _safe_html(text: str, content_type: ContentType) -> str:
+    if content_type == "text/markdown":
+        return sanitise(markdown.to_html(tidy(text)))
+    return markup.unwrap(sanitise(text), " ")
+
+
+def _paragraphs(text: str, targets: Targets) -> Iterator[str]:
+    lines: list[str] = []
+    for line in [*text.split("\n"), ""]:
+        if line.strip():
+            lines.append(_linked(line, targets))
+        elif lines:
+            yield "<br>".join(lines)
+            lines = []
+
+
+def _linked(text: str, targets: Targets, start: int = 0, rel: str = markup.LINK_REL) -> str:
+    """Text from `start` on as HTML, with everything in it that leads somewhere made a link."""
+    pieces: list[str] = []
+    done = start
+    for entity in find(text, start):
+        pieces.append(markup.escape(text[done : entity.start]))
+        pieces.append(_entity(entity, targets, rel) or markup.escape(text[entity.start : entity.end]))
+        done = entity.end
+    pieces.append(markup.escape(text[done:]))
+    return "".join(pieces)
+
+
+def _entity(entity: Entity, targets: Targets, rel: str) -> str | None:
+    if isinstance(entity, Link):
+        return _link(entity.url, rel)
+    if isinstance(entity, Hashtag):
+        return _hashtag(entity, targets.tag_url(entity.name))
+    target = targets.mentions.get(entity.handle(targets.local_domain))
+    return _mention(target) if target else None
+
+
+def _link(url: str, rel: str) -> str:
+    scheme_end = url.index("://") + 3
+    shown_from = scheme_end + 4 if url[scheme_end : scheme_end + 4].lower() == "www." else scheme_end
+    shown_to = shown_from + SHOWN_OF_LINK
+    prefix, shown, rest = (markup.escape(part) for part in (url[:shown_from], url[shown_from:shown_to], url[shown_to:]))
+    middle = '<span class="ellipsis">' if rest else "<span>"
+    return (
+        markup.anchor({"href": markup.escape_attribute(url), "rel": rel, "translate": "no"})
+        + f'<span class="invisible">{prefix}</span>{middle}{shown}</span><span class="invisible">{rest}</span></a>'
+    )
+
+
+def _mention(target: MentionTarget) -> str | None:
+    # The address comes from the account's own server, which may not hand out `javascript:`.
+    if not target.url.startswith(("https://", "http://")):
+        return None
+    opening = markup.anchor({"href": markup.escape_attribute(target.url), "class": "u-url mention"})
+    name = markup.escape(target.username)
+    return f'<span class="h-card" translate="no">{opening}@<span>{name}</span></a></span>'
+
+
+def _hashtag(hashtag: Hashtag, url: str) -> str:
+    opening = markup.anchor({"href": markup.escape_attribute(url), "class": "mention hashtag"})
+    return f"{opening}#<span>{markup.escape(hashtag.text)}</span></a>"

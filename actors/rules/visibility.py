@@ -1,0 +1,198 @@
+"""Who may see what. Every surface asks `visible`; timelines ask `belongs_at_home`, `belongs_in_public` and `hidden`.
+
+The rules are those of the Mastodon API's pages on visibility, blocks and mutes, and of the user's specification: a
+direct status is seen by its author and those it mentions, a private one by followers as well; whoever the author blocks
+sees nothing, save what is private or direct and mentions them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Literal, Protocol, TypeVar
+
+T = TypeVar("T")
+
+Visibility = Literal["public", "unlisted", "private", "direct"]
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """One follow as the follower set it up. `since` is the follow's id, so that it compares with ids of statuses."""
+
+    since: int = 0
+    show_reblogs: bool = True
+    notify: bool = False
+    languages: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Muting:
+    """One mute; `expires_at` is None when it holds until it is taken back."""
+
+    hide_notifications: bool = True
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Everything between a viewer and one other account, seen by the viewer."""
+
+    following: Following | None = None
+    requested: bool = False
+    blocking: bool = False
+    blocked_by: bool = False
+    muting: Muting | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Perspective:
+    """What visibility depends on, for one viewer. Never changed in place: a new relation makes a new perspective."""
+
+    account_id: int | None = None
+    following: Mapping[int, Following] = field(default_factory=dict[int, Following])
+    requested: frozenset[int] = frozenset()
+    blocking: frozenset[int] = frozenset()
+    blocked_by: frozenset[int] = frozenset()
+    muting: Mapping[int, Muting] = field(default_factory=dict[int, Muting])
+    domain_blocks: frozenset[str] = frozenset()
+
+    def relation(self, other: int) -> Relation:
+        return Relation(
+            self.following.get(other),
+            other in self.requested,
+            other in self.blocking,
+            other in self.blocked_by,
+            self.muting.get(other),
+        )
+
+    def after(self, other: int, relation: Relation) -> Perspective:
+        """The perspective once `relation` holds between the viewer and `other`."""
+        return replace(
+            self,
+            following=_with(self.following, other, relation.following),
+            requested=_marked(self.requested, other, relation.requested),
+            blocking=_marked(self.blocking, other, relation.blocking),
+            blocked_by=_marked(self.blocked_by, other, relation.blocked_by),
+            muting=_with(self.muting, other, relation.muting),
+        )
+
+    def unmuted(self, other: int) -> Perspective:
+        """The perspective once a mute is over."""
+        return replace(self, muting=_with(self.muting, other, None))
+
+    def shuns(self, other: int) -> bool:
+        """Blocked or muted by the viewer, or blocking the viewer."""
+        return other in self.blocking or other in self.muting or other in self.blocked_by
+
+
+ANONYMOUS = Perspective()
+
+
+class Post(Protocol):
+    """What the rules need to know of a status."""
+
+    @property
+    def account_id(self) -> int: ...
+    @property
+    def visibility(self) -> str: ...
+    @property
+    def mentioned_ids(self) -> Sequence[int]: ...
+
+
+class Entry(Post, Protocol):
+    """What timelines need to know of a status."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def in_reply_to_id(self) -> int | None: ...
+    @property
+    def in_reply_to_account_id(self) -> int | None: ...
+    @property
+    def reblog_of_id(self) -> int | None: ...
+    @property
+    def reblog_account_id(self) -> int | None: ...
+    @property
+    def language(self) -> str | None: ...
+    @property
+    def account_domain(self) -> str | None: ...
+    @property
+    def reblog_domain(self) -> str | None: ...
+
+
+def visible(post: Post, viewer: Perspective) -> bool:
+    """Whether `viewer` may see the status at all. Hidden is the same as missing: a 404, never a 403."""
+    if post.account_id == viewer.account_id:
+        return True
+    if post.visibility in ("public", "unlisted"):
+        return post.account_id not in viewer.blocked_by
+    if viewer.account_id in post.mentioned_ids:
+        return True
+    return (
+        post.visibility == "private"
+        and post.account_id in viewer.following
+        and post.account_id not in viewer.blocked_by
+    )
+
+
+def belongs_at_home(entry: Entry, viewer: Perspective) -> bool:
+    """Whether the status is part of the viewer's home timeline."""
+    if entry.account_id == viewer.account_id:
+        return True
+    following = viewer.following.get(entry.account_id)
+    if following is None or not visible(entry, viewer) or hidden(entry, viewer):
+        return False
+    if entry.reblog_of_id is not None:
+        return following.show_reblogs
+    if following.languages and entry.language is not None and entry.language not in following.languages:
+        return False
+    return _answers_someone_known(entry, viewer)
+
+
+def belongs_in_public(entry: Entry) -> bool:
+    """Whether the status is part of the public timelines: no boosts, no replies to others."""
+    return (
+        entry.visibility == "public"
+        and entry.reblog_of_id is None
+        and (entry.in_reply_to_id is None or entry.in_reply_to_account_id == entry.account_id)
+    )
+
+
+def hidden(entry: Entry, viewer: Perspective) -> bool:
+    """Whether blocks and mutes keep the status out of the viewer's timelines: its author, whom it boosts, whom it
+    mentions."""
+    if viewer.account_id is None or viewer.account_id == entry.account_id:
+        return False
+    if viewer.shuns(entry.account_id) or entry.account_domain in viewer.domain_blocks:
+        return True
+    if entry.reblog_account_id is not None and (
+        viewer.shuns(entry.reblog_account_id) or entry.reblog_domain in viewer.domain_blocks
+    ):
+        return True
+    return any(mentioned in viewer.blocking or mentioned in viewer.muting for mentioned in entry.mentioned_ids)
+
+
+def _answers_someone_known(entry: Entry, viewer: Perspective) -> bool:
+    """A reply is of interest when it answers oneself, its own author, or someone else one follows."""
+    if entry.in_reply_to_id is None:
+        return True
+    answered = entry.in_reply_to_account_id
+    return answered is not None and (answered in (viewer.account_id, entry.account_id) or answered in viewer.following)
+
+
+def _with(mapping: Mapping[int, T], key: int, value: T | None) -> Mapping[int, T]:
+    if mapping.get(key) == value:
+        return mapping
+    changed = dict(mapping)
+    changed.pop(key, None)
+    if value is not None:
+        changed[key] = value
+    return changed
+
+
+def _marked(members: frozenset[int], member: int, belongs: bool) -> frozenset[int]:
+    if (member in members) == belongs:
+        return members
+    return members | {member} if belongs else members - {member}

@@ -1,0 +1,107 @@
+"""Statuses as they are shown: the row, its author, and for a boost the status inside. Cached by id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..storage import accounts, statuses
+from ..storage.engine import Database
+from .cache import RowCache
+
+STATUSES_KEPT = 20_000
+ACCOUNTS_KEPT = 20_000
+DELETIONS_REMEMBERED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What it takes to render a status."""
+
+    status: statuses.Status
+    author: accounts.Account
+    boosted: Shown | None = None
+
+    @property
+    def id(self) -> int:
+        return self.status.id
+
+
+class Accounts(RowCache[accounts.Account]):
+    """Accounts by id, as their rows are."""
+
+    def __init__(self, database: Database, capacity: int = ACCOUNTS_KEPT) -> None:
+        async def load(ids: list[int]) -> dict[int, accounts.Account]:
+            return await database.read(accounts.find_many, ids)
+
+        super().__init__(load, capacity)
+
+
+class Statuses(RowCache[statuses.Status]):
+    """Statuses by id; a deleted one is missing, and remembered as deleted for as long as an effect could be late."""
+
+    def __init__(self, database: Database, accounts: Accounts, capacity: int = STATUSES_KEPT) -> None:
+        async def load(ids: list[int]) -> dict[int, statuses.Status]:
+            return await database.read(statuses.find_many, ids)
+
+        super().__init__(load, capacity)
+        self._accounts = accounts
+        self._deleted: dict[int, None] = {}
+
+    async def show(self, id: int) -> Shown | None:
+        return (await self.show_many([id])).get(id)
+
+    async def show_many(self, ids: Iterable[int]) -> dict[int, Shown]:
+        """Everything needed to render these statuses, in the order asked for: at most three queries, warm none."""
+        found = await self.find_many(ids)
+        boosted = await self.find_many(row.reblog_of_id for row in found.values() if row.reblog_of_id is not None)
+        rows = [*found.values(), *boosted.values()]
+        authors = await self._accounts.find_many(row.account_id for row in rows)
+        return {id: shown for id, row in found.items() if (shown := _assemble(row, boosted, authors)) is not None}
+
+    def delete(self, id: int) -> None:
+        """The status was deleted: nothing may show it from now on."""
+        self.drop(id)
+        self._deleted[id] = None
+        if len(self._deleted) > DELETIONS_REMEMBERED:
+            del self._deleted[next(iter(self._deleted))]
+
+    def is_deleted(self, id: int) -> bool:
+        """Whether it was deleted by this process. Asked by whoever is about to show what it loaded a moment ago."""
+        return id in self._deleted
+
+
+def _assemble(
+    row: statuses.Status, boosted: dict[int, statuses.Status], authors: dict[int, accounts.Account]
+) -> Shown | None:
+    author = authors.get(row.account_id)
+    if author is None:
+        return None
+    if row.reblog_of_id is None:
+        return Shown(row, author)
+    inner = boosted.get(row.reblog_of_id)
+    if inner is None or inner.account_id not in authors:
+        return None
+    return Shown(row, author, Shown(inner, authors[inner.account_id]))
+
+
+def entry_of(shown: Shown) -> statuses.Entry:
+    """What timelines need to know of it. Of a boost, mentions, language and media are the original's."""
+    status = shown.status
+    source = shown.boosted or shown
+    return statuses.Entry(
+        id=status.id,
+        account_id=status.account_id,
+        visibility=status.visibility,
+        in_reply_to_id=status.in_reply_to_id,
+        in_reply_to_account_id=status.in_reply_to_account_id,
+        reblog_of_id=status.reblog_of_id,
+        reblog_account_id=status.reblog_account_id,
+        mentioned_ids=source.status.mentioned_ids,
+        language=source.status.language,
+        local=status.local,
+        has_media=bool(source.status.media_ids),
+        account_domain=shown.author.domain,
+        reblog_domain=shown.boosted.author.domain if shown.boosted else None,
+        silenced=shown.author.silenced_at is not None,
+    )

@@ -1,0 +1,33 @@
+"""Which home timelines are awake and show which authors: the fan-out's index.
+
+Only awake timelines are told of a new status; a sleeping one reads it from rows when it wakes. A home registers for its
+authors before it reads its entries, so that nothing is committed unseen between the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..kernel import Cell
+
+
+class Audience:
+    """Awake homes by author. Dicts serve as sets that keep their order, so that a simulated run replays."""
+
+    def __init__(self) -> None:
+        self._homes: dict[int, dict[Cell, None]] = {}
+
+    def join(self, home: Cell, authors: Iterable[int]) -> None:
+        for author in authors:
+            self._homes.setdefault(author, {})[home] = None
+
+    def leave(self, home: Cell, authors: Iterable[int]) -> None:
+        for author in authors:
+            homes = self._homes.get(author)
+            if homes is not None:
+                homes.pop(home, None)
+                if not homes:
+                    del self._homes[author]
+
+    def of(self, author: int) -> list[Cell]:
+        return list(self._homes.get(author, ()))

@@ -1,0 +1,192 @@
+"""An account's home timeline, and the account's own streams.
+
+Awake, it holds the newest entries and is told of new ones; asleep, it is nothing, and is rebuilt from rows when somebody
+looks. What subscribers were shown is remembered in the feed, so that a new incarnation shows them what they missed, once
+and in order, and nothing twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from ...storage import notifications, relations, statuses, timelines
+from ...storage.statuses import Entry
+from ..account import perspective_of
+from ..backstage import Backstage
+from ..broadcast import Notified, Related, StatusDeleted, StatusPublished, Told
+from ..kernel import Actor, Cell, Event, Runtime, Subscriber, first_id_at, turn
+from ..rules.visibility import Perspective, belongs_at_home
+from .sifting import sift
+from .window import SIZE, Cursors, Window
+
+BROUGHT_IN = SIZE // 4  # how many statuses of a newly followed author come in
+MARGIN = timedelta(seconds=30)  # a transaction that began so long before somebody listens may still commit
+NEWS = 100  # notifications that one restart can make up for
+
+
+@dataclass(frozen=True, slots=True)
+class HomePage:
+    """Query: ids of one page, newest first."""
+
+    cursors: Cursors
+
+
+@dataclass(frozen=True, slots=True)
+class BringIn:
+    """To itself: this author's statuses belong here from now on. `quiet` ones are no news, whatever their age."""
+
+    author: int
+    quiet: bool
+
+
+class Home(Actor):
+    """One account's home timeline."""
+
+    def __init__(self, cell: Cell, runtime: Runtime, backstage: Backstage) -> None:
+        super().__init__(cell, runtime)
+        self.backstage = backstage
+        self.cell = cell
+        self.id = int(cell.address.key)
+        self.perspective = Perspective(self.id)
+        self.window = Window()
+
+    async def load(self) -> None:
+        """Register with every author first, then read: nothing is committed unseen between the two."""
+        database = self.backstage.database
+        self.perspective = perspective_of(self.id, await database.read(relations.relations, self.id))
+        self.backstage.audience.join(self.cell, self.authors)
+        rows = await database.read(timelines.home_entries, self.id, limit=SIZE)
+        self.window.fill(filter(self.admits, rows), complete=len(rows) < SIZE)
+        if len(self.feed):
+            await self.make_up()
+
+    def retired(self) -> None:
+        self.backstage.audience.leave(self.cell, self.authors)
+
+    def subscribed(self, subscriber: Subscriber) -> None:
+        if len(self.feed) == 1:
+            self.feed.begin(self.window.ids, first_id_at(self.backstage.clock.now() - MARGIN))
+
+    def describe(self) -> str:
+        return f"window {len(self.window)}, following {len(self.perspective.following)}, subscribers {len(self.feed)}"
+
+    @property
+    def authors(self) -> Iterable[int]:
+        return (self.id, *self.perspective.following)
+
+    def admits(self, entry: Entry) -> bool:
+        return belongs_at_home(entry, self.perspective)
+
+    def is_news(self, entry: Entry) -> bool:
+        """Whether streams should hear of it: older statuses of a new follow come in quietly."""
+        following = self.perspective.following.get(entry.account_id)
+        return entry.id > max(self.feed.floor, following.since if following else 0)
+
+    async def make_up(self) -> None:
+        """Show the subscribers of an earlier incarnation what they have missed."""
+        await self.show([entry for entry in self.window if entry.id not in self.feed.shown])
+        await self.retract_deleted()
+        latest = await self.backstage.database.read(
+            notifications.page, self.id, since_id=self.feed.floor, limit=NEWS
+        )
+        for notification in reversed(latest):
+            await self.show_notification(notification)
+
+    async def show(self, entries: list[Entry]) -> None:
+        """Announce what is news, take the rest as known."""
+        news = [entry.id for entry in entries if self.is_news(entry)]
+        for entry in entries:
+            if not self.is_news(entry):
+                self.feed.know(entry.id)
+        shown = await self.backstage.statuses.show_many(news)
+        for id in news:
+            if id in shown and not self.backstage.statuses.is_deleted(id):
+                self.feed.announce(id, Event("update", shown[id]))
+
+    async def retract_deleted(self) -> None:
+        """What was shown and is not in the window any more may have been deleted meanwhile."""
+        missing = [id for id in self.feed.shown if id not in self.window]
+        for id in await self.backstage.database.read(statuses.deleted_among, missing) if missing else ():
+            self.feed.retract(id, Event("delete", id))
+
+    async def show_notification(self, notification: notifications.Notification) -> None:
+        if notification.id in self.feed.shown:
+            return
+        account = await self.backstage.accounts.find(notification.from_account_id)
+        status_id = notification.status_id
+        shown = await self.backstage.statuses.show(status_id) if status_id is not None else None
+        if account is not None and (shown is not None or status_id is None):
+            self.feed.announce(notification.id, Event("notification", Told(notification, account, shown)))
+
+    def change_perspective(self, changed: Perspective) -> None:
+        """Listen to other authors, and let go of what does not belong here any more."""
+        before, after = self.perspective.following, changed.following
+        self.backstage.audience.leave(self.cell, [id for id in before if id not in after])
+        self.backstage.audience.join(self.cell, [id for id in after if id not in before])
+        self.perspective = changed
+        self.window.keep(self.admits)
+
+
+@turn(Home, HomePage)
+def page(self: Home, message: HomePage) -> list[int] | Coroutine[Any, Any, list[int]]:
+    """From the window, or from rows beyond it."""
+    ids = self.window.page(message.cursors)
+    return ids if ids is not None else _older_page(self, message.cursors)
+
+
+async def _older_page(self: Home, cursors: Cursors) -> list[int]:
+    async def fetch(at: Cursors) -> list[Entry]:
+        return await self.backstage.database.read(
+            timelines.home_entries, self.id, max_id=at.max_id, since_id=at.since_id, min_id=at.min_id, limit=at.limit
+        )
+
+    return await sift(fetch, self.admits, cursors)
+
+
+@turn(Home, StatusPublished)
+def take_status(self: Home, message: StatusPublished) -> None:
+    entry = message.entry
+    if entry.id in self.feed.gone or not self.admits(entry):
+        return
+    self.window.add(entry)
+    self.feed.announce(entry.id, message.event)
+
+
+@turn(Home, StatusDeleted)
+def drop_status(self: Home, message: StatusDeleted) -> None:
+    self.window.remove(message.id)
+    self.feed.retract(message.id, message.event)
+
+
+@turn(Home, Notified)
+def take_notification(self: Home, message: Notified) -> None:
+    self.feed.announce(message.id, message.event)
+
+
+@turn(Home, Related)
+def be_related(self: Home, message: Related) -> None:
+    if self.backstage.broadcast.is_outdated(self.id, message):
+        return
+    other, before = message.other, self.perspective
+    self.change_perspective(before.after(other, message.relation))
+    if other not in self.perspective.following:
+        return
+    unmuted = other in before.muting and other not in self.perspective.muting
+    if unmuted or other not in before.following:
+        self.tell(self.address, BringIn(other, quiet=unmuted))
+
+
+@turn(Home, BringIn)
+async def bring_in(self: Home, message: BringIn) -> None:
+    rows = await self.backstage.database.read(timelines.author_entries, message.author, BROUGHT_IN)
+    entries = [entry for entry in reversed(rows) if self.admits(entry) and entry.id not in self.window]
+    for entry in entries:
+        self.window.add(entry)
+    if message.quiet:
+        for entry in entries:
+            self.feed.know(entry.id)
+    elif len(self.feed):
+        await self.show(entries)

@@ -1,0 +1,112 @@
+"""The public timelines: everything on this server, everything known to it, everything from elsewhere.
+
+What a viewer's blocks and mutes hide is sifted for each page here, and for each stream by its session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from ...storage import statuses, timelines
+from ...storage.statuses import Entry
+from ..backstage import Backstage
+from ..broadcast import StatusDeleted, StatusPublished
+from ..kernel import Actor, Cell, Event, Runtime, Subscriber, first_id_at, turn
+from ..rules.visibility import ANONYMOUS, Perspective, hidden
+from .sifting import sift
+from .window import SIZE, Cursors, Window
+
+MARGIN = timedelta(seconds=30)  # as in a home timeline
+
+
+@dataclass(frozen=True, slots=True)
+class PublicPage:
+    """Query: ids of one page for this viewer, newest first."""
+
+    cursors: Cursors
+    viewer: Perspective = ANONYMOUS
+    only_media: bool = False
+
+
+class Public(Actor):
+    """`public/all`, `public/local` or `public/remote`."""
+
+    def __init__(self, cell: Cell, runtime: Runtime, backstage: Backstage) -> None:
+        super().__init__(cell, runtime)
+        self.backstage = backstage
+        self.place = cell.address.key
+        self.window = Window()
+
+    async def load(self) -> None:
+        rows = await self.fetch(Cursors(limit=SIZE), only_media=False)
+        self.window.fill(rows, complete=len(rows) < SIZE)
+        if len(self.feed):
+            await self.make_up()
+
+    def subscribed(self, subscriber: Subscriber) -> None:
+        if len(self.feed) == 1:
+            self.feed.begin(self.window.ids, first_id_at(self.backstage.clock.now() - MARGIN))
+
+    def describe(self) -> str:
+        return f"window {len(self.window)}, subscribers {len(self.feed)}"
+
+    async def fetch(self, at: Cursors, *, only_media: bool) -> list[Entry]:
+        return await self.backstage.database.read(
+            timelines.public_entries, local=self.place == "local", remote=self.place == "remote",
+            only_media=only_media, max_id=at.max_id, since_id=at.since_id, min_id=at.min_id, limit=at.limit,
+        )  # fmt: skip
+
+    async def make_up(self) -> None:
+        """Show the subscribers of an earlier incarnation what they have missed."""
+        news = [id for id in self.window.ids if id not in self.feed.shown and id > self.feed.floor]
+        shown = await self.backstage.statuses.show_many(news)
+        for id in news:
+            if id in shown and not self.backstage.statuses.is_deleted(id):
+                self.feed.announce(id, Event("update", shown[id]))
+        missing = [id for id in self.feed.shown if id not in self.window]
+        for id in await self.backstage.database.read(statuses.deleted_among, missing) if missing else ():
+            self.feed.retract(id, Event("delete", id))
+
+
+@turn(Public, PublicPage)
+def page(self: Public, message: PublicPage) -> list[int] | Coroutine[Any, Any, list[int]]:
+    """From the window, or from rows when it does not hold the page."""
+    admits = sieve(message.viewer)
+    ids = None if message.only_media else self.window.page(message.cursors, admits)
+    return ids if ids is not None else _page_from_rows(self, message, admits)
+
+
+async def _page_from_rows(
+    self: Public, message: PublicPage, admits: Callable[[Entry], bool] | None
+) -> list[int]:
+    async def fetch(at: Cursors) -> list[Entry]:
+        return await self.fetch(at, only_media=message.only_media)
+
+    return await sift(fetch, admits or _everything, message.cursors)
+
+
+@turn(Public, StatusPublished)
+def take_status(self: Public, message: StatusPublished) -> None:
+    if message.entry.id not in self.feed.gone:
+        self.window.add(message.entry)
+        self.feed.announce(message.entry.id, message.event)
+
+
+@turn(Public, StatusDeleted)
+def drop_status(self: Public, message: StatusDeleted) -> None:
+    self.window.remove(message.id)
+    self.feed.retract(message.id, message.event)
+
+
+def sieve(viewer: Perspective) -> Callable[[Entry], bool] | None:
+    """What this viewer's blocks and mutes let through; None when that is everything."""
+    if not (viewer.blocking or viewer.blocked_by or viewer.muting or viewer.domain_blocks):
+        return None
+    return lambda entry: not hidden(entry, viewer)
+
+
+def _everything(entry: Entry) -> bool:
+    return True

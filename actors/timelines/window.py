@@ -1,0 +1,100 @@
+"""The newest entries of a timeline, in memory, sorted by id."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from ...storage.statuses import Entry
+
+SIZE = 400  # the feed's length in the reference server
+
+
+@dataclass(frozen=True, slots=True)
+class Cursors:
+    """Which page is wanted: ids strictly below `max_id`, above `since_id`, or directly above `min_id`."""
+
+    max_id: int | None = None
+    since_id: int | None = None
+    min_id: int | None = None
+    limit: int = 20
+
+
+class Window:
+    """At most SIZE entries, the newest. `complete` says that there are no older ones in the rows."""
+
+    def __init__(self) -> None:
+        self._ids: list[int] = []
+        self._entries: dict[int, Entry] = {}
+        self.complete = False
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __contains__(self, id: int) -> bool:
+        return id in self._entries
+
+    def __iter__(self) -> Iterator[Entry]:
+        """Oldest first."""
+        return iter([self._entries[id] for id in self._ids])
+
+    @property
+    def ids(self) -> list[int]:
+        """Oldest first."""
+        return list(self._ids)
+
+    def fill(self, entries: Iterable[Entry], *, complete: bool) -> None:
+        """Start over with these."""
+        self._entries = {entry.id: entry for entry in entries}
+        self._ids = sorted(self._entries)
+        self.complete = complete
+        self._trim()
+
+    def add(self, entry: Entry) -> bool:
+        """Whether it was new."""
+        if entry.id in self._entries:
+            return False
+        insort(self._ids, entry.id)
+        self._entries[entry.id] = entry
+        self._trim()
+        return True
+
+    def remove(self, id: int) -> bool:
+        if self._entries.pop(id, None) is None:
+            return False
+        del self._ids[bisect_left(self._ids, id)]
+        return True
+
+    def keep(self, belongs: Callable[[Entry], bool]) -> None:
+        """Drop what does not belong here any more."""
+        self._ids = [id for id in self._ids if belongs(self._entries[id])]
+        self._entries = {id: self._entries[id] for id in self._ids}
+
+    def page(self, cursors: Cursors, admits: Callable[[Entry], bool] | None = None) -> list[int] | None:
+        """Ids of one page, newest first; None when not all of it is in memory."""
+        ids = self._ids
+        upper = bisect_left(ids, cursors.max_id) if cursors.max_id is not None else len(ids)
+        floor = max(cursors.since_id or 0, cursors.min_id or 0)
+        lower = bisect_left(ids, floor + 1)
+        if cursors.min_id is not None:
+            covered = lower > 0 or self.complete
+            return self._pick(range(lower, upper), cursors.limit, admits)[::-1] if covered else None
+        picked = self._pick(range(upper - 1, lower - 1, -1), cursors.limit, admits)
+        covered = len(picked) == cursors.limit or lower > 0 or self.complete
+        return picked if covered else None
+
+    def _pick(self, places: range, limit: int, admits: Callable[[Entry], bool] | None) -> list[int]:
+        if admits is None:
+            return [self._ids[place] for place in places[:limit]]
+        admitted = (id for place in places if admits(self._entries[id := self._ids[place]]))
+        return list(islice(admitted, limit))
+
+    def _trim(self) -> None:
+        excess = len(self._ids) - SIZE
+        if excess > 0:
+            for id in self._ids[:excess]:
+                del self._entries[id]
+            del self._ids[:excess]
+            self.complete = False
