@@ -97,11 +97,11 @@ BURY = """
         FROM (SELECT account_id, count(*) AS number FROM gone WHERE visibility <> 'direct' GROUP BY account_id) AS lost
         WHERE account_counts.account_id = lost.account_id
     ), above AS (
-        UPDATE status_counts SET replies = replies - lost.replies, reblogs = reblogs - lost.reblogs
+        UPDATE status_counts SET replies = replies - lost.answers, reblogs = reblogs - lost.boosts
         FROM (
             SELECT
-                coalesce(in_reply_to_id, reblog_of_id) AS id, count(reblog_of_id) AS reblogs,
-                count(in_reply_to_id) FILTER (WHERE visibility IN ('public', 'unlisted')) AS replies
+                coalesce(in_reply_to_id, reblog_of_id) AS id, count(reblog_of_id) AS boosts,
+                count(in_reply_to_id) FILTER (WHERE visibility IN ('public', 'unlisted')) AS answers
             FROM gone GROUP BY 1
         ) AS lost
         WHERE status_counts.status_id = lost.id

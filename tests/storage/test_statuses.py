@@ -1,0 +1,177 @@
+"""Statuses: counts stay equal to rows, deletion takes what hangs on it, threads stay in order."""
+
+from datetime import timedelta
+
+from troupe.storage import accounts, bookmarks, favourites, mutes, notifications, statuses
+from troupe.storage.accounts import Account
+from troupe.storage.notifications import NewNotification
+from troupe.storage.statuses import Flags, Mention, Tag
+
+from .conftest import Stage, new_id
+
+
+def counted(stage: Stage) -> bool:
+    """Whether every count equals the rows it counts."""
+    wrong = stage.sql(
+        """
+        SELECT c.status_id FROM status_counts c WHERE
+            c.replies <> (SELECT count(*) FROM statuses s WHERE s.in_reply_to_id = c.status_id
+                          AND s.deleted_at IS NULL AND s.visibility IN ('public', 'unlisted'))
+            OR c.reblogs <> (SELECT count(*) FROM statuses s WHERE s.reblog_of_id = c.status_id AND s.deleted_at IS NULL)
+            OR c.favourites <> (SELECT count(*) FROM favourites f WHERE f.status_id = c.status_id)
+        UNION ALL
+        SELECT c.account_id FROM account_counts c WHERE
+            c.statuses <> (SELECT count(*) FROM statuses s WHERE s.account_id = c.account_id
+                           AND s.deleted_at IS NULL AND s.visibility <> 'direct')
+            OR c.followers <> (SELECT count(*) FROM follows f WHERE f.target_account_id = c.account_id)
+            OR c.following <> (SELECT count(*) FROM follows f WHERE f.account_id = c.account_id)
+        """
+    )
+    return not wrong
+
+
+def test_a_status_is_read_back_with_its_mentions_and_tags(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob", domain="far.test")
+    made = stage.status(
+        ada, mentioned_ids=(bob.id,), tags=(Tag(new_id(), "trio", "Trio"),), language="en", spoiler_text="careful"
+    )
+    assert made.mentions == (Mention(bob.id, "bob", "far.test", "https://far.test/@bob"),)
+    assert made.mentions[0].acct == "bob@far.test"
+    assert [tag.display_name for tag in made.tags] == ["Trio"]
+    assert (made.language, made.spoiler_text, made.conversation_id) == ("en", "careful", made.id)
+    assert stage(statuses.find_by_uri, made.uri) == made
+
+
+def test_a_tag_that_is_there_is_used_again(stage: Stage) -> None:
+    ada = stage.account("ada")
+    first = stage.status(ada, tags=(Tag(new_id(), "trio", "Trio"),))
+    second = stage.status(ada, tags=(Tag(new_id(), "trio", "TRIO"), Tag(new_id(), "new", "new")))
+    assert first.tags[0] in second.tags
+    assert [tag.name for tag in second.tags] == ["new", "trio"]
+
+
+def test_silent_mentions_may_see_and_are_not_named(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    made = stage.status(ada, mentioned_ids=(bob.id,), silent_mention_ids=(bob.id,))
+    assert made.mentioned_ids == (bob.id,)
+    assert made.mentions == ()
+
+
+def test_every_count_equals_its_rows_after_making_and_deleting(stage: Stage) -> None:
+    ada, bob, eve = (stage.account(name) for name in ("ada", "bob", "eve"))
+    root = stage.status(ada)
+    answer = stage.reply(bob, root)
+    stage.reply(eve, root, visibility="private")
+    stage.status(eve, visibility="direct")
+    stage.boost(bob, root)
+    boost = stage.boost(eve, root)
+    stage(favourites.insert, new_id(), eve.id, root.id, stage.now)
+    assert counted(stage)
+    found = stage(statuses.find, root.id)
+    assert found is not None
+    assert (found.replies_count, found.reblogs_count, found.favourites_count) == (1, 2, 1)
+
+    assert stage(statuses.soft_delete, boost.id, eve.id, stage.now) is not None
+    assert counted(stage)
+    assert stage(statuses.soft_delete, answer.id, bob.id, stage.now) is not None
+    assert counted(stage)
+    gone = stage(statuses.soft_delete, root.id, ada.id, stage.now)
+    assert gone is not None
+    assert counted(stage)
+    assert gone.status.text == "hello"
+    assert [author for _, author in gone.reblogs] == [bob.id]
+
+
+def test_only_the_author_deletes_and_only_once(stage: Stage) -> None:
+    ada, eve = stage.account("ada"), stage.account("eve")
+    made = stage.status(ada)
+    assert stage(statuses.soft_delete, made.id, eve.id, stage.now) is None
+    assert stage(statuses.soft_delete, made.id, ada.id, stage.now) is not None
+    assert stage(statuses.soft_delete, made.id, ada.id, stage.now) is None
+    assert stage(statuses.find, made.id) is None
+    assert stage.counts(ada) == (0, 0, 0)
+
+
+def test_deleting_takes_notifications_and_looses_media(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    made = stage.status(ada, mentioned_ids=(bob.id,))
+    stage.sql(
+        "INSERT INTO media_attachments (id, account_id, status_id, type, created_at, updated_at)"
+        " VALUES ($1, $2, $3, 'image', $4, $4)",
+        *(new_id(), ada.id, made.id, stage.now),
+    )
+    assert stage(notifications.insert, NewNotification(new_id(), bob.id, ada.id, "mention", made.id), stage.now)
+    stage(statuses.soft_delete, made.id, ada.id, stage.now)
+    assert stage(notifications.page, bob.id, limit=10) == []
+    assert stage.value("SELECT count(*) FROM media_attachments WHERE status_id IS NULL") == 1
+
+
+def test_an_old_status_that_arrives_late_does_not_set_the_last_status_back(stage: Stage) -> None:
+    far = stage.account("far", domain="far.test")
+    stage.status(far)
+    stage.status(far, created_at=stage.now - timedelta(days=30))
+    found = stage(accounts.find, far.id)
+    assert found is not None
+    assert found.last_status_at == stage.now
+
+
+def thread(stage: Stage, author: Account) -> list[int]:
+    """root, a below root, b below a, c below root."""
+    root = stage.status(author)
+    a = stage.reply(author, root)
+    b = stage.reply(author, a)
+    c = stage.reply(author, root)
+    return [root.id, a.id, b.id, c.id]
+
+
+def test_a_context_is_in_the_order_of_the_thread(stage: Stage) -> None:
+    ada = stage.account("ada")
+    root, a, b, c = thread(stage, ada)
+    assert [entry.id for entry in stage(statuses.ancestors, b, 10)] == [root, a]
+    assert [entry.id for entry in stage(statuses.descendants, root, 10, 10)] == [a, b, c]
+    assert [entry.id for entry in stage(statuses.ancestors, b, 1)] == [a]
+    assert [entry.id for entry in stage(statuses.descendants, root, 10, 1)] == [a, c]
+    assert len(stage(statuses.descendants, root, 2, 10)) == 2
+    found = stage(statuses.find, b)
+    assert found is not None
+    assert found.conversation_id == root
+
+
+def test_a_deleted_status_leaves_a_hole_in_its_thread_and_does_not_cut_it(stage: Stage) -> None:
+    ada = stage.account("ada")
+    root, a, b, c = thread(stage, ada)
+    stage(statuses.soft_delete, a, ada.id, stage.now)
+    assert [entry.id for entry in stage(statuses.ancestors, b, 10)] == [root]
+    assert [entry.id for entry in stage(statuses.descendants, root, 10, 10)] == [b, c]
+
+
+def test_an_entry_of_a_boost_tells_of_the_original(stage: Stage) -> None:
+    ada, bob, far = stage.account("ada"), stage.account("bob"), stage.account("far", domain="far.test")
+    original = stage.status(far, mentioned_ids=(bob.id,), language="de", media_ids=(new_id(),))
+    boost = stage.boost(ada, original)
+    entry = stage(statuses.entries, [boost.id])[boost.id]
+    assert (entry.account_id, entry.reblog_account_id, entry.reblog_domain) == (ada.id, far.id, "far.test")
+    assert (entry.mentioned_ids, entry.language, entry.has_media) == ((bob.id,), "de", True)
+
+
+def test_flags_are_the_viewers_own(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    made = stage.status(ada)
+    assert stage(statuses.viewer_flags, bob.id, [made.id])[made.id] == Flags()
+    stage(favourites.insert, new_id(), bob.id, made.id, stage.now)
+    stage(bookmarks.insert, new_id(), bob.id, made.id, stage.now)
+    stage(mutes.mute_conversation, bob.id, made.conversation_id, stage.now)
+    stage.boost(bob, made)
+    assert stage(statuses.viewer_flags, bob.id, [made.id])[made.id] == Flags(True, True, True, True, False)
+    assert stage(statuses.viewer_flags, ada.id, [made.id])[made.id] == Flags()
+
+
+def test_a_favourite_counts_once(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    made = stage.status(ada)
+    assert stage(favourites.insert, new_id(), bob.id, made.id, stage.now)
+    assert not stage(favourites.insert, new_id(), bob.id, made.id, stage.now)
+    assert counted(stage)
+    assert stage(favourites.delete, bob.id, made.id)
+    assert not stage(favourites.delete, bob.id, made.id)
+    assert counted(stage)
