@@ -1,0 +1,56 @@
+"""The command line, `troupe`. Each command is imported when it is called, so that the small ones are quick."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from ... import __version__
+
+# Where a command is, and its name there. The order is that of the help.
+PLACES = {
+    "serve": "serve",
+    "accounts": "accounts",
+    "tokens": "tokens",
+    "migrate": "migrate",
+    "tree": "tree",
+}
+
+EXIT_CODES = """\b
+Exit codes:
+  0   done
+  1   not done, for the reason given; nothing is half made
+  2   a wrong command, option or setting
+  69  the database can't be reached
+  70  the server failed, or another server took over
+"""
+
+
+class Lazily(click.Group):
+    """A group whose commands lie in modules of their own."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(PLACES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in PLACES:
+            return None
+        module = import_module(f".{PLACES[cmd_name]}", __name__)
+        return getattr(module, cmd_name)
+
+
+@click.group("troupe", cls=Lazily, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="troupe")
+def troupe() -> None:
+    """A self-hosted, federated microblogging server.
+
+    Every command finds the database by --data or TROUPE_DATABASE_URL and works beside a running server and without one.
+    What it changes holds there at once.
+    """
+
+
+def main() -> None:
+    """The console script."""
+    sys.exit(troupe())

@@ -1,0 +1,89 @@
+"""`troupe accounts`: making accounts, one or a file full of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from .options import Refused, setting_options, settings_from
+
+
+@click.group
+def accounts() -> None:
+    """Accounts of this server."""
+
+
+@accounts.command
+@click.argument("name")
+@click.option("--email", required=True, metavar="ADDRESS", help="The address to sign in with; admin@localhost will do.")
+@click.option(
+    "--password", prompt=True, hide_input=True, confirmation_prompt=True, help="Any password; asked for when left out."
+)
+@click.option(
+    "--role",
+    type=click.Choice(["user", "moderator", "admin", "owner"]),
+    default="user",
+    show_default=True,
+    help="What the account may do to others.",
+)
+@click.option("--confirmed", is_flag=True, help="The e-mail address is known to be right; no mail need confirm it.")
+@click.option("--approved", is_flag=True, help="No moderator need approve of the account.")
+@setting_options("data", "domain")
+def create(
+    name: str,
+    email: str,
+    password: str,
+    role: str,
+    confirmed: bool,
+    approved: bool,
+    data: str | None,
+    domain: str | None,
+    config: Path | None,
+) -> None:
+    """Make the account NAME.
+
+    It can sign in once it is both confirmed and approved. It is unlocked and posts publicly.
+    """
+    from ...actors.rules.passwords import hashed
+    from ..domain import base_url
+    from .making import Unfit, Wanted, check_account, make_accounts
+    from .rows import transact
+
+    settings = settings_from(config, data=data, domain=domain)
+    try:
+        check_account(name, email, role)
+        wanted = Wanted(name, email, hashed(password), role, confirmed, approved)
+        transact(settings, make_accounts, [wanted], (), base_url(settings))
+    except Unfit as unfit:
+        raise Refused(f"{unfit}.") from None
+    click.echo(f"Made {base_url(settings)}/@{name}")
+
+
+@accounts.command("import")
+@click.argument("file", type=click.File("rb"))
+@click.option("--scopes", metavar="SCOPES", help='Give each account a token, such as "read write follow push".')
+@setting_options("data", "domain")
+def import_(file: BinaryIO, scopes: str | None, data: str | None, domain: str | None, config: Path | None) -> None:
+    """Make the accounts of FILE, one JSON object a line; `-` reads standard input.
+
+    A line has `username`, `email` and, if wanted, `password` and `role`. The accounts are confirmed and approved. All
+    are made in one go: when a line is wrong it is named, and none is made. With --scopes each account is answered by a
+    line with `name`, `id` and `token`.
+    """
+    from ..domain import base_url
+    from .importing import read_accounts
+    from .making import Unfit, make_accounts, parse_scopes
+    from .rows import transact
+
+    settings = settings_from(config, data=data, domain=domain)
+    try:
+        granted = parse_scopes(scopes) if scopes is not None else ()
+        made = transact(settings, make_accounts, read_accounts(file), granted, base_url(settings))
+    except Unfit as unfit:
+        raise Refused(f"{unfit}. No account was made.") from None
+    if granted:
+        click.echo("\n".join(json.dumps({"name": one.username, "id": str(one.id), "token": one.token}) for one in made))
+    click.echo(f"Made {len(made)} accounts.", err=True)

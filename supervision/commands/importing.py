@@ -1,0 +1,69 @@
+"""Reading the file of an import: every line is checked before the first account is made."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
+
+from ...actors.rules.passwords import hashed
+from .making import Unfit, Wanted, check_account
+
+FIELDS = {"username", "email", "password", "role"}
+
+
+def read_accounts(lines: Iterable[bytes]) -> list[Wanted]:
+    """The accounts of a file, their passwords hashed; Unfit names the first line that is wrong."""
+    entries = [(number, _parsed(number, line)) for number, line in enumerate(lines, 1) if line.strip()]
+    _refuse_repeats(entries)
+    hashes = _hash_all([entry.get("password") for _, entry in entries])
+    return [_wanted(number, entry, hashes) for number, entry in entries]
+
+
+def _parsed(number: int, line: bytes) -> dict[str, Any]:
+    try:
+        entry: object = json.loads(line)
+        if not isinstance(entry, dict):
+            raise Unfit("it is no JSON object")
+        _check(cast("dict[str, Any]", entry))
+    except (ValueError, RecursionError):
+        raise Unfit(f"line {number}: it is no JSON") from None
+    except Unfit as unfit:
+        raise Unfit(f"line {number}: {unfit}") from None
+    return cast("dict[str, Any]", entry)
+
+
+def _check(entry: dict[str, Any]) -> None:
+    if unknown := entry.keys() - FIELDS:
+        raise Unfit(f"there is no field {min(unknown)}")
+    if not isinstance(entry.get("password", ""), str | None):
+        raise Unfit("the password is no text")
+    check_account(entry.get("username"), entry.get("email"), entry.get("role") or "user")
+
+
+def _refuse_repeats(entries: Sequence[tuple[int, dict[str, Any]]]) -> None:
+    first: dict[tuple[str, str], int] = {}
+    for number, entry in entries:
+        for field in ("username", "email"):
+            earlier = first.setdefault((field, entry[field].lower()), number)
+            if earlier != number:
+                raise Unfit(f"line {number}: the {field} {entry[field]} stands in line {earlier} too")
+
+
+def _hash_all(passwords: Iterable[str | None]) -> dict[str, str]:
+    """Hashes by password, on all cores. A password that the operator gave to many accounts is hashed once."""
+    distinct = sorted({password for password in passwords if password})
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        return dict(zip(distinct, threads.map(hashed, distinct), strict=True))
+
+
+def _wanted(number: int, entry: dict[str, Any], hashes: dict[str, str]) -> Wanted:
+    return Wanted(
+        username=entry["username"],
+        email=entry["email"],
+        password_hash=hashes.get(entry.get("password") or ""),
+        role=entry.get("role") or "user",
+        where=f"line {number}: ",
+    )

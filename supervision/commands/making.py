@@ -1,0 +1,135 @@
+"""Making accounts and tokens straight in the rows: what the commands and the import share."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...actors.kernel.ids import Ids
+from ...actors.rules.identity import USERNAME, local_account
+from ...http import scopes as scope_tree
+from ...http.tokens import hash_of
+from ...storage import accounts, notices, oauth, users
+from ...storage.engine import Connection
+from ...storage.oauth import Application, NewToken
+from ...storage.users import NewUser
+
+ROLES = ("user", "moderator", "admin", "owner")
+CLIENT_ID = "troupe-command-line"
+CLIENT_NAME = "troupe command line"
+OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"
+
+
+class Unfit(Exception):
+    """An account or a token that can't be made as asked. The text says why, and names the line of an import."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One account to make. `password_hash` None: nobody can sign in to it by a password."""
+
+    username: str
+    email: str
+    password_hash: str | None
+    role: str = "user"
+    confirmed: bool = True
+    approved: bool = True
+    where: str = ""  # "line 3: " in an import
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An account that was made. The token is good when scopes were asked for."""
+
+    id: int
+    username: str
+    token: str
+
+
+def check_account(username: object, email: object, role: object = "user") -> None:
+    """Refuse what no row takes. Otherwise an operator knows what he does: `admin@localhost` is an address."""
+    if not isinstance(username, str) or not USERNAME.fullmatch(username):
+        raise Unfit(f"the name {username!r} is not 1 to 30 of the letters a to z, digits and underscores")
+    local, at, host = email.rpartition("@") if isinstance(email, str) else ("", "", "")
+    if not (at and local and host) or len(str(email)) > 320 or "\0" in str(email):
+        raise Unfit(f"the e-mail address {email!r} is none")
+    if role not in ROLES:
+        raise Unfit(f"the role {role!r} is none of {', '.join(ROLES)}")
+
+
+def parse_scopes(text: str) -> tuple[str, ...]:
+    """Scopes as OAuth knows them, spaces between."""
+    parsed = scope_tree.parse(text)
+    unknown = [scope for scope in parsed if not scope_tree.known([scope])]
+    if unknown or not parsed:
+        raise Unfit(f"no such scope: {', '.join(unknown) or '(none given)'}")
+    return parsed
+
+
+async def make_accounts(
+    db: Connection, wanted: Sequence[Wanted], scopes: tuple[str, ...], base_url: str, ids: Ids, now: datetime
+) -> list[Made]:
+    """Make accounts, users and, when there are scopes, a token for each: all or none."""
+    await _refuse_taken(db, wanted)
+    made = [Made(ids.next(), one.username, secrets.token_urlsafe(32)) for one in wanted]
+    await accounts.create_local_many(db, [local_account(one.id, one.username, base_url) for one in made], now)
+    await users.create_many(db, [_user(one.id, want, now) for one, want in zip(made, wanted, strict=True)], now)
+    if scopes:
+        application = await _application(db, ids, now)
+        for one in made:
+            await oauth.insert_token(db, NewToken(ids.next(), hash_of(one.token), application, one.id, scopes), now)
+    await notices.announce(db, "accounts")
+    return made
+
+
+async def make_token(db: Connection, username: str, scopes: tuple[str, ...], ids: Ids, now: datetime) -> str:
+    """A token of an account of this server."""
+    found = await accounts.find_local_many(db, [username])
+    if not found:
+        raise Unfit(f"there is no local account {username}")
+    token, account = secrets.token_urlsafe(32), found[username.lower()]
+    application = await _application(db, ids, now)
+    await oauth.insert_token(db, NewToken(ids.next(), hash_of(token), application, account.id, scopes), now)
+    return token
+
+
+async def _refuse_taken(db: Connection, wanted: Sequence[Wanted]) -> None:
+    names = await accounts.find_local_many(db, [one.username for one in wanted])
+    emails = await users.taken_emails(db, [one.email for one in wanted])
+    for one in wanted:
+        if one.username.lower() in names:
+            raise Unfit(f"{one.where}the name {one.username} is taken")
+        if one.email.lower() in emails:
+            raise Unfit(f"{one.where}the e-mail address {one.email} is taken")
+
+
+def _user(account_id: int, wanted: Wanted, now: datetime) -> NewUser:
+    return NewUser(
+        account_id=account_id,
+        email=wanted.email,
+        password_hash=wanted.password_hash,
+        role=wanted.role,
+        confirmed_at=now if wanted.confirmed else None,
+        approved_at=now if wanted.approved else None,
+    )
+
+
+async def _application(db: Connection, ids: Ids, now: datetime) -> int:
+    """The application that stands behind tokens from the command line; it is made with the first of them."""
+    found = await oauth.find_client(db, CLIENT_ID)
+    if found:
+        return found.id
+    new = Application(
+        id=ids.next(),
+        client_id=CLIENT_ID,
+        secret_hash=hash_of(secrets.token_urlsafe(32)),
+        name=CLIENT_NAME,
+        website=None,
+        redirect_uris=(OUT_OF_BAND,),
+        scopes=tuple(sorted(scope_tree.ALL)),
+        created_at=now,
+    )
+    await oauth.insert_application(db, new)
+    return new.id

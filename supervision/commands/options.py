@@ -1,0 +1,75 @@
+"""Options that name settings, and the refusals that commands share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ..configuration import Settings
+from ..sources import ConfigurationError, default, meaning, read_settings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Refused(click.ClickException):
+    """The command can't be done; nothing was changed."""
+
+    exit_code = 1
+
+
+class WrongSetting(click.ClickException):
+    """A setting can't be taken."""
+
+    exit_code = 2
+
+
+class NoDatabase(click.ClickException):
+    """PostgreSQL can't be reached or started."""
+
+    exit_code = 69
+
+
+class ServerFailed(click.ClickException):
+    """The server can't go on."""
+
+    exit_code = 70
+
+
+def setting_options(*names: str) -> Callable[[Command], Command]:
+    """An option for each of these settings, and `--config`. They arrive as strings; the schema checks them."""
+
+    def decorate(command: Command) -> Command:
+        for name in reversed(names):
+            command = _option(name)(command)
+        return _config(command)
+
+    return decorate
+
+
+def settings_from(config: Path | None, **chosen: object) -> Settings:
+    """The settings, with what was chosen on the command line on top."""
+    try:
+        return read_settings(chosen, os.environ, config)
+    except ConfigurationError as error:
+        raise WrongSetting(str(error)) from None
+
+
+_config = click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A TOML file with settings. [TROUPE_CONFIG; default: troupe.toml, if there is one]",
+)
+
+
+def _option(name: str) -> Callable[[Command], Command]:
+    flag = "--" + name.replace("_", "-")
+    usual = f"; default: {default(name)}" if default(name) else ""
+    text = f"{meaning(name)} [TROUPE_{name.upper()}{usual}]"
+    if default(name) in ("true", "false"):
+        return click.option(flag, name, is_flag=True, default=None, help=text)
+    return click.option(flag, name, metavar=name.upper(), help=text)

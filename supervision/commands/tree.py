@@ -1,0 +1,70 @@
+"""`troupe tree`: what runs, as the supervisor sees it."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from .options import setting_options, settings_from
+
+PATIENCE = 5.0
+
+
+@click.command
+@setting_options("data")
+@click.option("--json", "as_json", is_flag=True, help="The server's own answer, for programs.")
+def tree(data: str | None, config: Path | None, as_json: bool) -> None:
+    """Show the supervision tree of the running server.
+
+    When none runs on this data folder, the tree is shown as it would be started.
+    """
+    answer = ask(settings_from(config, data=data).data / "control.sock", "tree")
+    if answer is None:
+        click.echo("No server runs on this data folder. This is what would be started:", err=True)
+        answer = _declared()
+    click.echo(json.dumps(answer) if as_json else "\n".join(drawn(answer)))
+
+
+def ask(path: Path, command: str) -> dict[str, Any] | None:
+    """One question to the running server; None when there is none."""
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(PATIENCE)
+            with _short(path) as name:
+                connection.connect(name)
+            connection.sendall(json.dumps({"command": command}).encode() + b"\n")
+            with connection.makefile("rb") as lines:
+                return json.loads(lines.readline())
+    except (FileNotFoundError, ConnectionRefusedError):
+        return None
+
+
+@contextmanager
+def _short(path: Path) -> Generator[str]:
+    """The path by way of an open folder: a socket's name holds 107 bytes, a data folder's may be longer."""
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)
+
+
+def drawn(node: Mapping[str, Any], indent: str = "") -> Iterator[str]:
+    """A node and what is under it, a line each."""
+    facts = (f"{name}={value}" for name, value in node.items() if name not in ("name", "children"))
+    yield "  ".join([indent + str(node["name"]), *facts])
+    for child in cast("Sequence[Mapping[str, Any]]", node.get("children", ())):
+        yield from drawn(child, indent + "  ")
+
+
+def _declared() -> dict[str, Any]:
+    from ..tree import declared
+
+    return declared()
