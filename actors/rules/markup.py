@@ -20,9 +20,12 @@ SPAN_CLASSES = frozenset({"h-card", "invisible", "ellipsis", "p-name", "quote-in
 SCHEMES = frozenset({"http", "https", "gemini", "gopher", "ipfs", "ipns", "magnet", "xmpp"})
 LINK_REL = "nofollow noopener noreferrer"
 
-# A parser's work grows with the square of the nesting: 12,000 nested list items take 3.5 s, 1,000 take 25 ms. Nobody
-# writes that many tags into a post; who sends more gets the text without them.
-OPENING_TAGS = 1_000
+# A parser's work grows with the square of the nesting (12,000 nested list items take 3.5 s, 1,000 take 25 ms) and of
+# the attributes of one tag. Nobody writes that many into a post: beyond, HTML is cut, a tag is dropped, and a post with
+# too many tags becomes its text.
+HTML_CHARACTERS = 131_072
+TAG_CHARACTERS = 4_096
+OPENING_AND_CLOSING_TAGS = 2_000
 # A second pass changes what the first one's removals have made unsound (a paragraph in a paragraph); a third is rare.
 PASSES = 6
 
@@ -30,11 +33,12 @@ UNWRITABLE = regex.compile(r"[\ud800-\udfff]")
 # Tab and line feed are the control characters that mean something; PostgreSQL takes no NUL, browsers no others.
 CONTROLS = regex.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
-OPENING = regex.compile(r"<[A-Za-z]")
+# All that a parser may take for a tag or a comment ends at this `>` or at a later one.
+RAW_TAG = regex.compile(r"<(?P<close>/?)(?P<name>[A-Za-z!?][^\s/>]*+|(?<=/))[^>]*+>")
 # HTML repeats an open <b> in every following paragraph, and remembers any number of them when their attributes differ:
 # 1,000 by 1,000 elements out of 14 kB. Without attributes it remembers three. None of these may have any here.
-FORMATTING = regex.compile(r"<(b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)(?=[\s/])[^>]*+>", regex.IGNORECASE)
-HEADING = regex.compile(r"<(?P<close>/?)h[1-6](?=[\s/>])[^>]*+>", regex.IGNORECASE)
+FORMATTING = frozenset({"b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"})
+HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 ATTRIBUTE = regex.compile(r' (?P<name>[a-z]+)="(?P<value>[^"]*+)"')
 TAG = regex.compile(r'<(?P<close>/?)(?P<name>[a-z0-9]++)(?P<attributes>(?: [a-z]++="[^"]*+")*+)>')
@@ -78,10 +82,14 @@ def escape_attribute(text: str) -> str:
 
 
 def sanitise(html: str) -> str:
-    """HTML from anywhere, made safe and put into the shape that clients expect; doing it again changes nothing."""
-    html = HEADING.sub(_as_strong_paragraph, FORMATTING.sub(r"<\1>", html))
+    """HTML from anywhere, made safe and put into the shape that clients expect; doing it again changes nothing.
+
+    Work and result are bounded: what is too long is cut.
+    """
+    html = html[:HTML_CHARACTERS]
     for _ in range(PASSES):
-        if len(OPENING.findall(html)) > OPENING_TAGS:
+        html, tags = _without_traps(html)
+        if tags > OPENING_AND_CLOSING_TAGS:
             break
         cleaned = _clean(html)
         if cleaned == html:
@@ -124,8 +132,23 @@ def map_text(html: str, write: Callable[[str, str], str]) -> str:
     return "".join(pieces)
 
 
-def _as_strong_paragraph(heading: "regex.Match[str]") -> str:
-    return "</strong></p>" if heading["close"] else "<p><strong>"
+def _without_traps(html: str) -> tuple[str, int]:
+    """HTML from anywhere, headings made paragraphs, without what keeps a parser busy; and how many tags it has."""
+    # An opened tag that is never closed by a `>` is no tag; looking for its end once for each `<` would take for ever.
+    tags_end = html.rfind(">") + 1
+    tamed, tags = RAW_TAG.subn(_tame, html[:tags_end])
+    return tamed + html[tags_end:], tags
+
+
+def _tame(tag: "regex.Match[str]") -> str:
+    name = tag["name"].lower()
+    if len(tag[0]) > TAG_CHARACTERS:
+        return ""
+    if name in HEADINGS:
+        return "</strong></p>" if tag["close"] else "<p><strong>"
+    if name in FORMATTING:
+        return f"<{tag['close']}{name}>"
+    return tag[0]
 
 
 def _clean(html: str) -> str:
