@@ -1,0 +1,29 @@
+"""Deterministic concurrency tests: a seed decides who runs next, when time passes and what goes wrong.
+
+    @simulation(seeds=200, faults=2)
+    async def test_two_devices(sim: Run) -> None:
+        sim.always(lambda: counted() <= posted())
+        async with sim.together() as go:
+            go(phone.post, "hello")
+            go(laptop.post, "world")
+
+A failing seed is printed with the command that replays it and with the smallest run that fails alike.
+"""
+
+from .checks import Broken
+from .clock import VirtualClock
+from .decorator import bare, simulation, sweep
+from .faults import Budget, Fault, Faults, Injected, Planned, Point, never
+from .lockstep import Lockstep, LockstepDatabase
+from .outcome import Outcome, explore, simulate
+from .postgres import sandbox
+from .run import Run
+from .scheduler import Deadlock, Livelock, Scheduler
+from .series import DoesNotReplay, Failure, Series
+from .strategies import Pct, RandomWalk, Replay, Strategy
+
+__all__ = [
+    "Broken", "Budget", "Deadlock", "DoesNotReplay", "Failure", "Fault", "Faults", "Injected", "Livelock", "Lockstep",
+    "LockstepDatabase", "Outcome", "Pct", "Planned", "Point", "RandomWalk", "Replay", "Run", "Scheduler", "Series",
+    "Strategy", "VirtualClock", "bare", "explore", "never", "sandbox", "simulate", "simulation", "sweep",
+]  # fmt: skip

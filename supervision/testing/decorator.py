@@ -1,0 +1,137 @@
+"""`@simulation` makes an ordinary pytest test out of a scenario.
+
+    @simulation(seeds=200, faults=2)
+    async def test_a_retry_posts_once(sim: Simulation) -> None:
+        …
+
+Every seed is played with every strategy, twice, and both traces must be equal. The environment decides how much:
+
+    TROUPE_SIM_SEED and TROUPE_SIM_STRATEGY   play this one run
+    TROUPE_SIM_SEEDS                          so many seeds instead of the test's own number
+    TROUPE_SIM_BASE                           the first seed: other numbers, other schedules
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Concatenate, ParamSpec
+
+import pytest
+
+from .faults import ANYTHING, Budget
+from .lockstep import Lockstep
+from .postgres import sandbox
+from .report import report
+from .run import Run
+from .series import Failure, Series
+
+P = ParamSpec("P")
+Scenario = Callable[Concatenate[Any, P], Awaitable[None]]  # its first parameter is what the world yields
+World = Callable[[Run], AbstractAsyncContextManager[Any]]
+
+
+@asynccontextmanager
+async def bare(run: Run) -> AsyncGenerator[Run]:
+    """The world that has nothing but the run itself."""
+    yield run
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the environment asks for."""
+
+    seeds: range
+    strategies: Sequence[str]
+    one: bool
+
+    @classmethod
+    def from_environment(cls, seeds: int, strategies: Sequence[str]) -> Wanted:
+        if seed := os.environ.get("TROUPE_SIM_SEED"):
+            strategy = os.environ.get("TROUPE_SIM_STRATEGY")
+            return cls(range(int(seed), int(seed) + 1), (strategy,) if strategy else strategies, one=True)
+        base = int(os.environ.get("TROUPE_SIM_BASE", "0"))
+        count = int(os.environ.get("TROUPE_SIM_SEEDS", seeds))
+        return cls(range(base, base + count), strategies, one=False)
+
+
+def simulation(
+    *,
+    seeds: int = 200,
+    strategies: Sequence[str] = ("random", "pct"),
+    faults: int | Budget = 0,
+    time_is_a_choice: bool = False,
+    step_limit: int = 100_000,
+    world: World = bare,
+    postgres: Callable[[], Lockstep] = sandbox,
+) -> Callable[[Scenario[P]], Callable[P, None]]:
+    """Play the scenario with many seeds; fail with the first that does, shrunk and with the command that replays it.
+
+    `faults` is the most that may go wrong in one run: a number, or a Budget that also says of which kinds.
+    """
+
+    def play(series: Series) -> Failure | None:
+        wanted = Wanted.from_environment(seeds, strategies)
+        failure = series.play_all(wanted.seeds, wanted.strategies)
+        if failure is None and not wanted.one and series.sometimes.never:
+            runs = len(wanted.seeds) * len(wanted.strategies)
+            pytest.fail(f"never happened in {runs} runs: {', '.join(series.sometimes.never)}", pytrace=False)
+        return failure
+
+    def make(scenario: Callable[[Any], Awaitable[None]]) -> Series:
+        budget = faults if isinstance(faults, Budget) else Budget(faults)
+        return Series(scenario, world, postgres, budget, time_is_a_choice, step_limit)
+
+    return as_test(make, play)
+
+
+def sweep(
+    *,
+    seeds: int = 1,
+    strategy: str = "calm",
+    faults: Budget = ANYTHING,
+    step_limit: int = 100_000,
+    world: World = bare,
+    postgres: Callable[[], Lockstep] = sandbox,
+) -> Callable[[Scenario[P]], Callable[P, None]]:
+    """Make every point that the scenario passes fail, one after the other, until none is left."""
+
+    def play(series: Series) -> Failure | None:
+        wanted = Wanted.from_environment(seeds, (strategy,))
+        return series.sweep(wanted.seeds, wanted.strategies[0])
+
+    def make(scenario: Callable[[Any], Awaitable[None]]) -> Series:
+        return Series(scenario, world, postgres, faults, step_limit=step_limit)
+
+    return as_test(make, play)
+
+
+def as_test(
+    make: Callable[[Callable[[Any], Awaitable[None]]], Series], play: Callable[[Series], Failure | None]
+) -> Callable[[Scenario[P]], Callable[P, None]]:
+    """A decorator whose result pytest takes for a plain function with all of the scenario's fixtures but the first."""
+
+    def decorate(scenario: Scenario[P]) -> Callable[P, None]:
+        @functools.wraps(scenario)
+        def test(*args: P.args, **kwargs: P.kwargs) -> None:
+            failure = play(make(lambda world: scenario(world, *args, **kwargs)))
+            if failure is not None:
+                pytest.fail(report(failure, running_test(scenario)), pytrace=False)
+
+        signature = inspect.signature(scenario)
+        fixtures = list(signature.parameters.values())[1:]
+        shown: Any = test
+        shown.__signature__ = signature.replace(parameters=fixtures, return_annotation=None)
+        return test
+
+    return decorate
+
+
+def running_test(scenario: Callable[..., object]) -> str:
+    """The name under which pytest knows the running test."""
+    current = os.environ.get("PYTEST_CURRENT_TEST")
+    return current.rsplit(" ", 1)[0] if current else scenario.__qualname__

@@ -1,0 +1,120 @@
+"""Things that go wrong, where and when a run was told to let them go wrong.
+
+Code that can fail passes named points: `faults.strikes(Fault.CRASH_BEFORE, "account/1 PublishStatus")`. Whether the
+point fails is decided by a plan: nobody's (`never`), a seed's (`Chance`) or a list's (`Planned`), which is how a
+failing run is replayed with fewer faults and how `sweep` makes every point fail, one after the other.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal, NamedTuple
+
+
+class Fault(Enum):
+    """What can go wrong. The value is how it reads in a trace, after the place."""
+
+    CRASH_BEFORE = "crashes before its turn"
+    CRASH_AFTER = "crashes after its turn"
+    LOST = "loses the connection before COMMIT"
+    DOUBT_DONE = "loses the connection in COMMIT, which was done"
+    DOUBT_UNDONE = "loses the connection in COMMIT, which was not done"
+    CONFLICT = "is told to try the transaction again"
+    AWAY = "finds the database away for a while"
+    SLOW = "is a subscriber too slow"
+    DEAD = "is a subscriber that dies"
+
+
+class Injected(Exception):
+    """An actor's crash that the simulation wanted."""
+
+
+class Point(NamedTuple):
+    """The n-th time, counted from 1, that a fault could have happened at a place."""
+
+    fault: Fault
+    place: str
+    nth: int
+
+    def __str__(self) -> str:
+        return f"{self.place} {self.fault.value} (time {self.nth})"
+
+
+Plan = Callable[[Point], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How many faults a run gets at most, and of which kinds."""
+
+    most: int
+    kinds: frozenset[Fault] = frozenset(Fault)
+
+
+class Chance:
+    """A seeded plan that spends a budget; `points` is about how many points of its kinds a run passes."""
+
+    def __init__(self, seed: int, budget: Budget, points: int) -> None:
+        self._random = random.Random(f"faults/{seed}")
+        self._left = budget.most
+        self._kinds = budget.kinds
+        self._rate = min(0.5, budget.most / max(points, 1))
+
+    def __call__(self, point: Point) -> bool:
+        if not self._left or point.fault not in self._kinds or self._random.random() >= self._rate:
+            return False
+        self._left -= 1
+        return True
+
+
+class Planned:
+    """Exactly these."""
+
+    def __init__(self, points: Iterable[Point]) -> None:
+        self._points = frozenset(points)
+
+    def __call__(self, point: Point) -> bool:
+        return point in self._points
+
+
+NOTHING = Budget(0)
+ANYTHING = Budget(1)
+
+
+def never(point: Point) -> bool:
+    """A run in which nothing goes wrong."""
+    return False
+
+
+class Faults:
+    """The points that one run passed, and those at which something went wrong."""
+
+    def __init__(self, plan: Plan, note: Callable[[str, str], None]) -> None:
+        self.passed: list[Point] = []
+        self.struck: list[Point] = []
+        self._plan = plan
+        self._note = note
+        self._counts: Counter[tuple[Fault, str]] = Counter()
+
+    def strikes(self, fault: Fault, place: str) -> bool:
+        """Whether it goes wrong here, this time. The caller then makes it so."""
+        self._counts[fault, place] += 1
+        point = Point(fault, place, self._counts[fault, place])
+        self.passed.append(point)
+        if not self._plan(point):
+            return False
+        self.struck.append(point)
+        self._note("FAULT: " + fault.value, place)
+        return True
+
+    def turn(self, address: object, message: object, when: Literal["before", "after"]) -> None:
+        """The actor runtime's observer: notes every turn, and crashes one when the plan says so."""
+        place = f"{address} {type(message).__name__}"
+        if when == "before":
+            self._note("handles " + type(message).__name__, str(address))
+        if self.strikes(Fault.CRASH_BEFORE if when == "before" else Fault.CRASH_AFTER, place):
+            raise Injected(f"{place}, {when} its turn")

@@ -1,0 +1,165 @@
+"""Real PostgreSQL under the seeded scheduler.
+
+A transaction blocks the whole Trio loop until it is done, with a checkpoint before and one after it. Seen from Trio it
+is one atomic step without duration: the network's timing cannot leak into the schedule, and the SQL is the SQL of
+production. asyncpg runs on a private asyncio loop in the same thread, so there is no thread to hop to.
+
+A simulated run is one outer transaction that is rolled back at its end, and each of its transactions is a savepoint, so
+starting from the same rows costs nothing. The prices: transactions never overlap, so lock waits and serialization
+failures do not show here (retries are injected, and two-session tests stand beside the simulations); constraints that
+are deferred to COMMIT are not checked; `now()` stands still in SQL, which therefore must not use it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextlib import contextmanager
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import trio
+
+from ...storage.connect import connect
+from ...storage.engine import Connection, Doubtful, Unavailable
+from .faults import Fault, Faults
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# One savepoint is open at all times, so that a commit costs one round trip.
+BEGIN = "BEGIN; SAVEPOINT step"
+COMMIT = "RELEASE SAVEPOINT step; SAVEPOINT step"
+UNDO = "ROLLBACK TO SAVEPOINT step"
+
+AWAY_FOR = 5.0  # virtual seconds of an injected absence
+PATIENCE = 2.0  # virtual seconds after which a caller is told that the database is away, as the production pool does
+VACUUM_EVERY = 100  # runs: what they rolled back lies about in the tables and would slow every later run down
+DEADLINE = 60.0  # seconds of real time: a statement that hangs must not hang the test
+
+
+class Lockstep:
+    """One connection, used to the end of each piece of work before anything else happens."""
+
+    def __init__(self, dsn: str) -> None:
+        self._loop = asyncio.SelectorEventLoop()
+        self._connection: Any = self.block(connect(dsn, application_name="simulation", deadline=DEADLINE))
+        self._runs = 0
+
+    def block(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run it to its end; meanwhile nothing else moves."""
+        return self._loop.run_until_complete(work)
+
+    @contextmanager
+    def run(self) -> Generator[None]:
+        """One simulated run: whatever it writes is gone afterwards."""
+        self._runs += 1
+        if self._runs % VACUUM_EVERY == 0:
+            self.block(self._connection.execute("VACUUM"))
+        self.block(self._connection.execute(BEGIN))
+        try:
+            yield
+        finally:
+            self.block(self._connection.execute("ROLLBACK"))
+
+    def transact(self, work: Callable[[Connection], Awaitable[T]], *, commit: bool = True) -> T:
+        """`work` in a savepoint of its own; with `commit=False` it is done and then undone."""
+        return self.block(self._transact(work, COMMIT if commit else UNDO))
+
+    async def _transact(self, work: Callable[[Connection], Awaitable[T]], end: str) -> T:
+        try:
+            value = await work(self._connection)
+        except BaseException:
+            await self._connection.execute(UNDO)
+            raise
+        await self._connection.execute(end)
+        return value
+
+    def read(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        """`work` that only reads: nothing to commit, and the savepoint is needed only when it fails."""
+        return self.block(self._read(work))
+
+    async def _read(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        try:
+            return await work(self._connection)
+        except BaseException:
+            await self._connection.execute(UNDO)
+            raise
+
+    def close(self) -> None:
+        self.block(self._connection.close())
+        self._loop.close()
+
+
+class LockstepDatabase:
+    """The engine's Database for one simulated run, with everything that can go wrong between here and PostgreSQL."""
+
+    def __init__(self, lockstep: Lockstep, faults: Faults, note: Callable[[str], None]) -> None:
+        self._lockstep = lockstep
+        self._faults = faults
+        self._note = note
+        self._back_at = 0.0
+
+    async def transact(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """One transaction, one step."""
+        name = work_name(work)
+
+        def bound(db: Connection) -> Awaitable[T]:
+            return work(db, *args, **kwargs)
+
+        await self._reach(name)
+        if self._faults.strikes(Fault.LOST, name):
+            raise Unavailable(f"{name}: connection lost before COMMIT")
+        if self._faults.strikes(Fault.CONFLICT, name):
+            self._lockstep.transact(bound, commit=False)
+        if self._faults.strikes(Fault.DOUBT_UNDONE, name):
+            self._lockstep.transact(bound, commit=False)
+            raise Doubtful(f"{name}: connection lost in COMMIT")
+        value = self._commit(name, bound)
+        if self._faults.strikes(Fault.DOUBT_DONE, name):
+            raise Doubtful(f"{name}: connection lost in COMMIT")
+        await trio.lowlevel.cancel_shielded_checkpoint()
+        return value
+
+    async def read(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """One read, one step."""
+        name = work_name(work)
+        await self._reach(name)
+        if self._faults.strikes(Fault.LOST, name):
+            raise Unavailable(f"{name}: connection lost")
+        value = self._lockstep.read(lambda db: work(db, *args, **kwargs))
+        self._note(f"has read: {name}")
+        await trio.lowlevel.cancel_shielded_checkpoint()
+        return value
+
+    def rows(self, query: str, *args: object) -> list[Any]:
+        """What the tables hold at this instant, for the claims of a scenario: no step, no fault."""
+        return self._lockstep.read(lambda db: db.fetch(query, *args))
+
+    async def _reach(self, name: str) -> None:
+        """Wait for the database like a caller of the production pool."""
+        await trio.lowlevel.checkpoint()
+        now = trio.current_time()
+        if now >= self._back_at and self._faults.strikes(Fault.AWAY, name):
+            self._back_at = now + AWAY_FOR
+        if now < self._back_at:
+            await trio.sleep(min(self._back_at - now, PATIENCE))
+        if trio.current_time() < self._back_at:
+            raise Unavailable(f"{name}: the database is away")
+
+    def _commit(self, name: str, work: Callable[[Connection], Awaitable[T]]) -> T:
+        try:
+            value = self._lockstep.transact(work)
+        except Exception as error:
+            self._note(f"has undone: {name}: {type(error).__name__}")
+            raise
+        self._note(f"has committed: {name}")
+        return value
+
+
+def work_name(work: Callable[..., object]) -> str:
+    """How a piece of work is named in traces and fault points."""
+    return getattr(work, "__name__", type(work).__name__)

@@ -1,0 +1,98 @@
+"""Run a scenario once, under a strategy and in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Generic, TypeVar
+
+import trio
+from trio.testing import MockClock
+
+from .errors import innermost
+from .scheduler import Decision, Scheduler, in_charge
+from .strategies import Replay, Strategy
+from .trace import Line, digest
+
+T = TypeVar("T")
+Main = Callable[[Scheduler], Awaitable[T]]
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[T]):
+    """What came of one run."""
+
+    decisions: list[Decision]
+    trace: list[Line]
+    steps: int
+    value: T | None = None
+    error: BaseException | None = field(default=None)
+
+    @property
+    def choices(self) -> list[int]:
+        """What `Replay` needs to do it again."""
+        return [decision.taken for decision in self.decisions]
+
+    @cached_property
+    def digest(self) -> str:
+        """Equal for equal traces."""
+        return digest(self.trace)
+
+
+def simulate(
+    main: Main[T], strategy: Strategy, *, time_is_a_choice: bool = False, step_limit: int = 100_000
+) -> Outcome[T]:
+    """Run `main(scheduler)` with every choice made by `strategy`.
+
+    Time is virtual and jumps when all tasks wait; with `time_is_a_choice` it may also pass under tasks that could run,
+    so that a deadline can win against an answer that is ready. An exception is the outcome's `error`, never raised.
+    """
+    clock = MockClock(autojump_threshold=0)
+    scheduler = Scheduler(strategy, clock, time_is_a_choice=time_is_a_choice, step_limit=step_limit)
+    value: T | None = None
+    error: BaseException | None = None
+
+    async def scenario() -> None:
+        nonlocal value
+        with scheduler.scope:
+            value = await main(scheduler)
+
+    with in_charge(scheduler):
+        try:
+            trio.run(scenario, clock=clock, instruments=[scheduler])
+        except KeyboardInterrupt:
+            raise
+        except BaseException as raised:
+            error = raised
+    return Outcome(scheduler.decisions, scheduler.trace, scheduler.steps, value, scheduler.error or innermost(error))
+
+
+def explore(
+    main: Main[T], *, preemptions: int | None = None, limit: int = 100_000, time_is_a_choice: bool = False
+) -> Iterator[Outcome[T]]:
+    """An outcome for every interleaving there is, at most `limit` of them.
+
+    Depth first and without keeping state: each run replays a prefix and then stays with whoever runs. With
+    `preemptions`, only schedules that leave a task which could have gone on at most that often (CHESS: two find most
+    bugs).
+    """
+    prefixes: list[list[int]] = [[]]
+    for _ in range(limit):
+        if not prefixes:
+            return
+        prefix = prefixes.pop()
+        outcome = simulate(main, Replay(prefix), time_is_a_choice=time_is_a_choice)
+        yield outcome
+        prefixes.extend(branches(outcome.decisions, len(prefix), preemptions))
+
+
+def branches(decisions: list[Decision], start: int, preemptions: int | None) -> Iterator[list[int]]:
+    """The prefixes that take another option at one step after `start`, within the bound."""
+    choices = [decision.taken for decision in decisions]
+    spent = 0
+    for step, (taken, width, stay) in enumerate(decisions):
+        affordable = preemptions is None or not stay or spent < preemptions
+        if step >= start and affordable:
+            yield from ([*choices[:step], other] for other in range(1, width))
+        spent += stay and taken != 0

@@ -1,0 +1,110 @@
+"""The small world that one run of a scenario lives in."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from functools import cached_property
+from typing import Protocol, TypeVar, TypeVarTuple, Unpack
+
+import trio
+
+from .checks import Eventually, Predicate, Sometimes, asserting, name_of
+from .clock import VirtualClock
+from .faults import Faults, Plan
+from .lockstep import Lockstep, LockstepDatabase
+from .scheduler import Scheduler
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+
+class Go(Protocol):
+    """Starts a function beside the others; `name` is what the trace calls it."""
+
+    def __call__(
+        self, function: Callable[[Unpack[Ts]], Awaitable[object]], /, *args: *Ts, name: str | None = None
+    ) -> None: ...
+
+
+class Run:
+    """Time, chance, storage, faults and claims of one run. A scenario is given this, or a world built on it."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        *,
+        seed: int,
+        plan: Plan,
+        sometimes: Sometimes,
+        postgres: Callable[[], Lockstep],
+    ) -> None:
+        self.seed = seed
+        self.clock = VirtualClock(scheduler.clock)
+        self.random = random.Random(f"world/{seed}")
+        self.faults = Faults(plan, scheduler.note)
+        self._scheduler = scheduler
+        self._sometimes = sometimes
+        self._postgres = postgres
+        self._eventually: list[Eventually] = []
+        self._open = ExitStack()
+
+    # What the actor runtime is given
+
+    @property
+    def choose(self) -> Callable[[Sequence[str]], int]:
+        """Whose turn is next, decided by the strategy."""
+        return self._scheduler.choose
+
+    @cached_property
+    def database(self) -> LockstepDatabase:
+        """PostgreSQL in lockstep, as it was before every run."""
+        lockstep = self._postgres()
+        self._open.enter_context(lockstep.run())
+        return LockstepDatabase(lockstep, self.faults, self._scheduler.note)
+
+    # What a scenario says
+
+    def note(self, what: str, who: str | None = None) -> None:
+        """A line in the trace; no id() and no real time in it, for equal seeds must give equal traces."""
+        self._scheduler.note(what, who)
+
+    def always(self, predicate: Predicate, name: str | None = None) -> None:
+        """From now on, `predicate` holds after every step: it neither returns False nor raises."""
+        self._scheduler.checks.append(asserting(predicate, name or name_of(predicate)))
+
+    def eventually(self, predicate: Predicate, name: str | None = None, *, within: float = 60.0) -> None:
+        """`predicate` comes true within so many virtual seconds after the scenario's last line."""
+        self._eventually.append(Eventually(predicate, name or name_of(predicate), within))
+
+    def sometimes(self, happened: bool, name: str) -> None:
+        """In at least one run of the whole series, `happened` is true here."""
+        self._sometimes.record(name, happened)
+
+    @asynccontextmanager
+    async def together(self) -> AsyncGenerator[Go]:
+        """`go(function, …)` starts it beside the others; the block ends when all have."""
+        async with trio.open_nursery() as nursery:
+
+            def go(function: Callable[[Unpack[Ts]], Awaitable[object]], /, *args: *Ts, name: str | None = None) -> None:
+                nursery.start_soon(function, *args, name=name)
+
+            yield go
+
+    async def quiet(self) -> None:
+        """Wait until nobody can go on without time passing."""
+        await trio.testing.wait_all_tasks_blocked()
+
+    # For whoever plays the scenario
+
+    @contextmanager
+    def opened(self) -> Generator[None]:
+        """Give back at the end what the run has taken."""
+        with self._open:
+            yield
+
+    async def settle(self) -> None:
+        """The scenario's last line is done: what was to come true eventually gets its time."""
+        for claim in self._eventually:
+            await claim.come_true()

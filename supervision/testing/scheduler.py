@@ -1,0 +1,254 @@
+"""Puts a strategy in charge of Trio's run loop.
+
+Trio keeps a switch for hypothesis: when `trio._core._run._ALLOW_DETERMINISTIC_SCHEDULING` is true, the loop sorts each
+batch of runnable tasks by creation and hands it to `trio._core._run._r.shuffle`. Seeding `_r` is not enough: a shuffle
+cannot hold a task back for longer than one batch and so reaches 32 of the 252 interleavings of two tasks of five steps.
+`Scheduler` stands in for `_r` instead, leaves one task in the batch and puts the others back, so that the strategy
+chooses among all runnable tasks at every step. `tests/testing/test_trio_hooks.py` holds Trio to what is used here.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from math import inf
+from typing import Any, NamedTuple
+
+import trio
+from trio.testing import MockClock
+
+from .strategies import CLOCK, Strategy
+from .trace import Line
+
+run_loop: Any = trio._core._run  # pyright: ignore[reportPrivateUsage]  # the two hooks have no public name
+
+# After the step limit the tasks are cancelled; this is about how many more steps they get to clean up.
+GRACE = 10_000
+
+
+class Deadlock(Exception):
+    """Every task waits, and there is no deadline left that could wake one."""
+
+
+class Livelock(Exception):
+    """The step limit was reached: tasks run, but the scenario does not end."""
+
+
+class Decision(NamedTuple):
+    """One choice: the option taken, of how many, and whether option 0 was to stay with who ran before."""
+
+    taken: int
+    width: int
+    stay: bool
+
+
+class Scheduler(trio.abc.Instrument):
+    """Asks the strategy at every step, records what it said, and checks what must always hold."""
+
+    def __init__(
+        self, strategy: Strategy, clock: MockClock, *, time_is_a_choice: bool = False, step_limit: int = 100_000
+    ) -> None:
+        self.clock = clock
+        self.decisions: list[Decision] = []
+        self.trace: list[Line] = []
+        self.checks: list[Callable[[], None]] = []
+        self.error: BaseException | None = None
+        self.scope = trio.CancelScope()
+        self.steps = 0
+        self._strategy = strategy
+        self._time_is_a_choice = time_is_a_choice
+        self._step_limit = step_limit
+        self._names: dict[trio.lowlevel.Task, str] = {}  # "" for Trio's own tasks
+        self._serials: Counter[str] = Counter()
+        self._running = "-"
+        self._last_turn = ""
+        self._shields_broken = False
+
+    # What the simulated world may ask for
+
+    def note(self, what: str, who: str | None = None) -> None:
+        """Put a line into the trace; it counts when two runs are compared, so no id() and no real time in it."""
+        self.trace.append(Line(self.clock.current_time(), who or self._running, what))
+
+    def choose(self, names: Sequence[str]) -> int:
+        """Whose turn is next: the actor runtime asks this when several actors have mail."""
+        options = list(names)
+        stay = move_first(options, options, self._last_turn)
+        self._last_turn = options[self._decide(options, stay=stay)]
+        return names.index(self._last_turn)
+
+    def fail(self, error: BaseException) -> None:
+        """End the run with this error; the first one counts."""
+        if self.error is None:
+            self.error = error
+            self.scope.cancel()
+
+    # Stands in for Trio's private random source
+
+    def random(self) -> float:
+        return 0.0
+
+    def uniform(self, a: float, b: float) -> float:
+        return a
+
+    def shuffle(self, batch: list[trio.lowlevel.Task]) -> None:
+        """Leave in the batch the one task that runs next; the others go back to the run queue."""
+        if not batch:
+            self._look_for_deadlock()
+            return
+        self._count_step()
+        chosen = self._next_task(batch)
+        later = run_loop.GLOBAL_RUN_CONTEXT.runner.runq
+        if chosen is None:
+            later.extend(batch)
+            batch.clear()
+        elif len(batch) > 1:
+            batch.remove(chosen)
+            later.extend(batch)
+            batch[:] = (chosen,)
+
+    # trio.abc.Instrument
+
+    def after_task_step(self, task: trio.lowlevel.Task) -> None:
+        # Trio silently drops an instrument that raises.
+        if self.error is None and self.checks:
+            try:
+                for check in self.checks:
+                    check()
+            except BaseException as error:
+                self.fail(error)
+
+    # The choice of a task
+
+    def _next_task(self, batch: list[trio.lowlevel.Task]) -> trio.lowlevel.Task | None:
+        """The task that runs next; None when time passes instead."""
+        options = [self._name(task) for task in batch]
+        if "" in options:
+            return batch[options.index("")]  # Trio's own tasks go first and are not explored
+        stay = move_first(batch, options, self._running)
+        if self._time_is_a_choice and self._next_deadline() < inf:
+            options.append(CLOCK)
+        index = self._decide(options, stay=stay)
+        if options[index] == CLOCK:
+            self._let_time_pass()
+            return None
+        self._running = options[index]
+        self.trace.append(Line(self.clock.current_time(), self._running, ""))
+        return batch[index]
+
+    def _decide(self, options: Sequence[str], *, stay: bool) -> int:
+        if len(options) == 1:
+            return 0
+        index = self._strategy.choose(options)
+        self.decisions.append(Decision(index, len(options), stay))
+        return index
+
+    def _let_time_pass(self) -> None:
+        self.clock.jump(max(0.0, self._next_deadline() - self.clock.current_time()))
+        self.note("jumps to the next deadline", CLOCK)
+
+    def _next_deadline(self) -> float:
+        # Trio's own statistics say it too, at half the price of a step.
+        return run_loop.GLOBAL_RUN_CONTEXT.runner.deadlines.next_deadline()
+
+    # Names: the same in every run, so never an id()
+
+    def _name(self, task: trio.lowlevel.Task) -> str:
+        name = self._names.get(task)
+        if name is None:
+            name = self._names[task] = self._new_name(task)
+        return name
+
+    def _new_name(self, task: trio.lowlevel.Task) -> str:
+        if not is_ours(task):
+            return ""
+        base = short_name(task)
+        self._serials[base] += 1
+        serial = self._serials[base]
+        return base if serial == 1 else f"{base}#{serial}"
+
+    # Runs that do not end by themselves
+
+    def _count_step(self) -> None:
+        self.steps += 1
+        if self.steps == self._step_limit:
+            busiest = Counter(line.who for line in self.trace[-1000:]).most_common(3)
+            who = ", ".join(f"{name} ({count} of the last 1000 lines)" for name, count in busiest)
+            self.fail(Livelock(f"not done after {self.steps} steps and {self.clock.current_time():.0f} s; busy: {who}"))
+        elif self.steps > self._step_limit and self.steps % GRACE == 0:
+            self._break_shields()
+
+    def _look_for_deadlock(self) -> None:
+        now = trio.lowlevel.current_statistics()
+        if now.tasks_runnable or now.seconds_to_next_deadline < inf or now.run_sync_soon_queue_size:
+            return
+        waiting = [f"{name} at {place(task)}" for task, name in self._names.items() if name and task.coro.cr_await]
+        if self.error is None:
+            self.fail(Deadlock("all tasks wait: " + ", ".join(waiting)))
+        else:
+            self._break_shields()
+
+    def _break_shields(self) -> None:
+        """The run has failed and was cancelled, but somebody goes on, or waits, under a shield: end it all the same."""
+        if self._shields_broken:
+            raise RuntimeError("a cancelled run does not end, even without its shields") from self.error
+        self._shields_broken = True
+        for task in self._names:
+            status: Any = task._cancel_status  # pyright: ignore[reportPrivateUsage]
+            while status is not None:
+                status._scope.shield = False
+                status = status._parent
+
+
+@contextmanager
+def in_charge(scheduler: Scheduler) -> Generator[None]:
+    """Trio's run loop obeys the scheduler, and the collector is off: finalisers must not add steps."""
+    saved = run_loop._r, run_loop._ALLOW_DETERMINISTIC_SCHEDULING
+    collecting = gc.isenabled()
+    run_loop._r, run_loop._ALLOW_DETERMINISTIC_SCHEDULING = scheduler, True
+    gc.disable()
+    try:
+        yield
+    finally:
+        run_loop._r, run_loop._ALLOW_DETERMINISTIC_SCHEDULING = saved
+        if collecting:
+            gc.enable()
+
+
+def move_first(items: list[Any], names: list[str], current: str) -> bool:
+    """Move the one called `current` to the front of both lists, which may be one; whether it was there."""
+    if current not in names:
+        return False
+    index = names.index(current)
+    items.insert(0, items.pop(index))
+    if names is not items:
+        names.insert(0, names.pop(index))
+    return True
+
+
+def is_ours(task: trio.lowlevel.Task) -> bool:
+    """Whether it lives under the main task; everything else is Trio's own."""
+    main = run_loop.GLOBAL_RUN_CONTEXT.runner.main_task
+    ancestor: trio.lowlevel.Task | None = task
+    while ancestor is not None and ancestor is not main:
+        nursery = ancestor.parent_nursery
+        ancestor = nursery.parent_task if nursery else None
+    return ancestor is not None
+
+
+def short_name(task: trio.lowlevel.Task) -> str:
+    """The name it was started with, or of its function without the module."""
+    qualified: str = task.coro.__qualname__
+    return qualified.rsplit(".", 1)[-1] if task.name.endswith(qualified) else task.name
+
+
+def place(task: trio.lowlevel.Task) -> str:
+    """Where a task waits: the innermost line that is not Trio's."""
+    ours = [
+        f"{frame.f_code.co_filename.rsplit('/', 1)[-1]}:{line} in {frame.f_code.co_name}"
+        for frame, line in task.iter_await_frames()
+        if "/trio/" not in frame.f_code.co_filename
+    ]
+    return ours[-1] if ours else task.coro.__qualname__

@@ -1,0 +1,150 @@
+"""One scenario, played with many seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from .checks import Sometimes
+from .faults import NOTHING, Budget, Chance, Plan, Planned, Point, never
+from .lockstep import Lockstep
+from .outcome import Outcome, simulate
+from .run import Run
+from .scheduler import Scheduler
+from .shrink import Shrinker
+from .strategies import Pct, RandomWalk, Replay, Strategy
+from .trace import Line, parting
+
+# A strategy by name, from a seed and the number of choices that a calm run makes.
+STRATEGIES: dict[str, Callable[[int, int], Strategy]] = {
+    "calm": lambda seed, steps: Replay(),
+    "random": lambda seed, steps: RandomWalk(seed),
+    "pct": lambda seed, steps: Pct(seed, steps=steps),
+}
+
+
+class DoesNotReplay(AssertionError):
+    """The same seed gave two different traces: something in the run takes its decisions elsewhere."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """One run, and what it takes to play it again."""
+
+    seed: int
+    strategy: str
+    outcome: Outcome[None]
+    passed: list[Point]
+    struck: list[Point]
+
+    @property
+    def choices(self) -> list[int]:
+        return self.outcome.choices
+
+    @property
+    def error(self) -> BaseException | None:
+        return self.outcome.error
+
+    @property
+    def trace(self) -> list[Line]:
+        return self.outcome.trace
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The first run that failed, and the smallest one that fails in the same way."""
+
+    first: Played
+    shrunk: Played
+    runs: int  # that the shrinking took
+
+
+@dataclass
+class Series:
+    """A scenario and how it is to be played.
+
+    `world` makes what the scenario is given out of a Run; `budget` says what may go wrong in a run.
+    """
+
+    scenario: Callable[[Any], Awaitable[None]]
+    world: Callable[[Run], AbstractAsyncContextManager[Any]]
+    postgres: Callable[[], Lockstep]
+    budget: Budget = NOTHING
+    time_is_a_choice: bool = False
+    step_limit: int = 100_000
+    sometimes: Sometimes = field(default_factory=Sometimes)
+
+    def play(self, seed: int, strategy: str, plan: Plan, choices: Sequence[int] | None = None) -> Played:
+        """One run. With `choices`, these instead of the strategy's."""
+        runs: list[Run] = []
+
+        async def main(scheduler: Scheduler) -> None:
+            run = Run(scheduler, seed=seed, plan=plan, sometimes=self.sometimes, postgres=self.postgres)
+            runs.append(run)
+            with run.opened():
+                async with self.world(run) as world:
+                    await self.scenario(world)
+                    await run.settle()
+
+        made = Replay(choices) if choices is not None else STRATEGIES[strategy](seed, self._calm_steps)
+        outcome = simulate(main, made, time_is_a_choice=self.time_is_a_choice, step_limit=self.step_limit)
+        return Played(seed, strategy, outcome, runs[0].faults.passed, runs[0].faults.struck)
+
+    def play_seed(self, seed: int, strategy: str) -> Played:
+        """The run that a seed stands for, played twice."""
+        return self._twice(seed, strategy, lambda: Chance(seed, self.budget, self._calm_points))
+
+    def play_all(self, seeds: Iterable[int], strategies: Sequence[str]) -> Failure | None:
+        """Every seed with every strategy, up to the first that fails."""
+        if self.calm.error is not None:
+            return Failure(self.calm, self.calm, 0)
+        for seed in seeds:
+            for strategy in strategies:
+                played = self.play_seed(seed, strategy)
+                if played.error is not None:
+                    return self._shrunk(played)
+        return None
+
+    def sweep(self, seeds: Iterable[int], strategy: str) -> Failure | None:
+        """Every point that a run without faults passes is made to fail, in a run of its own."""
+        for seed in seeds:
+            untouched = self._twice(seed, strategy, lambda: never)
+            if untouched.error is not None:
+                return self._shrunk(untouched)
+            for point in untouched.passed:
+                played = self.play(seed, strategy, Planned([point]))
+                if point.fault in self.budget.kinds and played.error is not None:
+                    return self._shrunk(played)
+        return None
+
+    def _twice(self, seed: int, strategy: str, plan: Callable[[], Plan]) -> Played:
+        played = self.play(seed, strategy, plan())
+        again = self.play(seed, strategy, plan())
+        if played.outcome.digest != again.outcome.digest:
+            where = parting(played.trace, again.trace)
+            raise DoesNotReplay(f"seed {seed}, strategy {strategy}: {where}") from played.error
+        return played
+
+    def _shrunk(self, first: Played) -> Failure:
+        def play(choices: Sequence[int], faults: Sequence[Point]) -> Played:
+            return self.play(first.seed, first.strategy, Planned(faults), choices)
+
+        shrinker = Shrinker(play, first)
+        return Failure(first, shrinker.shrink(), shrinker.runs)
+
+    # What a run without faults and without switches looks like: it says how far apart demotions and faults should be.
+
+    @cached_property
+    def calm(self) -> Played:
+        return self.play(0, "calm", never, choices=())
+
+    @property
+    def _calm_steps(self) -> int:
+        return len(self.calm.choices)
+
+    @property
+    def _calm_points(self) -> int:
+        return sum(1 for point in self.calm.passed if point.fault in self.budget.kinds)

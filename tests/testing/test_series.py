@@ -1,0 +1,199 @@
+"""Scenarios played with many seeds: found, shrunk, reported."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from itertools import count
+
+import pytest
+import trio
+from troupe.supervision.testing import Broken, Budget, DoesNotReplay, Fault, Run, bare, sandbox, simulation, sweep
+from troupe.supervision.testing.report import replay_command, report
+from troupe.supervision.testing.series import Series
+
+BOTH = ("random", "pct")
+
+
+class Account:
+    """The followers are read, and written after a wait: a lost update."""
+
+    def __init__(self) -> None:
+        self.followers = 0
+
+    async def follow(self) -> None:
+        before = self.followers
+        await trio.lowlevel.checkpoint()
+        self.followers = before + 1
+
+
+async def two_follow_among_others(run: Run) -> None:
+    account = Account()
+
+    async def idle() -> None:
+        for _ in range(20):
+            await trio.lowlevel.checkpoint()
+
+    async with run.together() as go:
+        go(account.follow, name="ada")
+        go(account.follow, name="bob")
+        for name in ("cyd", "dan", "eve"):
+            go(idle, name=name)
+    if account.followers != 2:
+        raise LookupError(f"{account.followers} counted")
+
+
+def failing(scenario: Callable[[Run], Awaitable[None]]) -> str:
+    """What pytest prints for a scenario that is decorated."""
+    with pytest.raises(pytest.fail.Exception) as failed:
+        simulation(seeds=100)(scenario)()
+    return str(failed.value)
+
+
+def test_a_failure_is_found_and_shrunk_to_what_it_needs() -> None:
+    failure = Series(two_follow_among_others, bare, sandbox).play_all(range(100), BOTH)
+    assert failure is not None
+    assert sum(1 for choice in failure.shrunk.choices if choice) <= 2
+    assert sum(1 for choice in failure.first.choices if choice) > 10
+    assert str(failure.shrunk.error) == "1 counted"
+
+
+def test_faults_that_do_not_matter_are_dropped() -> None:
+    async def careless(run: Run) -> None:
+        for n in range(20):
+            if run.faults.strikes(Fault.CRASH_AFTER, "one") and n > 3:
+                raise LookupError("this one matters")
+            run.faults.strikes(Fault.CRASH_AFTER, "another")
+            await trio.lowlevel.checkpoint()
+
+    failure = Series(careless, bare, sandbox, Budget(8)).play_all(range(200), BOTH)
+    assert failure is not None
+    assert [point.place for point in failure.shrunk.struck] == ["one"]
+
+
+def test_a_report_has_the_seed_the_command_and_the_shrunk_run() -> None:
+    text = failing(two_follow_among_others)
+    assert "fails: LookupError: 1 counted" in text
+    assert "TROUPE_SIM_STRATEGY=" in text
+    assert "test_a_report_has_the_seed_the_command_and_the_shrunk_run" in text
+    assert "switches, 0 faults" in text
+    assert "ada                       runs" in text
+    assert "in two_follow_among_others" in text
+    assert "/trio/" not in text
+
+
+def test_the_environment_plays_one_seed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    failure = Series(two_follow_among_others, bare, sandbox).play_all(range(100), BOTH)
+    assert failure is not None
+    assert replay_command(failure.first, "tests/x.py::test").startswith(f"TROUPE_SIM_SEED={failure.first.seed} ")
+    monkeypatch.setenv("TROUPE_SIM_SEED", str(failure.first.seed))
+    monkeypatch.setenv("TROUPE_SIM_STRATEGY", failure.first.strategy)
+    assert report(failure, "t").splitlines()[0] == failing(two_follow_among_others).splitlines()[0]
+
+
+def test_the_environment_says_how_many_seeds_and_from_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds: list[int] = []
+
+    async def scenario(run: Run) -> None:
+        seeds.append(run.seed)
+
+    monkeypatch.setenv("TROUPE_SIM_SEEDS", "3")
+    monkeypatch.setenv("TROUPE_SIM_BASE", "1000")
+    simulation()(scenario)()
+    assert seeds[1:] == [seed for seed in (1000, 1001, 1002) for _ in range(4)]  # two strategies, each played twice
+
+
+def test_a_scenario_that_takes_its_decisions_elsewhere_is_refused() -> None:
+    plays = count()
+
+    async def scenario(run: Run) -> None:
+        run.note(f"play {next(plays)}")
+
+    with pytest.raises(DoesNotReplay, match=r"line 1: .*play 1.* in one run, .*play 2"):
+        Series(scenario, bare, sandbox).play_all(range(5), BOTH)
+
+
+def test_always_is_checked_after_every_step() -> None:
+    async def scenario(run: Run) -> None:
+        balance = 0
+        run.always(lambda: balance >= 0, "the balance is never negative")
+
+        async def add(amount: int) -> None:
+            nonlocal balance
+            await trio.lowlevel.checkpoint()
+            balance += amount
+
+        async with run.together() as go:
+            go(add, 1, name="plus")
+            go(add, -1, name="minus")
+
+    failure = Series(scenario, bare, sandbox).play_all(range(50), BOTH)
+    assert failure is not None
+    assert isinstance(failure.first.error, Broken)
+    assert str(failure.first.error) == "not always true: the balance is never negative"
+
+
+def test_eventually_waits_for_virtual_time_to_pass() -> None:
+    async def scenario(run: Run) -> None:
+        started = trio.current_time()
+        run.eventually(lambda: trio.current_time() - started > 50)
+
+    assert Series(scenario, bare, sandbox).play_all(range(3), BOTH) is None
+
+
+def test_eventually_has_an_end() -> None:
+    async def scenario(run: Run) -> None:
+        run.eventually(lambda: False, "the cows come home", within=5)
+
+    failure = Series(scenario, bare, sandbox).play_all(range(3), BOTH)
+    assert failure is not None
+    assert str(failure.first.error) == "not true within 5 s of the end: the cows come home"
+
+
+def test_what_sometimes_happens_must_happen_in_some_run() -> None:
+    async def scenario(run: Run) -> None:
+        order: list[str] = []
+
+        async def arrive(who: str) -> None:
+            order.append(who)
+
+        async with run.together() as go:
+            go(arrive, "ada")
+            go(arrive, "bob")
+        run.sometimes(order[0] == "ada", "ada is first")
+        run.sometimes(order[0] == "bob", "bob is first")
+        run.sometimes(order[0] == "cyd", "cyd is first")
+
+    assert failing(scenario) == "never happened in 200 runs: cyd is first"
+
+
+def test_chance_inside_a_world_is_the_seeds() -> None:
+    async def scenario(run: Run) -> None:
+        run.note(str(run.random.random()))
+        run.note(run.clock.now().isoformat())
+
+    series = Series(scenario, bare, sandbox)
+    assert series.play_all(range(3), BOTH) is None
+    traces = {seed: series.play_seed(seed, "random").trace for seed in (1, 2)}
+    assert traces[1] != traces[2]
+
+
+def test_a_sweep_makes_every_point_fail_once() -> None:
+    struck: list[str] = []
+
+    async def scenario(run: Run) -> None:
+        for n in range(3):
+            if run.faults.strikes(Fault.LOST, "write"):
+                struck.append(f"write {n}")
+            if run.faults.strikes(Fault.SLOW, "read"):
+                struck.append(f"read {n}")
+
+    sweep()(scenario)()
+    assert sorted(struck) == ["read 0", "read 1", "read 2", "write 0", "write 1", "write 2"]
+
+
+@pytest.mark.parametrize("loud", [True, False])
+@simulation(seeds=2)
+async def test_a_simulation_is_an_ordinary_test_with_fixtures(run: Run, loud: bool, tmp_path: object) -> None:
+    run.sometimes(True, "it ran")
+    assert tmp_path
+    assert loud in (True, False)

@@ -1,0 +1,78 @@
+"""Canaries: the names inside Trio that the scheduler stands on."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import trio
+from trio.testing import MockClock
+from troupe.supervision.testing.scheduler import run_loop
+
+WHAT_TO_DO = """
+Trio's run loop has changed: {what}.
+The simulator (supervision/testing/scheduler.py) replaces trio._core._run._r and switches
+_ALLOW_DETERMINISTIC_SCHEDULING on. Read how trio._core._run.unrolled_run now orders `batch`, bring the scheduler into
+line, run tests/testing, and only then move the pin of trio in pyproject.toml. Until then stay on the pinned version.
+"""
+
+
+def hold(true: object, what: str) -> None:
+    assert true, WHAT_TO_DO.format(what=what)
+
+
+def test_the_switch_is_off_by_default_and_the_random_source_is_where_it_was() -> None:
+    hold(run_loop.__dict__.get("_ALLOW_DETERMINISTIC_SCHEDULING") in (False, True), "the switch is gone")
+    hold("_r" in run_loop.__dict__ and hasattr(run_loop._r, "shuffle"), "the random source _r is gone")
+
+
+def test_the_loop_sorts_the_batch_and_hands_it_to_shuffle() -> None:
+    loop = inspect.getsource(run_loop.unrolled_run)
+    hold("if _ALLOW_DETERMINISTIC_SCHEDULING:" in loop, "the switch is not asked")
+    hold("batch.sort(key=lambda t: t._counter)" in loop, "the batch is not sorted by creation")
+    hold("_r.shuffle(batch)" in loop, "the batch is not shuffled by _r")
+    hold("batch = list(runner.runq)" in loop, "the batch does not come from runner.runq")
+
+
+async def test_what_the_scheduler_reads_of_a_running_loop_is_there() -> None:
+    runner: Any = run_loop.GLOBAL_RUN_CONTEXT.runner
+    task: Any = trio.lowlevel.current_task()
+    hold(hasattr(runner.runq, "extend"), "the run queue")
+    hold(hasattr(runner.deadlines, "next_deadline"), "the deadlines")
+    hold(hasattr(runner, "main_task"), "the main task")
+    hold(hasattr(task._cancel_status, "_parent"), "the chain of cancel scopes")
+    hold(hasattr(task._cancel_status._scope, "shield"), "the scope of a cancel status")
+
+
+def test_the_loop_runs_the_task_that_shuffle_leaves() -> None:
+    """Not by reading: by standing in for it."""
+    order: list[str] = []
+
+    class LastFirst:
+        def random(self) -> float:
+            return 0.0
+
+        def uniform(self, a: float, b: float) -> float:
+            return a
+
+        def shuffle(self, batch: list[Any]) -> None:
+            if len(batch) > 1:
+                *later, chosen = batch
+                run_loop.GLOBAL_RUN_CONTEXT.runner.runq.extend(later)
+                batch[:] = [chosen]
+
+    async def step(name: str) -> None:
+        order.append(name)
+
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            for name in "abc":
+                nursery.start_soon(step, name)
+
+    saved = run_loop._r, run_loop._ALLOW_DETERMINISTIC_SCHEDULING
+    run_loop._r, run_loop._ALLOW_DETERMINISTIC_SCHEDULING = LastFirst(), True
+    try:
+        trio.run(main, clock=MockClock(autojump_threshold=0))
+    finally:
+        run_loop._r, run_loop._ALLOW_DETERMINISTIC_SCHEDULING = saved
+    hold(order == ["c", "b", "a"], f"three tasks ran in the order {order}")
