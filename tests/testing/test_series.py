@@ -14,6 +14,13 @@ from troupe.supervision.testing.series import Series
 BOTH = ("random", "pct")
 
 
+@pytest.fixture(autouse=True)
+def _wanting_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever plays one seed of the whole suite again must not change what these tests see."""
+    for name in ("SEED", "STRATEGY", "SEEDS", "BASE"):
+        monkeypatch.delenv(f"TROUPE_SIM_{name}", raising=False)
+
+
 class Account:
     """The followers are read, and written after a wait: a lost update."""
 
