@@ -61,6 +61,13 @@ class Account(Actor):
         return f"following {len(self.perspective.following)}, flags {len(self.flags)}"
 
     @property
+    def owner(self) -> users.User:
+        """The user whose account this is; only local accounts are told to do things."""
+        if self.user is None:
+            raise LookupError(f"{self.address} has no user")
+        return self.user
+
+    @property
     def now(self) -> datetime:
         return self.backstage.clock.now()
 

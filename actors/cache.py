@@ -1,7 +1,7 @@
 """Rows kept in memory, loaded in batches, and dropped by the turn that changes them.
 
-A row that changes while it is being loaded is handed to its reader but not kept: otherwise the old row could outlive the
-change that has just dropped it.
+A row that changes while it is being loaded is handed to its reader but not kept: otherwise the old row could outlive
+the change that has just dropped it.
 """
 
 from __future__ import annotations

@@ -79,9 +79,7 @@ class Outbox:
         """Something crashed: look at once what it may have left."""
         self._woken.set()
 
-    async def run(
-        self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
-    ) -> None:
+    async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Forget what was kept and keep what was left over, until `stopping`."""
         task_status.started()
         while not stopping.is_set():
@@ -158,6 +156,4 @@ class Outbox:
             self._broadcast.notified(Told(notification, account, shown), origin)
 
     def _effect(self, kind: str, key: str, payload: dict[str, Any], origin: Origin) -> NewEffect:
-        return NewEffect(
-            self._ids.next(), kind, key, payload, request_id=origin.request_id, causes=origin.causes
-        )
+        return NewEffect(self._ids.next(), kind, key, payload, request_id=origin.request_id, causes=origin.causes)

@@ -1,7 +1,8 @@
 """Following, blocking and muting, in the turn of the account that does it.
 
-Both sides of a pair change in one transaction, under a lock on the pair. Afterwards both sides' actors are told how they
-stand to each other now, in the order of the commits, and before the answer: who was blocked sees nothing from then on.
+Both sides of a pair change in one transaction, under a lock on the pair. Afterwards both sides' actors are told how
+they stand to each other now, in the order of the commits, and before the answer: who was blocked sees nothing from then
+on.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class Dealt:
 
 
 @turn(Account, Follow)
-async def follow(self: Account, message: Follow) -> None | Refused:
+async def follow(self: Account, message: Follow) -> Refused | None:
     if message.target_id == self.id:
         return NOT_ONESELF
     dealt = await self.transact(_follow, self, message, self.now, self.origin)
@@ -92,14 +93,12 @@ async def follow(self: Account, message: Follow) -> None | Refused:
 
 
 @turn(Account, Unfollow)
-async def unfollow(self: Account, message: Unfollow) -> None | Refused:
-    return await _settle(
-        self, message.target_id, await self.transact(_unfollow, self, message.target_id, self.origin)
-    )
+async def unfollow(self: Account, message: Unfollow) -> Refused | None:
+    return await _settle(self, message.target_id, await self.transact(_unfollow, self, message.target_id, self.origin))
 
 
 @turn(Account, Block)
-async def block(self: Account, message: Block) -> None | Refused:
+async def block(self: Account, message: Block) -> Refused | None:
     if message.target_id == self.id:
         return None
     dealt = await self.transact(_block, self, message.target_id, self.now, self.origin)
@@ -107,14 +106,12 @@ async def block(self: Account, message: Block) -> None | Refused:
 
 
 @turn(Account, Unblock)
-async def unblock(self: Account, message: Unblock) -> None | Refused:
-    return await _settle(
-        self, message.target_id, await self.transact(_unblock, self, message.target_id, self.origin)
-    )
+async def unblock(self: Account, message: Unblock) -> Refused | None:
+    return await _settle(self, message.target_id, await self.transact(_unblock, self, message.target_id, self.origin))
 
 
 @turn(Account, Mute)
-async def mute(self: Account, message: Mute) -> None | Refused:
+async def mute(self: Account, message: Mute) -> Refused | None:
     if message.target_id == self.id:
         return None
     dealt = await self.transact(_mute, self, message, self.now, self.origin)
@@ -122,15 +119,11 @@ async def mute(self: Account, message: Mute) -> None | Refused:
 
 
 @turn(Account, Unmute)
-async def unmute(self: Account, message: Unmute) -> None | Refused:
-    return await _settle(
-        self, message.target_id, await self.transact(_unmute, self, message.target_id, self.origin)
-    )
+async def unmute(self: Account, message: Unmute) -> Refused | None:
+    return await _settle(self, message.target_id, await self.transact(_unmute, self, message.target_id, self.origin))
 
 
-async def _follow(
-    db: Connection, self: Account, message: Follow, now: datetime, origin: Origin
-) -> Dealt | Refused:
+async def _follow(db: Connection, self: Account, message: Follow, now: datetime, origin: Origin) -> Dealt | Refused:
     await relations.lock_pair(db, self.id, message.target_id)
     pair = await accounts.find_many(db, [self.id, message.target_id])
     if (refusal := await _refuse_follow(db, self, pair.get(message.target_id))) is not None:
@@ -229,7 +222,10 @@ async def _dealt(
 ) -> Dealt:
     """Read both sides while the pair is locked, and promise to tell them."""
     outbox, told = self.backstage.outbox, told or []
-    effects = [outbox.relation(self.id, other, origin), *(outbox.notification(n.id, n.account_id, origin) for n in told)]
+    effects = [
+        outbox.relation(self.id, other, origin),
+        *(outbox.notification(n.id, n.account_id, origin) for n in told),
+    ]
     return Dealt(
         mine=relation_of(await relations.bond(db, self.id, other)),
         theirs=relation_of(await relations.bond(db, other, self.id)),
@@ -239,7 +235,7 @@ async def _dealt(
     )
 
 
-async def _settle(self: Account, other: int, dealt: Dealt | Refused) -> None | Refused:
+async def _settle(self: Account, other: int, dealt: Dealt | Refused) -> Refused | None:
     """After the commit, before the answer: both sides know."""
     if isinstance(dealt, Refused):
         return dealt

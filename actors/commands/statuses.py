@@ -82,7 +82,7 @@ async def find_original(self: Account, id: int) -> Status | None:
 async def compose(self: Account, message: PublishStatus, parent: Status | None) -> NewStatus:
     """Everything about the new status that does not race with anything."""
     backstage = self.backstage
-    assert self.user is not None
+    user = self.owner
     content_type = text.content_type(message.content_type)
     source, spoiler = message.text, message.spoiler_text
     if not source and spoiler:
@@ -91,12 +91,12 @@ async def compose(self: Account, message: PublishStatus, parent: Status | None) 
     scan = text.scan(source, content_type)
     mentioned = await find_mentioned(self, scan.handles(backstage.local_domain))
     id = backstage.ids.next()
-    uri = f"{backstage.base_url}/users/{self.user.username}/statuses/{id}"
+    uri = f"{backstage.base_url}/users/{user.username}/statuses/{id}"
     return NewStatus(
         id=id,
         account_id=self.id,
         uri=uri,
-        url=f"{backstage.base_url}/@{self.user.username}/{id}",
+        url=f"{backstage.base_url}/@{user.username}/{id}",
         visibility=await choose_visibility(self, message.visibility),
         text=source,
         content=text.render(
@@ -108,8 +108,8 @@ async def compose(self: Account, message: PublishStatus, parent: Status | None) 
         ),
         content_type=content_type,
         spoiler_text=spoiler,
-        sensitive=choose_sensitive(message, self.user.default_sensitive),
-        language=language_code(message.language) or self.user.default_language,
+        sensitive=choose_sensitive(message, user.default_sensitive),
+        language=language_code(message.language) or user.default_language,
         in_reply_to_id=parent.id if parent else None,
         in_reply_to_account_id=parent.account_id if parent else None,
         application_id=message.application_id,
@@ -124,8 +124,7 @@ async def find_mentioned(self: Account, handles: tuple[str, ...]) -> dict[str, a
 
 async def choose_visibility(self: Account, asked: str | None) -> str:
     """The user's default when nothing was asked; a silenced author is never public."""
-    assert self.user is not None
-    visibility = asked or self.user.default_privacy
+    visibility = asked or self.owner.default_privacy
     account = await self.backstage.accounts.find(self.id)
     silenced = account is not None and account.silenced_at is not None
     return "unlisted" if silenced and visibility == "public" else visibility
@@ -158,8 +157,7 @@ async def store(
     mentions = [NewNotification(ids.next(), id, self.id, "mention", new.id) for id in new.mentioned_ids]
     told = await notifications.insert_many(db, mentions, now)
     effects = [outbox.status(new.id, self.id, origin), *(outbox.notification(n.id, n.account_id, origin) for n in told)]
-    author = await accounts.find(db, self.id)
-    assert author is not None
+    author = (await accounts.find_many(db, [self.id]))[self.id]
     return Published(status, author, told, await outbox.promise(db, effects))
 
 

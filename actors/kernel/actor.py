@@ -86,5 +86,3 @@ def turn(actor: type[A], message: type[M]) -> Callable[[Callable[[A, M], R]], Ca
         return function
 
     return register
-
-

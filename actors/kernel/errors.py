@@ -1,14 +1,14 @@
 """What an asker can be told instead of an answer.
 
-    KernelError
-    ├── Refused       the protocol says no: a status and a text for the client (HTTP: as it says)
-    ├── AskCycle      the ask would wait for itself; a bug, refused at once (HTTP: 500)
-    └── NotAnswered   no answer this time, asking again later is right (HTTP: 503 with Retry-After)
-        ├── Busy          the mailbox is full
-        ├── Crashed       the actor failed on this message, or was restarted under it
-        ├── Quarantined   the actor failed too often and rests
-        ├── TimedOut      the deadline passed; whether the turn took place is not known
-        └── Stopping      the process is shutting down
+KernelError
+├── Refused       the protocol says no: a status and a text for the client (HTTP: as it says)
+├── AskCycle      the ask would wait for itself; a bug, refused at once (HTTP: 500)
+└── NotAnswered   no answer this time, asking again later is right (HTTP: 503 with Retry-After)
+    ├── Busy          the mailbox is full
+    ├── Crashed       the actor failed on this message, or was restarted under it
+    ├── Quarantined   the actor failed too often and rests
+    ├── TimedOut      the deadline passed; whether the turn took place is not known
+    └── Stopping      the process is shutting down
 """
 
 from __future__ import annotations

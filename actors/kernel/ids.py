@@ -18,15 +18,19 @@ class Ids:
     """A source of fresh ids.
 
     Processes that write at the same time (the server and the command line) take different lanes (0 to 3), so that they
-    never hand out the same id. `floor` is the highest id already in use.
+    never hand out the same id.
     """
 
-    def __init__(self, clock: Clock, lane: int = 0, floor: int = 0) -> None:
+    def __init__(self, clock: Clock, lane: int = 0) -> None:
         if not 0 <= lane < LANES:
             raise ValueError(f"lane must be 0 to {LANES - 1}, not {lane}")
         self._clock = clock
         self._lane = lane << SEQUENCE_BITS
-        self._tick = ((floor >> 16) + 1) << SEQUENCE_BITS if floor else 0
+        self._tick = 0
+
+    def start_above(self, id: int) -> None:
+        """Hand out nothing that is not above `id`, the highest in use."""
+        self._tick = max(self._tick, ((id >> 16) + 1) << SEQUENCE_BITS)
 
     def next(self) -> int:
         """A new id, larger than every earlier one of this source."""

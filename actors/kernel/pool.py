@@ -144,6 +144,11 @@ class Pool:
         cell.mailbox.resync = True
         self._schedule(cell)
 
+    def cut_streams(self) -> None:
+        """Let go of every subscriber: the process is about to stop."""
+        for cell in list(self.cells.values()):
+            cell.feed.cut_all()
+
     def release(self, cell: Cell) -> None:
         """End a quarantine."""
         if cell.phase is Phase.QUARANTINED:
@@ -155,9 +160,7 @@ class Pool:
 
     # -- life of the pool
 
-    async def run(
-        self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
-    ) -> None:
+    async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Give turns until `stopping` is set and all mail is handled. Nobody is left without an answer."""
         self._closed = False
         try:
@@ -276,9 +279,9 @@ class Pool:
             self._take_turn(cell, envelope)
 
     def _subscribe(self, cell: Cell, envelope: Envelope, subscriber: Subscriber) -> None:
-        assert cell.actor is not None
         cell.feed.subscribe(subscriber)
-        cell.actor.subscribed(subscriber)
+        if cell.actor is not None:
+            cell.actor.subscribed(subscriber)
         self._finish(cell, envelope, None)
 
     def _take_turn(self, cell: Cell, envelope: Envelope) -> None:
@@ -403,9 +406,7 @@ class Pool:
         cell.release_at = trio.current_time() + self._policy.quarantine
         for waiting in cell.mailbox.clear():
             self._decline(cell, waiting, Quarantined(str(cell.address)))
-        self._around.record(
-            "actor.quarantined", **facts, decision=f"no messages for {self._policy.quarantine:g} s"
-        )
+        self._around.record("actor.quarantined", **facts, decision=f"no messages for {self._policy.quarantine:g} s")
         cell.feed.cut_all()
 
     def _rest(self, cell: Cell, seconds: float, afterwards: Phase) -> None:
@@ -507,6 +508,17 @@ class Pool:
         )
 
     # -- portraits
+
+    def census(self) -> dict[str, object]:
+        """What an operator sees of the pool."""
+        cells = self.cells.values()
+        return {
+            "awake": len(cells),
+            "waiting": len(self._watched),
+            "queued": len(self._queue),
+            "subscribers": sum(len(cell.feed) for cell in cells),
+            "troubled": [str(c.address) for c in cells if c.phase in (Phase.RESTING, Phase.QUARANTINED)],
+        }
 
     def portrait(self, cell: Cell) -> dict[str, object]:
         """What an operator sees of one actor."""

@@ -47,9 +47,7 @@ class Runtime:
         most_awake: int = 100_000,
     ) -> Pool:
         """Declare a kind of actor. Its pool takes messages once it runs."""
-        pool = self.pools[kind] = Pool(
-            kind, make, actor.turns, self._around, policy=policy, most_awake=most_awake
-        )
+        pool = self.pools[kind] = Pool(kind, make, actor.turns, self._around, policy=policy, most_awake=most_awake)
         return pool
 
     def tell(self, address: Address, message: object, *, origin: Origin = NOWHERE) -> None:
@@ -91,14 +89,15 @@ class Runtime:
         pool = self._pool(address, message)
         cell = pool.cell(address.key)
         deadline = trio.current_time() + ASK_TIMEOUT if deadline is None else deadline
-        envelope = self._envelope(message, origin, deadline, Reply())
+        reply = Reply()
+        envelope = self._envelope(message, origin, deadline, reply)
         if asker is None and pool.answer_now(cell, envelope):
-            return await self._answer(envelope)
+            return await self._answer(envelope, reply)
         if asker is not None:
             self._enter_wait(asker, cell, envelope)
         pool.post(cell, envelope)
         try:
-            return await self._answer(envelope)
+            return await self._answer(envelope, reply)
         finally:
             if asker is not None:
                 asker.waits_for = None
@@ -117,9 +116,7 @@ class Runtime:
         """An operator's portrait of one actor, taken between two of its turns."""
         return await self._control(address, Inspect(), NOWHERE)
 
-    async def run(
-        self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
-    ) -> None:
+    async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Keep house: log slow turns, release quarantined actors, let idle ones sleep."""
         task_status.started()
         while not stopping.is_set():
@@ -132,16 +129,16 @@ class Runtime:
 
     async def _control(self, address: Address, message: object, origin: Origin) -> Any:
         pool = self.pools[address.kind]
-        envelope = self._envelope(message, origin, trio.current_time() + ASK_TIMEOUT, Reply())
+        reply = Reply()
+        envelope = self._envelope(message, origin, trio.current_time() + ASK_TIMEOUT, reply)
         pool.post(pool.cell(address.key), envelope, control=True)
-        return await self._answer(envelope)
+        return await self._answer(envelope, reply)
 
-    async def _answer(self, envelope: Envelope) -> Any:
-        assert envelope.reply is not None
-        if envelope.reply.given:
-            return await envelope.reply.wait()
+    async def _answer(self, envelope: Envelope, reply: Reply) -> Any:
+        if reply.given:
+            return await reply.wait()
         with trio.move_on_at(envelope.deadline):
-            return await envelope.reply.wait()
+            return await reply.wait()
         raise TimedOut(envelope.kind)
 
     def _enter_wait(self, asker: Cell, asked: Cell, envelope: Envelope) -> None:

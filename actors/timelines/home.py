@@ -89,9 +89,7 @@ class Home(Actor):
         """Show the subscribers of an earlier incarnation what they have missed."""
         await self.show([entry for entry in self.window if entry.id not in self.feed.shown])
         await self.retract_deleted()
-        latest = await self.backstage.database.read(
-            notifications.page, self.id, since_id=self.feed.floor, limit=NEWS
-        )
+        latest = await self.backstage.database.read(notifications.page, self.id, since_id=self.feed.floor, limit=NEWS)
         for notification in reversed(latest):
             await self.show_notification(notification)
 

@@ -79,9 +79,7 @@ def page(self: Public, message: PublicPage) -> list[int] | Coroutine[Any, Any, l
     return ids if ids is not None else _page_from_rows(self, message, admits)
 
 
-async def _page_from_rows(
-    self: Public, message: PublicPage, admits: Callable[[Entry], bool] | None
-) -> list[int]:
+async def _page_from_rows(self: Public, message: PublicPage, admits: Callable[[Entry], bool] | None) -> list[int]:
     async def fetch(at: Cursors) -> list[Entry]:
         return await self.fetch(at, only_media=message.only_media)
 

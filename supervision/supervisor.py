@@ -1,0 +1,201 @@
+"""Supervising the infrastructure: children that depend on the ones before them.
+
+`rest_for_one`: when a child crashes, it and all children started after it are stopped in reverse order and started
+again in order. More than `intensity` crashes in `period` seconds, and the supervisor gives up: at the top of the tree
+the process then exits. (Entity actors are supervised by their pools, one for one; see `actors/kernel/pool.py`.)
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Protocol
+
+import trio
+
+from ..actors.kernel import Record
+from ..actors.kernel.pool import describe, place
+
+
+class Runnable(Protocol):
+    """What a child runs: it reports when it has started, and returns soon after `stopping` is set."""
+
+    def __call__(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None]) -> Awaitable[None]: ...
+
+
+class GaveUp(Exception):
+    """A supervisor's children crashed more often than it tolerates."""
+
+
+class Phase(Enum):
+    """Where a child is in its life."""
+
+    STOPPED = auto()
+    STARTING = auto()
+    RUNNING = auto()
+    STOPPING = auto()
+
+
+@dataclass(eq=False)
+class Child:
+    """One supervised task. `grace` is the time it has for stopping in order, in seconds."""
+
+    name: str
+    run: Runnable
+    grace: float = 5.0
+    inspect: Callable[[], dict[str, object]] | None = None  # more for its portrait
+    phase: Phase = Phase.STOPPED
+    starts: int = 0
+    _stopping: trio.Event = field(default_factory=trio.Event, repr=False)
+    _stopped: trio.Event = field(default_factory=trio.Event, repr=False)
+    _scope: trio.CancelScope = field(default_factory=trio.CancelScope, repr=False)
+
+    async def start(self, nursery: trio.Nursery, crashed: trio.MemorySendChannel[tuple[Child, Exception]]) -> None:
+        """Run in `nursery`; returns when the child says that it has started. Its crash is sent to `crashed`."""
+        self._stopping, self._stopped, self._scope = trio.Event(), trio.Event(), trio.CancelScope()
+        self.phase = Phase.STARTING
+        self.starts += 1
+        await nursery.start(self._live, crashed, name=self.name)
+
+    async def _live(
+        self,
+        crashed: trio.MemorySendChannel[tuple[Child, Exception]],
+        task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+    ) -> None:
+        try:
+            with self._scope:
+                await self.run(self._stopping, task_status=_Started(self, task_status))
+                if not self._stopping.is_set():
+                    raise RuntimeError("returned without being asked to stop")
+        except Exception as error:
+            if self.phase is Phase.STARTING:
+                raise
+            crashed.send_nowait((self, error))
+        finally:
+            self.phase = Phase.STOPPED
+            self._stopped.set()
+
+    def portrait(self) -> dict[str, object]:
+        """What an operator sees of it."""
+        inside = self.inspect() if self.inspect else {}
+        return {"name": self.name, "state": self.phase.name.lower(), "starts": self.starts, **inside}
+
+    async def stop(self) -> bool:
+        """Ask it to stop, cancel it after its grace; whether it stopped by itself."""
+        if self.phase is Phase.STOPPED:
+            return True
+        self.phase = Phase.STOPPING
+        self._stopping.set()
+        with trio.move_on_after(self.grace) as patience:
+            await self._stopped.wait()
+        if patience.cancelled_caught:
+            self._scope.cancel()
+            with trio.CancelScope(shield=True):
+                await self._stopped.wait()
+        return not patience.cancelled_caught
+
+
+class _Started:
+    """A task status that also moves the child on to RUNNING."""
+
+    def __init__(self, child: Child, status: trio.TaskStatus[None]) -> None:
+        self._child = child
+        self._status = status
+
+    def started(self, value: None = None) -> None:
+        self._child.phase = Phase.RUNNING
+        self._status.started(value)
+
+
+class Supervisor:
+    """Children in the order in which they start. After a `fatal` error no restart is tried."""
+
+    def __init__(
+        self,
+        name: str,
+        children: list[Child],
+        record: Record,
+        *,
+        intensity: int = 3,
+        period: float = 30.0,
+        fatal: tuple[type[Exception], ...] = (),
+    ) -> None:
+        self.name = name
+        self.children = children
+        self._record = record
+        self._intensity = intensity
+        self._period = period
+        self._fatal = fatal
+        self._crashes: deque[float] = deque()
+
+    async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Start the children, restart them as they crash, stop them in reverse order. Raises GaveUp."""
+        send, crashes = trio.open_memory_channel[tuple[Child, Exception]](len(self.children) * 2)
+        async with trio.open_nursery() as nursery:
+            try:
+                for child in self.children:
+                    await self._start(child, nursery, send)
+                task_status.started()
+                await self._watch(stopping, nursery, send, crashes)
+            finally:
+                with trio.CancelScope(shield=True):
+                    await self._stop(self.children)
+            nursery.cancel_scope.cancel()
+
+    async def _watch(
+        self,
+        stopping: trio.Event,
+        nursery: trio.Nursery,
+        send: trio.MemorySendChannel[tuple[Child, Exception]],
+        crashes: trio.MemoryReceiveChannel[tuple[Child, Exception]],
+    ) -> None:
+        async with trio.open_nursery() as watch:
+            watch.start_soon(_cancel_when, stopping, watch.cancel_scope)
+            async for child, error in crashes:
+                self._count(child, error)
+                rest = self.children[self.children.index(child) :]
+                await self._stop(rest)
+                for stopped in rest:
+                    await self._start(stopped, nursery, send)
+
+    def _count(self, child: Child, error: Exception) -> None:
+        now = trio.current_time()
+        self._crashes.append(now)
+        while self._crashes[0] < now - self._period:
+            self._crashes.popleft()
+        fatal = isinstance(error, self._fatal)
+        give_up = fatal or len(self._crashes) > self._intensity
+        self._record(
+            "child.crashed",
+            child=child.name,
+            error=describe(error),
+            place=place(error),
+            decision="give up" if give_up else "restart it and the children after it",
+        )
+        if fatal:
+            raise error
+        if give_up:
+            raise GaveUp(f"{self.name}: {child.name} and others crashed {len(self._crashes)} times") from error
+
+    def portrait(self) -> dict[str, object]:
+        """The tree as an operator sees it."""
+        return {"name": self.name, "children": [child.portrait() for child in self.children]}
+
+    async def _start(
+        self, child: Child, nursery: trio.Nursery, send: trio.MemorySendChannel[tuple[Child, Exception]]
+    ) -> None:
+        await child.start(nursery, send)
+        self._record("child.started", child=child.name, incarnation=child.starts)
+
+    async def _stop(self, children: list[Child]) -> None:
+        for child in reversed(children):
+            if child.phase is not Phase.STOPPED:
+                orderly = await child.stop()
+                self._record("child.stopped", child=child.name, decision="in order" if orderly else "grace over")
+
+
+async def _cancel_when(event: trio.Event, scope: trio.CancelScope) -> None:
+    await event.wait()
+    scope.cancel()
