@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from troupe.supervision.testing import Budget, Fault, Faults, Injected, Planned, Point, never
 from troupe.supervision.testing.faults import Chance, Plan
 

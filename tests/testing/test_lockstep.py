@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 import asyncpg
 import pytest
 import trio
+
 from troupe.storage.engine import Connection, Doubtful, Unavailable
 from troupe.supervision.testing import (
     Budget,

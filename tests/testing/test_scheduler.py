@@ -9,6 +9,7 @@ from math import comb
 
 import pytest
 import trio
+
 from troupe.supervision.testing import Deadlock, Livelock, Pct, RandomWalk, Replay, Scheduler, explore, simulate
 
 

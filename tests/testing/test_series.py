@@ -7,6 +7,7 @@ from itertools import count
 
 import pytest
 import trio
+
 from troupe.supervision.testing import Broken, Budget, DoesNotReplay, Fault, Run, bare, sandbox, simulation, sweep
 from troupe.supervision.testing.report import replay_command, report
 from troupe.supervision.testing.series import Series

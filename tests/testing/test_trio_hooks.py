@@ -7,6 +7,7 @@ from typing import Any
 
 import trio
 from trio.testing import MockClock
+
 from troupe.supervision.testing.scheduler import run_loop
 
 WHAT_TO_DO = """
