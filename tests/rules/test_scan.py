@@ -1,0 +1,174 @@
+"""What counts as a link, a mention and a hashtag (contract 15), and that finding them takes linear time."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from troupe.actors.rules.scan import Scan, ascii_domain, tag_name
+from troupe.actors.rules.text import content_type, render, scan, tidy, without_local_domain
+
+
+@pytest.mark.parametrize(
+    ("text", "urls"),
+    [
+        ("https://example.com", ["https://example.com"]),
+        ("HTTP://Example.com/", ["HTTP://Example.com/"]),
+        ("example.com www.example.com ftp://example.com mailto:a@example.com javascript://example.com", []),
+        ("see https://example.com/a.", ["https://example.com/a"]),
+        ("(https://example.com/a)", ["https://example.com/a"]),
+        ("https://example.com/Trio_(band)", ["https://example.com/Trio_(band)"]),
+        ("(https://example.com/Trio_(band))!", ["https://example.com/Trio_(band)"]),
+        ('"https://example.com/?q=a&b=c#d"', ["https://example.com/?q=a&b=c#d"]),
+        ("<https://example.com/a>", ["https://example.com/a"]),
+        ("https://example.com?", ["https://example.com"]),
+        ("https://example.com/@alice/1#trio", ["https://example.com/@alice/1#trio"]),
+        ("https://nic.\u307f\u3093\u306a/\u3042", ["https://nic.\u307f\u3093\u306a/\u3042"]),
+        ("https://example.com\u3067\u3059", ["https://example.com"]),
+        ("https://example.com/a\u3002", ["https://example.com/a"]),
+        ("\u898b\u3066https://example.com", ["https://example.com"]),
+        ("http://localhost:3000/x http://127.0.0.1:80 http://[::1]:3000/", None),
+        ("http://1.2.3.999 http://[::g] http://a:99999/ http:// http://.a http://-a", []),
+        ("xhttp://example.com @http://example.com", []),
+        ("https://user@example.com", ["https://user"]),
+        ("https://example.com/a\u202egpj.exe", ["https://example.com/a"]),
+        ("https://example.com/" + "a" * 2048, []),
+    ],
+)
+def test_links(text: str, urls: list[str] | None) -> None:
+    assert [link.url for link in scan(text).links] == (text.split() if urls is None else urls)
+
+
+@pytest.mark.parametrize(
+    ("text", "mentions"),
+    [
+        ("@alice", [("alice", None)]),
+        ("@Alice@Example.COM", [("Alice", "example.com")]),
+        ("(@alice), .@bob: @carol!", [("alice", None), ("bob", None), ("carol", None)]),
+        ("alice@example.com 1@bob _@bob =@bob /@bob \u00e9@bob", []),
+        ("https://example.com/@alice", []),
+        ("@a.b-c_d. @a- @-a @.a", [("a.b-c_d", None), ("a", None)]),
+        ("@alice@example.com.", [("alice", "example.com")]),
+        ("@alice@ @alice@example.com@ @alice:// @alice@example.com://", []),
+        ("@jos\u00e9 @alice\u3055\u3093", [("alice", None)]),
+        ("@alice@localhost:3000 @bob@example.com:8 @bob@example.com: hi", None),
+        ("@alice@\u307f\u3093\u306a.example", [("alice", "xn--q9jyb4c.example")]),
+        ("@alice@\u2603\u2603.example @alice@xn--\u00e9.example", []),
+        ("@@alice", [("alice", None)]),
+        ("@alice@bob @alice", [("alice", "bob"), ("alice", None)]),
+    ],
+)
+def test_mentions(text: str, mentions: list[tuple[str, str | None]] | None) -> None:
+    if mentions is None:
+        mentions = [("alice", "localhost:3000"), ("bob", "example.com"), ("bob", "example.com")]
+    assert [(mention.name, mention.domain) for mention in scan(text).mentions] == mentions
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("#Trio", ["trio"]),
+        ("a #b\n#c\t#d\u3000#e", ["b", "c", "d", "e"]),
+        ("\uff03\u97f3\u697d", ["\u97f3\u697d"]),
+        ("a#b (#b) /#b .#b ##b &#39;", []),
+        ("#1 #2024 #\u0661 #1a #2024_25", ["1a", "2024_25"]),
+        ("#a\u00b7b #a\u30fbb #a\u200cb", ["a\u00b7b", "a\u30fbb", "a\u200cb"]),
+        ("#a\u00b7 #\u00b7a", ["a"]),
+        ("#a-b #a.b #a's", ["a", "a", "a"]),
+        ("#_ #___", []),
+        ("#\u0939\u093f\u0928\u094d\u0926\u0940", ["\u0939\u093f\u0928\u094d\u0926\u0940"]),
+        ("#\uff34rio", ["trio"]),
+        ("#" + "a" * 256, []),
+        ("#" + "\ufdfa" * 200, []),
+    ],
+)
+def test_hashtags(text: str, names: list[str]) -> None:
+    assert [hashtag.name for hashtag in scan(text).hashtags] == names
+
+
+def test_handles_and_tags_are_named_once() -> None:
+    found = scan("@Alice @alice@t.example @bob@remote.example #Trio #trio", "text/plain")
+    assert found.handles("T.example") == ("alice", "bob@remote.example")
+    assert found.tags() == ("trio",)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "text"),
+    [
+        ("text/markdown", "**@alice** `@bob` [@carol](https://c.example) #a\n\n    @dave\n"),
+        (
+            "text/html",
+            "<b>@alice</b> <code>@bob</code> <a href='https://c.example'>@carol</a> #a<script>@dave</script>",
+        ),
+    ],
+)
+def test_code_and_the_text_of_links_mention_nobody(content_type: str, text: str) -> None:
+    found = scan(text, content_type)  # pyright: ignore[reportArgumentType] parametrize knows no literals
+    assert found.handles("t.example") == ("alice",)
+    assert found.tags() == ("a",)
+
+
+def test_what_stands_before_an_element_counts() -> None:
+    assert scan("a<b>#b</b> <i>#c</i><br>#d<p>#e", "text/html").tags() == ("c", "d", "e")
+    assert scan("a<b>@b</b>", "text/html") == Scan(())
+
+
+def test_the_local_domain_is_cut_off_and_nothing_else() -> None:
+    text = "Hi @Alice@t.example and @bob@remote.example, mail me@t.example *or* https://t.example/@alice@t.example"
+    assert without_local_domain(text, "T.example") == text.replace("@Alice@t.example", "@Alice", 1)
+
+
+def test_an_unknown_content_type_is_plain_text() -> None:
+    assert [content_type(asked) for asked in ("text/markdown", "text/html", "text/bbcode", "", None)] == [
+        "text/markdown", "text/html", "text/plain", "text/plain", "text/plain",
+    ]  # fmt: skip
+
+
+def test_tidy_keeps_lines_and_drops_what_cannot_be_stored() -> None:
+    assert tidy("a\r\nb\rc\n\td\x00\x07\x1b\x85\ud800") == "a\nb\nc\n\td\ufffd"
+
+
+def test_a_domain_is_what_servers_call_it() -> None:
+    assert ascii_domain("B\u00dccher.Example") == "xn--bcher-kva.example"
+    assert ascii_domain("Example.com") == "example.com"
+    assert ascii_domain("xn--\u00fc.example") is None
+    assert ascii_domain("a" * 254) is None
+
+
+@given(st.text())
+def test_a_tag_name_is_its_own_tag_name(written: str) -> None:
+    name = tag_name(written)
+    assert not any(sign.isspace() or sign in '<>"&#' for sign in name)
+    for hashtag in scan(f"#{written}").hashtags:
+        assert hashtag.name == tag_name(hashtag.text)
+        assert hashtag.name
+
+
+@given(st.text(alphabet="aA1@#\uff03_.-:/ \n\u00b7\u00e9\u3042()htps=") | st.text(st.characters(codec=None)))
+def test_entities_are_in_order_and_where_they_say(text: str) -> None:
+    text = tidy(text)
+    done = 0
+    for entity in scan(text).entities:
+        assert done <= entity.start < entity.end <= len(text)
+        assert not any(sign.isspace() for sign in text[entity.start : entity.end])
+        done = entity.end
+
+
+HOSTILE = [
+    "a", "@", "#", "h", " ", "\n", "\n ", "&", "<", "\ud800", "@a", " @a", "=@a", "@a@", " #a", "#1 ", "#a\u00b7",
+    "a\u00b7", "@a@b-", "@a.", "http://", "http://a", "http://a.b/", "http://a.b/ ", "http://a.", "http://a.b/(",
+    "http://a.b/)", "http://a.b/.", "http://\u00e9.\u00e9 ", "http://xn--a ", "@a@\u00e9 ", "#\ufdfa ", "\U0001f1e6",
+    "\U0001f468\u200d",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+@pytest.mark.parametrize("head", ["", "#", "@a@", "http://", "http://a.b/"])
+def test_a_hundred_kilobytes_of_anything_take_linear_time(head: str, unit: str) -> None:
+    # The slowest takes some 100 ms on one busy core; anything quadratic takes many seconds.
+    text = head + unit * (100_000 // len(unit))
+    start = time.process_time()
+    scan(text)
+    render(text, mentions={}, tag_url=str, local_domain="t.example")
+    assert time.process_time() - start < 1

@@ -1,0 +1,186 @@
+"""The HTML that becomes of a text (contract 1 and 15)."""
+
+import pytest
+
+from troupe.actors.rules.text import (
+    ContentType,
+    MentionTarget,
+    plain,
+    render,
+    render_field_value,
+    render_note,
+    sanitise,
+    scan,
+)
+
+MENTIONS = {
+    "alice": MentionTarget("alice", None, "https://t.example/@alice"),
+    "bob@remote.example": MentionTarget("bob", "remote.example", "https://remote.example/@bob?a=1&b=2"),
+    "mallory@remote.example": MentionTarget("mallory", "remote.example", "javascript:alert(1)"),
+}
+ALICE = (
+    '<span class="h-card" translate="no">'
+    '<a href="https://t.example/@alice" class="u-url mention">@<span>alice</span></a></span>'
+)
+LINK_ATTRIBUTES = 'target="_blank" rel="nofollow noopener noreferrer" translate="no"'
+
+
+def tag_url(name: str) -> str:
+    return f"https://t.example/tags/{name}"
+
+
+def html(text: str, content_type: ContentType = "text/plain") -> str:
+    return render(text, mentions=MENTIONS, tag_url=tag_url, local_domain="t.example", content_type=content_type)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ""),
+        (" \n\n ", ""),
+        ("hello", "<p>hello</p>"),
+        ("a\nb", "<p>a<br>b</p>"),
+        ("a\n\nb\n\n\n \nc", "<p>a</p><p>b</p><p>c</p>"),
+        ("\na\r\nb\r\r", "<p>a<br>b</p>"),
+        ("<b>&amp; \"quoted\" 'too'", "<p>&lt;b&gt;&amp;amp; \"quoted\" 'too'</p>"),
+        (":blobcat:", "<p>:blobcat:</p>"),
+        ("a\xa0b", "<p>a&nbsp;b</p>"),
+    ],
+)
+def test_plain_text(text: str, expected: str) -> None:
+    assert html(text) == expected
+
+
+def test_a_short_link_is_shown_without_its_scheme() -> None:
+    assert html("https://example.com/a&b") == (
+        f'<p><a href="https://example.com/a&amp;b" {LINK_ATTRIBUTES}><span class="invisible">https://</span>'
+        '<span>example.com/a&amp;b</span><span class="invisible"></span></a></p>'
+    )
+
+
+def test_thirty_characters_of_a_long_link_are_shown() -> None:
+    assert html("https://www.example.com/aaaaaaaaaaaaaaaaaabbb") == (
+        f'<p><a href="https://www.example.com/aaaaaaaaaaaaaaaaaabbb" {LINK_ATTRIBUTES}>'
+        '<span class="invisible">https://www.</span><span class="ellipsis">example.com/aaaaaaaaaaaaaaaaaa</span>'
+        '<span class="invisible">bbb</span></a></p>'
+    )
+
+
+def test_mentions_lead_to_profiles() -> None:
+    assert html("@Alice, @alice@t.example") == f"<p>{ALICE}, {ALICE}</p>"
+    assert 'href="https://remote.example/@bob?a=1&amp;b=2"' in html("@bob@Remote.example")
+    assert "@<span>bob</span>" in html("@bob@remote.example")
+
+
+def test_who_is_not_known_stays_text() -> None:
+    assert html("@nobody @alice@elsewhere.example") == "<p>@nobody @alice@elsewhere.example</p>"
+
+
+def test_an_account_whose_address_is_no_web_address_stays_text() -> None:
+    assert html("@mallory@remote.example") == "<p>@mallory@remote.example</p>"
+
+
+def test_hashtags_are_shown_as_written_and_lead_to_their_name() -> None:
+    assert (
+        html("#Trio")
+        == '<p><a href="https://t.example/tags/trio" class="mention hashtag" rel="tag">#<span>Trio</span></a></p>'
+    )
+
+
+def test_markdown() -> None:
+    source = (
+        "# Hi @alice\n\n**b** *i* ~~s~~ `@alice`\nnext <b>raw</b> ![x](https://i.example)\n\n"
+        "- one\n- two\n\n> q\n\n```\na\n\nb\n```"
+    )
+    assert html(source, "text/markdown") == (
+        f"<p><strong>Hi {ALICE}</strong></p>"
+        "<p><strong>b</strong> <em>i</em> <s>s</s> <code>@alice</code><br>next &lt;b&gt;raw&lt;/b&gt; "
+        '!<a href="https://i.example" target="_blank" rel="nofollow noopener noreferrer">x</a></p>'
+        "<ul><li>one</li><li>two</li></ul><blockquote><p>q</p></blockquote><pre><code>a\n\nb\n</code></pre>"
+    )
+
+
+@pytest.mark.parametrize("scheme", ["javascript:", "JaVaScRiPt:", "data:text/html,", "vbscript:", "file:///", "//"])
+def test_markdown_leads_nowhere_dangerous(scheme: str) -> None:
+    assert "href" not in html(f"[x]({scheme}alert(1)) <{scheme}alert(1)>", "text/markdown")
+
+
+def test_html() -> None:
+    source = "<div><p onclick=x>hi\n @alice</p><h2>two</h2><script>alert(1)</script><img src=x onerror=y></div>"
+    assert html(source, "text/html") == f"<p>hi {ALICE}</p><p><strong>two</strong></p>"
+
+
+def test_too_much_markdown_is_plain_text() -> None:
+    assert html("*a*" + " " * 10_000, "text/markdown").startswith("<p>*a*")
+    assert scan("[@alice](https://a.example)" + " " * 10_000, "text/markdown").handles("t.example") == ("alice",)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("<p>a<p>b", "<p>a</p><p>b</p>"),
+        ('<a href="https://a.example" rel="me" target="x" title="t" style="s">a</a>',
+         '<a href="https://a.example" target="_blank" rel="nofollow noopener noreferrer">a</a>'),
+        ('<a href="javascript:alert(1)">a</a><a>b</a><a href="/c">c</a>', "abc"),
+        ('<a href="https://a.example" class="mention evil u-url">@<span>a</span></a>',
+         '<a href="https://a.example" class="mention u-url">@<span>a</span></a>'),
+        ('<a class="hashtag mention" href="https://a.example" rel="tag me">#a</a>',
+         '<a href="https://a.example" class="hashtag mention" rel="tag">#a</a>'),
+        ('<span class="invisible x" style="a" translate="no">a</span><span class="x">b</span>',
+         '<span class="invisible" translate="no">a</span><span>b</span>'),
+        ('<span translate="yes">a</span>', "<span>a</span>"),
+        ("<h1>a</h1><h6 id=1>b</h6>", "<p><strong>a</strong></p><p><strong>b</strong></p>"),
+        ("<script>a</script><style>b</style><!-- c --><iframe src=x></iframe><svg onload=x>d</svg>e", "de"),
+        ('<ol start="3" reversed><li value="4">a</li></ol>', '<ol start="3"><li value="4">a</li></ol>'),
+        ("<pre>\n\n\na</pre>", "<pre>a</pre>"),
+        ("<p><button><p>x", None),
+        ("<a href=https://a.example><table><a href=https://b.example>z", None),
+        ("<ruby>a<rp>(</rp><rt>b</rt></ruby>", "<ruby>a<rp>(</rp><rt>b</rt></ruby>"),
+        ("a &lt;b&gt; &amp;amp; &#60;script&#62;", "a &lt;b&gt; &amp;amp; &lt;script&gt;"),
+        ("a < b > c", "a &lt; b &gt; c"),
+        ("\ud800\x00a", "\ufffda"),
+    ],
+)  # fmt: skip
+def test_sanitise(given: str, expected: str | None) -> None:
+    cleaned = sanitise(given)
+    assert expected is None or cleaned == expected
+    assert sanitise(cleaned) == cleaned
+
+
+def test_too_many_tags_leave_the_text() -> None:
+    assert sanitise("<p>a</p>" * 1_500).split() == ["a"] * 1_500
+    assert sanitise(f"a<b {'x' * 5_000}>b") == "ab"
+    assert len(sanitise("a" * 200_000)) == 131_072
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("<p>a<br>b</p><p>c &amp; d</p>", "a\nb\n\nc & d"),
+        ("<ul><li>a</li><li>b</li></ul><p>c</p>", "a\nb\n\nc"),
+        ("&lt;b&gt;&nbsp;", "<b>"),
+        ("", ""),
+    ],
+)
+def test_plain(given: str, expected: str) -> None:
+    assert plain(given) == expected
+
+
+def test_plain_reads_back_what_was_rendered() -> None:
+    text = "Hi @alice #Trio https://www.example.com/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\nand\n\n<more>"
+    assert plain(html(text)) == text
+
+
+def test_a_biography_is_rendered_like_a_status() -> None:
+    assert (
+        render_note("a\n@alice", mentions=MENTIONS, tag_url=tag_url, local_domain="t.example") == f"<p>a<br>{ALICE}</p>"
+    )
+
+
+def test_a_field_is_one_line_and_claims_its_links() -> None:
+    value = render_field_value("a\nhttps://a.example", mentions=MENTIONS, tag_url=tag_url, local_domain="t.example")
+    assert value == (
+        'a <a href="https://a.example" target="_blank" rel="me nofollow noopener noreferrer" translate="no">'
+        '<span class="invisible">https://</span><span>a.example</span><span class="invisible"></span></a>'
+    )
+    assert sanitise(value) == value.replace("me nofollow", "nofollow")
