@@ -1,18 +1,16 @@
-"""A real PostgreSQL for the storage tests: one server a run, one database a test, made from a migrated template."""
+"""People, statuses and sessions for the storage tests."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import pytest
-from troupe.storage import accounts, follows, migrate, statuses, users
+from troupe.storage import accounts, follows, statuses, users
 from troupe.storage.accounts import Account, NewAccount
-from troupe.storage.connect import connect, run
-from troupe.storage.embedded import Embedded, embedded
+from troupe.storage.connect import connect
 from troupe.storage.engine import Connection
 from troupe.storage.follows import Follow
 from troupe.storage.statuses import NewStatus, Status
@@ -24,30 +22,7 @@ T = TypeVar("T")
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
-@pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
-    with embedded(tmp_path_factory.mktemp("pg"), durable=False) as running:
-        yield running
-
-
-@pytest.fixture(scope="session")
-def template(server: Embedded) -> str:
-    """The name of a database with the schema and nothing else."""
-    administer(server.dsn, "CREATE DATABASE template_troupe")
-    migrate.upgrade(database(server, "template_troupe"))
-    return "template_troupe"
-
-
-@pytest.fixture()
-def dsn(server: Embedded, template: str) -> Iterator[str]:
-    """A database of the test's own."""
-    name = f"test_{next(_numbers)}"
-    administer(server.dsn, f"CREATE DATABASE {name} TEMPLATE {template}")
-    yield database(server, name)
-    administer(server.dsn, f"DROP DATABASE {name} WITH (FORCE)")
-
-
-@pytest.fixture()
+@pytest.fixture
 def stage(dsn: str) -> Iterator["Stage"]:
     """The test's database with the means to fill it, on one connection."""
     with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
@@ -121,14 +96,6 @@ def new_id() -> int:
     return next(_ids)
 
 
-def administer(dsn: str, statement: str) -> None:
-    async def main() -> None:
-        async with session(dsn) as db:
-            await db.execute(statement)
-
-    run(main)
-
-
 @asynccontextmanager
 async def session(dsn: str) -> AsyncIterator[Connection]:
     """One more connection, on the asyncio side."""
@@ -146,17 +113,4 @@ async def transaction(db: Connection) -> AsyncIterator[None]:
     await db.execute("COMMIT")
 
 
-def on_asyncio(main: Callable[[], Awaitable[T]]) -> T:
-    return run(main)
-
-
-def database(server: Embedded, name: str) -> str:
-    return server.dsn.replace("/postgres?", f"/{name}?")
-
-
-def sockets_of(server: Embedded) -> Path:
-    return Path(server.dsn.split("host=", 1)[1])
-
-
-_numbers = count(1)
 _ids = count(1 << 40)

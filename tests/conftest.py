@@ -1,0 +1,66 @@
+"""What every room's tests start from: no settings of the shell's, and a real PostgreSQL for those who ask.
+
+One server a run, and for each test that asks a database of its own, made from a migrated template.
+"""
+
+import os
+from collections.abc import Iterator
+from itertools import count
+
+import pytest
+from troupe.storage import migrate
+from troupe.storage.connect import connect, run
+from troupe.storage.embedded import Embedded, embedded
+
+# Settings of the shell that runs the tests are no settings of the servers under test.
+# The simulator's own variables stay: they say which seeds to run.
+for _name in [name for name in os.environ if name.startswith("TROUPE_") and not name.startswith("TROUPE_SIM_")]:
+    del os.environ[_name]
+
+_numbers = count(1)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
+    """A PostgreSQL server that does not wait for the disk."""
+    with embedded(tmp_path_factory.mktemp("pg"), durable=False) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def template(server: Embedded) -> str:
+    """The name of a database with the schema and nothing else."""
+    _administer(server.dsn, "CREATE DATABASE template_troupe")
+    migrate.upgrade(_named(server.dsn, "template_troupe"))
+    return "template_troupe"
+
+
+@pytest.fixture
+def dsn(server: Embedded, template: str) -> Iterator[str]:
+    """A database of the test's own, migrated and empty."""
+    name = f"test_{next(_numbers)}"
+    _administer(server.dsn, f"CREATE DATABASE {name} TEMPLATE {template}")
+    yield _named(server.dsn, name)
+    _administer(server.dsn, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def bare_dsn(server: Embedded) -> Iterator[str]:
+    """A database of the test's own with nothing in it at all."""
+    name = f"bare_{next(_numbers)}"
+    _administer(server.dsn, f"CREATE DATABASE {name}")
+    yield _named(server.dsn, name)
+    _administer(server.dsn, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def _administer(dsn: str, statement: str) -> None:
+    async def main() -> None:
+        connection = await connect(dsn, application_name="test")
+        await connection.execute(statement)
+        await connection.close()
+
+    run(main)
+
+
+def _named(dsn: str, name: str) -> str:
+    return dsn.replace("/postgres?", f"/{name}?")
