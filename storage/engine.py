@@ -8,7 +8,8 @@
 Errors of the statements themselves (a unique violation, a failed check) are asyncpg's and reach the caller as they are.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 Row = Mapping[str, Any]
@@ -56,3 +57,15 @@ class Database(Protocol):
     ) -> T:
         """The same without BEGIN and COMMIT, for work that only reads."""
         ...
+
+
+@contextmanager
+def lone_exception() -> Iterator[None]:
+    """Let an exception out of the groups that nurseries wrap it in, so that callers can catch it by its name."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        lone: BaseException = group
+        while isinstance(lone, BaseExceptionGroup) and len(lone.exceptions) == 1:
+            lone = lone.exceptions[0]
+        raise lone from lone.__cause__

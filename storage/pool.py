@@ -17,7 +17,7 @@ import trio
 import trio_asyncio
 
 from .connect import UNAVAILABLE, connect
-from .engine import Connection, Doubtful, Fenced, Unavailable
+from .engine import Connection, Doubtful, Fenced, Unavailable, lone_exception
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -205,8 +205,7 @@ class Pool:
     async def _serve(self, worker: Worker) -> None:
         """Take calls until the connection is gone."""
         connection = worker.connection
-        assert connection is not None
-        while not connection.is_closed():
+        while connection is not None and not connection.is_closed():
             if self._calls:
                 call = self._calls.popleft()
                 call.started = True
@@ -227,14 +226,11 @@ class Pool:
             if not call.transaction:
                 return outcome.Value(await call.work(cast(Connection, connection)))
             return outcome.Value(await _transaction(call, connection))
-        except asyncio.CancelledError as error:
-            # The pool is closing over a call. Its connection is thrown away, and with it what it had not committed.
-            connection.terminate()
-            return outcome.Error(_meaning(call, error))
         except BaseException as error:
-            if isinstance(error, UNAVAILABLE) or (isinstance(error, asyncpg.InterfaceError) and connection.is_closed()):
-                return outcome.Error(self._fence or _meaning(call, error))
-            return outcome.Error(error)
+            if not _lost(error, connection):
+                return outcome.Error(error)
+            connection.terminate()
+            return outcome.Error(self._fence or _meaning(call, error))
 
     async def _sweep(self) -> None:
         """Refuse calls that waited too long and cut connections whose call is over its deadline."""
@@ -250,6 +246,10 @@ class Pool:
                     and now - worker.busy_since > self.deadline
                 ):
                     worker.connection.terminate()
+
+    def _close_down(self) -> None:
+        self._closed = True
+        self._refuse_waiting(Unavailable("the connection pool is closed"))
 
     def _refuse_waiting(self, error: Exception) -> None:
         while self._calls:
@@ -272,17 +272,17 @@ async def open_pool(
     (False) and when the first one is back (True).
     """
     pool = Pool(dsn, size, application_name, check, deadline, on_connected)
-    async with trio_asyncio.open_loop(), trio.open_nursery() as nursery:
-        for _ in range(size):
-            nursery.start_soon(trio_asyncio.aio_as_trio(pool._run_worker))
-        nursery.start_soon(trio_asyncio.aio_as_trio(pool._sweep))
-        try:
-            await _first_connection(pool)
-            yield pool
-        finally:
-            pool._closed = True
-            pool._refuse_waiting(Unavailable("the connection pool is closed"))
-            nursery.cancel_scope.cancel()
+    with lone_exception():
+        async with trio_asyncio.open_loop(), trio.open_nursery() as nursery:
+            for _ in range(size):
+                nursery.start_soon(trio_asyncio.aio_as_trio(pool._run_worker))
+            nursery.start_soon(trio_asyncio.aio_as_trio(pool._sweep))
+            try:
+                await _first_connection(pool)
+                yield pool
+            finally:
+                pool._close_down()
+                nursery.cancel_scope.cancel()
 
 
 async def _first_connection(pool: Pool) -> None:
@@ -323,9 +323,26 @@ async def _attempt(call: Call, connection: "asyncpg.Connection[asyncpg.Record]")
             raise RuntimeError("the work went on after a statement of its transaction had failed")
         return result
     except BaseException:
-        if not connection.is_closed() and connection.is_in_transaction():
-            await connection.execute("ROLLBACK")
+        await _roll_back(connection)
         raise
+
+
+async def _roll_back(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """End what failed. When even that fails the connection is worth nothing, and the first error tells why."""
+    try:
+        if connection.is_in_transaction():
+            await connection.execute("ROLLBACK")
+    except Exception:
+        connection.terminate()
+
+
+def _lost(error: BaseException, connection: "asyncpg.Connection[asyncpg.Record]") -> bool:
+    """Whether an error is about the connection and not about the statement."""
+    if isinstance(error, asyncpg.InterfaceError):
+        return connection.is_closed()
+    # A cancelled worker is a closing pool. The internal error is what asyncpg says to a statement on a connection
+    # that has been told to go and is not gone yet.
+    return isinstance(error, (*UNAVAILABLE, asyncio.CancelledError, asyncpg.InternalClientError))
 
 
 def _meaning(call: Call, error: BaseException) -> Exception:

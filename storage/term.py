@@ -17,7 +17,7 @@ import trio
 import trio_asyncio
 
 from .connect import UNAVAILABLE, connect
-from .engine import Connection, Fenced, Unavailable
+from .engine import Connection, Fenced, Unavailable, lone_exception
 from .notices import CHANNEL
 
 LOCK = 7461001
@@ -71,14 +71,15 @@ async def hold_term(
 
     `on_notice` hears what others announce (see `notices`), and None when some may have been missed.
     """
-    async with trio_asyncio.open_loop(), trio.open_nursery() as nursery:
-        lease = _Lease(dsn, on_notice)
-        term = await trio_asyncio.aio_as_trio(lease.begin)(takeover)
-        nursery.start_soon(trio_asyncio.aio_as_trio(lease.keep), term)
-        try:
-            yield term
-        finally:
-            nursery.cancel_scope.cancel()
+    with lone_exception():
+        async with trio_asyncio.open_loop(), trio.open_nursery() as nursery:
+            lease = _Lease(dsn, on_notice)
+            term = await trio_asyncio.aio_as_trio(lease.begin)(takeover)
+            nursery.start_soon(trio_asyncio.aio_as_trio(lease.keep), term)
+            try:
+                yield term
+            finally:
+                nursery.cancel_scope.cancel()
 
 
 @dataclass(eq=False)

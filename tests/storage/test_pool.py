@@ -1,0 +1,254 @@
+"""The pool: a call runs to its end, a lost connection has one meaning, and PostgreSQL may come and go."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+import pytest
+import trio
+import trio.testing
+from troupe.storage.embedded import Embedded, enter
+from troupe.storage.engine import Connection, Doubtful, Fenced, Unavailable
+from troupe.storage.pool import Pool, open_pool
+
+KILL = "SELECT pg_terminate_backend($1)"
+PID = "SELECT pg_backend_pid()"
+
+
+@pytest.fixture
+async def pool(dsn: str) -> AsyncIterator[Pool]:
+    async with open_pool(dsn, size=3) as pool:
+        await value(pool, "CREATE TABLE log (text text PRIMARY KEY)")
+        yield pool
+
+
+async def value(pool: Pool, query: str, *args: object) -> Any:
+    async def fetch(db: Connection) -> Any:
+        return await db.fetchval(query, *args)
+
+    return await pool.read(fetch)
+
+
+async def write(db: Connection, text: str) -> str:
+    await db.execute("INSERT INTO log VALUES ($1)", text)
+    return text
+
+
+async def log(pool: Pool) -> set[str]:
+    async def fetch(db: Connection) -> set[str]:
+        return {row["text"] for row in await db.fetch("SELECT text FROM log")}
+
+    return await pool.read(fetch)
+
+
+async def test_a_transaction_commits_and_returns_what_its_work_returned(pool: Pool) -> None:
+    assert await pool.transact(write, "one") == "one"
+    assert await log(pool) == {"one"}
+
+
+async def test_an_error_of_the_work_rolls_back_and_reaches_the_asker_as_it_is(pool: Pool) -> None:
+    async def fail(db: Connection) -> None:
+        await write(db, "one")
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        await pool.transact(fail)
+    assert await log(pool) == set()
+
+
+async def test_a_broken_constraint_reaches_the_asker_as_it_is(pool: Pool) -> None:
+    await pool.transact(write, "one")
+    with pytest.raises(asyncpg.UniqueViolationError):
+        await pool.transact(write, "one")
+    assert pool.connected == 3
+
+
+async def test_a_swallowed_error_is_no_success(pool: Pool) -> None:
+    async def swallow(db: Connection) -> None:
+        await write(db, "one")
+        with pytest.raises(asyncpg.UniqueViolationError):
+            await write(db, "one")
+
+    with pytest.raises(RuntimeError, match="went on"):
+        await pool.transact(swallow)
+    assert await log(pool) == set()
+
+
+async def test_a_transaction_given_up_by_postgresql_is_tried_again(pool: Pool) -> None:
+    tries: list[int] = []
+
+    async def stubborn(db: Connection) -> int:
+        tries.append(1)
+        if len(tries) < 3:
+            await db.execute("DO $$ BEGIN RAISE SQLSTATE '40001'; END $$")
+        return len(tries)
+
+    assert await pool.transact(stubborn) == 3
+
+
+async def test_it_is_not_tried_for_ever(pool: Pool) -> None:
+    async def hopeless(db: Connection) -> None:
+        await db.execute("DO $$ BEGIN RAISE SQLSTATE '40P01'; END $$")
+
+    with pytest.raises(asyncpg.DeadlockDetectedError):
+        await pool.transact(hopeless)
+
+
+async def test_json_goes_in_and_out(pool: Pool) -> None:
+    async def there_and_back(db: Connection) -> list[Any]:
+        rows = await db.fetch("SELECT unnest($1::jsonb[]) AS one", [{"a": [1, None, "ä"]}, {"b": 2**53}])
+        return [row["one"] for row in rows]
+
+    assert await pool.read(there_and_back) == [{"a": [1, None, "ä"]}, {"b": 2**53}]
+
+
+async def test_more_askers_than_connections_take_turns(pool: Pool) -> None:
+    async with trio.open_nursery() as nursery:
+        for number in range(100):
+            nursery.start_soon(pool.transact, write, str(number))
+    assert len(await log(pool)) == 100
+
+
+async def test_a_connection_killed_while_idle_is_replaced(pool: Pool) -> None:
+    async def kill_the_others(db: Connection) -> int:
+        return await db.fetchval(
+            "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+    assert await pool.read(kill_the_others) == 2
+    async with trio.open_nursery() as nursery:
+        for number in range(20):
+            nursery.start_soon(pool.transact, write, str(number))
+    assert len(await log(pool)) == 20
+
+
+async def test_a_connection_killed_before_commit_did_nothing(pool: Pool) -> None:
+    async def die(db: Connection) -> None:
+        await write(db, "one")
+        await db.fetchval(KILL, await db.fetchval(PID))
+
+    with pytest.raises(Unavailable):
+        await pool.transact(die)
+    assert await log(pool) == set()
+
+
+async def test_a_connection_killed_inside_commit_leaves_doubt(pool: Pool) -> None:
+    await value(
+        pool,
+        """
+        DO $do$ BEGIN
+            CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(1); RETURN NULL;
+            END $$;
+            CREATE CONSTRAINT TRIGGER die AFTER INSERT ON log DEFERRABLE INITIALLY DEFERRED
+                FOR EACH ROW EXECUTE FUNCTION die();
+        END $do$
+        """,
+    )
+    with pytest.raises(Doubtful):
+        await pool.transact(write, "one")
+
+
+async def test_a_cancelled_asker_learns_of_it_after_the_transaction(pool: Pool) -> None:
+    with trio.CancelScope() as scope:
+
+        async def cancel_us(db: Connection) -> None:
+            scope.cancel()
+            await write(db, "one")
+
+        await pool.transact(cancel_us)
+    assert await log(pool) == {"one"}
+
+
+async def test_an_asker_cancelled_in_the_queue_leaves_it(pool: Pool) -> None:
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(value, pool, "SELECT pg_sleep(0.2)")
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await pool.transact(write, "never")
+    assert await log(pool) == set()
+
+
+async def test_a_call_over_its_deadline_is_cut(dsn: str) -> None:
+    async with open_pool(dsn, size=1, deadline=0.3) as pool:
+        with pytest.raises(Unavailable):
+            await value(pool, "SELECT pg_sleep(20)")
+        assert await value(pool, "SELECT 1") == 1
+
+
+async def test_a_call_that_finds_no_connection_in_time_is_told_to_come_back(dsn: str) -> None:
+    async with open_pool(dsn, size=1) as pool, trio.open_nursery() as nursery:
+        nursery.start_soon(value, pool, "SELECT pg_sleep(2.4)")
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        with pytest.raises(Unavailable, match="free"):
+            await value(pool, "SELECT 1")
+
+
+async def test_nobody_there_at_the_start_is_said_at_once(tmp_path: Any) -> None:
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        async with open_pool(f"postgresql://postgres@/postgres?host={tmp_path}", size=1, deadline=0.3):
+            raise AssertionError("the pool opened")
+
+
+async def test_a_failed_check_fences_the_whole_pool(pool: Pool, dsn: str) -> None:
+    async def deny(db: Connection) -> None:
+        raise Fenced("the term is over")
+
+    with pytest.raises(Fenced, match="term is over"):
+        async with open_pool(dsn, size=2, check=deny):
+            raise AssertionError("the pool opened")
+
+
+async def test_a_fenced_pool_refuses_what_waits_and_what_comes(pool: Pool) -> None:
+    pool.fence(Fenced("over"))
+    assert pool.fenced.is_set()
+    with pytest.raises(Fenced):
+        await pool.transact(write, "one")
+
+
+async def test_postgresql_restarts_under_load(tmp_path: Any) -> None:
+    changes: list[bool] = []
+    outcomes: dict[str, set[int]] = {"done": set(), "unavailable": set(), "doubtful": set()}
+    server = await trio.to_thread.run_sync(lambda: enter(tmp_path, durable=False))
+    try:
+        async with open_pool(server.dsn, size=4, on_connected=changes.append) as pool:
+            await value(pool, "CREATE TABLE log (text text PRIMARY KEY)")
+            stopping = trio.Event()
+
+            async def writer(first: int) -> None:
+                number = first
+                while not stopping.is_set():
+                    outcomes[await attempt(pool, number)].add(number)
+                    number += 8
+
+            async with trio.open_nursery() as nursery:
+                for first in range(8):
+                    nursery.start_soon(writer, first)
+                await trio.to_thread.run_sync(server.stop)
+                await trio.to_thread.run_sync(server.start)
+                before = len(outcomes["done"])
+                with trio.fail_after(20):
+                    while len(outcomes["done"]) < before + 50:
+                        await trio.lowlevel.checkpoint()
+                stopping.set()
+            stored = {int(text) for text in await log(pool)}
+    finally:
+        await trio.to_thread.run_sync(server.leave)
+    assert outcomes["done"] <= stored
+    assert not outcomes["unavailable"] & stored
+    assert False in changes[1:-1]
+    assert changes[-1]
+
+
+async def attempt(pool: Pool, number: int) -> str:
+    try:
+        await pool.transact(write, str(number))
+    except Unavailable:
+        await trio.sleep(0.01)
+        return "unavailable"
+    except Doubtful:
+        return "doubtful"
+    return "done"
