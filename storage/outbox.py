@@ -5,13 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import orjson
+
 from .engine import Connection
 
+# Causes travel as JSON texts: an array of arrays would have to be a rectangle.
 INSERT_MANY = """
     INSERT INTO outbox (id, kind, partition_key, payload, due_at, request_id, causes, created_at)
     SELECT id, kind, key, payload, coalesce(due_at, $8), request_id,
-        ARRAY(SELECT jsonb_array_elements_text(causes)), $8
-    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::jsonb[], $5::timestamptz[], $6::text[], $7::jsonb[])
+        ARRAY(SELECT jsonb_array_elements_text(causes::jsonb)), $8
+    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::jsonb[], $5::timestamptz[], $6::text[], $7::text[])
         AS new (id, kind, key, payload, due_at, request_id, causes)
 """
 
@@ -65,7 +68,7 @@ async def insert_many(db: Connection, effects: Sequence[NewEffect], now: datetim
     """Promise effects in the transaction that makes them true."""
     if effects:
         columns = zip(
-            *((e.id, e.kind, e.key, e.payload, e.due_at, e.request_id, list(e.causes)) for e in effects), strict=True
+            *((e.id, e.kind, e.key, e.payload, e.due_at, e.request_id, orjson.dumps(e.causes).decode()) for e in effects), strict=True
         )
         await db.execute(INSERT_MANY, *map(list, columns), now)
 

@@ -20,6 +20,8 @@ import secrets
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -46,6 +48,7 @@ from ..storage.term import AnotherNode
 from .configuration import Settings
 from .control import Control
 from .database import SupervisedDatabase
+from .domain import remember
 from .keys import vapid_public_key
 from .log import SupervisionLog, as_json, as_text, in_colour, route_libraries
 from .parking import Parking
@@ -55,6 +58,7 @@ from .vocabulary import Level
 __all__ = ["Actors", "Troupe", "commands", "declared", "serve"]
 
 EXIT_FAILED = 1  # could not start
+EXIT_NO_DATABASE = 69  # (EX_UNAVAILABLE)
 EXIT_GAVE_UP = 70  # supervision gave up, or another node took over (EX_SOFTWARE)
 
 EXPLAINED = (AnotherNode, GaveUp, StorageError, OSError)
@@ -163,7 +167,7 @@ class Troupe:
         """Another program changed the database; None when some notices may have been missed."""
         if notice in (None, "accounts"):
             self.actors.accounts.clear()
-            self.house.tokens.forget_all()
+            self.house.tokens.clear()
 
     async def run(self, on_start: Callable[[], None]) -> None:
         """Until SIGTERM or SIGINT, or until supervision gives up."""
@@ -190,16 +194,16 @@ def serve(settings: Settings) -> int:
             return _run(settings, server.dsn, log)
     except (MigrationRefused, EmbeddedFailed, StorageError, OSError) as error:
         click.echo(f"troupe: {error}", err=True)
-        return EXIT_FAILED
+        return EXIT_FAILED if isinstance(error, MigrationRefused) else EXIT_NO_DATABASE
     finally:
         log.flush()
 
 
 def declared() -> dict[str, object]:
     """The tree as it would be started."""
-    settings = Settings()
     log = SupervisionLog(lambda line: None, SystemClock(), as_json)
-    return Troupe(settings, "", log).supervisor.portrait()
+    with TemporaryDirectory() as folder:
+        return Troupe(Settings(data=Path(folder)), "", log).supervisor.portrait()
 
 
 def _run(settings: Settings, dsn: str, log: SupervisionLog) -> int:
@@ -209,6 +213,7 @@ def _run(settings: Settings, dsn: str, log: SupervisionLog) -> int:
         log.record("migration.applied", address=f"{migration.number:04} {migration.name}")
 
     def started() -> None:
+        remember(settings)
         log.record("server.listening", address=settings.base_url)
         click.echo(greeting(settings), err=True)
 
