@@ -16,6 +16,7 @@ import orjson
 import trio
 
 from ..actors.kernel.clock import Clock
+from ..actors.kernel.pool import describe, place
 from .redaction import redacted
 from .vocabulary import FACTS, Event, Level
 
@@ -82,7 +83,10 @@ class SupervisionLog:
         self._lock = threading.Lock()
 
     def record(self, event: str, /, **facts: object) -> None:
-        """Tell of an event. One outside the vocabulary raises when strict, and is told as a fault of ours when not."""
+        """Tell of an event; `error` may be an exception.
+
+        A word outside the vocabulary raises when strict, and is told as a fault of ours when not.
+        """
         known, told = self._checked(event, facts)
         if known.level.value < self._level.value:
             return
@@ -116,6 +120,8 @@ class SupervisionLog:
         unknown = [name for name in facts if name not in FACTS] + ([] if event in words else [event])
         if unknown and self._strict:
             raise Misuse(f"not in the log's vocabulary: {', '.join(unknown)}")
+        if isinstance(error := facts.get("error"), BaseException):
+            facts = {"place": place(error), **facts, "error": describe(error)}
         told = {name: _sayable(name, facts[name]) for name in FACTS if facts.get(name) not in (None, "", [], ())}
         if event not in words:
             return Event.LIBRARY_SAID, told | {"logger": "troupe", "error": f"unknown event {event}"}
@@ -146,8 +152,8 @@ class Forwarded(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         facts: Facts = {"logger": record.name, "error": record.getMessage()}
         if record.exc_info and record.exc_info[1]:
-            facts["error"] = f"{record.getMessage()}: {type(record.exc_info[1]).__name__}: {record.exc_info[1]}"
-            facts["place"] = f"{record.filename}:{record.lineno}"
+            facts["error"] = f"{record.getMessage()}: {describe(record.exc_info[1])}"
+            facts["place"] = place(record.exc_info[1])
         self._log.record(Event.LIBRARY_SAID.word, **facts)
 
 

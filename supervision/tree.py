@@ -194,7 +194,7 @@ def serve(settings: Settings) -> int:
             return _run(settings, server.dsn, log)
     except (MigrationRefused, EmbeddedFailed, StorageError, OSError) as error:
         click.echo(f"troupe: {error}", err=True)
-        return EXIT_FAILED if isinstance(error, MigrationRefused) else EXIT_NO_DATABASE
+        return EXIT_NO_DATABASE if isinstance(error, EmbeddedFailed | StorageError) else EXIT_FAILED
     finally:
         log.flush()
 

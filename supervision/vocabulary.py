@@ -60,6 +60,7 @@ class Event(Enum):
 FACTS = {
     "actor": "The address of the actor, such as `home/1103`.",
     "child": "The name of the part in the supervision tree.",
+    "effect": "The kind of an effect in the outbox.",
     "incarnation": "How many times it has been started.",
     "message": "The kind of the message in whose turn it happened.",
     "message_id": "The number of that message in this process.",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import count
 
 import pytest
+
 from troupe.storage import migrate
 from troupe.storage.connect import connect, run
 from troupe.storage.embedded import Embedded, embedded

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import trio
 from trio.testing import MockClock
+
 from troupe.supervision.log import WINDOW, Form, Forwarded, Misuse, SupervisionLog, as_json, as_text, in_colour
 from troupe.supervision.redaction import redacted
 from troupe.supervision.vocabulary import FACTS, Event, Level
@@ -72,6 +73,16 @@ def test_a_terminal_shows_errors_in_red_and_calm_news_plain(open_log: Open, line
     log.record("storage.back")
     assert lines[0].startswith("\x1b[31m")
     assert "\x1b" not in lines[1]
+
+
+def test_an_exception_is_told_by_its_type_its_text_and_its_place(open_log: Open, lines: list[str]) -> None:
+    try:
+        raise KeyError("home")
+    except KeyError as error:
+        open_log().record("request.failed", error=error)
+    told = json.loads(lines[0])
+    assert told["error"] == "KeyError: 'home'"
+    assert told["place"].startswith("test_log.py:")
 
 
 def test_an_empty_fact_is_left_out(open_log: Open, lines: list[str]) -> None:

@@ -1,0 +1,95 @@
+"""What `pip install .` installs: every module, every migration, every page, and a `troupe` command."""
+
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("storage", "actors", "http", "supervision")
+# What a package holds besides modules, and what no package should.
+DATA = {".sql", ".html", ".css"}
+
+
+@pytest.fixture(scope="module")
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """The names in a wheel that was built of a copy of the tree: building writes beside the sources."""
+    copy, built = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("built")
+    for room in ROOMS:
+        shutil.copytree(ROOT / room, copy / room, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE", "__init__.py"):
+        shutil.copy(ROOT / name, copy)
+    build = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "-w",
+        str(built),
+        ".",
+    ]
+    subprocess.run(build, cwd=copy, check=True, capture_output=True)
+    with zipfile.ZipFile(next(built.glob("troupe-*.whl"))) as archive:
+        return set(archive.namelist())
+
+
+def test_every_folder_with_modules_is_a_listed_package(project: dict[str, Any]) -> None:
+    folders = {module.parent.relative_to(ROOT) for room in ROOMS for module in (ROOT / room).rglob("*.py")}
+    assert {".".join(("troupe", *folder.parts)) for folder in folders} | {"troupe"} == set(
+        project["tool"]["setuptools"]["packages"]
+    )
+
+
+def test_a_wheel_holds_every_file_of_the_rooms(wheel: set[str]) -> None:
+    files = {
+        f"troupe/{path.relative_to(ROOT).as_posix()}"
+        for room in ROOMS
+        for path in (ROOT / room).rglob("*")
+        if path.suffix in DATA | {".py"}
+    }
+    assert files - wheel == set()
+
+
+def test_a_wheel_holds_nothing_else(wheel: set[str]) -> None:
+    installed = {name for name in wheel if not name.startswith("troupe-")}
+    assert {name for name in installed if Path(name).suffix not in DATA | {".py"}} == set()
+    assert not any(name.startswith("troupe/tests") for name in installed)
+
+
+def test_every_requirement_says_what_it_is_for() -> None:
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    block = text.partition("\ndependencies = [")[2].partition("\n[project.scripts]")[0]
+    lines = [line for line in block.splitlines() if line.strip().startswith('"')]
+    assert [line.strip() for line in lines if "  # " not in line and ", # " not in line] == []
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-test.lock"])
+def test_every_version_is_locked_by_hash_and_from_no_place_in_particular(lock: str, project: dict[str, Any]) -> None:
+    text = (ROOT / lock).read_text("utf-8")
+    assert "://" not in text
+    locked = {line.split("==")[0] for line in text.splitlines() if "==" in line and not line.startswith(" ")}
+    wanted = list(project["project"]["dependencies"])
+    if lock == "requirements-test.lock":
+        wanted += project["project"]["optional-dependencies"]["test"]
+    assert {_name(requirement) for requirement in wanted} - locked == set()
+    assert text.count("--hash=sha256:") >= len(locked)
+
+
+def _name(requirement: str) -> str:
+    head = requirement.partition("[")[0]
+    for mark in "=<>":
+        head = head.partition(mark)[0]
+    return head.strip().lower().replace(".", "-").replace("_", "-")

@@ -1,0 +1,277 @@
+"""The command line, over a real database: what it prints, what it refuses and with which exit code."""
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from troupe.actors.rules.passwords import matches
+from troupe.http.tokens import hash_of
+from troupe.storage import accounts, oauth, users
+from troupe.storage.connect import transact_once
+from troupe.storage.embedded import embedded
+from troupe.storage.engine import Connection
+from troupe.supervision.commands import troupe
+from troupe.supervision.commands.tree import drawn
+from troupe.supervision.configuration import Settings
+from troupe.supervision.domain import base_url, remember
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A data folder whose PostgreSQL somebody uses already, as a server would."""
+    folder = tmp_path_factory.mktemp("data")
+    with embedded(folder, durable=False):
+        yield folder
+
+
+@pytest.fixture
+def dsn(data: Path) -> Iterator[str]:
+    with embedded(data, durable=False) as server:
+        yield server.dsn
+
+
+def run(*words: str | Path, text: str | None = None) -> Result:
+    return CliRunner().invoke(troupe, [str(word) for word in words], input=text)
+
+
+def create(data: Path, name: str, *options: str) -> Result:
+    return run("accounts", "create", name, "--email", f"{name}@localhost", "--password", "x", *options, "--data", data)
+
+
+def import_lines(data: Path, lines: list[object], *options: str) -> Result:
+    text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
+    return run("accounts", "import", "-", *options, "--data", data, text=text)
+
+
+def test_an_account_is_made_as_asked(data: Path, dsn: str) -> None:
+    made = create(data, "Ada", "--role", "owner", "--confirmed", "--approved")
+    assert (made.exit_code, made.stdout) == (0, "Made http://localhost:3000/@Ada\n")
+    user = transact_once(dsn, users.find_user_by_login, "ada@localhost")
+    assert user is not None
+    assert (user.username, user.role, user.default_privacy) == ("Ada", "owner", "public")
+    assert user.confirmed_at is not None
+    assert user.approved_at is not None
+    assert matches(user.password_hash or "", "x")
+    account = transact_once(dsn, accounts.find, user.account_id)
+    assert account is not None
+    assert not account.locked
+    assert (account.uri, account.url) == ("http://localhost:3000/users/Ada", "http://localhost:3000/@Ada")
+
+
+def test_without_the_flags_an_account_is_neither_confirmed_nor_approved(data: Path, dsn: str) -> None:
+    create(data, "bob")
+    user = transact_once(dsn, users.find_user_by_login, "bob")
+    assert user is not None
+    assert (user.confirmed_at, user.approved_at, user.role) == (None, None, "user")
+
+
+def test_an_account_links_to_the_server_as_it_called_itself(data: Path, dsn: str, tmp_path: Path) -> None:
+    remember(Settings(port=4999, data=data))
+    assert base_url(Settings(data=data)) == "http://localhost:4999"
+    assert base_url(Settings(data=data, domain="troupe.example")) == "https://troupe.example"
+    assert base_url(Settings(data=tmp_path)) == "http://localhost:3000"
+    (data / "base_url").unlink()
+
+
+@pytest.mark.parametrize(
+    ("name", "email", "reason"),
+    [
+        ("carol smith", "carol@localhost", "is not 1 to 30 of the letters"),
+        ("c" * 31, "carol@localhost", "is not 1 to 30 of the letters"),
+        ("carol", "carol", "the e-mail address 'carol' is none"),
+        ("TAKEN", "other@localhost", "the name TAKEN is taken"),
+        ("other", "TAKEN@localhost", "the e-mail address TAKEN@localhost is taken"),
+    ],
+)
+def test_an_account_that_cannot_be_made_is_refused_with_the_reason(
+    data: Path, name: str, email: str, reason: str
+) -> None:
+    create(data, "taken")
+    refused = run("accounts", "create", name, "--email", email, "--password", "x", "--data", data)
+    assert refused.exit_code == 1
+    assert reason in refused.stderr
+    assert refused.stdout == ""
+
+
+def test_a_token_stands_alone_on_standard_output_and_is_good(data: Path, dsn: str) -> None:
+    create(data, "dora")
+    made = run("tokens", "create", "dora", "--scopes", "read write admin:read", "--data", data)
+    assert made.exit_code == 0
+    secret = made.stdout.removesuffix("\n")
+    assert len(secret.split()) == 1
+    token = transact_once(dsn, oauth.find_token, hash_of(secret))
+    assert token is not None
+    assert token.scopes == ("read", "write", "admin:read")
+    assert token.application_name == "troupe command line"
+
+
+def test_all_tokens_of_the_command_line_are_of_one_application(data: Path, dsn: str) -> None:
+    create(data, "eve")
+    secrets = [run("tokens", "create", "eve", "--data", data).stdout.strip() for _ in range(2)]
+    tokens = [transact_once(dsn, oauth.find_token, hash_of(secret)) for secret in secrets]
+    assert len({token.application_id for token in tokens if token}) == 1
+    assert len({token.id for token in tokens if token}) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [(("nobody",), "no local account nobody"), (("fay", "--scopes", "read bogus"), "no such scope: bogus")],
+)
+def test_a_token_that_cannot_be_made_is_refused_with_the_reason(
+    data: Path, words: tuple[str, ...], reason: str
+) -> None:
+    create(data, "fay")
+    refused = run("tokens", "create", *words, "--data", data)
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert reason in refused.stderr
+
+
+def test_an_import_makes_all_accounts_and_answers_with_their_tokens(data: Path, dsn: str) -> None:
+    lines: list[object] = [
+        {"username": "gil", "email": "gil@localhost", "password": "open sesame"},
+        {"username": "hal", "email": "hal@localhost", "role": "moderator"},
+    ]
+    made = import_lines(data, lines, "--scopes", "read write")
+    assert made.exit_code == 0
+    answers = [json.loads(line) for line in made.stdout.splitlines()]
+    assert [set(answer) for answer in answers] == [{"name", "id", "token"}] * 2
+    gil, hal = (transact_once(dsn, users.find_user, int(answer["id"])) for answer in answers)
+    assert gil is not None
+    assert hal is not None
+    assert matches(gil.password_hash or "", "open sesame")
+    assert (hal.password_hash, hal.role) == (None, "moderator")
+    assert gil.confirmed_at is not None
+    assert gil.approved_at is not None
+    token = transact_once(dsn, oauth.find_token, hash_of(answers[1]["token"]))
+    assert token is not None
+    assert (token.account_id, token.scopes) == (hal.account_id, ("read", "write"))
+
+
+def test_an_import_without_scopes_prints_no_tokens(data: Path) -> None:
+    made = import_lines(data, [{"username": "ida", "email": "ida@localhost"}])
+    assert (made.exit_code, made.stdout, made.stderr) == (0, "", "Made 1 accounts.\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("{not json", "line 2: it is no JSON."),
+        ("[]", "line 2: it is no JSON object."),
+        ({"username": "jo jo", "email": "j@localhost"}, "line 2: the name 'jo jo' is not"),
+        ({"email": "j@localhost"}, "line 2: the name None is not"),
+        ({"username": "joe", "email": "none"}, "line 2: the e-mail address 'none' is none"),
+        ({"username": "joe", "email": "j@localhost", "role": "king"}, "line 2: the role 'king' is none of"),
+        ({"username": "joe", "email": "j@localhost", "password": 1}, "line 2: the password is no text"),
+        ({"username": "joe", "email": "j@localhost", "nick": "j"}, "line 2: there is no field nick"),
+        ({"username": "FIRST", "email": "j@localhost"}, "line 2: the username FIRST stands in line 1 too"),
+        ({"username": "joe", "email": "Taken2@localhost"}, "line 2: the e-mail address Taken2@localhost is taken"),
+        ({"username": "Taken2", "email": "j@localhost"}, "line 2: the name Taken2 is taken"),
+    ],
+)
+def test_a_bad_line_is_named_and_nothing_is_half_made(data: Path, dsn: str, line: object, reason: str) -> None:
+    create(data, "taken2")
+    refused = import_lines(data, [{"username": "first", "email": "first@localhost"}, line], "--scopes", "read")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert reason in refused.stderr
+    assert transact_once(dsn, users.find_user_by_login, "first") is None
+
+
+def test_migrating_twice_is_harmless(data: Path) -> None:
+    run("migrate", "--data", data)
+    again = run("migrate", "--data", data)
+    assert (again.exit_code, again.stdout) == (0, "The schema is up to date.\n")
+
+
+def test_a_newer_schema_is_refused(data: Path, dsn: str) -> None:
+    run("migrate", "--data", data)
+
+    async def from_the_future(db: Connection) -> None:
+        await db.execute("INSERT INTO schema_migrations (number, name, checksum) VALUES (9999, 'future', '')")
+
+    async def back(db: Connection) -> None:
+        await db.execute("DELETE FROM schema_migrations WHERE number = 9999")
+
+    transact_once(dsn, from_the_future)
+    try:
+        refused = run("migrate", "--data", data)
+        assert refused.exit_code == 1
+        assert "newer than" in refused.stderr
+    finally:
+        transact_once(dsn, back)
+
+
+def test_a_database_that_is_not_there_has_an_exit_code_of_its_own(monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    monkeypatch.setenv("TROUPE_DATABASE_URL", f"postgresql://troupe@127.0.0.1:{port}/troupe")
+    refused = run("migrate", "--data", data)
+    assert refused.exit_code == 69
+    assert "The database can't be reached" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("serve", "--port", "http"), ("serve", "--config", "/nowhere"), ("serve", "--bogus"), ("bogus",)],
+)
+def test_wrong_usage_and_wrong_settings_have_one_exit_code(words: tuple[str, ...]) -> None:
+    assert run(*words).exit_code == 2
+
+
+def test_a_wrong_setting_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    refused = run("serve", "--port", "0", "--data", tmp_path / "data")
+    assert "port = '0' (from the command line) can't be taken. Right is: a number from 1 to 65535." in refused.stderr
+    assert not (tmp_path / "data").exists()
+
+
+TREE = {
+    "name": "troupe",
+    "strategy": "rest_for_one",
+    "children": [{"name": "storage", "children": []}, {"name": "http"}],
+}
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Path]:
+    """A server's control socket, in a folder whose path is longer than a socket's name may be."""
+    folder = tmp_path / ("deep" * 30)
+    folder.mkdir()
+    with socket.socket(socket.AF_UNIX) as listener:
+        short = tmp_path / "s"
+        listener.bind(str(short))
+        listener.listen()
+        short.rename(folder / "control.sock")
+        thread = threading.Thread(target=_answer_once, args=(listener,))
+        thread.start()
+        yield folder
+        thread.join()
+
+
+def _answer_once(listener: socket.socket) -> None:
+    connection, _ = listener.accept()
+    with connection, connection.makefile("rwb") as stream:
+        assert json.loads(stream.readline()) == {"command": "tree"}
+        stream.write(json.dumps(TREE).encode() + b"\n")
+
+
+def test_the_tree_is_that_of_the_running_server(running: Path) -> None:
+    shown = run("tree", "--data", running)
+    assert (shown.exit_code, shown.stdout) == (0, "\n".join(drawn(TREE)) + "\n")
+    assert shown.stdout.splitlines() == ["troupe  strategy=rest_for_one", "  storage", "  http"]
+
+
+def test_programs_get_the_tree_as_the_server_gave_it(running: Path) -> None:
+    assert json.loads(run("tree", "--json", "--data", running).stdout) == TREE
+
+
+def test_without_a_server_the_tree_is_what_would_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown = run("tree")
+    assert shown.exit_code == 0
+    assert "No server runs on this data folder." in shown.stderr
+    assert shown.stdout.startswith("troupe")
+    assert list(tmp_path.iterdir()) == []
