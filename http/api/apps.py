@@ -1,0 +1,88 @@
+"""Applications register themselves, and look at what they were given."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from ...storage import oauth
+from ...storage.oauth import Application, Token
+from .. import rates, scopes
+from ..answer import Answer, json
+from ..entities.application import application_fields, credential_application_fields
+from ..errors import NotFound, invalid
+from ..house import House
+from ..oauth.redirects import complaint
+from ..parameters import Given, Input, MaybeText, Several, Text
+from ..routing import api
+from ..tokens import hash_of
+
+LONGEST_NAME = 60
+LONGEST_TEXT = 2000
+MOST_REDIRECTS = 64
+
+
+class NewApplication(Input):
+    client_name: Given
+    redirect_uris: Annotated[list[Text], Several]
+    scopes: Text = "read"
+    website: MaybeText = None
+
+    def redirects(self) -> list[str]:
+        """The addresses, whether they came as a list or in one text."""
+        return list(dict.fromkeys(uri for text in self.redirect_uris for uri in text.split()))
+
+
+@api.post("/api/v1/apps", rates=(rates.APPS,))
+async def register(house: House, new: NewApplication) -> Answer:
+    """A new application with its secret."""
+    redirects, wanted = new.redirects(), scopes.parse(new.scopes) or scopes.DEFAULT
+    if complaints := list(_complaints(new, redirects, wanted)):
+        raise invalid(*complaints)
+    secret = house.secret()
+    application = Application(
+        id=house.ids.next(),
+        client_id=house.secret(),
+        secret_hash=hash_of(secret),
+        name=new.client_name.strip(),
+        website=new.website or None,
+        redirect_uris=tuple(redirects),
+        scopes=wanted,
+        created_at=house.clock.now(),
+    )
+    await house.database.transact(oauth.insert_application, application)
+    return json(credential_application_fields(application, secret, house.vapid_public_key))
+
+
+@api.get("/api/v1/apps/verify_credentials", auth="app")
+async def show_own(house: House, token: Token) -> Answer:
+    """The application that the token belongs to."""
+    application = await house.database.read(oauth.find_application, token.application_id)
+    if application is None:
+        raise NotFound
+    return json(application_fields(application, house.vapid_public_key))
+
+
+def _complaints(new: NewApplication, redirects: list[str], wanted: tuple[str, ...]) -> list[str]:
+    """What is wrong, in the API's words."""
+    found: list[str] = []
+    if len(new.client_name.strip()) > LONGEST_NAME:
+        found.append(f"Name is too long (maximum is {LONGEST_NAME} characters)")
+    if not redirects:
+        found.append("Redirect URI can't be blank")
+    if len(redirects) > MOST_REDIRECTS or sum(map(len, redirects)) > LONGEST_TEXT:
+        found.append(f"Redirect URI is too long (maximum is {LONGEST_TEXT} characters)")
+    found += dict.fromkeys(f"Redirect URI {why}" for uri in redirects if (why := complaint(uri)))
+    if not scopes.known(wanted):
+        found.append("Scopes doesn't match configured on the server.")
+    if new.website and not _is_website(new.website):
+        found.append("Website is not a valid URL")
+    return found
+
+
+def _is_website(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.netloc) and len(text) <= LONGEST_TEXT

@@ -1,0 +1,94 @@
+"""What this server is, for anyone who asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import orjson
+
+from ...storage import accounts, instance
+from ...storage.accounts import Account
+from ..answer import Answer
+from ..entities.instance import About, instance_v1, instance_v2
+from ..house import House
+from ..pages import page
+from ..pictures import plain_png
+from ..routing import api
+
+MONTH = timedelta(days=30)
+PNG = "image/png"
+# Pictures of nobody never change.
+KEPT_BY_BROWSERS = (("Cache-Control", "public, max-age=86400"),)
+
+
+@api.get("/api/v1/instance")
+async def show_v1(house: House) -> Answer:
+    return await _show(house, "v1", instance_v1)
+
+
+@api.get("/api/v2/instance")
+async def show_v2(house: House) -> Answer:
+    return await _show(house, "v2", instance_v2)
+
+
+async def _show(house: House, version: str, fields: Callable[[About], dict[str, Any]]) -> Answer:
+    async def make() -> bytes:
+        return orjson.dumps(fields(await _about(house)))
+
+    return Answer(await house.kept.get(f"instance {version}", house.clock.now(), make))
+
+
+async def _about(house: House) -> About:
+    settings = house.settings
+    return About(
+        domain=settings.local_domain,
+        base_url=settings.base_url,
+        streaming_url=settings.streaming_url,
+        title=settings.title,
+        description=settings.description,
+        email=settings.contact_email,
+        registrations=settings.registrations,
+        public_preview=settings.public_preview,
+        vapid_public_key=house.vapid_public_key,
+        numbers=await house.database.read(instance.numbers, house.clock.now() - MONTH),
+        contact=await _contact(house),
+    )
+
+
+async def _contact(house: House) -> Account | None:
+    """The account that the operator named, else the first of the staff."""
+    if house.settings.contact_account is not None:
+        return await house.database.read(accounts.find_by_acct, house.settings.contact_account, None)
+    id = await house.database.read(instance.contact_account_id)
+    return None if id is None else await house.accounts.find(id)
+
+
+@api.route("GET", path="/", page=True)
+@api.route("GET", path="/about", page=True)
+def show_about(house: House) -> Answer:
+    """The page for people who come by browser."""
+    settings = house.settings
+    return page(
+        "about.html",
+        server=settings.title,
+        description=settings.description,
+        domain=settings.local_domain,
+        email=settings.contact_email,
+    )
+
+
+@api.get("/avatars/original/missing.png")
+def show_missing_avatar() -> Answer:
+    return Answer(plain_png(120, 120, (120, 119, 160)), 200, KEPT_BY_BROWSERS, PNG)
+
+
+@api.get("/headers/original/missing.png")
+def show_missing_header() -> Answer:
+    return Answer(plain_png(700, 335, (190, 189, 214)), 200, KEPT_BY_BROWSERS, PNG)
+
+
+@api.get("/thumbnail.png")
+def show_thumbnail() -> Answer:
+    return Answer(plain_png(1200, 630, (61, 59, 179)), 200, KEPT_BY_BROWSERS, PNG)

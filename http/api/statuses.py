@@ -1,0 +1,141 @@
+"""Statuses: publish, show, delete, and the thread around one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from ...actors.commands.statuses import DeleteStatus, PublishStatus
+from ...actors.rules import limits
+from ...actors.rules.visibility import Perspective, hidden, visible
+from ...actors.statuses import Shown
+from ...storage import statuses
+from ...storage.statuses import Entry, Status
+from .. import rates
+from ..answer import Answer, array
+from ..authentication import Viewer
+from ..entities.status import deleted_status_json
+from ..errors import NotFound, Unprocessable, invalid
+from ..house import House
+from ..parameters import Choice, Ids, Input, MaybeFlag, MaybeText, StatusId, Text
+from ..request import Request
+from ..routing import api
+from ..showing import find_visible, may_see, perspective_of, render, render_all
+
+# How much of a thread is shown: up, down, and how deep; to those with a token, and to everybody.
+FOR_USERS = (4096, 4096, 4096)
+FOR_EVERYBODY = (40, 60, 20)
+
+MOST_AT_ONCE = 40
+LONGEST_KEY = 255
+
+
+class NewStatus(Input):
+    status: Text = ""
+    spoiler_text: Text = ""
+    visibility: Annotated[Literal["public", "unlisted", "private", "direct"] | None, Choice] = None
+    sensitive: MaybeFlag = None
+    language: MaybeText = None
+    in_reply_to_id: StatusId = None
+    content_type: MaybeText = None
+    media_ids: Ids = ()
+    poll: dict[str, Any] | None = None
+    scheduled_at: MaybeText = None
+    quoted_status_id: StatusId = None
+
+    def check(self) -> None:
+        """Refuse what no status can be made of."""
+        if self.media_ids:
+            named = ", ".join(map(str, self.media_ids))
+            raise Unprocessable(f"Media {named} not found or already attached to another post")
+        if self.poll or self.scheduled_at or self.quoted_status_id is not None:
+            # Better than to publish something else than what was meant.
+            raise Unprocessable("This server takes no polls, quotes or scheduled posts")
+        if not self.status.strip() and not self.spoiler_text.strip():
+            raise invalid("Text can't be blank")
+        if limits.is_too_long(self.status, self.spoiler_text):
+            raise invalid(f"Text character limit of {limits.STATUS_CHARACTERS} exceeded")
+
+
+class Several(Input):
+    id: Ids = ()
+
+
+@api.post("/api/v1/statuses", auth="user", scopes=("write:statuses",), rates=(rates.STATUSES,))
+async def publish(house: House, request: Request, viewer: Viewer, new: NewStatus) -> Answer:
+    """A new status; with an Idempotency-Key it is made once, however often it is sent."""
+    new.check()
+    published: Status = await viewer.ask(
+        PublishStatus(
+            text=new.status,
+            visibility=new.visibility,
+            sensitive=new.sensitive,
+            spoiler_text=new.spoiler_text,
+            language=new.language or None,
+            in_reply_to_id=new.in_reply_to_id,
+            content_type=new.content_type,
+            application_id=viewer.token.application_id,
+            idempotency_key=_idempotency_key(request),
+        )
+    )
+    return Answer(await render(house, viewer, await _shown(house, published)))
+
+
+@api.get("/api/v1/statuses", scopes=("read:statuses",))
+async def show_several(house: House, viewer: Viewer | None, wanted: Several) -> Answer:
+    """Those that are there and may be seen, in the order asked for."""
+    perspective = await perspective_of(viewer)
+    shown = await house.statuses.show_many(wanted.id[:MOST_AT_ONCE])
+    return array(await render_all(house, viewer, [one for one in shown.values() if may_see(one, perspective)]))
+
+
+@api.get("/api/v1/statuses/<id>", scopes=("read:statuses",))
+async def show(house: House, viewer: Viewer | None, id: int) -> Answer:
+    """One status."""
+    return Answer(await render(house, viewer, await find_visible(house, viewer, id)))
+
+
+@api.delete("/api/v1/statuses/<id>", auth="user", scopes=("write:statuses",), rates=(rates.DELETIONS,))
+async def delete(house: House, viewer: Viewer, id: int) -> Answer:
+    """The status as it was, with its source text, so that it can be written anew."""
+    deleted: Status = await viewer.ask(DeleteStatus(id))
+    shown = await _shown(house, deleted)
+    return Answer(deleted_status_json(shown, house.rendered, house.settings.base_url))
+
+
+@api.get("/api/v1/statuses/<id>/context", scopes=("read:statuses",))
+async def show_context(house: House, viewer: Viewer | None, id: int) -> Answer:
+    """What the status answers, and what answers it."""
+    shown = await find_visible(house, viewer, id)
+    up, down, depth = FOR_EVERYBODY if viewer is None else FOR_USERS
+    ancestors = await house.database.read(statuses.ancestors, shown.id, up)
+    descendants = await house.database.read(statuses.descendants, shown.id, down, depth)
+    perspective = await perspective_of(viewer)
+    above = await _thread(house, viewer, perspective, ancestors)
+    below = await _thread(house, viewer, perspective, descendants)
+    return Answer(b'{"ancestors":[%b],"descendants":[%b]}' % (b",".join(above), b",".join(below)))
+
+
+async def _thread(house: House, viewer: Viewer | None, perspective: Perspective, entries: list[Entry]) -> list[bytes]:
+    shown = await house.statuses.show_many(entry.id for entry in entries if _belongs_in_thread(entry, perspective))
+    return await render_all(house, viewer, [one for one in shown.values() if may_see(one, perspective)])
+
+
+def _belongs_in_thread(entry: Entry, perspective: Perspective) -> bool:
+    """As in timelines; whoever was silenced is heard by their followers only."""
+    if not visible(entry, perspective) or hidden(entry, perspective):
+        return False
+    known = entry.account_id == perspective.account_id or entry.account_id in perspective.following
+    return known or not entry.silenced
+
+
+async def _shown(house: House, status: Status) -> Shown:
+    """An own status that need not be in the cache any more, or again."""
+    author = await house.accounts.find(status.account_id)
+    if author is None:
+        raise NotFound
+    return Shown(status, author)
+
+
+def _idempotency_key(request: Request) -> str | None:
+    key = request.header(b"idempotency-key")
+    return key[:LONGEST_KEY] if key else None

@@ -1,0 +1,82 @@
+"""The endpoints mounted on Quart. Only this file and `server.py` know which framework serves them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from quart import Response
+from quart import request as quart_request
+from quart.wrappers import Request as QuartRequest
+from quart_trio import QuartTrio
+from werkzeug.datastructures import Headers
+from werkzeug.exceptions import HTTPException
+
+from .answer import Answer
+from .api import accounts, apps, instance, statuses, timelines
+from .dispatch import refuse_route, respond
+from .headers import request_id
+from .house import House
+from .oauth import authorize, metadata, token
+from .request import Request
+from .routing import Api, Endpoint, api
+
+# Importing them is what registers their endpoints.
+MODULES = (accounts, apps, instance, statuses, timelines, authorize, metadata, token)
+
+# Beyond what any endpoint takes by itself: the bytes of a body that Quart may hold.
+LARGEST_BODY = 100 * 1024 * 1024
+
+
+def make_app(house: House, registry: Api = api) -> QuartTrio:
+    """The ASGI application of a house."""
+    app = QuartTrio(__name__, static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY
+    app.config["PROPAGATE_EXCEPTIONS"] = False
+    # A path means what it says: no redirects to paths with more or fewer slashes.
+    app.url_map.merge_slashes = False
+    for number, endpoint in enumerate(registry.endpoints):
+        _mount(app, house, endpoint, number)
+    app.register_error_handler(HTTPException, _no_route(house))
+    return app
+
+
+def _mount(app: QuartTrio, house: House, endpoint: Endpoint, number: int) -> None:
+    async def view(**path: str) -> Response:
+        request = _request(house, quart_request)
+        return _response(await respond(house, endpoint, request, path))
+
+    app.add_url_rule(
+        endpoint.path,
+        endpoint=str(number),
+        view_func=view,
+        methods=[endpoint.method],
+        provide_automatic_options=False,
+    )
+
+
+def _no_route(house: House) -> Callable[[HTTPException], Awaitable[Response]]:
+    async def refuse(error: HTTPException) -> Response:
+        allowed = ", ".join(sorted(getattr(error, "valid_methods", None) or ())) if error.code == 405 else None
+        return _response(refuse_route(house, _request(house, quart_request), allowed))
+
+    return refuse
+
+
+def _request(house: House, request: QuartRequest) -> Request:
+    scope = request.scope
+    made = Request(
+        request.method,
+        scope["path"],
+        scope["query_string"],
+        scope["headers"],
+        (scope.get("client") or ("127.0.0.1", 0))[0],
+        request.body,
+    )
+    made.request_id = request_id(made.header(b"x-request-id"), house.secret)
+    return made
+
+
+def _response(answer: Answer) -> Response:
+    fields: Iterable[Any] = (("Content-Type", answer.content_type), *answer.headers)
+    return Response(answer.body, answer.status, Headers(list(fields)))

@@ -1,0 +1,141 @@
+"""Account, CredentialAccount."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from ...storage.accounts import Account
+from ...storage.users import User
+from .times import day, midnight
+
+MISSING_AVATAR = "/avatars/original/missing.png"
+MISSING_HEADER = "/headers/original/missing.png"
+
+# Roles as the reference server has them, with its permission bits.
+PERMISSIONS = {"user": 0x10000, "moderator": 1308, "admin": 983036, "owner": 1}
+ROLE_IDS = {"user": "-99", "moderator": "1", "admin": "2", "owner": "3"}
+
+MOST_REQUESTS_COUNTED = 40  # by the reference server; `requests` below comes counted
+
+
+def avatar_url(account: Account, base_url: str) -> str:
+    if account.suspended_at is None and account.avatar_file is not None:
+        return f"{base_url}/media/{account.avatar_file}"
+    return f"{base_url}{MISSING_AVATAR}"
+
+
+def header_url(account: Account, base_url: str) -> str:
+    if account.suspended_at is None and account.header_file is not None:
+        return f"{base_url}/media/{account.header_file}"
+    return f"{base_url}{MISSING_HEADER}"
+
+
+def account_json(account: Account, base_url: str) -> bytes:
+    """The account for everybody."""
+    return orjson.dumps(account_fields(account, base_url))
+
+
+def account_fields(account: Account, base_url: str, moved: Account | None = None) -> dict[str, Any]:
+    """The account as data. `moved` is where it went; never nested twice."""
+    fields = _identity(account) | _profile(account) | _pictures(account, base_url) | _counts(account)
+    if account.moved_to_id is not None:
+        fields["moved"] = None if moved is None or account.suspended_at else account_fields(moved, base_url)
+    if account.local:
+        fields |= {"noindex": not account.indexable, "roles": []}
+    for name, holds in (
+        ("memorial", account.memorial),
+        ("suspended", account.suspended_at is not None),
+        ("limited", account.silenced_at is not None),
+    ):
+        if holds:
+            fields[name] = True
+    return fields
+
+
+def _identity(account: Account) -> dict[str, Any]:
+    return {
+        "id": str(account.id),
+        "username": account.username,
+        "acct": account.acct,
+        "url": account.url,
+        "uri": account.uri,
+        "created_at": midnight(account.created_at),
+        "bot": account.bot,
+        "group": account.group,
+        "locked": account.locked,
+        "discoverable": account.discoverable,
+        "indexable": account.indexable,
+        "hide_collections": account.hide_collections,
+    }
+
+
+def _profile(account: Account) -> dict[str, Any]:
+    """What people wrote about themselves; a suspended account has nothing to say."""
+    suspended = account.suspended_at is not None
+    return {
+        "display_name": "" if suspended else account.display_name,
+        "note": "" if suspended else account.note,
+        "fields": [] if suspended else [_field(field) for field in account.fields],
+        "emojis": [],
+        "show_media": True,
+        "show_media_replies": True,
+        "show_featured": True,
+    }
+
+
+def _field(field: dict[str, Any]) -> dict[str, Any]:
+    return {"name": field["name"], "value": field["value"], "verified_at": field.get("verified_at")}
+
+
+def _pictures(account: Account, base_url: str) -> dict[str, Any]:
+    avatar, header = avatar_url(account, base_url), header_url(account, base_url)
+    return {
+        "avatar": avatar,
+        "avatar_static": avatar,
+        "avatar_description": account.avatar_description,
+        "header": header,
+        "header_static": header,
+        "header_description": account.header_description,
+    }
+
+
+def _counts(account: Account) -> dict[str, Any]:
+    return {
+        "statuses_count": account.statuses_count,
+        "followers_count": account.followers_count,
+        "following_count": account.following_count,
+        "last_status_at": day(account.last_status_at),
+    }
+
+
+def credential_account_fields(account: Account, user: User, requests: int, base_url: str) -> dict[str, Any]:
+    """The account for its owner: with what only they may see and change."""
+    return account_fields(account, base_url) | {
+        "source": {
+            "privacy": user.default_privacy,
+            "sensitive": user.default_sensitive,
+            "language": user.default_language,
+            "note": account.note_source,
+            "fields": [_source_field(field) for field in account.fields],
+            "follow_requests_count": requests,
+            "hide_collections": account.hide_collections,
+            "discoverable": account.discoverable,
+            "indexable": account.indexable,
+            "attribution_domains": [],
+            "quote_policy": user.default_quote_policy,
+        },
+        "role": {
+            "id": ROLE_IDS[user.role],
+            "name": "" if user.role == "user" else user.role.capitalize(),
+            "color": "",
+            "permissions": str(PERMISSIONS[user.role]),
+            "highlighted": user.role != "user",
+        },
+        "follow_requests_count": requests,
+    }
+
+
+def _source_field(field: dict[str, Any]) -> dict[str, Any]:
+    return _field(field) | {"value": field.get("source", field["value"])}

@@ -1,0 +1,28 @@
+"""Application, CredentialApplication."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...storage.oauth import Application
+
+
+def application_fields(application: Application, vapid_key: str) -> dict[str, Any]:
+    return {
+        "id": str(application.id),
+        "name": application.name,
+        "website": application.website,
+        "scopes": list(application.scopes),
+        "redirect_uris": list(application.redirect_uris),
+        "redirect_uri": "\n".join(application.redirect_uris),
+        "vapid_key": vapid_key,
+    }
+
+
+def credential_application_fields(application: Application, secret: str, vapid_key: str) -> dict[str, Any]:
+    """The application for whom it was just made; the secret is not kept in clear and never shown again."""
+    return application_fields(application, vapid_key) | {
+        "client_id": application.client_id,
+        "client_secret": secret,
+        "client_secret_expires_at": 0,
+    }

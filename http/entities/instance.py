@@ -1,0 +1,155 @@
+"""Instance and V1::Instance: what this server is called, what it takes and what it can do."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import Any
+
+from ... import __version__
+from ...actors.rules import limits
+from ...storage.accounts import Account
+from ...storage.instance import Numbers
+from .account import account_fields
+
+# Clients switch features on by the numbers in front, and by the API's own version number.
+VERSION = f"4.5.0 (compatible; Troupe {__version__})"
+API_VERSION = 7
+
+THUMBNAIL = "/thumbnail.png"
+IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"]
+PRIVATE_FEED = "authenticated"
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The facts about a server, out of its settings and its database."""
+
+    domain: str
+    base_url: str
+    streaming_url: str
+    title: str
+    description: str
+    email: str
+    registrations: str
+    public_preview: bool
+    vapid_public_key: str
+    numbers: Numbers
+    contact: Account | None
+
+
+def instance_v1(about: About) -> dict[str, Any]:
+    shared = configuration(about)
+    return {
+        "uri": about.domain,
+        "title": about.title,
+        "short_description": html.escape(about.description),
+        "description": html.escape(about.description),
+        "email": about.email,
+        "version": VERSION,
+        "urls": {"streaming_api": about.streaming_url},
+        "stats": {
+            "user_count": about.numbers.users,
+            "status_count": about.numbers.statuses,
+            "domain_count": about.numbers.domains,
+        },
+        "thumbnail": about.base_url + THUMBNAIL,
+        "languages": ["en"],
+        "registrations": about.registrations != "closed",
+        "approval_required": about.registrations == "approval",
+        "invites_enabled": False,
+        "configuration": {name: shared[name] for name in ("accounts", "statuses", "media_attachments", "polls")},
+        "contact_account": _contact(about),
+        "rules": [],
+    }
+
+
+def instance_v2(about: About) -> dict[str, Any]:
+    return {
+        "domain": about.domain,
+        "title": about.title,
+        "version": VERSION,
+        "source_url": about.base_url,
+        "description": about.description,
+        "usage": {"users": {"active_month": about.numbers.active}},
+        "thumbnail": {"url": about.base_url + THUMBNAIL, "description": ""},
+        "icon": [],
+        "languages": ["en"],
+        "configuration": configuration(about),
+        "registrations": {
+            "enabled": about.registrations != "closed",
+            "approval_required": about.registrations == "approval",
+            "reason_required": about.registrations == "approval",
+            "message": None,
+            "min_age": None,
+            "url": None,
+        },
+        "api_versions": {"mastodon": API_VERSION},
+        "contact": {"email": about.email, "account": _contact(about)},
+        "rules": [],
+    }
+
+
+def _contact(about: About) -> dict[str, Any] | None:
+    return None if about.contact is None else account_fields(about.contact, about.base_url)
+
+
+def configuration(about: About) -> dict[str, Any]:
+    """Limits and switches, under the names of version 2."""
+    return {
+        "urls": {
+            "streaming": about.streaming_url,
+            "status": None,
+            "about": f"{about.base_url}/about",
+            "privacy_policy": None,
+            "terms_of_service": None,
+        },
+        "vapid": {"public_key": about.vapid_public_key},
+        "accounts": _accounts(),
+        "statuses": {
+            "max_characters": limits.STATUS_CHARACTERS,
+            "max_media_attachments": limits.STATUS_MEDIA,
+            "characters_reserved_per_url": limits.URL_WEIGHT,
+        },
+        "media_attachments": _media(),
+        "polls": {
+            "max_options": limits.POLL_OPTIONS,
+            "max_characters_per_option": limits.POLL_OPTION_CHARACTERS,
+            "min_expiration": limits.POLL_SECONDS_MIN,
+            "max_expiration": limits.POLL_SECONDS,
+        },
+        "translation": {"enabled": False},
+        "timelines_access": _access("public" if about.public_preview else PRIVATE_FEED),
+        "limited_federation": False,
+    }
+
+
+def _accounts() -> dict[str, int]:
+    return {
+        "max_display_name_length": limits.DISPLAY_NAME_CHARACTERS,
+        "max_note_length": limits.NOTE_CHARACTERS,
+        "max_avatar_description_length": limits.MEDIA_DESCRIPTION_CHARACTERS,
+        "max_header_description_length": limits.MEDIA_DESCRIPTION_CHARACTERS,
+        "max_featured_tags": limits.FEATURED_TAGS,
+        "max_pinned_statuses": limits.PINS,
+        "max_profile_fields": limits.FIELDS,
+        "profile_field_name_limit": limits.FIELD_NAME_CHARACTERS,
+        "profile_field_value_limit": limits.FIELD_VALUE_CHARACTERS,
+    }
+
+
+def _media() -> dict[str, Any]:
+    return {
+        "supported_mime_types": IMAGE_TYPES,
+        "description_limit": limits.MEDIA_DESCRIPTION_CHARACTERS,
+        "image_size_limit": limits.IMAGE_BYTES,
+        "image_matrix_limit": limits.IMAGE_PIXELS,
+        "video_size_limit": limits.VIDEO_BYTES,
+        "video_frame_rate_limit": limits.VIDEO_FRAMES_PER_SECOND,
+        "video_matrix_limit": limits.VIDEO_PIXELS,
+    }
+
+
+def _access(level: str) -> dict[str, dict[str, str]]:
+    feeds = ("live_feeds", "hashtag_feeds", "trending_link_feeds")
+    return {feed: {"local": level, "remote": level} for feed in feeds}

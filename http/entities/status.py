@@ -1,0 +1,150 @@
+"""Status: rendered once for everybody, with the author and the viewer's part spliced in.
+
+{…the status, its counts} ,"account": {…} ,"reblog": {…} ,"favourited": … }
+ made once a record        once a record  the same again  for each viewer
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from ...actors.statuses import Shown
+from ...storage.statuses import Flags, Status
+from .account import account_json
+from .rendered import Renderings
+from .times import instant, maybe_instant
+
+NO_FLAGS = Flags()
+# Who may quote, by the status's policy. Nobody can do it here yet, which `current_user` says.
+APPROVALS: dict[str, list[str]] = {"public": ["public"], "followers": ["followers"], "nobody": []}
+PINNABLE = frozenset({"public", "unlisted", "private"})
+
+FlagsById = Mapping[int, Flags]
+
+
+def status_json(
+    shown: Shown, renderings: Renderings, base_url: str, viewer: int | None = None, flags: FlagsById | None = None
+) -> bytes:
+    """The status for a viewer, with flags by the id of the original; without a viewer, for everybody."""
+    status, boosted = shown.status, shown.boosted
+    counted = status if boosted is None else boosted.status
+    body = renderings.statuses.get(status.id, (status, counted), lambda: static_part(status, counted, base_url))
+    author = renderings.accounts.get(shown.author.id, (shown.author,), lambda: account_json(shown.author, base_url))
+    inner = b"null" if boosted is None else status_json(boosted, renderings, base_url, viewer, flags)
+    tail = b"" if viewer is None else viewer_part(status, (flags or {}).get(counted.id, NO_FLAGS), viewer)
+    return b'%b,"account":%b,"reblog":%b%b}' % (body, author, inner, tail)
+
+
+def static_part(status: Status, counted: Status, base_url: str) -> bytes:
+    """What is the same for everybody, without the closing brace. A boost shows the counts of its original."""
+    return orjson.dumps(_fields(status, counted, base_url) | {"content": status.content})[:-1]
+
+
+def deleted_status_json(shown: Shown, renderings: Renderings, base_url: str) -> bytes:
+    """The answer to a delete: with the source text, so that it can be written anew, and without content."""
+    status = shown.status
+    source = {"text": status.text, "content_type": status.content_type, "reblog": None}
+    body = orjson.dumps(_fields(status, status, base_url) | source)[:-1]
+    author = renderings.accounts.get(shown.author.id, (shown.author,), lambda: account_json(shown.author, base_url))
+    return b'%b,"account":%b%b}' % (body, author, viewer_part(status, NO_FLAGS, status.account_id))
+
+
+def viewer_part(status: Status, flags: Flags, viewer: int) -> bytes:
+    """What the viewer did with it; one of a few dozen texts that exist once."""
+    pinnable = status.account_id == viewer and status.reblog_of_id is None and status.visibility in PINNABLE
+    return _VIEWER_PARTS[
+        flags.favourited, flags.reblogged, flags.bookmarked, flags.muted, flags.pinned if pinnable else None
+    ]
+
+
+def _viewer_part(favourited: bool, reblogged: bool, bookmarked: bool, muted: bool, pinned: bool | None) -> bytes:
+    part: dict[str, Any] = {
+        "favourited": favourited,
+        "reblogged": reblogged,
+        "muted": muted,
+        "bookmarked": bookmarked,
+        "filtered": [],
+    }
+    if pinned is not None:
+        part["pinned"] = pinned
+    return b"," + orjson.dumps(part)[1:-1]
+
+
+_VIEWER_PARTS = {
+    (favourited, reblogged, bookmarked, muted, pinned): _viewer_part(favourited, reblogged, bookmarked, muted, pinned)
+    for favourited in (False, True)
+    for reblogged in (False, True)
+    for bookmarked in (False, True)
+    for muted in (False, True)
+    for pinned in (None, False, True)
+}
+
+
+def _fields(status: Status, counted: Status, base_url: str) -> dict[str, Any]:
+    fields = _text(status) | _context(status) | _counts(counted) | _attached(status, base_url)
+    if status.local:
+        fields["application"] = _application(status)
+    return fields
+
+
+def _text(status: Status) -> dict[str, Any]:
+    return {
+        "id": str(status.id),
+        "uri": status.uri,
+        "url": status.url,
+        "created_at": instant(status.created_at),
+        "edited_at": maybe_instant(status.edited_at),
+        "visibility": status.visibility,
+        "sensitive": status.sensitive,
+        "spoiler_text": status.spoiler_text,
+        "language": status.language,
+    }
+
+
+def _context(status: Status) -> dict[str, Any]:
+    return {
+        "in_reply_to_id": _id(status.in_reply_to_id),
+        "in_reply_to_account_id": _id(status.in_reply_to_account_id),
+    }
+
+
+def _counts(status: Status) -> dict[str, Any]:
+    return {
+        "replies_count": status.replies_count,
+        "reblogs_count": status.reblogs_count,
+        "favourites_count": status.favourites_count,
+        "quotes_count": status.quotes_count,
+    }
+
+
+def _attached(status: Status, base_url: str) -> dict[str, Any]:
+    return {
+        "media_attachments": [],
+        "mentions": [
+            {"id": str(mention.id), "username": mention.username, "url": mention.url, "acct": mention.acct}
+            for mention in status.mentions
+        ],
+        "tags": [{"name": tag.name, "url": f"{base_url}/tags/{tag.name}"} for tag in status.tags],
+        "emojis": [],
+        "card": None,
+        "poll": None,
+        "quote": None,
+        "quote_approval": {
+            "automatic": APPROVALS.get(status.quote_policy, []),
+            "manual": [],
+            "current_user": "denied",
+        },
+    }
+
+
+def _application(status: Status) -> dict[str, Any] | None:
+    if status.application_name is None:
+        return None
+    return {"name": status.application_name, "website": status.application_website}
+
+
+def _id(value: int | None) -> str | None:
+    return None if value is None else str(value)

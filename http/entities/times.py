@@ -1,0 +1,23 @@
+"""Times as the API writes them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def instant(value: datetime) -> str:
+    """`2026-11-21T09:05:00.123Z`."""
+    return f"{value.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{value.microsecond // 1000:03}Z"
+
+
+def maybe_instant(value: datetime | None) -> str | None:
+    return None if value is None else instant(value)
+
+
+def midnight(value: datetime) -> str:
+    """The day of an instant, as an instant."""
+    return f"{value.astimezone(UTC):%Y-%m-%d}T00:00:00.000Z"
+
+
+def day(value: datetime | None) -> str | None:
+    return None if value is None else f"{value.astimezone(UTC):%Y-%m-%d}"

@@ -1,0 +1,72 @@
+"""The headers that whole families of answers have: caching, CORS, request ids, and the guards of web pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from .answer import Headers
+
+REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+EXPOSED = "Link, X-RateLimit-Reset, X-RateLimit-Limit, X-RateLimit-Remaining, X-Request-Id, Mastodon-Async-Refresh"
+# A day: what a browser remembers of a preflight; the rules here change with releases only.
+PREFLIGHT_AGE = "86400"
+
+CORS_METHODS = {
+    "/api/": "GET, POST, PUT, PATCH, DELETE, OPTIONS",
+    "/oauth/token": "POST, OPTIONS",
+    "/oauth/revoke": "POST, OPTIONS",
+    "/oauth/userinfo": "GET, POST, OPTIONS",
+    "/.well-known/": "GET, OPTIONS",
+    "/nodeinfo/": "GET, OPTIONS",
+}
+
+# REST answers are personal and must not be kept by anything on the way.
+REST: Headers = (("Cache-Control", "private, no-store"), ("Vary", "Authorization"))
+CORS: Headers = (("Access-Control-Allow-Origin", "*"), ("Access-Control-Expose-Headers", EXPOSED))
+REST_WITH_CORS: Headers = REST + CORS
+PAGE: Headers = (
+    ("Cache-Control", "private, no-store"),
+    ("X-Frame-Options", "DENY"),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "no-referrer"),
+)
+
+
+def request_id(given: str | None, make: Callable[[], str]) -> str:
+    """The caller's own id for the request when it is fit for a log, else a new one."""
+    return given if given is not None and REQUEST_ID.fullmatch(given) else make()
+
+
+def cors_methods(path: str) -> str | None:
+    """Which methods other origins may use on a path; None where they may do nothing."""
+    return next((methods for prefix, methods in CORS_METHODS.items() if path.startswith(prefix)), None)
+
+
+def family(path: str, own: Headers = ()) -> Headers:
+    """What every answer on a path has, save what the answer itself says otherwise."""
+    shared = REST_WITH_CORS if path.startswith("/api/") or cors_methods(path) else PAGE
+    if not own:
+        return shared
+    named = {name for name, _ in own}
+    return tuple(header for header in shared if header[0] not in named)
+
+
+def preflight(methods: str, wanted_headers: str | None) -> Headers:
+    """The answer to a browser that asks first. Naming the headers is needed: `*` would not cover Authorization."""
+    return (
+        ("Access-Control-Allow-Methods", methods),
+        ("Access-Control-Allow-Headers", wanted_headers or "Authorization, Content-Type, Idempotency-Key"),
+        ("Access-Control-Max-Age", PREFLIGHT_AGE),
+    )
+
+
+def page_policy(form_targets: str = "") -> Headers:
+    """The content policy of a web page. Browsers hold the redirect that follows a form to `form-action` as well, so a
+    page whose form ends in an app names the app's scheme or origin."""
+    policy = (
+        "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
+        f"form-action 'self' {form_targets}"
+    )
+    return (("Content-Security-Policy", policy.rstrip()),)

@@ -1,0 +1,84 @@
+"""What the HTTP room is given to work with: everything an endpoint may reach, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import trio
+
+from ..actors.kernel.clock import Clock
+from ..actors.kernel.ids import Ids
+from ..actors.kernel.pool import Record
+from ..actors.kernel.runtime import Runtime
+from ..actors.statuses import Accounts, Statuses
+from ..storage.engine import Database
+from .entities.rendered import Renderings
+from .kept import Kept
+from .rates import Rates
+from .request import Network
+from .tokens import Tokens
+
+# argon2 takes 19 MiB and some 20 ms of a core for each password: two at a time leave room for everything else.
+PASSWORDS_AT_ONCE = 2
+
+
+class Settings(Protocol):
+    """The settings that answers depend on."""
+
+    @property
+    def local_domain(self) -> str: ...
+    @property
+    def base_url(self) -> str: ...
+    @property
+    def streaming_url(self) -> str: ...
+    @property
+    def secure(self) -> bool: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def contact_email(self) -> str: ...
+    @property
+    def contact_account(self) -> str | None: ...
+    @property
+    def registrations(self) -> str: ...
+    @property
+    def public_preview(self) -> bool: ...
+    @property
+    def rate_limits(self) -> bool: ...
+    @property
+    def trusted_proxies(self) -> Sequence[Network]: ...
+    @property
+    def stream_queue(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """Handed to every endpoint that asks for it."""
+
+    settings: Settings
+    database: Database
+    runtime: Runtime
+    clock: Clock
+    ids: Ids
+    record: Record  # the supervision log
+    secret: Callable[[], str]  # a fresh token that nobody can guess
+    vapid_public_key: str
+    accounts: Accounts
+    statuses: Statuses
+    tokens: Tokens = field(default_factory=Tokens)
+    rates: Rates = field(default_factory=Rates)
+    rendered: Renderings = field(default_factory=Renderings)
+    kept: Kept = field(default_factory=Kept)
+    passwords: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(PASSWORDS_AT_ONCE))
+
+    def forget_token(self, token_hash: bytes) -> None:
+        """A token was revoked, here or by another process: it is read anew when it is seen again."""
+        self.tokens.forget(token_hash)
+
+    def forget_account(self, account_id: int) -> None:
+        """What an account's tokens may do has changed: disabled, confirmed, suspended."""
+        self.tokens.forget_account(account_id)

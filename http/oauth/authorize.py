@@ -1,0 +1,267 @@
+"""The authorization page: sign in, see what the app wants, allow or deny, and go back to the app with a code.
+
+One path for all steps: every form posts to /oauth/authorize and carries the app's request along, so that a browser
+without JavaScript, with two tabs or a back button is never in a state of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from ...storage import oauth, users
+from ...storage.oauth import Application, Grant
+from ...storage.users import User
+from .. import rates, scopes
+from ..answer import Answer, Headers, redirect
+from ..errors import Forbidden, Malformed, NotFound, TooMany
+from ..house import House
+from ..pages import page, style
+from ..parameters import Flag, Given, Input, MaybeText, Text
+from ..request import Request
+from ..routing import api
+from ..tokens import hash_of
+from . import passwords, sessions
+from .redirects import OUT_OF_BAND, form_target, with_query
+
+CODE_LASTS = timedelta(minutes=10)
+CHALLENGE_LENGTH = 43  # base64url of a SHA-256
+LONGEST_STATE = 4096
+DENIED = "The resource owner or authorization server denied the request."
+WRONG = "That name and password do not belong together."
+
+
+class Asked(Input):
+    """What an app asks for; the same in the address and in every form."""
+
+    client_id: Given
+    redirect_uri: Given
+    response_type: Text = ""
+    scope: Text = "read"
+    state: MaybeText = None
+    code_challenge: MaybeText = None
+    code_challenge_method: MaybeText = None
+    force_login: Flag = False
+    # Ours: set on the way from a sign-in that was forced, so that consent is asked for and the password is not again.
+    ask_consent: Flag = False
+
+    def carried(self) -> Iterator[tuple[str, str]]:
+        """The parameters that forms hand on."""
+        for name in ("client_id", "redirect_uri", "response_type", "scope", "state"):
+            if (value := getattr(self, name)) is not None:
+                yield name, value
+        if self.code_challenge:
+            yield from (("code_challenge", self.code_challenge), ("code_challenge_method", "S256"))
+
+
+class Posted(Asked):
+    """A form: either a sign-in (`username`, `password`) or a `decision`."""
+
+    form_token: MaybeText = None
+    username: MaybeText = None
+    password: MaybeText = None
+    decision: MaybeText = None
+
+
+@dataclass(frozen=True, slots=True)
+class Authorization:
+    """A request that was found right, and the app that makes it."""
+
+    application: Application
+    asked: Asked
+    scopes: tuple[str, ...]
+
+
+@api.get("/oauth/style.css")
+def show_style() -> Answer:
+    """The pages' style sheet."""
+    return style()
+
+
+@api.get("/oauth/authorize", page=True)
+async def show(house: House, request: Request, asked: Asked) -> Answer:
+    """The sign-in page, the consent page, or straight back to an app that is allowed already."""
+    authorization = await _checked(house, asked)
+    secret = sessions.secret_of(request)
+    user = await _signed_in(house, secret)
+    if secret is None or user is None or asked.force_login:
+        return _sign_in_page(house, authorization, secret)
+    if not asked.ask_consent and await _is_allowed(house, authorization, user):
+        return await _allow(house, authorization, user)
+    return _consent_page(house, authorization, user, secret)
+
+
+@api.post("/oauth/authorize", page=True)
+async def act(house: House, request: Request, posted: Posted) -> Answer:
+    """A sent form: the password, or the decision."""
+    authorization = await _checked(house, posted)
+    secret = sessions.secret_of(request)
+    if secret is None or not sessions.is_own_form(secret, posted.form_token):
+        return _sign_in_page(house, authorization, secret, "This page was open for too long. Please sign in again.")
+    if posted.decision is None:
+        return await _sign_in(house, request, authorization, posted, secret)
+    user = await _signed_in(house, secret)
+    if user is None:
+        return _sign_in_page(house, authorization, secret, "You are no longer signed in.")
+    return await _allow(house, authorization, user) if posted.decision == "allow" else _deny(posted)
+
+
+@api.get("/oauth/authorize/native", page=True)
+def show_code(request: Request) -> Answer:
+    """The code of an app that has no address to go back to; the page's own address carries it as well."""
+    code = dict(request.query_texts).get("code")
+    if not code:
+        raise NotFound("There is no code in this address")
+    return page("code.html", code=code)
+
+
+# The request --------------------------------------------------------------------------------------------------
+
+
+async def _checked(house: House, asked: Asked) -> Authorization:
+    """The authorization asked for. What is wrong with it is shown here and never sent on to the app."""
+    application = await house.database.read(oauth.find_client, asked.client_id)
+    if application is None:
+        raise Malformed("This app is not known here. It may have to be registered again.")
+    if asked.redirect_uri not in application.redirect_uris:
+        raise Malformed("The address to return to is not one that the app was registered with.")
+    if asked.response_type != "code":
+        raise Malformed("The authorization server does not support this response type.")
+    if asked.state is not None and len(asked.state) > LONGEST_STATE:
+        raise Malformed("The app's state is too long.")
+    _check_challenge(asked)
+    wanted = scopes.parse(asked.scope) or scopes.DEFAULT
+    if not scopes.known(wanted) or not scopes.covers_all(application.scopes, wanted):
+        raise Malformed("The requested scope is invalid, unknown, or malformed.")
+    return Authorization(application, asked, wanted)
+
+
+def _check_challenge(asked: Asked) -> None:
+    if not asked.code_challenge:
+        return
+    if asked.code_challenge_method != "S256" or len(asked.code_challenge) != CHALLENGE_LENGTH:
+        raise Malformed("The code challenge must be made by method S256.")
+
+
+async def _is_allowed(house: House, authorization: Authorization, user: User) -> bool:
+    return await house.database.read(
+        oauth.holds_token, user.account_id, authorization.application.id, authorization.scopes
+    )
+
+
+# Signing in ---------------------------------------------------------------------------------------------------
+
+
+async def _signed_in(house: House, secret: str | None) -> User | None:
+    account_id = await sessions.account_of(house, secret)
+    user = None if account_id is None else await house.database.read(users.find_user, account_id)
+    return None if user is None or _barred(user) else user
+
+
+def _barred(user: User) -> str | None:
+    """Why a user may not sign in, in the API's words."""
+    if user.confirmed_at is None:
+        return "Your login is missing a confirmed e-mail address"
+    if user.approved_at is None:
+        return "Your login is currently pending approval"
+    if user.disabled_at or user.suspended_at or user.deleted_at:
+        return "Your login is currently disabled"
+    return None
+
+
+async def _sign_in(house: House, request: Request, authorization: Authorization, posted: Posted, secret: str) -> Answer:
+    login = (posted.username or "").strip()
+    _count_attempt(house, request, login)
+    user = await house.database.read(users.find_user_by_login, login) if login else None
+    stored = None if user is None else user.password_hash
+    if not await passwords.matches(stored, posted.password or "", house.passwords) or user is None:
+        return _sign_in_page(house, authorization, secret, WRONG, login)
+    if (reason := _barred(user)) is not None:
+        raise Forbidden(reason)
+    fresh = await sessions.sign_in(house, user.account_id, secret)
+    return redirect(_here(posted), sessions.cookie(house, fresh))
+
+
+def _here(posted: Posted) -> str:
+    """This page again, now signed in; forced sign-ins go on to the question, whatever was allowed before."""
+    again = dict(posted.carried())
+    return with_query("/oauth/authorize", **again, ask_consent="true" if posted.force_login else None)
+
+
+def _count_attempt(house: House, request: Request, login: str) -> None:
+    if not house.settings.rate_limits:
+        return
+    address = rates.subject_of(request.address(house.settings.trusted_proxies))
+    charges = ((rates.SIGN_INS, address), (rates.SIGN_INS_OF_USER, login.casefold()))
+    standing = house.rates.count_all(charges, house.clock.now())
+    if standing is not None and standing.exceeded:
+        raise TooMany
+
+
+# Answers ------------------------------------------------------------------------------------------------------
+
+
+def _sign_in_page(
+    house: House, authorization: Authorization, secret: str | None, problem: str | None = None, login: str = ""
+) -> Answer:
+    asked = authorization.asked
+    fresh = secret or house.secret()
+    hidden = [*asked.carried(), ("form_token", sessions.form_token(fresh))]
+    if asked.force_login:
+        hidden.append(("force_login", "true"))
+    made = page(
+        "sign_in.html",
+        form_targets=form_target(asked.redirect_uri),
+        server=house.settings.title,
+        application=authorization.application.name,
+        problem=problem,
+        login=login,
+        hidden=hidden,
+    )
+    return made if secret else _with(made, sessions.cookie(house, fresh))
+
+
+def _consent_page(house: House, authorization: Authorization, user: User, secret: str) -> Answer:
+    application = authorization.application
+    return page(
+        "consent.html",
+        form_targets=form_target(authorization.asked.redirect_uri),
+        server=house.settings.title,
+        application=application.name,
+        website=application.website,
+        username=user.username,
+        scopes=[
+            {"name": name, "words": scopes.in_words(name), "dangerous": name in scopes.DANGEROUS}
+            for name in authorization.scopes
+        ],
+        hidden=[*authorization.asked.carried(), ("form_token", sessions.form_token(secret))],
+    )
+
+
+async def _allow(house: House, authorization: Authorization, user: User) -> Answer:
+    asked, code, now = authorization.asked, house.secret(), house.clock.now()
+    grant = Grant(
+        hash_of(code),
+        authorization.application.id,
+        user.account_id,
+        asked.redirect_uri,
+        authorization.scopes,
+        asked.code_challenge or None,
+        now,
+        now + CODE_LASTS,
+    )
+    await house.database.transact(oauth.insert_grant, grant)
+    if asked.redirect_uri == OUT_OF_BAND:
+        return redirect(with_query("/oauth/authorize/native", code=code, state=asked.state))
+    return redirect(with_query(asked.redirect_uri, code=code, state=asked.state))
+
+
+def _deny(asked: Asked) -> Answer:
+    if asked.redirect_uri == OUT_OF_BAND:
+        raise Forbidden(DENIED)
+    return redirect(with_query(asked.redirect_uri, error="access_denied", error_description=DENIED, state=asked.state))
+
+
+def _with(answer: Answer, headers: Headers) -> Answer:
+    return Answer(answer.body, answer.status, (*answer.headers, *headers), answer.content_type)

@@ -1,0 +1,53 @@
+"""What a client can find out by itself: the server's OAuth metadata, and whose token it holds."""
+
+from __future__ import annotations
+
+from .. import scopes
+from ..answer import Answer, json
+from ..authentication import Viewer
+from ..entities.account import avatar_url
+from ..errors import NotFound
+from ..house import House
+from ..routing import api
+
+
+@api.get("/.well-known/oauth-authorization-server")
+def show_metadata(house: House) -> Answer:
+    """RFC 8414."""
+    base = house.settings.base_url
+    return json(
+        {
+            "issuer": f"{base}/",
+            "service_documentation": "https://docs.joinmastodon.org/",
+            "authorization_endpoint": f"{base}/oauth/authorize",
+            "token_endpoint": f"{base}/oauth/token",
+            "app_registration_endpoint": f"{base}/api/v1/apps",
+            "revocation_endpoint": f"{base}/oauth/revoke",
+            "userinfo_endpoint": f"{base}/oauth/userinfo",
+            "scopes_supported": sorted(scopes.ALL),
+            "response_types_supported": ["code"],
+            "response_modes_supported": ["query"],
+            "code_challenge_methods_supported": ["S256"],
+            "grant_types_supported": ["authorization_code", "client_credentials"],
+            "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
+        }
+    )
+
+
+@api.route("GET", "POST", path="/oauth/userinfo", auth="user", scopes=("profile",))
+async def show_userinfo(house: House, viewer: Viewer) -> Answer:
+    """OpenID's claims about the viewer."""
+    account = await house.accounts.find(viewer.account_id)
+    if account is None:
+        raise NotFound
+    base = house.settings.base_url
+    return json(
+        {
+            "iss": f"{base}/",
+            "sub": account.uri,
+            "name": account.display_name or account.username,
+            "preferred_username": account.username,
+            "profile": account.url,
+            "picture": avatar_url(account, base),
+        }
+    )

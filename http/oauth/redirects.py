@@ -1,0 +1,43 @@
+"""Redirect addresses of apps: which may be registered, and how an answer travels in one."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode, urlsplit
+
+OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"
+# A browser would run these instead of going somewhere.
+FORBIDDEN = frozenset({"data", "javascript", "vbscript"})
+LONGEST = 2000
+
+
+def complaint(uri: str) -> str | None:
+    """What is wrong with a redirect address, in the API's words; None when nothing is."""
+    if uri == OUT_OF_BAND:
+        return None
+    if any(character.isspace() or not character.isprintable() for character in uri) or len(uri) > LONGEST:
+        return "must be a valid URI."
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return "must be a valid URI."
+    if not parts.scheme:
+        return "must be an absolute URI."
+    if "#" in uri:
+        return "cannot contain a fragment."
+    if parts.scheme.lower() in FORBIDDEN:
+        return "must be a valid URI."
+    return "must be an absolute URI." if parts.scheme in ("http", "https") and not parts.hostname else None
+
+
+def with_query(uri: str, **query: str | None) -> str:
+    """The address with parameters added; custom schemes are left as they were registered."""
+    added = urlencode({name: value for name, value in query.items() if value is not None})
+    return f"{uri}{'&' if '?' in uri else '?'}{added}"
+
+
+def form_target(uri: str) -> str:
+    """How a content policy names the place that an address leads to."""
+    parts = urlsplit(uri)
+    if parts.scheme in ("http", "https"):
+        return f"{parts.scheme}://{parts.netloc}".translate({ord(";"): None, ord(","): None})
+    return "" if uri == OUT_OF_BAND else f"{parts.scheme}:"

@@ -1,0 +1,56 @@
+"""A browser's session: an unguessable cookie, kept as its hash once somebody has signed in, and its form tokens."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from datetime import timedelta
+
+from werkzeug.http import parse_cookie
+
+from ...storage import oauth
+from ..answer import Headers
+from ..house import House
+from ..request import Request
+from ..tokens import hash_of
+
+COOKIE = "troupe_session"
+LASTS = timedelta(days=14)
+
+
+def secret_of(request: Request) -> str | None:
+    """The browser's session secret, whether somebody is signed in with it or not."""
+    return parse_cookie(request.header(b"cookie") or "").get(COOKIE) or None
+
+
+def cookie(house: House, secret: str) -> Headers:
+    """The header that gives a browser its session."""
+    secure = "; Secure" if house.settings.secure else ""
+    age = int(LASTS.total_seconds())
+    return (("Set-Cookie", f"{COOKIE}={secret}; Path=/; Max-Age={age}; HttpOnly; SameSite=Lax{secure}"),)
+
+
+async def account_of(house: House, secret: str | None) -> int | None:
+    """Who is signed in with this session."""
+    if secret is None:
+        return None
+    return await house.database.read(oauth.find_session, hash_of(secret), house.clock.now())
+
+
+async def sign_in(house: House, account_id: int, old: str | None) -> str:
+    """A new session for the account. Its secret is new as well: one that somebody planted before is worth nothing."""
+    secret, now = house.secret(), house.clock.now()
+    if old is not None:
+        await house.database.transact(oauth.delete_session, hash_of(old))
+    await house.database.transact(oauth.insert_session, hash_of(secret), account_id, now, now + LASTS)
+    return secret
+
+
+def form_token(secret: str) -> str:
+    """What a form of this session carries, so that no other site can send one in its name."""
+    return hashlib.sha256(b"form:" + secret.encode()).hexdigest()
+
+
+def is_own_form(secret: str | None, token: str | None) -> bool:
+    """Whether a form came from a page that this session was shown."""
+    return secret is not None and token is not None and hmac.compare_digest(form_token(secret), token)

@@ -1,0 +1,189 @@
+"""The token endpoint and its opposite: codes and client secrets in, tokens out; tokens in, nothing left."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...storage import oauth
+from ...storage.engine import Connection
+from ...storage.oauth import Application, NewToken, Token
+from .. import scopes
+from ..answer import EMPTY, Answer, Headers, json
+from ..errors import HttpError
+from ..house import House
+from ..parameters import Input, Text
+from ..request import Request
+from ..routing import api
+from ..tokens import hash_of
+
+DESCRIPTIONS = {
+    "invalid_grant": "The provided authorization grant is invalid, expired, revoked, does not match the redirection "
+    "URI used in the authorization request, or was issued to another client.",
+    "invalid_client": "Client authentication failed due to unknown client, no client authentication included, or "
+    "unsupported authentication method.",
+    "invalid_scope": "The requested scope is invalid, unknown, or malformed.",
+    "unsupported_grant_type": "The authorization grant type is not supported by the authorization server.",
+    "unauthorized_client": "You are not authorized to revoke this token",
+}
+STATUS = {"invalid_client": 401, "unauthorized_client": 403}
+
+
+class OAuthError(HttpError):
+    """An error of RFC 6749: a code word and a description."""
+
+    def __init__(self, word: str, description: str | None = None) -> None:
+        described = description or DESCRIPTIONS[word]
+        super().__init__(word, description=described, headers=_challenge(word, described))
+        self.status = STATUS.get(word, 400)
+
+
+def _challenge(word: str, described: str) -> Headers:
+    if word != "invalid_client":
+        return ()
+    return (("WWW-Authenticate", f'Bearer realm="Troupe", error="{word}", error_description="{described}"'),)
+
+
+class Client(Input):
+    """How a client names itself in a body."""
+
+    client_id: Text = ""
+    client_secret: Text = ""
+
+
+class TokenRequest(Client):
+    grant_type: Text = ""
+    code: Text = ""
+    redirect_uri: Text = ""
+    code_verifier: Text = ""
+    scope: Text = ""
+
+
+class Revocation(Client):
+    token: Text = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A new token and its secret, which exists here and at the client only."""
+
+    secret: str
+    token: Token
+
+
+@api.post("/oauth/token")
+async def issue(house: House, request: Request, wanted: TokenRequest) -> Answer:
+    """A code or the client's own secret for a token."""
+    if not wanted.grant_type:
+        raise OAuthError("invalid_request", "Missing required parameter: grant_type.")
+    match wanted.grant_type:
+        case "authorization_code":
+            issued = await _by_code(house, await _client(house, request, wanted), wanted)
+        case "client_credentials":
+            issued = await _by_secret(house, await _client(house, request, wanted), wanted)
+        case _:
+            raise OAuthError("unsupported_grant_type")
+    return json(
+        {
+            "access_token": issued.secret,
+            "token_type": "Bearer",
+            "scope": " ".join(issued.token.scopes),
+            "created_at": int(issued.token.created_at.timestamp()),
+        }
+    )
+
+
+@api.post("/oauth/revoke")
+async def revoke(house: House, request: Request, given: Revocation) -> Answer:
+    """The end of a token; repeating it, or naming an unknown one, changes nothing and is fine."""
+    application = await _find_client(house, request, given)
+    if application is None:
+        raise OAuthError("unauthorized_client")
+    token = await house.database.read(oauth.find_token, hash_of(given.token))
+    if token is None:
+        return EMPTY
+    if token.application_id != application.id:
+        raise OAuthError("unauthorized_client")
+    await house.database.transact(oauth.revoke, token.token_hash, application.id, house.clock.now())
+    house.forget_token(token.token_hash)
+    return EMPTY
+
+
+# Clients ------------------------------------------------------------------------------------------------------
+
+
+async def _client(house: House, request: Request, given: Client) -> Application:
+    application = await _find_client(house, request, given)
+    if application is None:
+        raise OAuthError("invalid_client")
+    return application
+
+
+async def _find_client(house: House, request: Request, given: Client) -> Application | None:
+    """The client that proves to be one, by HTTP Basic or in the body."""
+    client_id, secret = _basic(request) or (given.client_id, given.client_secret)
+    application = await house.database.read(oauth.find_client, client_id) if client_id else None
+    if application is None or not hmac.compare_digest(application.secret_hash, hash_of(secret)):
+        return None
+    return application
+
+
+def _basic(request: Request) -> tuple[str, str] | None:
+    scheme, _, value = (request.header(b"authorization") or "").partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        name, _, secret = base64.b64decode(value.strip(), validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        raise OAuthError("invalid_client") from None
+    return name, secret
+
+
+# Grants -------------------------------------------------------------------------------------------------------
+
+
+async def _by_code(house: House, application: Application, wanted: TokenRequest) -> Issued:
+    for name in ("code", "redirect_uri"):
+        if not getattr(wanted, name):
+            raise OAuthError("invalid_request", f"Missing required parameter: {name}.")
+    secret = house.secret()
+    token = await house.database.transact(
+        _exchange, application.id, wanted, house.ids.next(), hash_of(secret), house.clock.now()
+    )
+    if token is None:
+        raise OAuthError("invalid_grant")
+    return Issued(secret, token)
+
+
+async def _exchange(
+    db: Connection, application_id: int, wanted: TokenRequest, token_id: int, token_hash: bytes, now: datetime
+) -> Token | None:
+    """Use the code up and make its token, both or neither."""
+    grant = await oauth.find_grant(db, hash_of(wanted.code), now)
+    if grant is None or not _verifies(grant.code_challenge, wanted.code_verifier):
+        return None
+    if await oauth.redeem(db, grant.code_hash, application_id, wanted.redirect_uri, now) is None:
+        return None
+    new = NewToken(token_id, token_hash, application_id, grant.account_id, grant.scopes)
+    return await oauth.insert_token(db, new, now)
+
+
+def _verifies(challenge: str | None, verifier: str) -> bool:
+    """RFC 7636, method S256; without a challenge a verifier is not looked at."""
+    if challenge is None:
+        return True
+    digest = hashlib.sha256(verifier.encode()).digest()
+    return hmac.compare_digest(base64.urlsafe_b64encode(digest).rstrip(b"=").decode(), challenge)
+
+
+async def _by_secret(house: House, application: Application, wanted: TokenRequest) -> Issued:
+    asked = scopes.parse(wanted.scope) or scopes.DEFAULT
+    if not scopes.covers_all(application.scopes, asked):
+        raise OAuthError("invalid_scope")
+    secret = house.secret()
+    new = NewToken(house.ids.next(), hash_of(secret), application.id, None, asked)
+    return Issued(secret, await house.database.transact(oauth.insert_token, new, house.clock.now()))

@@ -1,0 +1,104 @@
+"""Rate limits: fixed windows, and the three headers that describe the one closest to its end.
+
+Windows of a rule begin at the same moment for everybody, so that its counts are one dict that is thrown away whole.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from .answer import Headers
+
+MINUTE = 60
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """So many requests in so many seconds, counted for each subject alone."""
+
+    name: str
+    limit: int
+    seconds: int
+    per_address: bool = False  # even when a token says who it is
+
+
+# Every call
+PER_ACCOUNT = Rule("account", 1500, 5 * MINUTE)
+PER_TOKEN = Rule("token", 300, 5 * MINUTE)
+PER_ADDRESS = Rule("address", 300, 5 * MINUTE)
+PAGING = Rule("paging", 300, 15 * MINUTE)
+# Certain calls, per account
+STATUSES = Rule("statuses", 300, 3 * HOUR)
+DELETIONS = Rule("deletions", 30, 30 * MINUTE)
+FOLLOWS = Rule("follows", 400, DAY)
+# Certain calls, per address
+APPS = Rule("apps", 5, 10 * MINUTE, per_address=True)
+SIGN_INS = Rule("sign-ins", 25, 5 * MINUTE, per_address=True)
+# Sign-in attempts for one user, from wherever
+SIGN_INS_OF_USER = Rule("sign-ins of a user", 25, HOUR)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a subject stands in a rule's running window."""
+
+    limit: int
+    remaining: int
+    reset: int  # seconds since 1970
+
+    @property
+    def headers(self) -> Headers:
+        return (
+            ("X-RateLimit-Limit", str(self.limit)),
+            ("X-RateLimit-Remaining", str(max(self.remaining, 0))),
+            ("X-RateLimit-Reset", datetime.fromtimestamp(self.reset, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")),
+        )
+
+    @property
+    def exceeded(self) -> bool:
+        return self.remaining < 0
+
+
+class Rates:
+    """Counts of all rules. Lost with the process, which the durability table allows."""
+
+    def __init__(self) -> None:
+        self._windows: dict[str, tuple[int, dict[str, int]]] = {}
+
+    def count(self, rule: Rule, subject: str, now: datetime) -> Standing:
+        """Count one request."""
+        window = int(now.timestamp()) // rule.seconds
+        running, counts = self._windows.get(rule.name, (-1, {}))
+        if running != window:
+            counts = {}
+            self._windows[rule.name] = (window, counts)
+        counts[subject] = used = counts.get(subject, 0) + 1
+        return Standing(rule.limit, rule.limit - used, (window + 1) * rule.seconds)
+
+    def count_all(self, charges: Iterable[tuple[Rule, str]], now: datetime) -> Standing | None:
+        """Count one request for several rules; the standing closest to exhaustion."""
+        return min((self.count(rule, subject, now) for rule, subject in charges), key=_nearness, default=None)
+
+
+def _nearness(standing: Standing) -> int:
+    return standing.remaining
+
+
+@lru_cache(maxsize=4096)
+def subject_of(address: str) -> str:
+    """What counts as one address: an IPv6 customer has a whole /64."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if parsed.version == 4:
+        return address
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.ip_network((parsed, 64), strict=False))

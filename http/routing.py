@@ -1,0 +1,171 @@
+"""The registry of endpoints. An endpoint is data around a plain function; servers mount it, nothing here serves.
+
+    @api.get("/api/v1/statuses/<id>", scopes=("read:statuses",))
+    async def show(house: House, viewer: Viewer | None, id: int) -> Answer: ...
+
+A function receives what it names: `house: House`, `request: Request`, `token: Token`, `viewer: Viewer`, one parameter
+of an `Input` type, and the segments of its path (`int` for ids).
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from types import NoneType
+from typing import Any, Literal, get_args
+
+from ..storage.oauth import Token
+from .answer import Answer
+from .authentication import Viewer
+from .errors import NotFound
+from .house import House
+from .parameters import LARGEST_ID, Input
+from .rates import Rule, Standing
+from .request import LARGEST_BODY, Request
+
+Auth = Literal["none", "app", "user"]
+Function = Callable[..., Answer | Awaitable[Answer]]
+
+SEGMENT = re.compile(r"<(\w+)>")
+
+
+@dataclass(slots=True)
+class Call:
+    """One request on its way into an endpoint's function."""
+
+    house: House
+    request: Request
+    path: dict[str, str]
+    token: Token | None = None
+    viewer: Viewer | None = None
+    input: Input | None = None
+    standing: Standing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One method on one path: who may call it, what it takes, and the function that answers."""
+
+    method: str
+    path: str
+    function: Function
+    auth: Auth
+    scopes: tuple[str, ...]
+    rates: tuple[Rule, ...]
+    body_limit: int
+    page: bool
+    input: type[Input] | None
+    wants_token: bool
+    wants_viewer: bool
+    arguments: tuple[tuple[str, Callable[[Call], Any]], ...]
+
+    async def answer(self, call: Call) -> Answer:
+        """Read the input and call the function."""
+        if self.input is not None:
+            call.input = self.input.read(await call.request.parameters(self.body_limit))
+        given = self.function(**{name: get(call) for name, get in self.arguments})
+        return given if isinstance(given, Answer) else await given
+
+
+@dataclass(slots=True)
+class Api:
+    """All endpoints there are, in the order in which they were declared."""
+
+    endpoints: list[Endpoint] = field(default_factory=list)
+
+    def route(
+        self,
+        *methods: str,
+        path: str,
+        auth: Auth = "none",
+        scopes: tuple[str, ...] = (),
+        rates: tuple[Rule, ...] = (),
+        body_limit: int = LARGEST_BODY,
+        page: bool = False,
+    ) -> Callable[[Function], Function]:
+        """Declare the decorated function as the endpoint of these methods. A `page` is for browsers and answers errors
+        with a page as well."""
+
+        def declare(function: Function) -> Function:
+            taken = _taken(function, path)
+            for method in methods:
+                self.endpoints.append(
+                    Endpoint(
+                        method, path, function, auth, scopes, rates, body_limit, page,
+                        taken.input, taken.token, taken.viewer, tuple(taken.arguments),
+                    )
+                )  # fmt: skip
+            return function
+
+        return declare
+
+    def get(self, path: str, **how: Any) -> Callable[[Function], Function]:
+        return self.route("GET", path=path, **how)
+
+    def post(self, path: str, **how: Any) -> Callable[[Function], Function]:
+        return self.route("POST", path=path, **how)
+
+    def put(self, path: str, **how: Any) -> Callable[[Function], Function]:
+        """An update: clients send PUT or PATCH for the same thing."""
+        return self.route("PUT", "PATCH", path=path, **how)
+
+    def delete(self, path: str, **how: Any) -> Callable[[Function], Function]:
+        return self.route("DELETE", path=path, **how)
+
+
+api = Api()
+
+
+@dataclass(slots=True)
+class _Taken:
+    """What a function's signature says it takes."""
+
+    arguments: list[tuple[str, Callable[[Call], Any]]] = field(default_factory=list)
+    input: type[Input] | None = None
+    token: bool = False
+    viewer: bool = False
+
+
+def _taken(function: Function, path: str) -> _Taken:
+    taken = _Taken()
+    segments = set(SEGMENT.findall(path))
+    for name, parameter in inspect.signature(function, eval_str=True).parameters.items():
+        kind = _without_none(parameter.annotation)
+        taken.arguments.append((name, _getter(taken, function, name, kind, segments)))
+    if segments:
+        raise TypeError(f"{function.__qualname__} does not take {segments} of {path}")
+    return taken
+
+
+def _getter(taken: _Taken, function: Function, name: str, kind: Any, segments: set[str]) -> Callable[[Call], Any]:
+    if name in segments:
+        segments.discard(name)
+        return (lambda call: path_id(call.path[name])) if kind is int else (lambda call: call.path[name])
+    if isinstance(kind, type) and issubclass(kind, Input):
+        taken.input = kind
+        return lambda call: call.input
+    if kind is Viewer:
+        taken.viewer = True
+        return lambda call: call.viewer
+    if kind is Token:
+        taken.token = True
+        return lambda call: call.token
+    if kind is House:
+        return lambda call: call.house
+    if kind is Request:
+        return lambda call: call.request
+    raise TypeError(f"{function.__qualname__} asks for {name}: {kind}, which nobody can give")
+
+
+def _without_none(annotation: Any) -> Any:
+    kinds = [kind for kind in get_args(annotation) if kind is not NoneType]
+    return kinds[0] if len(kinds) == 1 and NoneType in get_args(annotation) else annotation
+
+
+def path_id(segment: str) -> int:
+    """An id in a path; what can't be one is as missing as an id that nobody has."""
+    if segment.isascii() and segment.isdigit() and len(segment) <= 19 and (found := int(segment)) <= LARGEST_ID:
+        return found
+    raise NotFound

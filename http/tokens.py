@@ -1,0 +1,54 @@
+"""Access tokens: found by their hash, remembered for as long as nobody says they changed."""
+
+from __future__ import annotations
+
+import hashlib
+
+from cachetools import LRUCache
+
+from ..storage import oauth
+from ..storage.engine import Database
+from ..storage.oauth import Token
+
+# A token record is some 600 bytes: the cache stays under 10 MB.
+REMEMBERED = 16_384
+
+
+def hash_of(secret: str) -> bytes:
+    """How secrets are kept at rest."""
+    return hashlib.sha256(secret.encode()).digest()
+
+
+class Tokens:
+    """The newest tokens seen. Unknown ones are not remembered: guessing must not push out the real ones."""
+
+    def __init__(self) -> None:
+        self._found: LRUCache[bytes, Token] = LRUCache(REMEMBERED)
+        self._forgotten = 0
+
+    async def find(self, database: Database, secret: str) -> Token | None:
+        """The record of a token, revoked ones too; None when there never was such a token."""
+        token_hash = hash_of(secret)
+        token = self._found.get(token_hash)
+        if token is not None:
+            return token
+        before = self._forgotten
+        token = await database.read(oauth.find_token, token_hash)
+        # A revocation that came in while the row was on its way may be newer than the row.
+        if token is not None and before == self._forgotten:
+            self._found[token_hash] = token
+        return token
+
+    def forget(self, token_hash: bytes) -> None:
+        self._forgotten += 1
+        self._found.pop(token_hash, None)
+
+    def forget_account(self, account_id: int) -> None:
+        self._forgotten += 1
+        for token_hash in [key for key, token in self._found.items() if token.account_id == account_id]:
+            self._found.pop(token_hash, None)
+
+    def clear(self) -> None:
+        """After the line on which changes are told was down."""
+        self._forgotten += 1
+        self._found.clear()

@@ -1,0 +1,180 @@
+"""A whole server in one process, save the sockets: real PostgreSQL, real actors, requests through Quart's test client."""
+
+import json
+import secrets
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import trio
+from quart.typing import TestClientProtocol
+
+from troupe.actors.kernel import Ids, Runtime, SystemClock
+from troupe.http.app import make_app
+from troupe.http.house import House
+from troupe.http.oauth.passwords import HASHER
+from troupe.http.tokens import hash_of
+from troupe.storage import accounts, oauth, users
+from troupe.storage.accounts import Account, NewAccount
+from troupe.storage.oauth import Application, NewToken
+from troupe.storage.pool import open_pool
+from troupe.storage.users import NewUser
+from troupe.supervision.configuration import Settings
+from troupe.supervision.tree import Actors
+
+PASSWORD = "correct horse battery"
+SCOPES = ("read", "write", "follow", "push", "profile")
+BASE = "http://localhost:3000"
+
+# argon2 at its real strength is tested once; here it would only take time.
+PASSWORD_HASH = HASHER.hash(PASSWORD)
+
+
+class Reply:
+    """A response, read to its end."""
+
+    def __init__(self, status: int, headers: Any, body: bytes) -> None:
+        self.status = status
+        self.headers = headers
+        self.body = body
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+
+class Client:
+    """Sends requests, with a token when it has one."""
+
+    def __init__(self, stage: "Stage", token: str | None = None) -> None:
+        self._stage = stage
+        self._browser: TestClientProtocol = stage.app.test_client()
+        self.token = token
+
+    async def send(self, method: str, path: str, headers: dict[str, str] | None = None, **how: Any) -> Reply:
+        given = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        response = await self._browser.open(path, method=method, headers=given | (headers or {}), **how)
+        return Reply(response.status_code, response.headers, cast(bytes, await response.get_data()))
+
+    async def get(self, path: str, **how: Any) -> Reply:
+        return await self.send("GET", path, **how)
+
+    async def post(self, path: str, form: dict[str, Any] | None = None, **how: Any) -> Reply:
+        return await self.send("POST", path, **({"form": form} if form is not None else {}), **how)
+
+    async def delete(self, path: str, **how: Any) -> Reply:
+        return await self.send("DELETE", path, **how)
+
+
+class Person(Client):
+    """A client with a user's token."""
+
+    def __init__(self, stage: "Stage", account: Account, token: str) -> None:
+        super().__init__(stage, token)
+        self.account = account
+        self.id = str(account.id)
+
+    async def publish(self, text: str = "hello", **more: Any) -> Any:
+        reply = await self.post("/api/v1/statuses", {"status": text, **more})
+        assert reply.status == 200, reply.text
+        return reply.json
+
+
+class Stage:
+    """The house, and the means to fill it with people."""
+
+    def __init__(self, house: House, failures: list[dict[str, object]]) -> None:
+        self.house = house
+        self.app = make_app(house)
+        self.failures = failures
+
+    def anybody(self, token: str | None = None) -> Client:
+        return Client(self, token)
+
+    async def account(self, name: str, **state: Any) -> Account:
+        """A local account with a user who may sign in, unless `state` says otherwise."""
+        now, id = self.house.clock.now(), self.house.ids.next()
+        new = NewAccount(id, name, None, f"{BASE}/users/{name}", f"{BASE}/@{name}", display_name=name.capitalize())
+        account = await self.house.database.transact(accounts.create_local, new, now)
+        state = {"confirmed_at": now, "approved_at": now} | state
+        user = NewUser(account.id, f"{name}@example.org", PASSWORD_HASH, **state)
+        await self.house.database.transact(users.create_user, user, now)
+        return account
+
+    async def application(self, secret: str = "application secret", **more: Any) -> Application:
+        id, now = self.house.ids.next(), self.house.clock.now()
+        facts = {"name": "Test app", "website": None, "redirect_uris": ("https://app.example/cb",), "scopes": SCOPES}
+        application = Application(
+            id=id, client_id=f"client-{id}", secret_hash=hash_of(secret), created_at=now, **(facts | more)
+        )
+        await self.house.database.transact(oauth.insert_application, application)
+        return application
+
+    async def token(self, account: Account | None, scopes: tuple[str, ...] = SCOPES) -> str:
+        secret, application = secrets.token_urlsafe(32), await self.application()
+        owner = account.id if account else None
+        new = NewToken(self.house.ids.next(), hash_of(secret), application.id, owner, scopes)
+        await self.house.database.transact(oauth.insert_token, new, self.house.clock.now())
+        return secret
+
+    async def person(self, name: str, scopes: tuple[str, ...] = SCOPES, **state: Any) -> Person:
+        account = await self.account(name, **state)
+        return Person(self, account, await self.token(account, scopes))
+
+    async def sql(self, query: str, *args: object) -> None:
+        """Change a row behind everybody's back, and have it noticed."""
+        await self.house.database.transact(lambda db: db.execute(query, *args))
+        self.house.tokens.clear()
+        self.house.accounts.clear()
+
+
+@pytest.fixture
+def options() -> dict[str, Any]:
+    """Settings that differ from the defaults; tests override it."""
+    return {"rate_limits": False}
+
+
+@pytest.fixture
+async def stage(dsn: str, tmp_path: Path, options: dict[str, Any]) -> AsyncIterator[Stage]:
+    failures: list[dict[str, object]] = []
+
+    def record(event: str, /, **facts: object) -> None:
+        if event == "request.failed":
+            failures.append(facts)
+
+    clock = SystemClock()
+    ids, runtime = Ids(clock), Runtime(record=record, chance=lambda: 0.5)
+    settings = Settings(data=tmp_path, **options)
+    async with open_pool(dsn, size=3) as pool, trio.open_nursery() as nursery:
+        stopping = trio.Event()
+        acting = Actors(
+            pool, runtime, clock, ids, record, base_url=settings.base_url, local_domain=settings.local_domain
+        )  # fmt: skip
+        for child in acting.children():
+            await nursery.start(child.run, stopping)
+        house = House(
+            settings=settings, database=pool, runtime=runtime, clock=clock, ids=ids, record=record,
+            secret=_secrets(), vapid_public_key="a key", accounts=acting.accounts, statuses=acting.statuses,
+        )  # fmt: skip
+        yield Stage(house, failures)
+        stopping.set()
+        nursery.cancel_scope.cancel()
+
+
+def _secrets() -> Callable[[], str]:
+    return lambda: secrets.token_urlsafe(32)
+
+
+@pytest.fixture
+async def ada(stage: Stage) -> Person:
+    return await stage.person("ada")
+
+
+@pytest.fixture
+async def bob(stage: Stage) -> Person:
+    return await stage.person("bob")
