@@ -56,14 +56,16 @@ INSERT = """
     SELECT conversation_id FROM made
 """
 
+# In the order of Status's fields.
 FIND_MANY = """
     SELECT
         s.id, s.account_id, s.uri, s.url, s.local, s.text, s.content, s.content_type, s.spoiler_text, s.visibility,
         s.sensitive, s.language, s.in_reply_to_id, s.in_reply_to_account_id, s.conversation_id,
         s.reblog_of_id, r.account_id AS reblog_account_id, s.quote_of_id, s.quote_state, s.quote_policy, s.poll_id,
         s.application_id, app.name AS application_name, app.website AS application_website,
-        s.mentioned_ids, s.media_ids, s.created_at, s.edited_at,
+        s.created_at, s.edited_at,
         c.replies AS replies_count, c.reblogs AS reblogs_count, c.favourites AS favourites_count, c.quotes AS quotes_count,
+        s.mentioned_ids, s.media_ids,
         CASE WHEN s.mentioned_ids <> '{}' THEN (
             SELECT jsonb_agg(jsonb_build_array(a.id, a.username, a.domain, coalesce(a.url, a.uri)) ORDER BY a.id)
             FROM mentions m JOIN accounts a ON a.id = m.account_id WHERE m.status_id = s.id AND NOT m.silent
@@ -113,12 +115,15 @@ BURY = """
     UPDATE media_attachments SET status_id = NULL, updated_at = $2 WHERE status_id = ANY($1::bigint[])
 """
 
+# In the order of Entry's fields.
 ENTRY_COLUMNS = """
     s.id, s.account_id, s.visibility, s.in_reply_to_id, s.in_reply_to_account_id, s.reblog_of_id,
     r.account_id AS reblog_account_id, coalesce(r.mentioned_ids, s.mentioned_ids) AS mentioned_ids,
     coalesce(r.language, s.language) AS language, s.local, coalesce(r.media_ids, s.media_ids) <> '{}' AS has_media,
     a.domain AS account_domain, ra.domain AS reblog_domain, a.silenced_at IS NOT NULL AS silenced
 """
+
+MENTIONED = 7  # where mentioned_ids stands among them
 
 ENTRY_JOINS = """
     JOIN accounts a ON a.id = s.account_id
@@ -220,14 +225,14 @@ class Status:
     application_id: int | None
     application_name: str | None
     application_website: str | None
-    mentioned_ids: tuple[int, ...]
-    media_ids: tuple[int, ...]
     created_at: datetime
     edited_at: datetime | None
     replies_count: int
     reblogs_count: int
     favourites_count: int
     quotes_count: int
+    mentioned_ids: tuple[int, ...]
+    media_ids: tuple[int, ...]
     mentions: tuple[Mention, ...]
     tags: tuple[Tag, ...]
 
@@ -377,18 +382,19 @@ async def viewer_flags(db: Connection, account_id: int, status_ids: Sequence[int
 
 def entry_of(row: Row) -> Entry:
     """An Entry of a row with ENTRY_COLUMNS."""
-    return Entry(**{**row, "mentioned_ids": tuple(row["mentioned_ids"])})
+    values = list(row.values())
+    values[MENTIONED] = tuple(values[MENTIONED])
+    return Entry(*values)
 
 
 def _status(row: Row) -> Status:
+    *plain, mentioned_ids, media_ids, mentions, tags = row.values()
     return Status(
-        **{
-            **row,
-            "mentioned_ids": tuple(row["mentioned_ids"]),
-            "media_ids": tuple(row["media_ids"]),
-            "mentions": tuple(Mention(*mention) for mention in row["mentions"] or ()),
-            "tags": tuple(Tag(*tag) for tag in row["tags"] or ()),
-        }
+        *plain,
+        mentioned_ids=tuple(mentioned_ids),
+        media_ids=tuple(media_ids),
+        mentions=tuple(Mention(*mention) for mention in mentions or ()),
+        tags=tuple(Tag(*tag) for tag in tags or ()),
     )
 
 

@@ -1,11 +1,12 @@
 """Statuses: counts stay equal to rows, deletion takes what hangs on it, threads stay in order."""
 
+import dataclasses
 from datetime import timedelta
 
 from troupe.storage import accounts, bookmarks, favourites, mutes, notifications, statuses
 from troupe.storage.accounts import Account
 from troupe.storage.notifications import NewNotification
-from troupe.storage.statuses import Flags, Mention, Tag
+from troupe.storage.statuses import Entry, Flags, Mention, Status, Tag
 
 from .conftest import Stage, new_id
 
@@ -175,3 +176,14 @@ def test_a_favourite_counts_once(stage: Stage) -> None:
     assert stage(favourites.delete, bob.id, made.id)
     assert not stage(favourites.delete, bob.id, made.id)
     assert counted(stage)
+
+
+def test_columns_stand_in_the_order_of_the_records_fields(stage: Stage) -> None:
+    def names(record: type) -> list[str]:
+        return [field.name for field in dataclasses.fields(record)]
+
+    ada = stage.account("ada")
+    made = stage.status(ada)
+    assert list(stage.sql(statuses.FIND_MANY, [made.id])[0].keys()) == names(Status)
+    assert list(stage.sql(statuses.ENTRIES, [made.id])[0].keys()) == names(Entry)
+    assert list(stage.sql(accounts.FIND_MANY, [ada.id])[0].keys()) == names(Account)
