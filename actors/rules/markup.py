@@ -30,8 +30,9 @@ OPENING_AND_CLOSING_TAGS = 2_000
 PASSES = 6
 
 UNWRITABLE = regex.compile(r"[\ud800-\udfff]")
-# Tab and line feed are the control characters that mean something; PostgreSQL takes no NUL, browsers no others.
-CONTROLS = regex.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Tab and line feed are the control characters that mean something; PostgreSQL takes no NUL, browsers no others. A byte
+# order mark is not text either, and parsers drop it where it comes first.
+CONTROLS = regex.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff]")
 
 # All that a parser may take for a tag or a comment ends at this `>` or at a later one.
 RAW_TAG = regex.compile(r"<(?P<close>/?)(?P<name>[A-Za-z!?][^\s/>]*+|(?<=/))[^>]*+>")

@@ -194,13 +194,12 @@ def _reachable(host: "regex.Match[str]") -> bool:
 
 
 def _is_host_name(name: str) -> bool:
-    labels = name.split(".")
-    if any(not _is_label(label) for label in labels):
+    domain = ascii_domain(name)
+    if domain is None or any(not _is_label(label) for label in name.split(".")):
         return False
     # Browsers read a name whose last label is a number as an IPv4 address, and refuse it when it is not one.
-    if labels[-1][0].isdecimal():
-        return _is_ip(name)
-    return ascii_domain(name) is not None
+    last_label = domain.rpartition(".")[2]
+    return _is_ip(domain) if last_label[:1].isdecimal() else True
 
 
 def _is_label(label: str) -> bool:

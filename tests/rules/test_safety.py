@@ -112,6 +112,15 @@ def test_fields_are_safe(value: str) -> None:
     assert sanitise(html) == html.replace('rel="me nofollow', 'rel="nofollow')
 
 
+@given(st.text(st.characters(codec=None)), st.sampled_from(["", ".example", ":80/", "/"]))
+@settings(max_examples=400, deadline=None)
+@example("a.\U0001dfd0", "")
+def test_every_address_that_is_linked_is_one_for_browsers_too(host: str, rest: str) -> None:
+    for text in (f"https://{host}{rest}", f"http://a.{host}{rest}", f"https://xn--{host}{rest}"):
+        html = shown(text, "text/plain")
+        assert sanitise(html) == html
+
+
 @given(HOSTILE)
 def test_no_text_is_lost(text: str) -> None:
     html = render(text, mentions={}, tag_url=tag_url, local_domain="t.example")

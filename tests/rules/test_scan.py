@@ -29,7 +29,7 @@ from troupe.actors.rules.text import content_type, render, scan, tidy, without_l
         ("https://example.com/a\u3002", ["https://example.com/a"]),
         ("\u898b\u3066https://example.com", ["https://example.com"]),
         ("http://localhost:3000/x http://127.0.0.1:80 http://[::1]:3000/", None),
-        ("http://1.2.3.999 http://[::g] http://a:99999/ http:// http://.a http://-a", []),
+        ("http://1.2.3.999 http://a.\U0001dfd0 http://[::g] http://a:99999/ http:// http://.a http://-a", []),
         ("xhttp://example.com @http://example.com", []),
         ("https://user@example.com", ["https://user"]),
         ("https://example.com/a\u202egpj.exe", ["https://example.com/a"]),
@@ -126,7 +126,7 @@ def test_an_unknown_content_type_is_plain_text() -> None:
 
 
 def test_tidy_keeps_lines_and_drops_what_cannot_be_stored() -> None:
-    assert tidy("a\r\nb\rc\n\td\x00\x07\x1b\x85\ud800") == "a\nb\nc\n\td\ufffd"
+    assert tidy("\ufeffa\r\nb\rc\n\td\x00\x07\x1b\x85\ud800") == "a\nb\nc\n\td\ufffd"
 
 
 def test_a_domain_is_what_servers_call_it() -> None:
