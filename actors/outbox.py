@@ -1,10 +1,10 @@
 """The outbox: what a transaction promised is told to the awake, now or, after a crash, a moment later.
 
-The turn that commits writes the promise in the same transaction, tells the awake itself as soon as the commit is known,
-and hands the promise over to be forgotten: that costs one DELETE for many promises. Whatever was not handed over (its
-turn crashed, or never learnt that its commit took place) is found here by looking every second, or at once when an actor
-crashes. A promise names what changed, never how, and is carried out from the rows as they are then: so it may be carried
-out late, twice, or out of order.
+The turn that commits writes the promise in the same transaction, tells the awake itself as soon as the commit is
+known, and hands the promise over to be forgotten: that costs one DELETE for many promises. Whatever was not handed over
+(its turn crashed, or never learnt that its commit took place) is found here by looking every second, or at once when an
+actor crashes. A promise names what changed, never how, and is carried out from the rows as they are then: so it may be
+carried out late, twice, or out of order.
 
 This process is the only one that reads the outbox, because the node term makes it the only writer.
 """

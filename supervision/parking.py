@@ -44,15 +44,14 @@ class Parking:
 
     async def _store(self) -> None:
         async for letter in self._receive:
-            while not await self._stored(letter):
-                await trio.sleep(1)
+            await self._store_one(letter)
 
-    async def _stored(self, letter: DeadLetter) -> bool:
-        try:
-            await self._database.transact(dead_letters.insert, letter)
-        except StorageError:
-            return False
-        return True
+    async def _store_one(self, letter: DeadLetter) -> None:
+        while True:
+            try:
+                return await self._database.transact(dead_letters.insert, letter)
+            except StorageError:
+                await trio.sleep(1)
 
 
 def outline(message: object) -> dict[str, object]:

@@ -22,7 +22,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 import click
 import trio
@@ -236,12 +236,12 @@ def _explain(error: Exception, log: SupervisionLog) -> int:
 
 def _innermost(group: BaseExceptionGroup[BaseException]) -> Exception | None:
     """The one error that ended the server, if it is of a kind that needs no traceback."""
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        if len(error.exceptions) != 1:
-            return None
-        error = error.exceptions[0]
-    return error if isinstance(error, EXPLAINED) else None
+    inner = group.exceptions[0]
+    if len(group.exceptions) > 1:
+        return None
+    if isinstance(inner, BaseExceptionGroup):
+        return _innermost(cast("BaseExceptionGroup[BaseException]", inner))
+    return inner if isinstance(inner, EXPLAINED) else None
 
 
 async def _wait_for_signal(stopping: trio.Event, log: SupervisionLog, *, task_status: trio.TaskStatus[None]) -> None:

@@ -1,8 +1,8 @@
 """An account's home timeline, and the account's own streams.
 
-Awake, it holds the newest entries and is told of new ones; asleep, it is nothing, and is rebuilt from rows when somebody
-looks. What subscribers were shown is remembered in the feed, so that a new incarnation shows them what they missed, once
-and in order, and nothing twice.
+Awake, it holds the newest entries and is told of new ones; asleep, it is nothing, and is rebuilt from rows when
+somebody looks. What subscribers were shown is remembered in the feed, so that a new incarnation shows them what they
+missed, once and in order, and nothing twice.
 """
 
 from __future__ import annotations

@@ -19,10 +19,8 @@ async def sift(fetch: Fetch, admits: Callable[[Entry], bool], cursors: Cursors) 
     for _ in range(SLICES):
         rows = await fetch(at)
         admitted = [row.id for row in rows if admits(row)]
-        if at.min_id is None:
-            picked = [*picked, *admitted][: cursors.limit]
-        else:
-            picked = [*admitted, *picked][-cursors.limit :]
+        newest_first = at.min_id is None
+        picked = [*picked, *admitted][: cursors.limit] if newest_first else [*admitted, *picked][-cursors.limit :]
         if len(picked) == cursors.limit or len(rows) < at.limit:
             break
         at = _next(at, rows)
