@@ -1,0 +1,149 @@
+"""Notifications: told once, never told against the rules, paged newest first."""
+
+from typing import Any
+
+from troupe.storage import blocks, mutes, notifications, statuses
+from troupe.storage.accounts import Account
+from troupe.storage.notifications import NewNotification, Notification
+from troupe.storage.statuses import Status
+
+from .conftest import Stage, new_id
+
+
+def tell(stage: Stage, to: Account, by: Account, type: str, status: Status | None = None) -> Notification | None:
+    new = NewNotification(new_id(), to.id, by.id, type, status.id if status else None)
+    return stage(notifications.insert, new, stage.now)
+
+
+def mentioning(stage: Stage, author: Account, *named: Account, **more: Any) -> Status:
+    return stage.status(author, mentioned_ids=tuple(account.id for account in named), **more)
+
+
+def test_the_same_is_told_once(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    status = stage.status(ada)
+    assert tell(stage, ada, bob, "favourite", status)
+    assert tell(stage, ada, bob, "favourite", status) is None
+    assert tell(stage, ada, bob, "reblog", status)
+    assert tell(stage, ada, bob, "follow")
+    assert tell(stage, ada, bob, "follow") is None
+
+
+def test_nobody_is_told_by_himself(stage: Stage) -> None:
+    ada = stage.account("ada")
+    status = stage.status(ada)
+    assert tell(stage, ada, ada, "favourite", status) is None
+    assert tell(stage, ada, ada, "poll", status)
+
+
+def test_remote_accounts_are_not_told_here(stage: Stage) -> None:
+    ada, far = stage.account("ada"), stage.account("far", domain="far.test")
+    assert tell(stage, far, ada, "follow") is None
+    assert tell(stage, ada, far, "follow")
+
+
+def test_a_blocked_account_tells_nothing_and_a_blocker_may_mention(stage: Stage) -> None:
+    ada, eve = stage.account("ada"), stage.account("eve")
+    stage(blocks.insert_block, new_id(), ada.id, eve.id, stage.now)
+    assert tell(stage, ada, eve, "mention", mentioning(stage, eve, ada)) is None
+    assert tell(stage, eve, ada, "mention", mentioning(stage, ada, eve))
+
+
+def test_a_mute_hides_notifications_only_when_it_says_so_and_while_it_lasts(stage: Stage) -> None:
+    ada, eve = stage.account("ada"), stage.account("eve")
+    stage(mutes.insert_mute, new_id(), ada.id, eve.id, stage.now, expires_at=stage.later(60))
+    stage.later(-30)
+    assert tell(stage, ada, eve, "follow") is None
+    stage.later(60)
+    assert tell(stage, ada, eve, "follow")
+    stage(mutes.insert_mute, new_id(), ada.id, eve.id, stage.now, hide_notifications=False)
+    assert tell(stage, ada, eve, "mention", mentioning(stage, eve, ada))
+
+
+def test_a_mention_beside_somebody_blocked_does_not_arrive(stage: Stage) -> None:
+    ada, bob, eve = stage.account("ada"), stage.account("bob"), stage.account("eve")
+    theirs = stage.status(eve)
+    stage(blocks.insert_block, new_id(), ada.id, eve.id, stage.now)
+    assert tell(stage, ada, bob, "mention", mentioning(stage, bob, ada, eve)) is None
+    answer = stage.reply(bob, theirs, mentioned_ids=(ada.id,))
+    assert tell(stage, ada, bob, "mention", answer) is None
+
+
+def test_staff_may_always_mention(stage: Stage) -> None:
+    ada, staff = stage.account("ada"), stage.account("staff", role="moderator")
+    stage(blocks.insert_block, new_id(), ada.id, staff.id, stage.now)
+    assert tell(stage, ada, staff, "mention", mentioning(stage, staff, ada))
+    assert tell(stage, ada, staff, "follow") is None
+
+
+def test_a_blocked_domain_tells_nothing_unless_followed(stage: Stage) -> None:
+    ada, far, near = stage.account("ada"), stage.account("far", domain="far.test"), stage.account("near", domain="far.test")
+    stage(blocks.insert_domain_block, new_id(), ada.id, "far.test", stage.now)
+    stage.follow(ada, near)
+    assert tell(stage, ada, far, "follow") is None
+    assert tell(stage, ada, near, "follow")
+
+
+def test_a_silenced_account_tells_only_those_who_follow_it(stage: Stage) -> None:
+    ada, bob, eve = stage.account("ada"), stage.account("bob"), stage.account("eve")
+    stage.sql("UPDATE accounts SET silenced_at = now() WHERE id = $1", eve.id)
+    stage.follow(ada, eve)
+    status = mentioning(stage, eve, ada, bob)
+    assert tell(stage, ada, eve, "mention", status)
+    assert tell(stage, bob, eve, "mention", status) is None
+    assert tell(stage, bob, eve, "follow_request")
+
+
+def test_a_muted_conversation_tells_nothing_of_any_type(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    root = stage.status(ada)
+    answer = stage.reply(bob, root, mentioned_ids=(ada.id,))
+    stage(mutes.mute_conversation, ada.id, root.conversation_id, stage.now)
+    assert tell(stage, ada, bob, "mention", answer) is None
+    assert tell(stage, ada, bob, "favourite", root) is None
+
+
+def test_suspended_people_and_deleted_statuses_tell_nothing(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    status = mentioning(stage, bob, ada)
+    stage(statuses.soft_delete, status.id, bob.id, stage.now)
+    assert tell(stage, ada, bob, "mention", status) is None
+    stage.sql("UPDATE accounts SET suspended_at = now() WHERE id = $1", ada.id)
+    assert tell(stage, ada, bob, "follow") is None
+
+
+def test_many_are_told_at_once(stage: Stage) -> None:
+    ada, bob, eve = stage.account("ada"), stage.account("bob"), stage.account("eve")
+    status = mentioning(stage, eve, ada, bob)
+    new = [NewNotification(new_id(), account.id, eve.id, "mention", status.id) for account in (ada, bob, eve)]
+    assert [told.account_id for told in stage(notifications.insert_many, new, stage.now)] == [ada.id, bob.id]
+    assert stage(notifications.insert_many, [], stage.now) == []
+
+
+def test_pages_and_what_came_since(stage: Stage) -> None:
+    ada = stage.account("ada")
+    told = [tell(stage, ada, stage.account(f"u{number}"), "follow") for number in range(5)]
+    ids = [one.id for one in told if one is not None]
+    newest_first = list(reversed(ids))
+
+    def page(**choice: Any) -> list[int]:
+        return [one.id for one in stage(notifications.page, ada.id, **choice)]
+
+    assert page(limit=9) == newest_first
+    assert page(limit=2, max_id=ids[3]) == newest_first[2:4]
+    assert page(limit=2, min_id=ids[0]) == newest_first[2:4]
+    assert page(limit=2, since_id=ids[0]) == newest_first[:2]
+    assert page(limit=9, types=["mention"]) == []
+    assert page(limit=9, exclude_types=["follow"]) == []
+    assert page(limit=9, from_account_id=told[1].from_account_id if told[1] else None) == [ids[1]]
+    assert [one.id for one in stage(notifications.since, ada.id, ids[2], 9)] == ids[3:]
+    assert stage(notifications.find, ada.id, ids[0]) == told[0]
+
+
+def test_what_is_taken_back_can_be_told_again(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    first = tell(stage, ada, bob, "follow")
+    assert first is not None
+    assert stage(notifications.withdraw, account_id=ada.id, from_account_id=bob.id, type="follow") == [first.id]
+    assert stage(notifications.withdraw, account_id=ada.id, from_account_id=bob.id, type="follow") == []
+    assert tell(stage, ada, bob, "follow")

@@ -1,0 +1,116 @@
+"""Follows, blocks and mutes: counted on both sides, and ended together where they must be."""
+
+from troupe.storage import blocks, follows, mutes, notifications, relations
+from troupe.storage.follows import Change, Follow
+from troupe.storage.notifications import NewNotification
+
+from .conftest import Stage, new_id
+from .test_statuses import counted
+
+
+def test_a_follow_counts_once_on_both_sides(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    follow = stage.follow(ada, bob)
+    assert not stage(follows.insert_follow, Follow(new_id(), ada.id, bob.id), stage.now)
+    assert (stage.counts(ada), stage.counts(bob)) == ((0, 0, 1), (0, 1, 0))
+    assert stage(relations.relations, ada.id).following == {bob.id: (follow.id, True, False, None)}
+    assert stage(follows.delete_follow, ada.id, bob.id)
+    assert not stage(follows.delete_follow, ada.id, bob.id)
+    assert counted(stage)
+
+
+def test_terms_of_a_follow_change_one_by_one(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    stage.follow(ada, bob)
+    assert stage(follows.change_follow, ada.id, bob.id, Change(show_reblogs=False))
+    assert stage(follows.change_follow, ada.id, bob.id, Change(languages=("de",), set_languages=True))
+    found = stage(relations.relationships, ada.id, [bob.id], stage.now)[bob.id]
+    assert (found.following, found.showing_reblogs, found.notifying, found.languages) == (True, False, False, ("de",))
+    assert stage(follows.change_follow, ada.id, bob.id, Change(languages=None, set_languages=True))
+    assert stage(relations.relationships, ada.id, [bob.id], stage.now)[bob.id].languages is None
+    assert not stage(follows.change_follow, bob.id, ada.id, Change(notify=True))
+
+
+def test_a_request_keeps_its_terms_when_accepted(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    stage(follows.insert_request, Follow(new_id(), ada.id, bob.id), stage.now)
+    assert stage(follows.change_follow, ada.id, bob.id, Change(show_reblogs=False, notify=True))
+    assert stage(relations.relations, ada.id).requested == {bob.id}
+    found = stage(relations.relationships, bob.id, [ada.id], stage.now)[ada.id]
+    assert (found.requested_by, found.followed_by) == (True, False)
+    assert stage(follows.accept_request, ada.id, bob.id, stage.now)
+    assert not stage(follows.accept_request, ada.id, bob.id, stage.now)
+    found = stage(relations.relationships, ada.id, [bob.id], stage.now)[bob.id]
+    assert (found.following, found.requested, found.showing_reblogs, found.notifying) == (True, False, False, True)
+    assert counted(stage)
+
+
+def test_an_answered_request_takes_its_notification_along(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    stage(follows.insert_request, Follow(new_id(), ada.id, bob.id), stage.now)
+    assert stage(notifications.insert, NewNotification(new_id(), bob.id, ada.id, "follow_request"), stage.now)
+    stage(follows.accept_request, ada.id, bob.id, stage.now)
+    assert stage(notifications.page, bob.id, limit=10) == []
+
+
+def test_a_block_ends_all_that_was_between_two(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    stage.follow(ada, bob)
+    stage.follow(bob, ada)
+    stage(follows.insert_request, Follow(new_id(), bob.id, ada.id), stage.now)
+    assert stage(notifications.insert, NewNotification(new_id(), ada.id, bob.id, "follow"), stage.now)
+    severed = stage(blocks.insert_block, new_id(), ada.id, bob.id, stage.now)
+    assert (severed.new, severed.following, severed.followed_by) == (True, True, True)
+    assert not stage(blocks.insert_block, new_id(), ada.id, bob.id, stage.now).new
+    assert stage(relations.relations, ada.id).blocking == {bob.id}
+    assert stage(relations.relations, bob.id).blocked_by == {ada.id}
+    assert stage(relations.relations, bob.id).requested == frozenset()
+    assert stage(notifications.page, ada.id, limit=10) == []
+    assert stage(blocks.blocked_either_way, bob.id, ada.id)
+    assert counted(stage)
+    assert stage(blocks.delete_block, ada.id, bob.id)
+    assert not stage(blocks.delete_block, ada.id, bob.id)
+
+
+def test_a_mute_is_changed_by_a_repeat_and_ends_by_its_time(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    stage(mutes.insert_mute, new_id(), ada.id, bob.id, stage.now)
+    stage(mutes.insert_mute, new_id(), ada.id, bob.id, stage.now, hide_notifications=False, expires_at=stage.later(60))
+    found = stage(relations.relationships, ada.id, [bob.id], stage.later(-30))[bob.id]
+    assert (found.muting, found.muting_notifications) == (True, False)
+    assert not stage(relations.relationships, ada.id, [bob.id], stage.later(60))[bob.id].muting
+    assert stage(mutes.expire, stage.now) == [(ada.id, bob.id)]
+    assert stage(relations.relations, ada.id).muting == {}
+
+
+def test_an_ended_follow_leaves_the_lists(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    stage.follow(ada, bob)
+    shelf = new_id()
+    stage.sql("INSERT INTO lists (id, account_id, title, created_at) VALUES ($1, $2, 'x', $3)", shelf, ada.id, stage.now)
+    stage.sql("INSERT INTO list_accounts VALUES ($1, $2, $3, $4)", new_id(), shelf, bob.id, stage.now)
+    stage(follows.delete_follow, ada.id, bob.id)
+    assert stage.value("SELECT count(*) FROM list_accounts") == 0
+
+
+def test_pages_are_in_the_order_of_following(stage: Stage) -> None:
+    ada = stage.account("ada")
+    others = [stage.account(f"u{number}") for number in range(5)]
+    made = [stage.follow(other, ada) for other in others]
+    everyone = [(follow.id, follow.account_id) for follow in reversed(made)]
+    no = {"max_id": None, "since_id": None, "min_id": None}
+    assert stage(follows.followers_page, ada.id, limit=9, **no) == everyone
+    assert stage(follows.followers_page, ada.id, limit=2, **no | {"max_id": made[3].id}) == everyone[2:4]
+    assert stage(follows.followers_page, ada.id, limit=2, **no | {"min_id": made[0].id}) == everyone[2:4]
+    assert stage(follows.followers_page, ada.id, limit=2, **no | {"since_id": made[0].id}) == everyone[:2]
+    assert stage(follows.following_page, others[0].id, limit=9, **no) == [(made[0].id, ada.id)]
+    assert sorted(stage(follows.local_followers, ada.id)) == [other.id for other in others]
+    assert stage(follows.followers, ada.id, 0, 2) == [other.id for other in others[:2]]
+
+
+def test_a_domain_block_shows_in_relationships(stage: Stage) -> None:
+    ada, far = stage.account("ada"), stage.account("far", domain="far.test")
+    assert stage(blocks.insert_domain_block, new_id(), ada.id, "Far.Test", stage.now)
+    assert stage(relations.relationships, ada.id, [far.id], stage.now)[far.id].domain_blocking
+    assert stage(relations.relations, ada.id).domain_blocks == {"far.test"}
+    assert stage(blocks.delete_domain_block, ada.id, "far.test")

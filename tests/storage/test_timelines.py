@@ -1,0 +1,94 @@
+"""Timelines: the right rows, in the right order, by every cursor."""
+
+from typing import Any
+
+from troupe.storage import statuses, timelines
+
+from .conftest import Stage, new_id
+
+
+def test_home_holds_ones_own_and_those_one_follows(stage: Stage) -> None:
+    ada, bob, eve = stage.account("ada"), stage.account("bob"), stage.account("eve")
+    stage.follow(ada, bob)
+    own, theirs = stage.status(ada), stage.status(bob, visibility="private")
+    stage.status(eve)
+    boost = stage.boost(bob, stage.status(eve))
+    gone = stage.status(bob)
+    stage(statuses.soft_delete, gone.id, bob.id, stage.now)
+    found = stage(timelines.home_entries, ada.id, limit=10)
+    assert [entry.id for entry in found] == [boost.id, theirs.id, own.id]
+    assert found[0].reblog_account_id == eve.id
+
+
+def test_home_pages_by_every_cursor(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    stage.follow(ada, bob)
+    ids = [stage.status(author).id for _ in range(4) for author in (ada, bob)]
+    newest_first = list(reversed(ids))
+
+    def page(**choice: Any) -> list[int]:
+        return [entry.id for entry in stage(timelines.home_entries, ada.id, **choice)]
+
+    assert page(limit=20) == newest_first
+    assert page(limit=3) == newest_first[:3]
+    assert page(limit=3, max_id=ids[5]) == newest_first[3:6]
+    assert page(limit=3, since_id=ids[0]) == newest_first[:3]
+    assert page(limit=3, min_id=ids[0]) == newest_first[4:7]
+    assert page(limit=9, min_id=ids[0], max_id=ids[3]) == newest_first[5:7]
+
+
+def test_public_holds_neither_boosts_nor_replies_to_others_nor_the_silenced(stage: Stage) -> None:
+    ada, bob, eve, far = (
+        *(stage.account(name) for name in ("ada", "bob", "eve")),
+        stage.account("far", domain="far.test"),
+    )
+    first = stage.status(ada)
+    self_reply = stage.reply(ada, first)
+    stage.reply(bob, first)
+    stage.boost(bob, first)
+    for visibility in ("unlisted", "private", "direct"):
+        stage.status(ada, visibility=visibility)
+    stage.status(eve)
+    stage.sql("UPDATE accounts SET silenced_at = now() WHERE id = $1", eve.id)
+    remote = stage.status(far)
+    picture = stage.status(bob, media_ids=(new_id(),))
+
+    def page(**choice: Any) -> list[int]:
+        return [entry.id for entry in stage(timelines.public_entries, limit=20, **choice)]
+
+    assert page() == [picture.id, remote.id, self_reply.id, first.id]
+    assert page(local=True) == [picture.id, self_reply.id, first.id]
+    assert page(remote=True) == [remote.id]
+    assert page(only_media=True) == [picture.id]
+    assert page(local=True, only_media=True) == [picture.id]
+    assert page(remote=True, only_media=True) == []
+    assert page(max_id=remote.id, min_id=first.id) == [self_reply.id]
+
+
+def test_a_profile_is_narrowed_as_asked(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    first = stage.status(ada)
+    private = stage.status(ada, visibility="private")
+    own = stage.reply(ada, first)
+    theirs = stage.status(bob)
+    answer = stage.reply(ada, theirs)
+    boost = stage.boost(ada, theirs)
+    picture = stage.status(ada, media_ids=(new_id(),), tags=(statuses.Tag(new_id(), "trio", "Trio"),))
+
+    def page(**choice: Any) -> list[int]:
+        return [entry.id for entry in stage(timelines.account_entries, ada.id, limit=20, **choice)]
+
+    assert page() == [picture.id, boost.id, answer.id, own.id, private.id, first.id]
+    assert page(visibilities=("public", "unlisted"), exclude_replies=True) == [picture.id, boost.id, own.id, first.id]
+    assert page(exclude_reblogs=True, since_id=own.id) == [picture.id, answer.id]
+    assert page(only_media=True) == [picture.id]
+    assert page(tagged="trio") == [picture.id]
+    assert [entry.id for entry in stage(timelines.author_entries, ada.id, 2)] == [picture.id, boost.id]
+
+
+def test_pins_come_latest_first(stage: Stage) -> None:
+    ada = stage.account("ada")
+    pinned = [stage.status(ada) for _ in range(2)]
+    for status in reversed(pinned):
+        stage.sql("INSERT INTO pins VALUES ($1, $2, $3, $4)", new_id(), ada.id, status.id, stage.now)
+    assert [entry.id for entry in stage(timelines.pinned_entries, ada.id)] == [status.id for status in pinned]
