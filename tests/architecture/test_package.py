@@ -67,29 +67,3 @@ def test_a_wheel_holds_nothing_else(wheel: set[str]) -> None:
     installed = {name for name in wheel if not name.startswith("troupe-")}
     assert {name for name in installed if Path(name).suffix not in DATA | {".py"}} == set()
     assert not any(name.startswith("troupe/tests") for name in installed)
-
-
-def test_every_requirement_says_what_it_is_for() -> None:
-    text = (ROOT / "pyproject.toml").read_text("utf-8")
-    block = text.partition("\ndependencies = [")[2].partition("\n[project.scripts]")[0]
-    lines = [line for line in block.splitlines() if line.strip().startswith('"')]
-    assert [line.strip() for line in lines if "  # " not in line and ", # " not in line] == []
-
-
-@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-test.lock"])
-def test_every_version_is_locked_by_hash_and_from_no_place_in_particular(lock: str, project: dict[str, Any]) -> None:
-    text = (ROOT / lock).read_text("utf-8")
-    assert "://" not in text
-    locked = {line.split("==")[0] for line in text.splitlines() if "==" in line and not line.startswith(" ")}
-    wanted = list(project["project"]["dependencies"])
-    if lock == "requirements-test.lock":
-        wanted += project["project"]["optional-dependencies"]["test"]
-    assert {_name(requirement) for requirement in wanted} - locked == set()
-    assert text.count("--hash=sha256:") >= len(locked)
-
-
-def _name(requirement: str) -> str:
-    head = requirement.partition("[")[0]
-    for mark in "=<>":
-        head = head.partition(mark)[0]
-    return head.strip().lower().replace(".", "-").replace("_", "-")

