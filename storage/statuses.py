@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from . import accounts
+from . import accounts, media, polls
 from .engine import Connection, Row
 
 # One statement: the status, its counts, its author's counts, its parent's or original's, mentions and tags.
@@ -57,7 +57,7 @@ INSERT = """
 """
 
 # In the order of Status's fields.
-FIND_MANY = """
+FIND_MANY = f"""
     SELECT
         s.id, s.account_id, s.uri, s.url, s.local, s.text, s.content, s.content_type, s.spoiler_text, s.visibility,
         s.sensitive, s.language, s.in_reply_to_id, s.in_reply_to_account_id, s.conversation_id,
@@ -66,14 +66,16 @@ FIND_MANY = """
         s.created_at, s.edited_at,
         c.replies AS replies_count, c.reblogs AS reblogs_count, c.favourites AS favourites_count, c.quotes AS quotes_count,
         s.mentioned_ids, s.media_ids,
-        CASE WHEN s.mentioned_ids <> '{}' THEN (
+        CASE WHEN s.mentioned_ids <> '{{}}' THEN (
             SELECT jsonb_agg(jsonb_build_array(a.id, a.username, a.domain, coalesce(a.url, a.uri)) ORDER BY a.id)
             FROM mentions m JOIN accounts a ON a.id = m.account_id WHERE m.status_id = s.id AND NOT m.silent
         ) END AS mentions,
         (
             SELECT jsonb_agg(jsonb_build_array(t.id, t.name, t.display_name) ORDER BY t.name)
             FROM status_tags st JOIN tags t ON t.id = st.tag_id WHERE st.status_id = s.id
-        ) AS tags
+        ) AS tags,
+        CASE WHEN s.media_ids <> '{{}}' THEN ({media.OF_STATUS}) END AS media,
+        CASE WHEN s.poll_id IS NOT NULL THEN ({polls.OF_STATUS}) END AS poll
     FROM statuses s
     JOIN status_counts c ON c.status_id = s.id
     LEFT JOIN applications app ON app.id = s.application_id
@@ -235,6 +237,8 @@ class Status:
     media_ids: tuple[int, ...]
     mentions: tuple[Mention, ...]
     tags: tuple[Tag, ...]
+    media: tuple[media.Media, ...]
+    poll: polls.Poll | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,13 +392,15 @@ def entry_of(row: Row) -> Entry:
 
 
 def _status(row: Row) -> Status:
-    *plain, mentioned_ids, media_ids, mentions, tags = row.values()
+    *plain, mentioned_ids, media_ids, mentions, tags, attached, poll = row.values()
     return Status(
         *plain,
         mentioned_ids=tuple(mentioned_ids),
         media_ids=tuple(media_ids),
         mentions=tuple(Mention(*mention) for mention in mentions or ()),
         tags=tuple(Tag(*tag) for tag in tags or ()),
+        media=tuple(media.media_of(one) for one in attached or ()),
+        poll=polls.poll_of(poll) if poll is not None else None,
     )
 
 

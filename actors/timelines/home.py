@@ -59,7 +59,10 @@ class Home(Actor):
         self.perspective = perspective_of(self.id, await database.read(relations.relations, self.id))
         self.backstage.audience.join(self.cell, self.authors)
         rows = await database.read(timelines.home_entries, self.id, limit=SIZE)
-        self.window.fill(filter(self.admits, rows), complete=len(rows) < SIZE)
+        self.window.fill((), complete=len(rows) < SIZE)
+        for entry in reversed(rows):
+            if self.admits(entry) and not self.window.repeats(entry):
+                self.window.add(entry)
         if len(self.feed):
             await self.make_up()
 
@@ -147,7 +150,7 @@ async def _older_page(self: Home, cursors: Cursors) -> list[int]:
 @turn(Home, StatusPublished)
 def take_status(self: Home, message: StatusPublished) -> None:
     entry = message.entry
-    if entry.id in self.feed.gone or not self.admits(entry):
+    if entry.id in self.feed.gone or not self.admits(entry) or self.window.repeats(entry):
         return
     self.window.add(entry)
     self.feed.announce(entry.id, message.event)

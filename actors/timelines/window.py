@@ -10,6 +10,7 @@ from itertools import islice
 from ...storage.statuses import Entry
 
 SIZE = 400  # the feed's length in the reference server
+RECENT = 40  # a boost of something so near is no news
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,13 @@ class Window:
         self._entries[entry.id] = entry
         self._trim()
         return True
+
+    def repeats(self, entry: Entry) -> bool:
+        """Whether this is a boost of something that is among the newest entries already, boosted or by itself."""
+        if entry.reblog_of_id is None:
+            return False
+        newest = (self._entries[id] for id in self._ids[-RECENT:] if id != entry.id)
+        return any(entry.reblog_of_id in (other.id, other.reblog_of_id) for other in newest)
 
     def remove(self, id: int) -> bool:
         if self._entries.pop(id, None) is None:
