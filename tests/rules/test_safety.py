@@ -114,7 +114,8 @@ def test_fields_are_safe(value: str) -> None:
 
 @given(st.text(st.characters(codec=None)), st.sampled_from(["", ".example", ":80/", "/"]))
 @settings(max_examples=400, deadline=None)
-@example("a.\U0001dfd0", "")
+@example("a.\U0001dfd0", "")  # a letter of Unicode 18
+@example("a.\U0001d7d0", "")  # a digit for mathematicians
 def test_every_address_that_is_linked_is_one_for_browsers_too(host: str, rest: str) -> None:
     for text in (f"https://{host}{rest}", f"http://a.{host}{rest}", f"https://xn--{host}{rest}"):
         html = shown(text, "text/plain")

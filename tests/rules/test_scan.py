@@ -29,7 +29,10 @@ from troupe.actors.rules.text import content_type, render, scan, tidy, without_l
         ("https://example.com/a\u3002", ["https://example.com/a"]),
         ("\u898b\u3066https://example.com", ["https://example.com"]),
         ("http://localhost:3000/x http://127.0.0.1:80 http://[::1]:3000/", None),
-        ("http://1.2.3.999 http://a.\U0001dfd0 http://[::g] http://a:99999/ http:// http://.a http://-a", []),
+        (
+            "http://1.2.3.999 http://a.\U0001d7d0 http://a.\U0001dfd0 http://[::g] http://a:99999/ http:// http://.a http://-a",
+            [],
+        ),
         ("xhttp://example.com @http://example.com", []),
         ("https://user@example.com", ["https://user"]),
         ("https://example.com/a\u202egpj.exe", ["https://example.com/a"]),
