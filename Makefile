@@ -44,12 +44,12 @@ clean:
 
 .venv/.run: .venv/.made requirements.lock
 	@echo "Installing what troupe runs on …"
-	@$(pip) install --quiet --require-hashes -r requirements.lock
+	@$(pip) install --quiet --use-pep517 --require-hashes -r requirements.lock
 	@touch $@
 
 .venv/.test: .venv/.made requirements-test.lock requirements.lock
 	@echo "Installing what the tests need …"
-	@$(pip) install --quiet --require-hashes -r requirements-test.lock
+	@$(pip) install --quiet --use-pep517 --require-hashes -r requirements-test.lock
 	@touch .venv/.run $@
 
 .venv/.lock: .venv/.made pyproject.toml

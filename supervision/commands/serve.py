@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from pathlib import Path
 
 import click
@@ -36,5 +38,12 @@ def greeting(settings: Settings) -> str:
     return (
         f"Troupe is at {settings.base_url} (listening on {where}; data in {settings.data}).\n"
         f"The first account, from another terminal:\n"
-        f"  troupe accounts create NAME --email E --password P --role owner --confirmed --approved{folder}\n"
+        f"  {_called()} accounts create NAME --email E --password P --role owner --confirmed --approved{folder}\n"
     )
+
+
+def _called() -> str:
+    """How this program can be called again: by its name where that finds it, else by its path."""
+    called = Path(sys.argv[0])
+    found = shutil.which(called.name)
+    return called.name if found and called.exists() and called.samefile(found) else str(called)

@@ -16,6 +16,7 @@ from troupe.storage.connect import transact_once
 from troupe.storage.embedded import embedded
 from troupe.storage.engine import Connection
 from troupe.supervision.commands import troupe
+from troupe.supervision.commands.serve import greeting
 from troupe.supervision.commands.tree import drawn
 from troupe.supervision.configuration import Settings
 from troupe.supervision.domain import base_url, remember
@@ -226,6 +227,19 @@ def test_a_wrong_setting_is_refused_before_anything_starts(tmp_path: Path) -> No
     refused = run("serve", "--port", "0", "--data", tmp_path / "data")
     assert "port = '0' (from the command line) can't be taken. Right is: a number from 1 to 65535." in refused.stderr
     assert not (tmp_path / "data").exists()
+
+
+def test_the_greeting_says_where_the_server_is_and_how_to_make_the_first_account(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [".venv/bin/troupe", "serve"])
+    text = greeting(Settings(port=4000))
+    assert "http://localhost:4000" in text
+    assert "127.0.0.1:4000 and [::1]:4000" in text
+    assert ".venv/bin/troupe accounts create NAME" in text
+    assert "--data" not in text
+    assert f"--data {tmp_path / 'elsewhere'}" in greeting(Settings(data=tmp_path / "elsewhere"))
 
 
 TREE = {
