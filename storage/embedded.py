@@ -27,6 +27,9 @@ from urllib.parse import quote
 LONGEST_SOCKET_PATH = 103
 SOCKET_NAME = ".s.PGSQL.5432"
 
+#: Above the highest number a process can have.
+NOBODY = str(2**31 - 1)
+
 #: Seconds PostgreSQL gets to start (after a crash it replays its log first) and to stop.
 START_TIMEOUT = 120
 STOP_TIMEOUT = 60
@@ -214,8 +217,7 @@ def _start(files: _Files, runner: _Runner) -> None:
     """Start PostgreSQL unless it runs."""
     if _running(files) is not None:
         return _await_ready(files)
-    # The number in a file left behind may be some other process by now, which PostgreSQL would take for itself.
-    files.pid_file.unlink(missing_ok=True)
+    _disown(files.pid_file)
     settings = SETTINGS | runner.settings | {"unix_socket_directories": str(_make_socket_directory(files, runner))}
     options = " ".join(f"-c {name}={shlex.quote(value)}" for name, value in settings.items())
     started_at = time.monotonic()
@@ -246,6 +248,20 @@ def _running(files: _Files) -> int | None:
     except (FileNotFoundError, ValueError):
         return None
     return pid if "postgres" in _command_of(pid) else None
+
+
+def _disown(pid_file: Path) -> None:
+    """Put a number that no process can have into a file left behind: the one in it may be some other process by now.
+
+    The rest stays, because by it PostgreSQL sees whether children of a killed server still use the memory they shared.
+    """
+    try:
+        lines = pid_file.read_text().split("\n")
+    except FileNotFoundError:
+        return
+    pid_file.write_text("\n".join([NOBODY, *lines[1:]]))
+    if len(lines) > 4 and lines[4]:
+        (Path(lines[4]) / f"{SOCKET_NAME}.lock").unlink(missing_ok=True)
 
 
 def _state(files: _Files) -> str:

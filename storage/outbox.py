@@ -26,7 +26,7 @@ DUE = """
         SELECT FROM outbox earlier
         WHERE earlier.partition_key = o.partition_key AND earlier.id < o.id AND earlier.due_at > $1
     )
-    ORDER BY due_at, id LIMIT $3
+    ORDER BY id LIMIT $3
     FOR UPDATE SKIP LOCKED
 """
 

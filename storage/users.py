@@ -37,6 +37,10 @@ INSERT_MANY = """
 """
 
 
+# Only in the place of the hash that was checked: a password changed in the meantime stays changed.
+REPLACE_HASH = "UPDATE users SET password_hash = $3 WHERE account_id = $1 AND password_hash = $2"
+
+
 @dataclass(frozen=True, slots=True)
 class User:
     """Who may sign in as an account, with what the account itself says about that (suspended, deleted)."""
@@ -105,6 +109,11 @@ async def find_user_by_login(db: Connection, name_or_email: str) -> User | None:
 async def taken_emails(db: Connection, emails: Sequence[str]) -> set[str]:
     """Those of these e-mail addresses that a user has, in lower case."""
     return {row["email"] for row in await db.fetch(TAKEN_EMAILS, [email.lower() for email in emails])}
+
+
+async def replace_hash(db: Connection, account_id: int, old: str, new: str) -> None:
+    """Store the same password's hash by newer parameters."""
+    await db.execute(REPLACE_HASH, account_id, old, new)
 
 
 def _user(row: Row | None) -> User | None:

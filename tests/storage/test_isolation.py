@@ -1,0 +1,225 @@
+"""Two sessions at once: what a simulation in lockstep cannot show. Waiting is seen in pg_stat_activity, never guessed."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any
+
+import asyncpg
+import pytest
+from troupe.storage import blocks, favourites, follows, idempotency, oauth, outbox, relations, statuses
+from troupe.storage.connect import run
+from troupe.storage.engine import Connection
+from troupe.storage.follows import Follow
+from troupe.storage.oauth import Application, Grant
+from troupe.storage.outbox import NewEffect
+from troupe.storage.statuses import NewStatus, Tag
+
+from .conftest import NOW, Stage, new_id, session, transaction
+from .test_statuses import counted
+
+WAITING = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()
+"""
+
+Work = Callable[[Connection], Awaitable[Any]]
+
+
+def race(stage: Stage, first: Work, second: Work) -> list[Any]:
+    """Both in a transaction: the first stops before its COMMIT until the second waits for it, or is done."""
+
+    async def main() -> list[Any]:
+        async with session(stage.dsn) as one, session(stage.dsn) as two, session(stage.dsn) as watcher:
+            await one.execute("BEGIN")
+            outcome = await first(one)
+            other = asyncio.ensure_future(whole(two, second))
+            while not other.done() and not await watcher.fetchval(WAITING):
+                await asyncio.sleep(0)
+            await one.execute("COMMIT")
+            return [outcome, await other]
+
+    return run(main)
+
+
+def crowd(stage: Stage, works: list[Work]) -> list[Any]:
+    """All at once, each on its own connection, in one transaction each."""
+
+    async def alone(work: Work) -> Any:
+        async with session(stage.dsn) as db:
+            return await whole(db, work)
+
+    async def main() -> list[Any]:
+        return await asyncio.gather(*map(alone, works))
+
+    return run(main)
+
+
+async def whole(db: Connection, work: Work) -> Any:
+    async with transaction(db):
+        return await work(db)
+
+
+def following(a: int, b: int) -> Work:
+    async def work(db: Connection) -> bool:
+        await relations.lock_pair(db, a, b)
+        if await blocks.blocked_either_way(db, a, b):
+            return False
+        return await follows.insert_follow(db, Follow(new_id(), a, b), NOW)
+
+    return work
+
+
+def unfollowing(a: int, b: int) -> Work:
+    async def work(db: Connection) -> bool:
+        await relations.lock_pair(db, a, b)
+        return await follows.delete_follow(db, a, b)
+
+    return work
+
+
+def blocking(a: int, b: int) -> Work:
+    async def work(db: Connection) -> Any:
+        await relations.lock_pair(db, a, b)
+        return await blocks.insert_block(db, new_id(), a, b, NOW)
+
+    return work
+
+
+def test_two_accounts_follow_each_other_at_the_same_time(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    assert race(stage, following(ada.id, bob.id), following(bob.id, ada.id)) == [True, True]
+    assert (stage.counts(ada), stage.counts(bob)) == ((0, 1, 1), (0, 1, 1))
+
+
+def test_a_ring_of_follows_does_not_deadlock_and_counts_right(stage: Stage) -> None:
+    people = [stage.account(f"u{number}") for number in range(5)]
+    pairs = [(one.id, two.id) for one in people for two in people if one is not two]
+    assert all(crowd(stage, [following(*pair) for pair in pairs]))
+    assert counted(stage)
+    assert all(crowd(stage, [unfollowing(*pair) for pair in reversed(pairs)]))
+    assert counted(stage)
+
+
+def test_a_follow_that_races_a_block_does_not_survive_it(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    follow, block = race(stage, following(ada.id, bob.id), blocking(bob.id, ada.id))
+    assert follow
+    assert block.followed_by
+    assert stage.counts(bob) == (0, 0, 0)
+
+
+def test_a_follow_that_comes_after_a_block_sees_it(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    _, follow = race(stage, blocking(bob.id, ada.id), following(ada.id, bob.id))
+    assert follow is False
+    assert counted(stage)
+
+
+def test_two_transactions_with_one_idempotency_key_make_one_status(stage: Stage) -> None:
+    ada = stage.account("ada")
+
+    def publishing(id: int) -> Work:
+        async def work(db: Connection) -> bool:
+            new = NewStatus(id, ada.id, f"{ada.uri}/{id}", None, "public")
+            await statuses.insert(db, new, NOW)
+            if not await idempotency.insert(db, ada.id, "key", id, NOW, NOW - timedelta(hours=1)):
+                raise asyncpg.SerializationError
+            return True
+
+        return work
+
+    with pytest.raises(asyncpg.SerializationError):
+        race(stage, publishing(1), publishing(2))
+    assert stage(idempotency.find, ada.id, "key", NOW - timedelta(hours=1)) == 1
+    assert stage.value("SELECT count(*) FROM statuses") == 1
+    assert counted(stage)
+
+
+def test_two_statuses_bring_one_new_tag(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+
+    def tagging(author: int) -> Work:
+        async def work(db: Connection) -> list[str]:
+            id = new_id()
+            tags = (Tag(new_id(), "trio", "Trio"),)
+            made = await statuses.insert(db, NewStatus(id, author, f"https://t/{id}", None, "public", tags=tags), NOW)
+            return [tag.name for tag in made.tags]
+
+        return work
+
+    assert race(stage, tagging(ada.id), tagging(bob.id)) == [["trio"], ["trio"]]
+    assert stage.value("SELECT count(*) FROM tags") == 1
+    assert stage.value("SELECT count(*) FROM status_tags") == 2
+
+
+def test_favourites_from_many_are_all_counted(stage: Stage) -> None:
+    ada = stage.account("ada")
+    status = stage.status(ada)
+    fans = [stage.account(f"u{number}") for number in range(6)]
+
+    def liking(account: int) -> Work:
+        async def work(db: Connection) -> bool:
+            return await favourites.insert(db, new_id(), account, status.id, NOW)
+
+        return work
+
+    assert all(crowd(stage, [liking(fan.id) for fan in fans]))
+    assert counted(stage)
+
+
+def test_answers_and_deletions_meet_without_a_wrong_count(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    root = stage.status(ada)
+    boost = stage.boost(bob, root)
+
+    async def delete_the_root(db: Connection) -> Any:
+        return await statuses.soft_delete(db, root.id, ada.id, NOW)
+
+    async def take_the_boost_back(db: Connection) -> Any:
+        return await statuses.soft_delete(db, boost.id, bob.id, NOW)
+
+    deleted, taken_back = race(stage, delete_the_root, take_the_boost_back)
+    assert deleted is not None
+    assert taken_back is None
+    assert counted(stage)
+
+
+def test_a_boost_is_made_once(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    root = stage.status(ada)
+
+    def boosting() -> Work:
+        async def work(db: Connection) -> Any:
+            id = new_id()
+            return await statuses.insert(db, NewStatus(id, bob.id, f"https://t/{id}", None, "public", reblog_of_id=root.id), NOW)
+
+        return work
+
+    with pytest.raises(asyncpg.UniqueViolationError) as refused:
+        race(stage, boosting(), boosting())
+    assert refused.value.constraint_name == "statuses_one_reblog"
+    assert counted(stage)
+
+
+def test_a_code_is_redeemed_once(stage: Stage) -> None:
+    ada, app, code = stage.account("ada"), new_id(), b"c" * 32
+    stage(oauth.insert_application, Application(app, "id", b"s" * 32, "app", None, ("https://a/",), ("read",), NOW))
+    stage(oauth.insert_grant, Grant(code, app, ada.id, "https://a/", ("read",), None, NOW, NOW + timedelta(minutes=10)))
+
+    async def redeem(db: Connection) -> Grant | None:
+        return await oauth.redeem(db, code, app, "https://a/", NOW)
+
+    first, second = race(stage, redeem, redeem)
+    assert first is not None
+    assert second is None
+
+
+def test_two_relays_do_not_claim_one_effect(stage: Stage) -> None:
+    stage(outbox.insert_many, [NewEffect(new_id(), "fan-out", f"account/{number}", {}) for number in range(4)], NOW)
+
+    async def claim(db: Connection) -> list[int]:
+        return [effect.id for effect in await outbox.due(db, NOW, 2)]
+
+    first, second = race(stage, claim, claim)
+    assert len({*first, *second}) == 4

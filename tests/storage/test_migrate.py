@@ -1,0 +1,110 @@
+"""Migrations: forward only, each whole or not at all, and never into a database they do not know."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+from troupe.storage.connect import run
+from troupe.storage.migrate import Migration, MigrationRefused, migrate, migrations, upgrade
+
+from .conftest import session
+
+ONE = Migration(1, "one", "CREATE TABLE one (id int); INSERT INTO one VALUES (1);")
+TWO = Migration(2, "two", "ALTER TABLE one ADD COLUMN name text; CREATE TABLE two (id int);")
+BROKEN = Migration(2, "broken", "CREATE TABLE two (id int); SELECT 1 / 0;")
+
+
+def apply(dsn: str, *steps: Migration) -> list[str]:
+    async def main() -> list[str]:
+        async with session(dsn) as db:
+            return [step.name for step in await migrate(db, list(steps))]
+
+    return run(main)
+
+
+def value(dsn: str, query: str) -> Any:
+    async def main() -> Any:
+        async with session(dsn) as db:
+            return await db.fetchval(query)
+
+    return run(main)
+
+
+def test_only_what_is_missing_is_applied(bare_dsn: str) -> None:
+    assert apply(bare_dsn, ONE) == ["one"]
+    assert apply(bare_dsn, ONE, TWO) == ["two"]
+    assert apply(bare_dsn, ONE, TWO) == []
+    assert value(bare_dsn, "SELECT count(*) FROM schema_migrations") == 2
+
+
+def test_a_step_that_fails_leaves_nothing_of_itself(bare_dsn: str) -> None:
+    with pytest.raises(asyncpg.DivisionByZeroError):
+        apply(bare_dsn, ONE, BROKEN)
+    assert value(bare_dsn, "SELECT to_regclass('two')") is None
+    assert value(bare_dsn, "SELECT max(number) FROM schema_migrations") == 1
+    assert apply(bare_dsn, ONE, TWO) == ["two"]
+
+
+def test_a_newer_database_is_refused(bare_dsn: str) -> None:
+    apply(bare_dsn, ONE, TWO)
+    with pytest.raises(MigrationRefused, match=r"schema 2 \(two\), newer"):
+        apply(bare_dsn, ONE)
+
+
+def test_a_changed_step_is_refused_and_nothing_is_applied(bare_dsn: str) -> None:
+    apply(bare_dsn, ONE)
+    changed = Migration(1, "one", "CREATE TABLE other (id int)")
+    with pytest.raises(MigrationRefused, match=r"migration 1 \(one\)"):
+        apply(bare_dsn, changed, TWO)
+    assert value(bare_dsn, "SELECT to_regclass('two')") is None
+
+
+def test_two_programs_at_once_take_turns(bare_dsn: str) -> None:
+    async def main() -> list[list[Migration]]:
+        async with session(bare_dsn) as one, session(bare_dsn) as two:
+            return await asyncio.gather(migrate(one, [ONE, TWO]), migrate(two, [ONE, TWO]))
+
+    assert sorted(map(len, run(main))) == [0, 2]
+
+
+def test_our_own_steps_are_numbered_without_a_gap_and_apply(bare_dsn: str) -> None:
+    assert [step.number for step in migrations()] == list(range(1, len(migrations()) + 1))
+    assert upgrade(bare_dsn) == migrations()
+    assert upgrade(bare_dsn) == []
+
+
+def test_a_gap_in_the_numbers_is_a_mistake(tmp_path: Path) -> None:
+    (tmp_path / "0002_two.sql").write_text("SELECT 1")
+    with pytest.raises(ValueError, match="numbered"):
+        migrations(tmp_path)
+
+
+def test_every_reference_is_indexed_on_its_own_side(dsn: str) -> None:
+    """Or else deleting what is referred to would scan the table that refers."""
+    missing = value(
+        dsn,
+        """
+        SELECT array_agg(c.conrelid::regclass || ' ' || c.conname) FROM pg_constraint c
+        WHERE c.contype = 'f' AND NOT EXISTS (
+            SELECT FROM pg_index i WHERE i.indrelid = c.conrelid
+            AND (string_to_array(i.indkey::text, ' ')::int2[])[1:cardinality(c.conkey)] @> c.conkey
+        )
+        """,
+    )
+    assert missing is None
+
+
+def test_every_text_has_a_longest_length(dsn: str) -> None:
+    unbounded = value(
+        dsn,
+        """
+        SELECT array_agg(a.attrelid::regclass || '.' || a.attname) FROM pg_attribute a
+        JOIN pg_class t ON t.oid = a.attrelid AND t.relkind = 'r' AND t.relnamespace = 'public'::regnamespace
+        WHERE a.attnum > 0 AND a.atttypid = 'text'::regtype AND t.relname <> 'schema_migrations' AND NOT EXISTS (
+            SELECT FROM pg_constraint c WHERE c.contype = 'c' AND c.conrelid = a.attrelid AND a.attnum = ANY(c.conkey)
+        )
+        """,
+    )
+    assert unbounded is None

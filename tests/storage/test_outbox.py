@@ -1,0 +1,70 @@
+"""Outbox, idempotency keys and dead letters: what the runtime must not forget, and may forget in time."""
+
+from datetime import timedelta
+
+from troupe.storage import dead_letters, idempotency, outbox
+from troupe.storage.dead_letters import DeadLetter
+from troupe.storage.outbox import NewEffect
+
+from .conftest import NOW, Stage, new_id
+
+
+def due(stage: Stage, *exclude: int) -> list[int]:
+    return [effect.id for effect in stage(outbox.due, stage.now, 10, exclude)]
+
+
+def test_an_effect_is_due_until_it_is_done(stage: Stage) -> None:
+    new = NewEffect(new_id(), "fan-out", "account/1", {"status": 7}, request_id="r1", causes=("http", "account/1"))
+    later = NewEffect(new_id(), "push", "account/2", {}, due_at=NOW + timedelta(seconds=60))
+    stage(outbox.insert_many, [new, later], stage.now)
+    [effect] = stage(outbox.due, stage.now, 10)
+    assert (effect.kind, effect.key, effect.payload, effect.attempts) == ("fan-out", "account/1", {"status": 7}, 0)
+    assert (effect.request_id, effect.causes) == ("r1", ("http", "account/1"))
+    assert due(stage, new.id) == []
+    stage(outbox.delete_many, [new.id])
+    assert due(stage) == []
+    assert stage(outbox.next_due) == later.due_at
+    stage.later(60)
+    assert due(stage) == [later.id]
+
+
+def test_a_failed_effect_holds_back_those_behind_it_with_its_key(stage: Stage) -> None:
+    first, second, other = (NewEffect(new_id(), "fan-out", key, {}) for key in ("a", "a", "b"))
+    stage(outbox.insert_many, [first, second, other], stage.now)
+    stage(outbox.fail, first.id, NOW + timedelta(seconds=30), "boom" * 1000)
+    assert due(stage) == [other.id]
+    stage.later(30)
+    assert due(stage) == [first.id, second.id, other.id]
+    assert {effect.id: effect.attempts for effect in stage(outbox.due, stage.now, 10)}[first.id] == 1
+
+
+def test_no_effects_are_no_statement(stage: Stage) -> None:
+    stage(outbox.insert_many, [], stage.now)
+    assert stage(outbox.next_due) is None
+
+
+def test_a_key_names_its_status_for_an_hour(stage: Stage) -> None:
+    ada = stage.account("ada")
+    first, second = stage.status(ada), stage.status(ada)
+    hour = timedelta(hours=1)
+    assert stage(idempotency.find, ada.id, "k", NOW - hour) is None
+    assert stage(idempotency.insert, ada.id, "k", first.id, NOW, NOW - hour)
+    assert not stage(idempotency.insert, ada.id, "k", second.id, NOW, NOW - hour)
+    assert stage(idempotency.find, ada.id, "k", NOW - hour) == first.id
+    after = NOW + hour
+    assert stage(idempotency.find, ada.id, "k", after - hour) is None
+    assert stage(idempotency.insert, ada.id, "k", second.id, after, after - hour)
+    assert stage(idempotency.find, ada.id, "k", after - hour) == second.id
+    stage(idempotency.expire, after)
+    assert stage.value("SELECT count(*) FROM idempotency") == 0
+
+
+def test_a_dead_letter_waits_to_be_read(stage: Stage) -> None:
+    letters = [DeadLetter(new_id(), "home/1", "Deliver", {"n": 1}, "x" * 5000, None, ("a",), NOW) for _ in range(3)]
+    for letter in (*letters, letters[0]):
+        stage(dead_letters.insert, letter)
+    found = stage(dead_letters.page, limit=2)
+    assert [letter.id for letter in found] == [letters[2].id, letters[1].id]
+    assert (found[0].causes, found[0].message, len(found[0].error)) == (("a",), {"n": 1}, 2000)
+    assert stage(dead_letters.delete, letters[0].id)
+    assert not stage(dead_letters.delete, letters[0].id)
