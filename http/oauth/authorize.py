@@ -179,6 +179,7 @@ async def _sign_in(house: House, request: Request, authorization: Authorization,
         return _sign_in_page(house, authorization, secret, WRONG, login)
     if (reason := _barred(user)) is not None:
         raise Forbidden(reason)
+    await passwords.renew(house, user.account_id, stored, posted.password or "")
     fresh = await sessions.sign_in(house, user.account_id, secret)
     return redirect(_here(posted), sessions.cookie(house, fresh))
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
-from ...actors.rules.passwords import hashed
+from ...actors.rules.passwords import hashed_quickly
 from .making import Unfit, Wanted, check_account
 
 FIELDS = {"username", "email", "password", "role"}
@@ -19,7 +19,7 @@ def read_accounts(lines: Iterable[bytes]) -> list[Wanted]:
     entries = [(number, _parsed(number, line)) for number, line in enumerate(lines, 1) if line.strip()]
     _refuse_repeats(entries)
     hashes = _hash_all([entry.get("password") for _, entry in entries])
-    return [_wanted(number, entry, hashes) for number, entry in entries]
+    return [_wanted(*entry, password_hash) for entry, password_hash in zip(entries, hashes, strict=True)]
 
 
 def _parsed(number: int, line: bytes) -> dict[str, Any]:
@@ -52,18 +52,21 @@ def _refuse_repeats(entries: Sequence[tuple[int, dict[str, Any]]]) -> None:
                 raise Unfit(f"line {number}: the {field} {entry[field]} stands in line {earlier} too")
 
 
-def _hash_all(passwords: Iterable[str | None]) -> dict[str, str]:
-    """Hashes by password, on all cores. A password that the operator gave to many accounts is hashed once."""
-    distinct = sorted({password for password in passwords if password})
+def _hash_all(passwords: Iterable[str | None]) -> list[str | None]:
+    """A hash for each entry, on all cores."""
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        return dict(zip(distinct, threads.map(hashed, distinct), strict=True))
+        return list(threads.map(_hash, passwords))
 
 
-def _wanted(number: int, entry: dict[str, Any], hashes: dict[str, str]) -> Wanted:
+def _hash(password: str | None) -> str | None:
+    return hashed_quickly(password) if password else None
+
+
+def _wanted(number: int, entry: dict[str, Any], password_hash: str | None) -> Wanted:
     return Wanted(
         username=entry["username"],
         email=entry["email"],
-        password_hash=hashes.get(entry.get("password") or ""),
+        password_hash=password_hash,
         role=entry.get("role") or "user",
         where=f"line {number}: ",
     )

@@ -13,7 +13,7 @@ from quart.typing import TestClientProtocol
 from troupe.actors.kernel import Ids, Runtime, SystemClock
 from troupe.http.app import make_app
 from troupe.http.house import House
-from troupe.http.oauth.passwords import HASHER
+from troupe.actors.rules.passwords import HASHER
 from troupe.http.tokens import hash_of
 from troupe.storage import accounts, oauth, users
 from troupe.storage.accounts import Account, NewAccount
