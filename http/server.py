@@ -6,12 +6,15 @@ import errno
 import logging
 import socket
 from collections.abc import Sequence
+from functools import partial
 
 import trio
-from hypercorn.config import Config, Sockets
-from hypercorn.trio.run import worker_serve
-from hypercorn.typing import ASGIFramework
+from hypercorn.config import Config
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import ASGIFramework, ASGIReceiveCallable, ASGISendCallable, ASGISendEvent, Scope
 from hypercorn.utils import wrap_app
+
+from .connection import Connection
 
 # A connection that says nothing, or only half of its headers, for so long is closed.
 KEEP_ALIVE_SECONDS = 75
@@ -81,13 +84,36 @@ async def serve(
     stopping: trio.Event,
     grace: float,
     *,
-    task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
+    task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve until `stopping`; then take no new connections, finish what runs within the grace, and return."""
-    await worker_serve(
-        wrap_app(app, 0, "asgi"),
-        hypercorn_config(grace),
-        sockets=Sockets(secure_sockets=[], insecure_sockets=list(listeners), quic_sockets=[]),
-        shutdown_trigger=stopping.wait,
-        task_status=task_status,
-    )
+    context, config = WorkerContext(None), hypercorn_config(grace)
+    accept = partial(Connection, wrap_app(_ending_in_peace(app), 0, "asgi"), config, context)
+    listening = [trio.SocketListener(trio.socket.from_stdlib_socket(listener)) for listener in listeners]
+    async with trio.open_nursery() as connections:
+        async with trio.open_nursery() as accepting:
+            await accepting.start(partial(trio.serve_listeners, accept, listening, handler_nursery=connections))
+            task_status.started()
+            await stopping.wait()
+            accepting.cancel_scope.cancel()
+        await context.terminated.set()
+        connections.cancel_scope.deadline = trio.current_time() + grace
+
+
+def _ending_in_peace(app: ASGIFramework) -> ASGIFramework:
+    """The application with the last piece of each answer sent to the end, whatever happens to the task that sends it.
+
+    While hypercorn handles that piece it tells the application that the client is gone, and Quart then cancels all tasks
+    of the request: this one too, before hypercorn has started the timer of the idle connection. Such a connection would
+    stay open for ever, and a stopping server would wait for it through its whole grace.
+    """
+
+    async def serve_one(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        async def send_in_peace(event: ASGISendEvent) -> None:
+            last = event["type"] == "http.response.body" and not event.get("more_body", False)
+            with trio.CancelScope(shield=last):
+                await send(event)
+
+        await app(scope, receive, send_in_peace)
+
+    return serve_one
