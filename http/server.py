@@ -103,9 +103,9 @@ async def serve(
 def _ending_in_peace(app: ASGIFramework) -> ASGIFramework:
     """The application with the last piece of each answer sent to the end, whatever happens to the task that sends it.
 
-    While hypercorn handles that piece it tells the application that the client is gone, and Quart then cancels all tasks
-    of the request: this one too, before hypercorn has started the timer of the idle connection. Such a connection would
-    stay open for ever, and a stopping server would wait for it through its whole grace.
+    While hypercorn handles that piece it tells the application that the client is gone, and Quart then cancels all
+    tasks of the request: this one too, before hypercorn has started the timer of the idle connection. Such a connection
+    would stay open for ever, and a stopping server would wait for it through its whole grace.
     """
 
     async def serve_one(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
