@@ -13,16 +13,17 @@ from werkzeug.datastructures import Headers
 from werkzeug.exceptions import HTTPException
 
 from .answer import Answer
-from .api import accounts, apps, instance, statuses, timelines
+from .api import accounts, apps, instance, statuses, streaming, timelines
 from .dispatch import refuse_route, respond
 from .headers import request_id
 from .house import House
 from .oauth import authorize, metadata, token
 from .request import Request
 from .routing import Api, Endpoint, api
+from .streaming.front import StreamingFront
 
 # Importing them is what registers their endpoints.
-MODULES = (accounts, apps, instance, statuses, timelines, authorize, metadata, token)
+MODULES = (accounts, apps, instance, statuses, streaming, timelines, authorize, metadata, token)
 
 # Beyond what any endpoint takes by itself: the bytes of a body that Quart may hold.
 LARGEST_BODY = 100 * 1024 * 1024
@@ -40,6 +41,7 @@ def make_app(house: House, registry: Api = api) -> QuartTrio:
     for number, endpoint in enumerate(registry.endpoints):
         _mount(app, house, endpoint, number)
     app.register_error_handler(HTTPException, _no_route(house))
+    app.asgi_app = StreamingFront(house, app.asgi_app)  # the way Quart has of wrapping an application
     return app
 
 

@@ -18,6 +18,7 @@ from .entities.rendered import Renderings
 from .kept import Kept
 from .rates import Rates
 from .request import Network
+from .streaming.registry import Streams
 from .tokens import Tokens
 
 # argon2 takes 19 MiB and some 20 ms of a core for each password: two at a time leave room for everything else.
@@ -73,6 +74,7 @@ class House:
     rates: Rates = field(default_factory=Rates)
     rendered: Renderings = field(default_factory=Renderings)
     kept: Kept = field(default_factory=Kept)
+    streams: Streams = field(default_factory=Streams)
     passwords: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(PASSWORDS_AT_ONCE))
 
     def forget_token(self, token_hash: bytes) -> None:

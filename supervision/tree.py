@@ -148,12 +148,14 @@ class Troupe:
     async def _http(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None]) -> None:
         """Serve requests. When stopping, streams end first: hypercorn then waits only for requests that run."""
         listeners = bind(self.settings.listens)
+        self.house.streams.open_all()
         async with trio.open_nursery() as nursery:
             await nursery.start(
                 serve_http, make_app(self.house), listeners, stopping, self.settings.shutdown_grace * 0.8
             )
             task_status.started()
             await stopping.wait()
+            self.house.streams.close_all()
             for pool in self.actors.pools.values():
                 pool.cut_streams()
 

@@ -110,6 +110,7 @@ async def revoke(house: House, request: Request, given: Revocation) -> Answer:
         raise OAuthError("unauthorized_client")
     await house.database.transact(oauth.revoke, token.token_hash, application.id, house.clock.now())
     house.forget_token(token.token_hash)
+    house.streams.close_token(token.id)
     return EMPTY
 
 

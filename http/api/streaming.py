@@ -1,0 +1,12 @@
+"""The part of the streaming API that is an ordinary endpoint; streams themselves are in `http/streaming/`."""
+
+from __future__ import annotations
+
+from ..answer import Answer
+from ..routing import api
+
+
+@api.get("/api/v1/streaming/health")
+def show_health() -> Answer:
+    """That the server can be reached."""
+    return Answer(b"OK", content_type="text/plain; charset=utf-8")

@@ -1,0 +1,87 @@
+"""hypercorn's connection, made to let go: of clients that stop reading, that fall silent, or that are gone.
+
+As hypercorn has it, a send waits for as long as the client likes and can't be cancelled, so that one client that stops
+reading keeps its connection, and a stopping server, for ever; pings go out and nobody looks for their answer; and after
+the end of a WebSocket its connection lives on until the next ping is due.
+"""
+
+from __future__ import annotations
+
+import logging
+from math import inf
+from typing import Any
+
+import trio
+from hypercorn.config import Config
+from hypercorn.events import Closed, Event, RawData
+from hypercorn.trio.tcp_server import TCPServer
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import AppWrapper, ConnectionState
+
+# A client that takes nothing of what it is sent for so long is gone.
+SEND_SECONDS = 60
+READ_AT_ONCE = 64 * 1024
+
+Stream = trio.SSLStream[trio.SocketStream]
+
+
+class Connection(TCPServer):
+    """One client's connection. Its end is the end of every task that belongs to it."""
+
+    def __init__(self, app: AppWrapper, config: Config, context: WorkerContext, stream: Stream) -> None:
+        # The application finds this in its scope's state.
+        state = ConnectionState({"expect_traffic": self.expect_traffic})
+        super().__init__(app, config, context, state, stream)
+        self._life = trio.CancelScope()
+        self._hearing = trio.CancelScope()
+        self._patience = inf
+
+    def expect_traffic(self, within: float) -> None:
+        """From now on, end when nothing was heard for so many seconds."""
+        self._patience = within
+        self._hearing.deadline = trio.current_time() + within
+
+    async def run(self) -> None:
+        """Serve the client. What goes wrong here is no other connection's concern."""
+        try:
+            with self._life:
+                await super().run()
+        except Exception:
+            logging.getLogger("hypercorn.error").exception("A connection failed")
+
+    async def protocol_send(self, event: Event) -> None:
+        """Send; a send that was given up half-way has ruined the connection, so that it ends."""
+        if not isinstance(event, RawData):
+            await super().protocol_send(event)
+            return
+        async with self.send_lock:
+            sent = False
+            try:
+                with trio.move_on_after(SEND_SECONDS):
+                    await self.stream.send_all(event.data)
+                    sent = True
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                pass
+            finally:
+                if not sent:
+                    self._life.cancel()
+
+    async def _read_data(self) -> None:
+        with self._hearing:
+            while data := await self._receive():
+                self._hearing.deadline = trio.current_time() + self._patience
+                await self.protocol.handle(RawData(bytes(data)))
+            await self.protocol.handle(RawData(b""))
+        await self.protocol.handle(Closed())
+
+    async def _receive(self) -> Any:
+        try:
+            return await self.stream.receive_some(READ_AT_ONCE)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            return b""
+
+    async def _close(self) -> None:
+        try:
+            await super()._close()
+        finally:
+            self._life.cancel()

@@ -1,0 +1,151 @@
+"""The streams there are: what each shows, who may open it, and which actor's feed it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ...actors.broadcast import PUBLIC_ALL, PUBLIC_LOCAL, PUBLIC_REMOTE, home_address
+from ...actors.kernel import Address
+from ...actors.rules.text import tag_name
+from ...storage.oauth import Token
+from .. import scopes
+from ..errors import Malformed, Unauthorized
+from ..parameters import Flag, Input, Text
+
+STATUSES = frozenset({"update", "status.update", "delete"})
+NOTIFICATIONS = frozenset({"notification"})
+OWN = STATUSES | {"filters_changed"}
+CONVERSATIONS = frozenset({"conversation"})
+
+READ_STATUSES = ("read:statuses",)
+READ_NOTIFICATIONS = ("read:notifications",)
+
+Parameter = Literal["tag", "list"]
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """One kind of stream. `place` is a public timeline; without one a stream is the viewer's own."""
+
+    name: str
+    shows: frozenset[str]
+    scopes: tuple[str, ...] = READ_STATUSES
+    place: Address | None = None
+    only_media: bool = False
+    parameter: Parameter | None = None
+
+
+def _public(name: str, place: Address) -> tuple[Channel, Channel]:
+    return Channel(name, STATUSES, place=place), Channel(f"{name}:media", STATUSES, place=place, only_media=True)
+
+
+CHANNELS = {
+    channel.name: channel
+    for channel in (
+        Channel("user", OWN),
+        Channel("user:notification", NOTIFICATIONS, READ_NOTIFICATIONS),
+        *_public("public", PUBLIC_ALL),
+        *_public("public:local", PUBLIC_LOCAL),
+        *_public("public:remote", PUBLIC_REMOTE),
+        Channel("hashtag", STATUSES, place=PUBLIC_ALL, parameter="tag"),
+        Channel("hashtag:local", STATUSES, place=PUBLIC_LOCAL, parameter="tag"),
+        Channel("list", STATUSES, parameter="list"),
+        Channel("direct", CONVERSATIONS),
+    )
+}
+
+
+class Query(Input):
+    """How a client names a stream, in a URL or in a frame."""
+
+    stream: Text = ""
+    tag: Text = ""
+    list: Text = ""
+    only_media: Flag = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A stream that a client asks for; `parameter` as the client wrote it."""
+
+    channel: Channel
+    parameter: str = ""
+
+    @property
+    def tag(self) -> str | None:
+        """The hashtag to look for, as statuses have it."""
+        return tag_name(self.parameter) if self.channel.parameter == "tag" else None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Equal for what is the same stream."""
+        return self.channel.name, self.tag or self.parameter
+
+    @property
+    def label(self) -> tuple[str, ...]:
+        """How frames name the stream."""
+        return (self.channel.name, self.parameter) if self.channel.parameter else (self.channel.name,)
+
+    def address(self, account_id: int | None) -> Address | None:
+        """Whose feed it reads; None for a stream that nothing feeds yet."""
+        if self.channel.place is not None:
+            return self.channel.place
+        if account_id is None or not self.channel.name.startswith("user"):
+            return None
+        return home_address(account_id)
+
+    def shows(self, token: Token | None) -> frozenset[str]:
+        """The kinds of events; one's own stream has notifications too for those who may read them."""
+        if self.channel.name == "user" and token and scopes.granted(token.scopes, READ_NOTIFICATIONS):
+            return self.channel.shows | NOTIFICATIONS
+        return self.channel.shows
+
+
+def by_name(query: Query) -> Wanted:
+    """The stream that a socket asks for."""
+    channel = CHANNELS.get(query.stream)
+    if channel is None:
+        raise Malformed("Unknown stream type")
+    return Wanted(channel, _parameter(channel, query))
+
+
+def by_path(path: str, parameters: Mapping[str, object]) -> Wanted:
+    """The stream of a path below the streaming API; the media variants are asked for by a parameter there."""
+    query = Query.read(parameters)
+    name = path.replace("/", ":") if ":" not in path and not path.endswith("/media") else ""
+    if query.only_media and f"{name}:media" in CHANNELS:
+        name += ":media"
+    channel = CHANNELS.get(name)
+    if channel is None:
+        raise Malformed("Unknown channel requested")
+    return Wanted(channel, _parameter(channel, query))
+
+
+def check(wanted: Wanted, token: Token | None) -> None:
+    """Refuse a stream to whoever may not open it, or who did not say all of its name."""
+    channel = wanted.channel
+    if token is None and channel.place is None:
+        raise Unauthorized("Missing access token")
+    if token is not None and not scopes.granted(token.scopes, channel.scopes):
+        raise Unauthorized("Access token does not have the required scopes", error="insufficient_scope")
+    if channel.parameter == "tag" and not wanted.tag:
+        raise Malformed("Missing tag name parameter")
+    if channel.parameter == "list":
+        # Nobody has a list yet, so every list is somebody else's or unknown.
+        raise (
+            Unauthorized("Not authorized to stream this list")
+            if wanted.parameter
+            else Malformed("Missing list name parameter")
+        )
+
+
+def _parameter(channel: Channel, query: Query) -> str:
+    match channel.parameter:
+        case "tag":
+            return query.tag
+        case "list":
+            return query.list
+        case None:
+            return ""

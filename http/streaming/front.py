@@ -1,0 +1,38 @@
+"""The streaming API in front of the framework: what is a stream is served here, all else behind."""
+
+from __future__ import annotations
+
+from ..house import House
+from .asgi import Application, Receive, Scope, Send
+from .frames import Frames
+from .sse import serve_sse
+from .websocket import serve_websocket
+
+ROOT = "/api/v1/streaming"
+HEALTH = "health"
+
+
+class StreamingFront:
+    """An ASGI application around another one."""
+
+    def __init__(self, house: House, inner: Application) -> None:
+        self._house = house
+        self._inner = inner
+        self._frames = Frames(house.rendered, house.settings.base_url)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        below = _below_root(scope.get("path", ""))
+        if scope["type"] == "websocket" and below is not None:
+            # The stream is named by the query or by frames, wherever below the root the socket is opened.
+            await serve_websocket(self._house, self._frames, scope, receive, send)
+        elif scope["type"] == "http" and scope["method"] == "GET" and below and below != HEALTH:
+            await serve_sse(self._house, self._frames, scope, below, receive, send)
+        else:
+            await self._inner(scope, receive, send)
+
+
+def _below_root(path: str) -> str | None:
+    """What follows the root of the streaming API, without slashes around it; None for other paths."""
+    if path != ROOT and not path.startswith(f"{ROOT}/"):
+        return None
+    return path[len(ROOT) :].strip("/")
