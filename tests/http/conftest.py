@@ -1,4 +1,4 @@
-"""A whole server in one process, save the sockets: real PostgreSQL, real actors, requests through Quart's test client."""
+"""A whole server in one process, save the sockets: real PostgreSQL, real actors, Quart's test client for requests."""
 
 import json
 import secrets
@@ -11,9 +11,9 @@ import trio
 from quart.typing import TestClientProtocol
 
 from troupe.actors.kernel import Ids, Runtime, SystemClock
+from troupe.actors.rules.passwords import hashed
 from troupe.http.app import make_app
 from troupe.http.house import House
-from troupe.actors.rules.passwords import HASHER
 from troupe.http.tokens import hash_of
 from troupe.storage import accounts, oauth, users
 from troupe.storage.accounts import Account, NewAccount
@@ -27,8 +27,8 @@ PASSWORD = "correct horse battery"
 SCOPES = ("read", "write", "follow", "push", "profile")
 BASE = "http://localhost:3000"
 
-# argon2 at its real strength is tested once; here it would only take time.
-PASSWORD_HASH = HASHER.hash(PASSWORD)
+# Made once: it is slow on purpose.
+PASSWORD_HASH = hashed(PASSWORD)
 
 
 class Reply:

@@ -1,0 +1,181 @@
+"""Every key of the API's objects is there, of its type, and nothing that must not be.
+
+The tables repeat facts of the API's public pages; `?` after a type allows null, `[]` stands for a list of anything.
+"""
+
+import re
+from typing import Any
+
+import pytest
+
+from .conftest import Person, Stage
+
+ID = r"^\d+$"
+INSTANT = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"
+DAY = r"^\d{4}-\d\d-\d\d$"
+URL = r"^https?://"
+
+ACCOUNT: dict[str, Any] = {
+    "id": ID, "username": str, "acct": str, "url": URL, "uri": URL, "display_name": str, "note": str, "avatar": URL,
+    "avatar_static": URL, "avatar_description": str, "header": URL, "header_static": URL, "header_description": str,
+    "locked": bool, "fields": list, "emojis": list, "bot": bool, "group": bool, "discoverable": bool, "indexable": bool,
+    "noindex": bool, "created_at": INSTANT, "last_status_at": (DAY, None), "statuses_count": int,
+    "followers_count": int, "following_count": int, "hide_collections": bool, "show_media": bool,
+    "show_media_replies": bool, "show_featured": bool, "roles": list,
+}  # fmt: skip
+
+CREDENTIAL_ACCOUNT: dict[str, Any] = ACCOUNT | {
+    "follow_requests_count": int,
+    "source": {
+        "note": str, "fields": list, "privacy": "^(public|unlisted|private|direct)$", "sensitive": bool,
+        "language": (str, None), "follow_requests_count": int, "hide_collections": bool, "discoverable": bool,
+        "indexable": bool, "attribution_domains": list, "quote_policy": "^(public|followers|nobody)$",
+    },
+    "role": {"id": str, "name": str, "color": str, "permissions": ID, "highlighted": bool},
+}  # fmt: skip
+
+STATUS: dict[str, Any] = {
+    "id": ID, "uri": URL, "url": URL, "created_at": INSTANT, "edited_at": (INSTANT, None), "account": ACCOUNT,
+    "content": str, "visibility": "^(public|unlisted|private|direct)$", "sensitive": bool, "spoiler_text": str,
+    "media_attachments": list, "application": ({"name": str, "website": (URL, None)}, None), "mentions": list,
+    "tags": list, "emojis": list, "reblogs_count": int, "favourites_count": int, "replies_count": int,
+    "quotes_count": int, "in_reply_to_id": (ID, None), "in_reply_to_account_id": (ID, None), "reblog": None,
+    "poll": None, "card": None, "language": (str, None), "quote": None,
+    "quote_approval": {"automatic": list, "manual": list, "current_user": str},
+}  # fmt: skip
+VIEWED = STATUS | {"favourited": bool, "reblogged": bool, "muted": bool, "bookmarked": bool, "filtered": list}
+OWN = VIEWED | {"pinned": bool}
+DELETED = {key: kind for key, kind in OWN.items() if key != "content"} | {"text": str, "content_type": str}
+
+RELATIONSHIP: dict[str, Any] = {
+    "id": ID, "following": bool, "showing_reblogs": bool, "notifying": bool, "languages": (list, None),
+    "followed_by": bool, "blocking": bool, "muting": bool, "muting_notifications": bool,
+    "muting_expires_at": (INSTANT, None), "requested": bool, "requested_by": bool, "domain_blocking": bool,
+    "endorsed": bool, "note": str,
+}  # fmt: skip
+
+LIMITS = {
+    "statuses": {"max_characters": int, "max_media_attachments": int, "characters_reserved_per_url": int},
+    "media_attachments": {
+        "supported_mime_types": list, "description_limit": int, "image_size_limit": int, "image_matrix_limit": int,
+        "video_size_limit": int, "video_frame_rate_limit": int, "video_matrix_limit": int,
+    },
+    "polls": {
+        "max_options": int, "max_characters_per_option": int, "min_expiration": int, "max_expiration": int,
+    },
+    "accounts": {
+        "max_display_name_length": int, "max_note_length": int, "max_avatar_description_length": int,
+        "max_header_description_length": int, "max_featured_tags": int, "max_pinned_statuses": int,
+        "max_profile_fields": int, "profile_field_name_limit": int, "profile_field_value_limit": int,
+    },
+}  # fmt: skip
+
+INSTANCE_V1: dict[str, Any] = {
+    "uri": str, "title": str, "short_description": str, "description": str, "email": str, "version": r"^\d+\.\d+\.\d+ ",
+    "urls": {"streaming_api": "^wss?://"}, "stats": {"user_count": int, "status_count": int, "domain_count": int},
+    "thumbnail": URL, "languages": list, "registrations": bool, "approval_required": bool, "invites_enabled": bool,
+    "configuration": LIMITS, "contact_account": (ACCOUNT, None), "rules": list,
+}  # fmt: skip
+
+FEED = {"local": str, "remote": str}
+INSTANCE: dict[str, Any] = {
+    "domain": str, "title": str, "version": r"^\d+\.\d+\.\d+ ", "source_url": URL, "description": str,
+    "usage": {"users": {"active_month": int}}, "thumbnail": {"url": URL, "description": str}, "icon": list,
+    "languages": list, "api_versions": {"mastodon": int}, "contact": {"email": str, "account": (ACCOUNT, None)},
+    "rules": list,
+    "registrations": {
+        "enabled": bool, "approval_required": bool, "reason_required": bool, "message": (str, None),
+        "min_age": (int, None), "url": (URL, None),
+    },
+    "configuration": LIMITS | {
+        "urls": {
+            "streaming": "^wss?://", "status": None, "about": URL, "privacy_policy": None, "terms_of_service": None,
+        },
+        "vapid": {"public_key": str}, "translation": {"enabled": bool}, "limited_federation": bool,
+        "timelines_access": {"live_feeds": FEED, "hashtag_feeds": FEED, "trending_link_feeds": FEED},
+    },
+}  # fmt: skip
+
+
+def differences(value: Any, shape: Any, at: str = "$") -> list[str]:
+    """Where a value is not of a shape."""
+    match shape:
+        case None:
+            return [] if value is None else [f"{at} is {value!r}, not null"]
+        case tuple():
+            found = [differences(value, one, at) for one in shape]
+            return [] if [] in found else found[0]
+        case dict():
+            if not isinstance(value, dict):
+                return [f"{at} is {value!r}, not an object"]
+            keys = [f"{at}.{key} is {word}" for word, keys in _keys(value, shape) for key in keys]
+            return keys + [
+                why for key in shape.keys() & value for why in differences(value[key], shape[key], f"{at}.{key}")
+            ]
+        case str():
+            fits = isinstance(value, str) and re.search(shape, value) is not None
+            return [] if fits else [f"{at} is {value!r}, not {shape}"]
+        case _:
+            return [] if type(value) is shape else [f"{at} is {value!r}, not {shape.__name__}"]
+
+
+def _keys(value: dict[str, Any], shape: dict[str, Any]) -> list[tuple[str, list[str]]]:
+    return [("missing", sorted(shape.keys() - value)), ("too much", sorted(value.keys() - shape))]
+
+
+async def test_account(stage: Stage, ada: Person, bob: Person) -> None:
+    assert differences((await bob.get(f"/api/v1/accounts/{ada.id}")).json, ACCOUNT) == []
+    assert differences((await ada.get("/api/v1/accounts/verify_credentials")).json, CREDENTIAL_ACCOUNT) == []
+
+
+async def test_account_dates(ada: Person) -> None:
+    account = (await ada.publish())["account"]
+    assert account["created_at"].endswith("T00:00:00.000Z")
+    assert re.match(DAY, account["last_status_at"])
+    assert account["statuses_count"] == 1
+
+
+async def test_status(stage: Stage, ada: Person, bob: Person) -> None:
+    parent = await ada.publish("hello @bob #trio", spoiler_text="warm", language="en")
+    reply = await ada.publish("again", in_reply_to_id=parent["id"])
+    assert differences(parent, OWN) == []
+    assert differences(reply, OWN) == []
+    assert reply["in_reply_to_account_id"] == ada.id
+    path = f"/api/v1/statuses/{parent['id']}"
+    assert differences((await bob.get(path)).json, VIEWED) == []
+    assert differences((await stage.anybody().get(path)).json, STATUS) == []
+    assert (await bob.get(path)).json["replies_count"] == 1
+    assert parent["mentions"] == [{"id": bob.id, "username": "bob", "acct": "bob", "url": "http://localhost:3000/@bob"}]
+    assert parent["tags"] == [{"name": "trio", "url": "http://localhost:3000/tags/trio"}]
+    assert parent["application"] == {"name": "Test app", "website": None}
+
+
+async def test_deleted_status(ada: Person) -> None:
+    status = await ada.publish("*source*", content_type="text/markdown")
+    deleted = (await ada.delete(f"/api/v1/statuses/{status['id']}")).json
+    assert differences(deleted, DELETED) == []
+    assert (deleted["text"], deleted["content_type"]) == ("*source*", "text/markdown")
+
+
+async def test_relationship(ada: Person, bob: Person) -> None:
+    answer = (await ada.get(f"/api/v1/accounts/relationships?id[]={bob.id}")).json
+    assert differences(answer[0], RELATIONSHIP) == []
+
+
+@pytest.mark.parametrize("staff", [False, True])
+async def test_instance(stage: Stage, staff: bool) -> None:
+    if staff:
+        await stage.account("root", role="owner")
+    v1, v2 = (await stage.anybody().get("/api/v1/instance")).json, (await stage.anybody().get("/api/v2/instance")).json
+    assert differences(v1, INSTANCE_V1) == []
+    assert differences(v2, INSTANCE) == []
+    assert (v1["contact_account"] is not None) == staff
+    assert v1["version"] == v2["version"]
+
+
+async def test_suspended_and_silenced_accounts_say_so_where_they_are_embedded(
+    stage: Stage, ada: Person, bob: Person
+) -> None:
+    status = await ada.publish("hi")
+    await stage.sql("UPDATE accounts SET silenced_at = now() WHERE id = $1", ada.account.id)
+    assert (await bob.get(f"/api/v1/statuses/{status['id']}")).json["account"]["limited"] is True

@@ -1,0 +1,187 @@
+"""Query strings, forms and JSON become one nested dict; what no honest client sends is refused."""
+
+from typing import Annotated, Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from troupe.http.errors import HttpError, Malformed
+from troupe.http.parameters import (
+    LARGEST_ID,
+    Choice,
+    Count,
+    Cursor,
+    Flag,
+    Given,
+    Ids,
+    Input,
+    MaybeFlag,
+    Several,
+    StatusId,
+    Text,
+    attribute,
+    nest,
+    read_json,
+    read_urlencoded,
+)
+
+
+def parsed(query: str) -> dict[str, Any]:
+    return nest(read_urlencoded(query.encode()))
+
+
+@pytest.mark.parametrize(
+    ("query", "tree"),
+    [
+        ("a=1&b=2", {"a": "1", "b": "2"}),
+        ("a=1&a=2", {"a": "2"}),
+        ("a", {"a": ""}),
+        ("", {}),
+        ("a=x+y%20z", {"a": "x y z"}),
+        ("a=%F0%9F%8E%AD", {"a": "🎭"}),
+        ("a[]=1&a[]=2", {"a": ["1", "2"]}),
+        ("a%5B%5D=1", {"a": ["1"]}),
+        ("a[b]=1&a[c][d]=2", {"a": {"b": "1", "c": {"d": "2"}}}),
+        ("poll[options][]=x&poll[options][]=y", {"poll": {"options": ["x", "y"]}}),
+        ("a[0][b]=1&a[7][b]=2", {"a": {"0": {"b": "1"}, "7": {"b": "2"}}}),
+        ("a[][b]=1&a[][c]=2&a[][b]=3", {"a": [{"b": "1", "c": "2"}, {"b": "3"}]}),
+        ("a[][b][c]=1&a[][b][c]=2", {"a": [{"b": {"c": "1"}}, {"b": {"c": "2"}}]}),
+        ("a[][b][]=1&a[][b][]=2", {"a": [{"b": ["1", "2"]}]}),
+    ],
+)
+def test_notation(query: str, tree: dict[str, Any]) -> None:
+    assert parsed(query) == tree
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "a=%FF",
+        "a=%00",
+        "%00=a",
+        "a=1&a[]=2",
+        "a[]=1&a[b]=2",
+        "a" + "[b]" * 9 + "=1",
+        "a" * 200 + "[" + "b" * 200 + "]=1",
+        "&".join(["a=1"] * 1001),
+    ],
+)
+def test_what_no_honest_client_sends_is_400(query: str) -> None:
+    with pytest.raises(Malformed):
+        parsed(query)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
+    try:
+        tree = nest(read_urlencoded(raw))
+    except Malformed:
+        return
+    assert "\0" not in str(tree)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"{",
+        b"[]",
+        b'"text"',
+        b'{"a": "\\u0000"}',
+        b'{"a": "\\ud800"}',
+        b'{"a": "\xff"}',
+        b'{"a": NaN}',
+        b'{"a":' + b"[" * 20 + b"]" * 20 + b"}",
+        b'{"a":[' + b",".join([b"1"] * 2000) + b"]}",
+    ],
+)
+def test_json_that_is_not_understood_is_400(raw: bytes) -> None:
+    with pytest.raises(Malformed):
+        read_json(raw)
+
+
+def test_an_empty_json_body_is_an_empty_object() -> None:
+    assert read_json(b" ") == {}
+
+
+class Everything(Input):
+    flag: Flag = False
+    maybe: MaybeFlag = None
+    count: Count = None
+    id: StatusId = None
+    max_id: Cursor = None
+    ids: Ids = ()
+    texts: Annotated[tuple[Text, ...], Several] = ()
+    kind: Annotated[Literal["a", "b"] | None, Choice] = None
+
+
+@pytest.mark.parametrize("value", ["0", "f", "F", "false", "FALSE", "off", "OFF", False, 0])
+def test_false(value: object) -> None:
+    assert Everything.read({"maybe": value}).maybe is False
+
+
+@pytest.mark.parametrize("value", ["1", "true", "False", "no", "on", True, 1])
+def test_everything_else_is_true(value: object) -> None:
+    assert Everything.read({"maybe": value}).maybe is True
+
+
+@pytest.mark.parametrize("value", ["", None])
+def test_an_empty_value_is_not_given(value: object) -> None:
+    given = Everything.read(dict.fromkeys(("flag", "maybe", "count", "id", "max_id", "kind"), value))
+    assert given == Everything()
+
+
+@pytest.mark.parametrize(
+    ("value", "number"), [("5", 5), ("-5", -5), ("5x", 5), ("x", 0), (7, 7), ("9" * 40, 10**18 - 1)]
+)
+def test_counts_are_read_as_far_as_they_are_numbers(value: object, number: int) -> None:
+    assert Everything.read({"count": value}).count == number
+
+
+@pytest.mark.parametrize("value", ["x", "-1", "1.5", "²", str(LARGEST_ID + 1), True, [], {}])
+def test_what_is_no_id_is_422(value: object) -> None:
+    with pytest.raises(HttpError) as caught:
+        Everything.read({"id": value})
+    assert (caught.value.status, caught.value.text) == (422, "Validation failed: Id is invalid")
+
+
+def test_a_cursor_beyond_all_ids_is_the_very_end() -> None:
+    assert Everything.read({"max_id": "9" * 19}).max_id == LARGEST_ID
+    assert Everything.read({"max_id": "9" * 30}).max_id == LARGEST_ID
+
+
+@pytest.mark.parametrize("value", ["1", ["1"], {"0": "1"}, 1, ["1", "x", ""]])
+def test_lists_are_understood_however_they_are_written(value: object) -> None:
+    assert Everything.read({"ids": value}).ids == (1,)
+
+
+def test_a_hash_for_a_list_keeps_the_order_of_appearance() -> None:
+    assert Everything.read(parsed("texts[9]=a&texts[-1]=b")).texts == ("a", "b")
+
+
+def test_unknown_parameters_are_ignored() -> None:
+    assert Everything.read({"unheard": "of"}) == Everything()
+
+
+def test_a_choice_outside_the_list_is_422() -> None:
+    with pytest.raises(HttpError) as caught:
+        Everything.read({"kind": "c"})
+    assert caught.value.text == "Validation failed: Kind is not included in the list"
+
+
+class Required(Input):
+    client_name: Given
+
+
+@pytest.mark.parametrize("given", [{}, {"client_name": ""}, {"client_name": " "}, {"client_name": None}])
+def test_a_missing_parameter_is_named(given: dict[str, object]) -> None:
+    with pytest.raises(HttpError) as caught:
+        Required.read(given)
+    assert (caught.value.status, caught.value.text) == (400, "param is missing or the value is empty: client_name")
+
+
+@pytest.mark.parametrize(
+    ("path", "words"), [(("in_reply_to_id",), "In reply to"), (("poll", "expires_in"), "Expires in"), ((0,), "")]
+)
+def test_attributes_in_sentences(path: tuple[str | int, ...], words: str) -> None:
+    assert attribute(path) == words

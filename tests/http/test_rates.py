@@ -1,0 +1,84 @@
+"""Fixed windows, and headers for the limit closest to its end."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from troupe.http.rates import Rates, Rule, subject_of
+
+from .conftest import Person, Stage
+
+START = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
+TWICE = Rule("twice", 2, 60)
+THRICE = Rule("thrice", 3, 3600)
+
+
+def test_a_limit_is_reached_and_comes_back_with_the_next_window() -> None:
+    rates = Rates()
+    assert not rates.count(TWICE, "ada", START).exceeded
+    assert not rates.count(TWICE, "ada", START).exceeded
+    assert rates.count(TWICE, "ada", START + timedelta(seconds=59)).exceeded
+    assert not rates.count(TWICE, "ada", START + timedelta(seconds=60)).exceeded
+
+
+def test_subjects_are_counted_apart() -> None:
+    rates = Rates()
+    for _ in range(3):
+        rates.count(TWICE, "ada", START)
+    assert not rates.count(TWICE, "bob", START).exceeded
+
+
+def test_headers_tell_of_the_limit_closest_to_its_end() -> None:
+    rates = Rates()
+    standing = rates.count_all(((THRICE, "ada"), (TWICE, "ada")), START)
+    assert standing is not None
+    assert dict(standing.headers) == {
+        "X-RateLimit-Limit": "2",
+        "X-RateLimit-Remaining": "1",
+        "X-RateLimit-Reset": "2026-11-21T12:01:00.000000Z",
+    }
+
+
+@pytest.mark.parametrize(
+    ("address", "subject"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::9", "2001:db8:1:2::/64"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("<local>", "<local>"),
+    ],
+)
+def test_an_ipv6_customer_is_a_64(address: str, subject: str) -> None:
+    assert subject_of(address) == subject
+
+
+class TestLimited:
+    @pytest.fixture
+    def options(self) -> dict[str, object]:
+        return {"rate_limits": True}
+
+    async def test_the_headers_are_on_every_api_answer(self, stage: Stage, ada: Person) -> None:
+        answers = [
+            await ada.get("/api/v1/timelines/home"),
+            await stage.anybody().get("/api/v1/instance"),
+            await stage.anybody().get("/api/v1/timelines/home"),
+            await ada.get("/api/v1/statuses/1"),
+        ]
+        assert [answer.status for answer in answers] == [200, 200, 401, 404]
+        for answer in answers:
+            assert answer.headers["X-RateLimit-Limit"] == "300"
+            assert answer.headers["X-RateLimit-Reset"].endswith("Z")
+
+    async def test_the_sixth_app_from_one_address_has_to_wait(self, stage: Stage) -> None:
+        app = {"client_name": "x", "redirect_uris": "urn:ietf:wg:oauth:2.0:oob"}
+        answers = [await stage.anybody().post("/api/v1/apps", app) for _ in range(6)]
+        assert [answer.status for answer in answers] == [200] * 5 + [429]
+        assert answers[-1].json == {"error": "Too many requests"}
+        assert answers[-1].headers["X-RateLimit-Remaining"] == "0"
+
+    async def test_proxies_in_front_are_believed_and_nobody_else(self, stage: Stage) -> None:
+        app = {"client_name": "x", "redirect_uris": "urn:ietf:wg:oauth:2.0:oob"}
+        for number in range(6):
+            forwarded = {"X-Forwarded-For": f"198.51.100.9, 192.0.2.{number}"}
+            assert (await stage.anybody().post("/api/v1/apps", app, headers=forwarded)).status == 200

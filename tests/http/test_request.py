@@ -1,0 +1,135 @@
+"""Bodies of every kind, and who is asking."""
+
+import ipaddress
+from collections.abc import AsyncIterator
+
+import pytest
+
+from troupe.http.errors import HttpError, Malformed, TooLarge
+from troupe.http.parameters import Upload
+from troupe.http.request import LARGEST_BODY, Request
+
+LOOPBACK = (ipaddress.ip_network("127.0.0.1"), ipaddress.ip_network("10.0.0.0/8"))
+
+MULTIPART = (
+    b'--edge\r\nContent-Disposition: form-data; name="description"\r\n\r\na cat \xf0\x9f\x90\x88\r\n'
+    b'--edge\r\nContent-Disposition: form-data; name="tags[]"\r\n\r\none\r\n'
+    b'--edge\r\nContent-Disposition: form-data; name="file"; filename="cat.png"\r\n'
+    b"Content-Type: image/png\r\n\r\n\x89PNG\r\n--edg\r\n\r\n--edge--\r\n"
+)
+
+
+def request(body: bytes, content_type: str, query: bytes = b"", step: int = 7, declared: int | None = None) -> Request:
+    async def chunks() -> AsyncIterator[bytes]:
+        for start in range(0, len(body), step):
+            yield body[start : start + step]
+
+    length = len(body) if declared is None else declared
+    headers = [(b"content-type", content_type.encode()), (b"content-length", str(length).encode())]
+    return Request("POST", "/", query, headers, "127.0.0.1", chunks())
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (b"status=hi&ids[]=1", "application/x-www-form-urlencoded"),
+        (b'{"status":"hi","ids":["1"]}', "application/json; charset=utf-8"),
+        (
+            b'--x\r\nContent-Disposition: form-data; name="status"\r\n\r\nhi\r\n'
+            b'--x\r\nContent-Disposition: form-data; name="ids[]"\r\n\r\n1\r\n--x--\r\n',
+            "multipart/form-data; boundary=x",
+        ),
+    ],
+)
+async def test_every_kind_of_body_says_the_same(body: bytes, content_type: str) -> None:
+    assert await request(body, content_type, b"a=1").parameters() == {"a": "1", "status": "hi", "ids": ["1"]}
+
+
+async def test_the_body_wins_over_the_query() -> None:
+    assert await request(b"a=2", "application/x-www-form-urlencoded", b"a=1").parameters() == {"a": "2"}
+
+
+async def test_a_body_of_another_kind_is_left_alone() -> None:
+    assert await request(b"a=2", "text/plain", b"a=1").parameters() == {"a": "1"}
+
+
+@pytest.mark.parametrize("step", [*range(1, 60), 1000])
+async def test_files_are_kept_beside_the_fields(step: int) -> None:
+    found = await request(MULTIPART, "multipart/form-data; boundary=edge", step=step).parameters()
+    upload = found.pop("file")
+    assert found == {"description": "a cat 🐈", "tags": ["one"]}
+    assert isinstance(upload, Upload)
+    assert (upload.filename, upload.content_type, upload.size) == ("cat.png", "image/png", 13)
+    assert upload.file.read() == b"\x89PNG\r\n--edg\r\n"
+
+
+@pytest.mark.parametrize("content_type", ["multipart/form-data", "multipart/form-data; boundary=other"])
+async def test_multipart_without_its_boundary_is_400(content_type: str) -> None:
+    with pytest.raises(Malformed):
+        await request(MULTIPART, content_type).parameters()
+
+
+def field(name: bytes, value: bytes) -> bytes:
+    return b'--x\r\nContent-Disposition: form-data; name="%b"\r\n\r\n%b\r\n' % (name, value)
+
+
+@pytest.mark.parametrize("step", [1, 3, 1000])
+async def test_empty_and_broken_lines_are_values_too(step: int) -> None:
+    body = b"preamble\r\n" + field(b"a", b"") + field(b"b", b"\r\n--y\r\n") + b"--x--\r\nepilogue"
+    found = await request(body, "multipart/form-data; boundary=x", step=step).parameters()
+    assert found == {"a": "", "b": "\r\n--y\r\n"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        field(b"a", b"1"),
+        b"--x\r\nContent-Disposition: form-data\r\n\r\n1\r\n--x--",
+        b"--x\r\nno header\r\n\r\n1\r\n--x--",
+        b"--xyz\r\n" + field(b"a", b"1")[5:] + b"--x--",
+        b"--x\r\n" + b"a" * 20_000,
+        field(b"a", b"\xff") + b"--x--",
+        field(b"a", b"\0") + b"--x--",
+        field(b"a", b"1") * 1001 + b"--x--",
+    ],
+)
+async def test_a_multipart_body_that_is_none_is_400(body: bytes) -> None:
+    with pytest.raises(Malformed):
+        await request(body, "multipart/form-data; boundary=x").parameters()
+
+
+async def test_a_declared_length_beyond_the_limit_is_refused_unread() -> None:
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"2000000")]
+    asked = Request("POST", "/", b"", headers, "", never())
+    with pytest.raises(TooLarge):
+        await asked.parameters()
+
+
+async def never() -> AsyncIterator[bytes]:
+    raise AssertionError("the body was read")
+    yield b""
+
+
+async def test_a_body_longer_than_it_says_is_refused() -> None:
+    body = b"a" * (LARGEST_BODY + 1)
+    asked = request(body, "application/json", step=100_000, declared=5)
+    with pytest.raises(HttpError) as caught:
+        await asked.parameters()
+    assert caught.value.status == 413
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "address"),
+    [
+        ("127.0.0.1", None, "127.0.0.1"),
+        ("127.0.0.1", b"192.0.2.1", "192.0.2.1"),
+        ("127.0.0.1", b"198.51.100.1, 192.0.2.1", "192.0.2.1"),
+        ("127.0.0.1", b"198.51.100.1, 10.1.2.3", "198.51.100.1"),
+        ("192.0.2.9", b"198.51.100.1", "192.0.2.9"),
+        ("127.0.0.1", b"10.0.0.1", "10.0.0.1"),
+    ],
+)
+def test_only_trusted_proxies_say_who_is_asking(peer: str, forwarded: bytes | None, address: str) -> None:
+    headers = [] if forwarded is None else [(b"x-forwarded-for", forwarded)]
+    assert Request("GET", "/", b"", headers, peer, never()).address(LOOPBACK) == address

@@ -1,0 +1,56 @@
+"""Endpoints receive what they name; the rest is data."""
+
+from typing import Any
+
+import pytest
+
+from troupe.http.answer import EMPTY, Answer
+from troupe.http.errors import NotFound
+from troupe.http.parameters import Input
+from troupe.http.routing import Api, api, path_id
+
+
+class Wanted(Input):
+    q: str = ""
+
+
+def test_an_update_is_put_and_patch() -> None:
+    registry = Api()
+
+    @registry.put("/thing/<id>", auth="user", scopes=("write",))
+    def update(id: int, wanted: Wanted) -> Answer:
+        return EMPTY
+
+    assert [endpoint.method for endpoint in registry.endpoints] == ["PUT", "PATCH"]
+    assert registry.endpoints[0].input is Wanted
+    assert registry.endpoints[0].scopes == ("write",)
+
+
+def test_a_function_that_asks_for_what_nobody_has_is_refused_at_import() -> None:
+    registry = Api()
+
+    def show(mystery: dict[str, Any]) -> Answer:
+        return EMPTY
+
+    with pytest.raises(TypeError, match="mystery"):
+        registry.get("/thing")(show)
+
+
+def test_a_function_that_ignores_its_path_is_refused_at_import() -> None:
+    with pytest.raises(TypeError, match="id"):
+        Api().get("/thing/<id>")(lambda: EMPTY)
+
+
+@pytest.mark.parametrize("segment", ["x", "-1", "1.0", "²", "9" * 19, "9" * 40, ""])
+def test_what_can_be_no_id_is_missing(segment: str) -> None:
+    with pytest.raises(NotFound):
+        path_id(segment)
+
+
+def test_every_endpoint_of_the_api_is_mounted_once() -> None:
+    mounted = [(endpoint.method, endpoint.path) for endpoint in api.endpoints]
+    assert len(mounted) == len(set(mounted))
+
+
+def test_whoever_needs_a_user_says_for_which_scope() -> None:
+    assert [endpoint.path for endpoint in api.endpoints if endpoint.auth == "user" and not endpoint.scopes] == []

@@ -1,0 +1,135 @@
+"""Publish, show, delete, and the thread around a status."""
+
+from typing import Any
+
+import pytest
+
+from .conftest import Person, Stage
+
+STATUSES = "/api/v1/statuses"
+
+
+@pytest.mark.parametrize(
+    ("form", "status", "text"),
+    [
+        ({}, 422, "Validation failed: Text can't be blank"),
+        ({"status": " \n"}, 422, "Validation failed: Text can't be blank"),
+        ({"status": "x" * 501}, 422, "Validation failed: Text character limit of 500 exceeded"),
+        (
+            {"status": "x" * 250, "spoiler_text": "y" * 251},
+            422,
+            "Validation failed: Text character limit of 500 exceeded",
+        ),
+        ({"status": "x", "visibility": "secret"}, 422, "Validation failed: Visibility is not included in the list"),
+        ({"status": "x", "in_reply_to_id": "x"}, 422, "Validation failed: In reply to is invalid"),
+        ({"status": "x", "in_reply_to_id": "1"}, 404, "The post you are trying to reply to does not appear to exist."),
+        ({"status": "x", "media_ids[]": "7"}, 422, "Media 7 not found or already attached to another post"),
+        ({"status": "x", "poll[options][]": "a"}, 422, "This server takes no polls, quotes or scheduled posts"),
+    ],
+)
+async def test_what_can_be_no_status(ada: Person, form: dict[str, Any], status: int, text: str) -> None:
+    answer = await ada.post(STATUSES, form)
+    assert (answer.status, answer.json) == (status, {"error": text})
+
+
+async def test_five_hundred_visible_characters_are_fine(ada: Person) -> None:
+    family = "\N{MAN}\u200d\N{WOMAN}\u200d\N{GIRL}"
+    assert (await ada.post(STATUSES, {"status": family * 500})).status == 200
+    assert (await ada.post(STATUSES, {"status": "x" * 476 + " https://example.org/" + "y" * 400})).status == 200
+
+
+async def test_every_kind_of_body_publishes(ada: Person) -> None:
+    assert (await ada.send("POST", STATUSES, json={"status": "json", "sensitive": True})).json["sensitive"] is True
+    assert (await ada.send("POST", STATUSES, query_string={"status": "query"})).json["content"] == "<p>query</p>"
+    assert (await ada.post(STATUSES, {"status": "form", "sensitive": "0"})).json["sensitive"] is False
+
+
+async def test_a_repeated_key_gives_the_same_status(ada: Person) -> None:
+    key = {"Idempotency-Key": "once"}
+    first = await ada.post(STATUSES, {"status": "hi"}, headers=key)
+    again = await ada.post(STATUSES, {"status": "hi"}, headers=key)
+    other = await ada.post(STATUSES, {"status": "hi"}, headers={"Idempotency-Key": "twice"})
+    assert first.json["id"] == again.json["id"] != other.json["id"]
+
+
+@pytest.mark.parametrize(
+    ("visibility", "seen_by"),
+    [
+        ("public", {"author", "mentioned", "follower", "stranger", "anybody"}),
+        ("unlisted", {"author", "mentioned", "follower", "stranger", "anybody"}),
+        ("private", {"author", "mentioned", "follower"}),
+        ("direct", {"author", "mentioned"}),
+    ],
+)
+async def test_hidden_is_the_same_as_missing(stage: Stage, visibility: str, seen_by: set[str]) -> None:
+    author, mentioned, follower, stranger = [await stage.person(name) for name in ("ada", "bob", "cyd", "dan")]
+    await follower.post(f"/api/v1/accounts/{author.id}/follow")
+    status = await author.publish("psst @bob", visibility=visibility)
+    people = {
+        "author": author, "mentioned": mentioned, "follower": follower, "stranger": stranger,
+        "anybody": stage.anybody(),
+    }  # fmt: skip
+    for path in (f"{STATUSES}/{status['id']}", f"{STATUSES}/{status['id']}/context"):
+        answers = {name: await client.get(path) for name, client in people.items()}
+        assert {name for name, answer in answers.items() if answer.status == 200} == seen_by
+        for answer in answers.values():
+            assert answer.status == 200 or answer.json == {"error": "Record not found"}
+
+
+async def test_the_blocked_see_nothing(ada: Person, bob: Person) -> None:
+    status = await ada.publish("hi")
+    await ada.post(f"/api/v1/accounts/{bob.id}/block")
+    assert (await bob.get(f"{STATUSES}/{status['id']}")).status == 404
+    assert (await bob.get("/api/v1/timelines/public")).json == []
+
+
+async def test_statuses_of_the_suspended_are_gone(stage: Stage, ada: Person) -> None:
+    status = await ada.publish("hi")
+    await stage.sql("UPDATE accounts SET suspended_at = now() WHERE id = $1", ada.account.id)
+    assert (await stage.anybody().get(f"{STATUSES}/{status['id']}")).status == 404
+    assert (await stage.anybody().get(f"/api/v1/accounts/{ada.id}")).status == 410
+
+
+async def test_several_at_once(stage: Stage, ada: Person) -> None:
+    one, secret, two = [await ada.publish("hi", visibility=v) for v in ("public", "private", "public")]
+    query = "&".join(f"id[]={id}" for id in (two["id"], "1", secret["id"], one["id"]))
+    assert [s["id"] for s in (await stage.anybody().get(f"{STATUSES}?{query}")).json] == [two["id"], one["id"]]
+
+
+async def test_only_the_author_deletes_and_only_once(stage: Stage, ada: Person, bob: Person) -> None:
+    status = await ada.publish("hi")
+    path = f"{STATUSES}/{status['id']}"
+    assert (await bob.delete(path)).status == 404
+    assert (await ada.delete(path)).status == 200
+    assert (await ada.delete(path)).status == 404
+    assert (await stage.anybody().get(path)).status == 404
+    assert (await ada.get("/api/v1/accounts/verify_credentials")).json["statuses_count"] == 0
+
+
+async def test_a_thread_is_above_and_below(stage: Stage, ada: Person, bob: Person) -> None:
+    root = await ada.publish("root")
+    middle = await bob.publish("middle", in_reply_to_id=root["id"])
+    leaf = await ada.publish("leaf", in_reply_to_id=middle["id"])
+    hidden = await bob.publish("hidden", in_reply_to_id=middle["id"], visibility="private")
+    answer = await stage.anybody().get(f"{STATUSES}/{middle['id']}/context")
+    assert [s["id"] for s in answer.json["ancestors"]] == [root["id"]]
+    assert [s["id"] for s in answer.json["descendants"]] == [leaf["id"]]
+    own = (await bob.get(f"{STATUSES}/{root['id']}/context")).json
+    assert [s["id"] for s in own["descendants"]] == [middle["id"], leaf["id"], hidden["id"]]
+    assert "favourited" in own["descendants"][0]
+
+
+async def test_strangers_see_forty_above(stage: Stage, ada: Person) -> None:
+    parent: dict[str, Any] = {}
+    for number in range(43):
+        parent = await ada.publish(str(number), **({"in_reply_to_id": parent["id"]} if parent else {}))
+    path = f"{STATUSES}/{parent['id']}/context"
+    assert len((await stage.anybody().get(path)).json["ancestors"]) == 40
+    assert len((await ada.get(path)).json["ancestors"]) == 42
+
+
+async def test_the_muted_are_not_in_threads(ada: Person, bob: Person) -> None:
+    root = await ada.publish("root")
+    await bob.publish("noise", in_reply_to_id=root["id"])
+    await ada.post(f"/api/v1/accounts/{bob.id}/mute")
+    assert (await ada.get(f"{STATUSES}/{root['id']}/context")).json["descendants"] == []
