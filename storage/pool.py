@@ -162,7 +162,7 @@ class Pool:
     async def _open(self, worker: Worker) -> None:
         """Connect, for as long as it takes."""
         failures = 0
-        while True:
+        while not self._closed:
             try:
                 worker.connection = await self._connect()
                 return self._count(+1)
@@ -178,7 +178,8 @@ class Pool:
         connection = await connect(self.dsn, application_name=self.application_name, deadline=self.deadline)
         try:
             if self.check is not None:
-                await asyncio.wait_for(self.check(cast(Connection, connection)), self.deadline)
+                async with asyncio.timeout(self.deadline):
+                    await self.check(cast(Connection, connection))
         except BaseException:
             connection.terminate()
             raise
@@ -205,7 +206,7 @@ class Pool:
     async def _serve(self, worker: Worker) -> None:
         """Take calls until the connection is gone."""
         connection = worker.connection
-        while connection is not None and not connection.is_closed():
+        while connection is not None and not connection.is_closed() and not self._closed:
             if self._calls:
                 call = self._calls.popleft()
                 call.started = True
@@ -248,7 +249,9 @@ class Pool:
                     worker.connection.terminate()
 
     def _close_down(self) -> None:
+        # Workers are told as well as cancelled: asyncio may lose a cancellation that meets the end of what was awaited.
         self._closed = True
+        self._wake_all()
         self._refuse_waiting(Unavailable("the connection pool is closed"))
 
     def _refuse_waiting(self, error: Exception) -> None:

@@ -79,6 +79,7 @@ async def hold_term(
             try:
                 yield term
             finally:
+                lease.over = True
                 nursery.cancel_scope.cancel()
 
 
@@ -89,6 +90,8 @@ class _Lease:
     dsn: str
     on_notice: Callable[[str | None], None] | None
     connection: Any = None
+    #: Told as well as cancelled: asyncio may lose a cancellation that meets the end of what was awaited.
+    over: bool = False
 
     async def begin(self, takeover: bool) -> Term:
         try:
@@ -116,7 +119,7 @@ class _Lease:
     async def keep(self, term: Term) -> None:
         """Hold the lease; after a lost connection have it again, unless a later term has begun."""
         try:
-            while True:
+            while not self.over:
                 await self._closed()
                 await self._resume(term)
                 self._notice(None)
@@ -126,7 +129,7 @@ class _Lease:
             self.connection.terminate()
 
     async def _resume(self, term: Term) -> None:
-        while True:
+        while not self.over:
             await asyncio.sleep(BACK_OFF)
             try:
                 await self._connect()

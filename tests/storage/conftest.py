@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import pytest
+
 from troupe.storage import accounts, follows, statuses, users
 from troupe.storage.accounts import Account, NewAccount
 from troupe.storage.connect import connect

@@ -2,6 +2,7 @@
 
 import asyncpg
 import pytest
+
 from troupe.storage import accounts, users
 from troupe.storage.accounts import NewAccount
 from troupe.storage.users import NewUser

@@ -1,12 +1,14 @@
 """The embedded PostgreSQL: shared, stopped by the last to leave, and up again whatever killed it."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
 from troupe.storage.connect import run
 from troupe.storage.embedded import Embedded, EmbeddedFailed, embedded, enter
 
@@ -33,6 +35,14 @@ def value(server: Embedded, query: str = "SELECT 1") -> object:
 
 def postmaster(data: Path) -> int:
     return int((data / "postgres" / "postmaster.pid").read_text().split("\n")[0])
+
+
+def kill(pid: int) -> None:
+    """Kill a process and wait for its end."""
+    descriptor = os.pidfd_open(pid)
+    os.kill(pid, signal.SIGKILL)
+    select.select([descriptor], [], [])
+    os.close(descriptor)
 
 
 def other_process(data: Path) -> "subprocess.Popen[str]":
@@ -79,7 +89,7 @@ def test_a_killed_process_does_not_count(tmp_path: Path) -> None:
 def test_a_killed_postgresql_comes_up_again_with_its_data(tmp_path: Path) -> None:
     with embedded(tmp_path) as server:
         value(server, "CREATE TABLE kept (id int)")
-        os.kill(postmaster(tmp_path), signal.SIGKILL)
+        kill(postmaster(tmp_path))
         server.start()
         assert value(server, "SELECT count(*) FROM kept") == 0
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import asyncpg
 import pytest
+
 from troupe.storage import blocks, favourites, follows, idempotency, oauth, outbox, relations, statuses
 from troupe.storage.connect import run
 from troupe.storage.engine import Connection

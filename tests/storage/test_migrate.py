@@ -6,6 +6,7 @@ from typing import Any
 
 import asyncpg
 import pytest
+
 from troupe.storage.connect import run
 from troupe.storage.migrate import Migration, MigrationRefused, migrate, migrations, upgrade
 

@@ -7,6 +7,7 @@ import asyncpg
 import pytest
 import trio
 import trio.testing
+
 from troupe.storage.embedded import Embedded, enter
 from troupe.storage.engine import Connection, Doubtful, Fenced, Unavailable
 from troupe.storage.pool import Pool, open_pool
@@ -19,6 +20,8 @@ PID = "SELECT pg_backend_pid()"
 async def pool(dsn: str) -> AsyncIterator[Pool]:
     async with open_pool(dsn, size=3) as pool:
         await value(pool, "CREATE TABLE log (text text PRIMARY KEY)")
+        while pool.connected < pool.size:
+            await trio.lowlevel.checkpoint()
         yield pool
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import trio
+
 from troupe.storage import notices
 from troupe.storage.connect import transact_once
 from troupe.storage.embedded import enter
@@ -87,7 +88,6 @@ async def test_no_write_of_the_first_node_comes_after_the_takeover(dsn: str) -> 
             seen = await written(second)
             with trio.fail_after(10):
                 await term.lost.wait()
-            nursery.cancel_scope.cancel()
             assert await written(second) == seen
 
 
