@@ -1,0 +1,144 @@
+"""People in front of the sign-in pages: in Chromium, and as a plain HTTP client that fills in the forms it is sent."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Generator
+from contextlib import contextmanager
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import parse_qs, urljoin, urlsplit
+
+import httpx
+import pytest
+from selenium.webdriver import Chrome, ChromeOptions
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.wait import WebDriverWait
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--lang=en",
+)
+PATIENCE = 20
+JAVASCRIPT = "profile.managed_default_content_settings.javascript"
+OFF = 2
+
+
+@contextmanager
+def chromium(profile: Path, *, javascript: bool = True) -> Generator[Chrome]:
+    """A headless Chromium with a profile of its own. A machine without one fails: the pages must be looked at."""
+    browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not browser or not driver:
+        pytest.fail("Chromium and its driver are missing. On Debian: sudo apt-get install chromium chromium-driver")
+    options = ChromeOptions()
+    options.binary_location = browser
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    if not javascript:
+        options.add_experimental_option("prefs", {JAVASCRIPT: OFF})
+    chrome = Chrome(options, Service(driver))
+    try:
+        yield chrome
+    finally:
+        chrome.quit()
+
+
+def press(chrome: Chrome, words: str) -> None:
+    """Press the button with these words and wait for the page that follows."""
+    button = chrome.find_element(By.XPATH, f"//button[normalize-space()='{words}']")
+    button.click()
+    WebDriverWait(chrome, PATIENCE).until(lambda _: _is_gone(button))
+
+
+def sign_in(chrome: Chrome, name: str, password: str) -> None:
+    """Type into the sign-in page and send it."""
+    fill(chrome, "username", name)
+    fill(chrome, "password", password)
+    press(chrome, "Sign in")
+
+
+def fill(chrome: Chrome, field: str, text: str) -> None:
+    element = chrome.find_element(By.NAME, field)
+    element.clear()
+    element.send_keys(text)
+
+
+def text_of(chrome: Chrome) -> str:
+    """What the page says."""
+    return chrome.find_element(By.TAG_NAME, "main").text
+
+
+def query_of(url: str) -> dict[str, str]:
+    """The parameters in an address."""
+    return {name: values[-1] for name, values in parse_qs(urlsplit(url).query).items()}
+
+
+class Visitor:
+    """A person whose browser knows HTML forms and cookies, and nothing else."""
+
+    def __init__(self) -> None:
+        self._client = httpx.Client(trust_env=False, timeout=30)
+        self.reply: httpx.Response | None = None
+
+    def visit(self, url: str) -> httpx.Response:
+        """Open an address, and go where it leads as far as that is on the web."""
+        return self._follow(self._client.get(url))
+
+    def send(self, **typed: str) -> httpx.Response:
+        """Fill in the form of the page and send it."""
+        assert self.reply is not None
+        form = Form.on(self.reply.text)
+        target = urljoin(str(self.reply.url), form.action)
+        return self._follow(self._client.post(target, data=form.fields | typed))
+
+    def _follow(self, reply: httpx.Response) -> httpx.Response:
+        while reply.is_redirect and (target := urljoin(str(reply.url), reply.headers["location"])).startswith("http"):
+            if urlsplit(target).netloc != reply.url.netloc.decode():
+                break
+            reply = self._client.get(target)
+        self.reply = reply
+        return reply
+
+
+class Form(HTMLParser):
+    """The one form of a page: where it goes and what is in it already."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.action = ""
+        self.fields: dict[str, str] = {}
+
+    @classmethod
+    def on(cls, page: str) -> Form:
+        form = cls()
+        form.feed(page)
+        assert form.action, f"there is no form on the page:\n{page}"
+        return form
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag == "form":
+            self.action = given["action"]
+        elif tag == "input":
+            self.fields[given["name"]] = given.get("value", "")
+
+
+def _is_gone(element: WebElement) -> bool:
+    """Whether the page with this element was left. (The driver answers with an exception of several kinds.)"""
+    from selenium.common.exceptions import WebDriverException
+
+    try:
+        element.is_enabled()
+    except WebDriverException:
+        return True
+    return False

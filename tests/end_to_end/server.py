@@ -1,0 +1,191 @@
+"""The server as operators have it: `troupe serve` in a process of its own, and the command line beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import IO
+
+import httpx
+from mastodon import Mastodon
+
+from troupe.storage.embedded import embedded
+
+PASSWORD = "correct horse battery"
+SCOPES = "read write follow push"
+
+# The console script, with the interpreter that runs the tests.
+TROUPE = (sys.executable, "-c", "from troupe.supervision.commands import main; main()")
+
+# Seconds. Far more than any of it takes: what a server hangs in is to be told, not waited for.
+START = 60
+STOP = 30
+COMMAND = 60
+
+LISTENING = '"server.listening"'
+
+_numbers = count(1)
+# Below the ports that the kernel gives to clients, so that a server which is down for a moment finds its own free.
+_ports = count(20_000 + os.getpid() * 7 % 10_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A local account with a token of the command line's."""
+
+    name: str
+    id: str
+    token: str
+    url: str
+
+    @property
+    def app(self) -> Mastodon:
+        """The account in a client app."""
+        return Mastodon(access_token=self.token, api_base_url=self.url, ratelimit_method="throw", request_timeout=30)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"}
+
+    def http(self) -> httpx.AsyncClient:
+        """The account in a program that speaks plain HTTP."""
+        return httpx.AsyncClient(base_url=self.url, headers=self.headers, timeout=30, trust_env=False)
+
+
+class Server:
+    """A data folder, a port, and the process that serves them while it runs."""
+
+    def __init__(self, data: Path, **settings: str) -> None:
+        self.data = data
+        self.port = free_port()
+        self.settings = {"TROUPE_RATE_LIMITS": "false"} | settings
+        self.process: subprocess.Popen[str] | None = None
+        self._log: deque[str] = deque(maxlen=2000)
+
+    @property
+    def url(self) -> str:
+        return f"http://localhost:{self.port}"
+
+    @property
+    def log(self) -> str:
+        """The end of what all its processes have said."""
+        return "".join(self._log)
+
+    def events(self, word: str) -> list[dict[str, object]]:
+        """The records of the supervision log with this event."""
+        records = [json.loads(line) for line in list(self._log) if line.startswith("{")]
+        return [record for record in records if record["event"] == word]
+
+    def start(self) -> None:
+        """Start it and wait until it listens, which it says in its log."""
+        command = (*TROUPE, "serve", "--data", str(self.data), "--port", str(self.port))
+        self.process = subprocess.Popen(
+            command,
+            cwd=self.data.parent,
+            env=self._environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        listening = threading.Event()
+        threading.Thread(target=self._read, args=(self.process.stdout, listening), daemon=True).start()
+        if not listening.wait(START) or self.process.poll() is not None:
+            self.kill()
+            raise AssertionError(f"The server does not listen:\n{self.log}")
+
+    def stop(self) -> int:
+        """Ask it to stop in order; its exit code."""
+        process = self._running()
+        process.send_signal(signal.SIGTERM)
+        code = process.wait(STOP)
+        self.process = None
+        return code
+
+    def kill(self) -> None:
+        """End it at once, wherever it is."""
+        process = self._running()
+        process.kill()
+        process.wait()
+        self.process = None
+
+    def end(self) -> None:
+        """After a test: nothing may be left, neither the server nor its PostgreSQL."""
+        if self.process is not None and self.process.poll() is None:
+            self.kill()
+        if (self.data / "postgres" / "postmaster.pid").exists():
+            with embedded(self.data):
+                pass  # The last one to leave stops it.
+
+    def troupe(self, *words: str | Path, text: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
+        """A command on this data folder, run to its end."""
+        return subprocess.run(
+            (*TROUPE, *map(str, words), "--data", str(self.data)),
+            cwd=self.data.parent,
+            env=self._environment() | settings,
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND,
+            check=False,
+        )
+
+    def people(self, *names: str) -> list[Person]:
+        """Accounts with tokens, in one command. Tests share a server, so each name gets a number."""
+        entries = [{"username": f"{name}{next(_numbers)}", "password": PASSWORD} for name in names]
+        lines = [json.dumps(entry | {"email": f"{entry['username']}@example.org"}) for entry in entries]
+        made = self.troupe("accounts", "import", "-", "--scopes", SCOPES, text="\n".join(lines))
+        assert made.returncode == 0, made.stderr
+        answers = [json.loads(line) for line in made.stdout.splitlines()]
+        return [Person(one["name"], one["id"], one["token"], self.url) for one in answers]
+
+    def _read(self, output: IO[str], listening: threading.Event) -> None:
+        """Keep what it says; set the event when it listens, and also when it will never."""
+        for line in output:
+            self._log.append(line)
+            if LISTENING in line:
+                listening.set()
+        listening.set()
+
+    def _environment(self) -> dict[str, str]:
+        """The caller's, without what would choose another server's settings or database."""
+        plain = {name: value for name, value in os.environ.items() if not name.startswith(("TROUPE_", "PG"))}
+        return plain | {"PYTHONUNBUFFERED": "1"} | self.settings
+
+    def _running(self) -> subprocess.Popen[str]:
+        assert self.process is not None, "the server was not started"
+        return self.process
+
+
+def follow(follower: Person, followed: Sequence[Person]) -> None:
+    """One follows some others."""
+    app = follower.app
+    for person in followed:
+        assert app.account_follow(person.id).following
+
+
+def free_port() -> int:
+    """A port that is free on both loopback addresses."""
+    return next(port for port in _ports if _is_free(port))
+
+
+def _is_free(port: int) -> bool:
+    for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+        with socket.socket(family) as one:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                one.bind((host, port))
+            except OSError:
+                return False
+    return True

@@ -1,0 +1,168 @@
+"""The sign-in and consent pages as people meet them: typed into in Chromium, narrow and wide, without JavaScript too."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from mastodon import Mastodon
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
+
+from .browser import Visitor, chromium, press, query_of, sign_in, text_of
+from .server import PASSWORD, Person, Server
+
+OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"
+CUSTOM_SCHEME = "com.example.app:/cb"
+PHONE, DESK = (360, 740), (1280, 900)
+# The page is as wide as the window, and nothing sticks out of it.
+FITS = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+
+
+@pytest.fixture(scope="module")
+def ada(server: Server) -> Person:
+    return server.people("ada")[0]
+
+
+@pytest.fixture(scope="module")
+def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
+    with chromium(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
+
+
+@pytest.fixture
+def window(chrome: Chrome) -> Chrome:
+    """The shared browser as if nobody had used it."""
+    chrome.delete_all_cookies()
+    chrome.set_window_size(*DESK)
+    return chrome
+
+
+def asked(server: Server, redirect_uri: str = OUT_OF_BAND, scopes: str = "read write:statuses", **more: str) -> str:
+    """The address that a freshly registered app sends people to."""
+    client_id, _ = Mastodon.create_app(
+        "Elk & Friends", scopes=scopes.split(), redirect_uris=redirect_uri, api_base_url=server.url
+    )
+    query = {"response_type": "code", "client_id": client_id, "redirect_uri": redirect_uri, "scope": scopes}
+    return f"{server.url}/oauth/authorize?{urlencode(query | more)}"
+
+
+def test_a_person_signs_in_reads_what_the_app_wants_and_gets_a_code(
+    server: Server, ada: Person, window: Chrome, tmp_path: Path
+) -> None:
+    window.get(asked(server))
+    assert "Elk & Friends" in text_of(window)
+    window.save_screenshot(str(tmp_path / "sign_in.png"))
+    sign_in(window, ada.name, PASSWORD)
+    window.save_screenshot(str(tmp_path / "consent.png"))
+    assert f"@{ada.name}" in text_of(window)
+    press(window, "Allow")
+    window.save_screenshot(str(tmp_path / "code.png"))
+    code = query_of(window.current_url)["code"]
+    assert urlsplit(window.current_url).path == "/oauth/authorize/native"
+    assert window.find_element(By.ID, "code").text == code
+
+
+def test_the_address_signs_in_as_well_as_the_name(server: Server, ada: Person, window: Chrome) -> None:
+    window.get(asked(server))
+    sign_in(window, f"{ada.name}@example.org", PASSWORD)
+    assert f"@{ada.name}" in text_of(window)
+
+
+def test_scopes_are_told_in_words_and_dangerous_ones_marked(server: Server, ada: Person, window: Chrome) -> None:
+    window.get(asked(server, scopes="read write:statuses"))
+    sign_in(window, ada.name, PASSWORD)
+    coarse, fine = (line.text for line in window.find_elements(By.CSS_SELECTOR, ".scopes li"))
+    assert "read" in coarse
+    assert len(coarse.split()) > 3
+    marked = [mark.find_element(By.XPATH, "./ancestor::li").text for mark in window.find_elements(By.TAG_NAME, "mark")]
+    assert marked == [coarse]
+    assert "far-reaching" not in fine
+
+
+def test_a_wrong_password_is_told_plainly_and_the_name_stays(
+    server: Server, ada: Person, window: Chrome, tmp_path: Path
+) -> None:
+    window.get(asked(server))
+    sign_in(window, ada.name, "a wrong one")
+    window.save_screenshot(str(tmp_path / "wrong.png"))
+    assert window.find_element(By.CSS_SELECTOR, "[role=alert]").text == "That name and password do not belong together."
+    assert window.find_element(By.NAME, "username").get_attribute("value") == ada.name
+    sign_in(window, ada.name, PASSWORD)
+    assert "Allow Elk & Friends?" in text_of(window)
+
+
+def test_an_app_that_is_not_known_is_refused_on_a_page(server: Server, window: Chrome, tmp_path: Path) -> None:
+    window.get(f"{server.url}/oauth/authorize?response_type=code&client_id=none&redirect_uri={OUT_OF_BAND}")
+    window.save_screenshot(str(tmp_path / "refused.png"))
+    assert "not known here" in window.find_element(By.CSS_SELECTOR, "[role=alert]").text
+
+
+def test_allowing_leads_back_to_a_web_app_with_its_state(server: Server, ada: Person, window: Chrome) -> None:
+    window.get(asked(server, redirect_uri=f"{server.url}/about?from=troupe", state="s & t"))
+    sign_in(window, ada.name, PASSWORD)
+    press(window, "Allow")
+    given = query_of(window.current_url)
+    assert (given["from"], given["state"]) == ("troupe", "s & t")
+    assert given["code"]
+
+
+def test_denying_leads_back_with_the_refusal(server: Server, ada: Person, window: Chrome) -> None:
+    window.get(asked(server, redirect_uri=f"{server.url}/about", state="s"))
+    sign_in(window, ada.name, PASSWORD)
+    press(window, "Deny")
+    given = query_of(window.current_url)
+    assert (given["error"], given["state"]) == ("access_denied", "s")
+    assert "code" not in given
+
+
+def test_an_app_of_a_phone_gets_its_code_by_its_own_scheme(server: Server, ada: Person) -> None:
+    visitor = Visitor()
+    visitor.visit(asked(server, redirect_uri=CUSTOM_SCHEME, state="s"))
+    visitor.send(username=ada.name, password=PASSWORD)
+    answer = visitor.send(decision="allow")
+    assert answer.status_code == 302
+    location = answer.headers["location"]
+    assert location.startswith(f"{CUSTOM_SCHEME}?")
+    assert query_of(location)["state"] == "s"
+    assert query_of(location)["code"]
+
+
+def test_who_allowed_an_app_is_not_asked_again_unless_the_app_insists(
+    server: Server, ada: Person, window: Chrome
+) -> None:
+    url = asked(server, scopes="read")
+    window.get(url)
+    sign_in(window, ada.name, PASSWORD)
+    window.get(url)
+    assert "Allow Elk & Friends?" in text_of(window)
+    window.get(f"{url}&force_login=true")
+    assert window.find_elements(By.NAME, "password")
+
+
+def test_all_of_it_works_without_javascript(server: Server, ada: Person, tmp_path: Path) -> None:
+    with chromium(tmp_path / "profile", javascript=False) as window:
+        window.get("data:text/html,<script>document.title='on'</script>")
+        assert window.title != "on"
+        window.get(asked(server))
+        sign_in(window, ada.name, PASSWORD)
+        press(window, "Allow")
+        assert window.find_element(By.ID, "code").text == query_of(window.current_url)["code"]
+
+
+@pytest.mark.parametrize(("size", "name"), [(PHONE, "phone"), (DESK, "desk")])
+def test_no_page_is_wider_than_its_window(
+    server: Server, ada: Person, window: Chrome, tmp_path: Path, size: tuple[int, int], name: str
+) -> None:
+    # The driver can't make a window narrower than 500 pixels; the page can be told that it is on a phone.
+    width, height = size
+    screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == PHONE}
+    window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    window.get(asked(server, scopes="read write follow push admin:read:accounts admin:write:email_domain_blocks"))
+    steps = [lambda: sign_in(window, ada.name, "wrong"), lambda: sign_in(window, ada.name, PASSWORD)]
+    steps.append(lambda: press(window, "Allow"))
+    for number, step in enumerate([lambda: None, *steps]):
+        step()
+        window.save_screenshot(str(tmp_path / f"{name}-{number}.png"))
+        assert window.execute_script(FITS), text_of(window)
+    window.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

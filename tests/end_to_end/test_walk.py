@@ -1,0 +1,197 @@
+"""The main job, walked by a client that knows nothing of Troupe: Mastodon.py as it is on the package index."""
+
+import base64
+import hashlib
+import queue
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from mastodon import CallbackStreamListener, Mastodon, MastodonNotFoundError, MastodonUnauthorizedError
+
+from .browser import Visitor, chromium, press, query_of, sign_in
+from .server import PASSWORD, Person, Server, follow
+
+SCOPES = ["read", "write", "follow"]
+OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"
+PATIENCE = 20
+
+
+@pytest.fixture
+def app(server: Server) -> Mastodon:
+    """A client app that has just registered itself."""
+    client_id, secret = Mastodon.create_app("Walker", scopes=SCOPES, api_base_url=server.url)
+    return Mastodon(client_id, secret, api_base_url=server.url, ratelimit_method="throw", request_timeout=30)
+
+
+def allowed_code(url: str, person: Person) -> str:
+    """The code that a person gets who signs in and allows the app."""
+    visitor = Visitor()
+    visitor.visit(url)
+    visitor.send(username=person.name, password=PASSWORD)
+    return query_of(str(visitor.send(decision="allow").url))["code"]
+
+
+def test_an_app_registers_signs_in_by_the_page_and_knows_who_it_is(server: Server, app: Mastodon) -> None:
+    (ada,) = server.people("ada")
+    url = app.auth_request_url(scopes=SCOPES, allow_http=True)
+    token = app.log_in(code=allowed_code(url, ada), scopes=SCOPES, allow_http=True)
+    assert token == app.access_token
+    assert app.account_verify_credentials().username == ada.name
+    assert app.app_verify_credentials().name == "Walker"
+
+
+def test_the_same_in_chromium_by_typing(server: Server, app: Mastodon, tmp_path: Path) -> None:
+    (ada,) = server.people("ada")
+    with chromium(tmp_path / "profile") as chrome:
+        chrome.get(app.auth_request_url(scopes=SCOPES, allow_http=True))
+        sign_in(chrome, ada.name, PASSWORD)
+        press(chrome, "Allow")
+        code = query_of(chrome.current_url)["code"]
+    app.log_in(code=code, scopes=SCOPES, allow_http=True)
+    assert app.account_verify_credentials().username == ada.name
+
+
+def test_an_app_proves_itself_by_pkce(server: Server, app: Mastodon) -> None:
+    (ada,) = server.people("ada")
+    verifier = "a-verifier-of-forty-three-characters-or-more"
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+    url = app.auth_request_url(scopes=SCOPES, allow_http=True)
+    url += f"&code_challenge={challenge}&code_challenge_method=S256"
+    assert exchanged(app, allowed_code(url, ada)).json()["error"] == "invalid_grant"
+    assert exchanged(app, allowed_code(url, ada), code_verifier="x" * 43).json()["error"] == "invalid_grant"
+    given = exchanged(app, allowed_code(url, ada), code_verifier=verifier)
+    walker = Mastodon(access_token=given.json()["access_token"], api_base_url=server.url)
+    assert walker.account_verify_credentials().username == ada.name
+
+
+def exchanged(app: Mastodon, code: str, **proof: str) -> httpx.Response:
+    """The answer to a code. (Mastodon.py knows no PKCE.)"""
+    client = {"client_id": app.client_id, "client_secret": app.client_secret, "redirect_uri": OUT_OF_BAND}
+    form = {"grant_type": "authorization_code", "code": code} | client | proof
+    return httpx.post(f"{app.api_base_url}/oauth/token", data=form, trust_env=False)
+
+
+def test_a_revoked_token_is_worth_nothing(server: Server, app: Mastodon) -> None:
+    (ada,) = server.people("ada")
+    url = app.auth_request_url(scopes=SCOPES, allow_http=True)
+    token = app.log_in(code=allowed_code(url, ada), scopes=SCOPES, allow_http=True)
+    app.revoke_access_token(allow_http=True)
+    with pytest.raises(MastodonUnauthorizedError):
+        Mastodon(access_token=token, api_base_url=server.url).account_verify_credentials()
+
+
+def test_what_one_writes_is_read_by_those_who_follow(server: Server) -> None:
+    ada, bob, eve = server.people("ada", "bob", "eve")
+    assert bob.app.account_lookup(ada.name).id == ada.id
+    relation = bob.app.account_follow(ada.id)
+    assert (relation.following, relation.requested) == (True, False)
+    made = ada.app.status_post("Hello, #troupe!", spoiler_text="a greeting", language="en")
+    assert (made.account.acct, made.spoiler_text, made.language) == (ada.name, "a greeting", "en")
+    assert [status.id for status in bob.app.timeline_home()] == [made.id]
+    assert [status.id for status in ada.app.timeline_home()] == [made.id]
+    assert eve.app.timeline_home() == []
+    assert made.id in [status.id for status in eve.app.timeline_public()]
+    assert bob.app.account(ada.id).followers_count == 1
+    assert not bob.app.account_unfollow(ada.id).following
+    assert bob.app.timeline_home() == []
+
+
+def test_a_conversation_has_ancestors_and_descendants(server: Server) -> None:
+    ada, bob = server.people("ada", "bob")
+    root = ada.app.status_post("A question")
+    answer = bob.app.status_reply(root, "An answer")
+    thanks = ada.app.status_reply(answer, "Thanks")
+    assert answer.in_reply_to_id == root.id
+    assert f"@<span>{ada.name}</span>" in answer.content
+    context = bob.app.status_context(answer.id)
+    assert [status.id for status in context.ancestors] == [root.id]
+    assert [status.id for status in context.descendants] == [thanks.id]
+    assert bob.app.status(root.id).replies_count == 1
+
+
+def test_a_deleted_status_gives_its_text_back_and_is_gone(server: Server) -> None:
+    ada, bob = server.people("ada", "bob")
+    follow(bob, [ada])
+    made = ada.app.status_post("Not like this")
+    assert ada.app.status_delete(made).text == "Not like this"
+    assert bob.app.timeline_home() == []
+    with pytest.raises(MastodonNotFoundError):
+        bob.app.status(made.id)
+
+
+def test_the_server_says_what_it_is(server: Server) -> None:
+    walker = Mastodon(api_base_url=server.url, request_timeout=30)
+    v1, v2 = walker.instance_v1(), walker.instance_v2()
+    assert v1.urls.streaming_api == v2.configuration.urls.streaming == f"ws://localhost:{server.port}"
+    assert v1.uri == v2.domain == f"localhost:{server.port}"
+    assert walker.retrieve_mastodon_version()
+    assert v2.configuration.statuses.max_characters >= 500
+
+
+def test_pages_lead_through_all_statuses_both_ways(server: Server) -> None:
+    ada, bob = server.people("ada", "bob")
+    follow(bob, [ada])
+    writer, reader = ada.app, bob.app
+    written = [writer.status_post(f"Number {number}").id for number in range(45)][::-1]
+    pages = [reader.timeline_home(limit=20)]
+    while following := reader.fetch_next(pages[-1]):
+        pages.append(following)
+    assert [len(page) for page in pages] == [20, 20, 5]
+    assert [status.id for page in pages for status in page] == written
+    back = [pages[-1]]
+    while previous := reader.fetch_previous(back[-1]):
+        back.append(previous)
+    assert [status.id for page in reversed(back) for status in page] == written
+
+
+# Streaming ----------------------------------------------------------------------------------------------------
+
+
+class Heard:
+    """What a stream has told, in its order."""
+
+    def __init__(self) -> None:
+        self._events: queue.Queue[tuple[str, Any]] = queue.Queue()
+        self.listener = CallbackStreamListener(
+            update_handler=lambda status: self._events.put(("update", status.id)),
+            delete_handler=lambda id: self._events.put(("delete", int(id))),
+            notification_handler=lambda one: self._events.put((one.type, one.account.username)),
+        )
+
+    def next(self) -> tuple[str, Any]:
+        return self._events.get(timeout=PATIENCE)
+
+
+def test_a_stream_tells_of_statuses_deletions_and_notifications(server: Server) -> None:
+    ada, bob = server.people("ada", "bob")
+    follow(bob, [ada])
+    heard = Heard()
+    assert bob.app.stream_healthy()
+    handle = bob.app.stream_user(heard.listener, run_async=True, timeout=PATIENCE)
+    assert handle is not None
+    try:
+        made = ada.app.status_post("Live")
+        assert heard.next() == ("update", made.id)
+        ada.app.status_delete(made)
+        assert heard.next() == ("delete", made.id)
+        ada.app.account_follow(bob.id)
+        assert heard.next() == ("follow", ada.name)
+    finally:
+        handle.close()
+
+
+def test_a_socket_carries_several_streams(server: Server) -> None:
+    ada, bob = server.people("ada", "bob")
+    follow(bob, [ada])
+    home, local = Heard(), Heard()
+    socket = bob.app.stream_open_websocket(timeout=PATIENCE)
+    try:
+        bob.app.stream_user(home.listener, websocket_handle=socket)
+        bob.app.stream_local(local.listener, websocket_handle=socket)
+        made = ada.app.status_post("To both")
+        assert home.next() == ("update", made.id)
+        assert local.next() == ("update", made.id)
+    finally:
+        socket.close()
