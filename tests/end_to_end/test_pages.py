@@ -1,4 +1,4 @@
-"""The sign-in and consent pages as people meet them: typed into in Chromium, narrow and wide, without JavaScript too."""
+"""The sign-in and consent pages as people meet them: in Chromium, on phones and desks, without JavaScript too."""
 
 from collections.abc import Iterator
 from pathlib import Path

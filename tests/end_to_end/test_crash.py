@@ -1,0 +1,111 @@
+"""Whatever dies, and whenever: what was acknowledged stands, once, in every timeline that it belongs to."""
+
+import os
+import random
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import trio
+
+from troupe.storage.embedded import Embedded, embedded
+
+from .load import Ledger, Reader, Site, Writer, home_of
+from .server import Person, Server, follow
+
+KILLS = 10
+SEED = 2026
+# A kill comes after so many more acknowledged statuses: right after a restart, or when everything is warm.
+FEWEST, MOST = 1, 25
+DEADLINE = 110
+
+
+async def test_a_server_killed_ten_times_loses_nothing_and_doubles_nothing(own_server: Server) -> None:
+    site, chance = Site(own_server), random.Random(SEED)
+    await site.start()
+    ada, eve, bob, carol = await people(own_server)
+    reader = Reader(site, bob)
+    with trio.fail_after(DEADLINE):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(reader.work)
+            async with load(site, [ada, eve]) as (ledger, writers):
+                for _ in range(KILLS):
+                    await ledger.more(chance.randint(FEWEST, MOST))
+                    await site.kill()
+                    await site.start()
+                await ledger.more(MOST)
+            await site.until(lambda: set(ledger.acknowledged) == set(reader.known))
+            nursery.cancel_scope.cancel()
+        assert [writer.wrong for writer in writers if writer.wrong] == []
+        assert reader.repeated == []
+        assert reader.connections > 2
+        for person in (bob, carol):
+            await check_home(person, ledger.acknowledged)
+        for author in (ada, eve):
+            written = {id: text for id, text in ledger.acknowledged.items() if text.startswith(author.name)}
+            await check_home(author, written)
+            assert author.app.account_verify_credentials().statuses_count == len(written)
+    assert own_server.stop() == 0
+
+
+async def test_work_goes_on_by_itself_when_postgresql_is_back(own_server: Server) -> None:
+    site = Site(own_server)
+    await site.start()
+    ada, eve, bob, carol = await people(own_server)
+    with trio.fail_after(DEADLINE), embedded(own_server.data) as postgres:
+        async with load(site, [ada, eve]) as (ledger, writers):
+            for take_down in (Embedded.stop, kill_postgresql(own_server.data)):
+                await ledger.more(MOST)
+                await trio.to_thread.run_sync(take_down, postgres)
+                for writer in writers:
+                    writer.refused = 0
+                await site.until(lambda: any(writer.refused for writer in writers))
+                await trio.to_thread.run_sync(postgres.start)
+            await ledger.more(MOST)
+        assert [writer.wrong for writer in writers if writer.wrong] == []
+        for person in (bob, carol):
+            await check_home(person, ledger.acknowledged)
+    for unwanted in ("child.crashed", "request.failed", "actor.quarantined", "message.parked"):
+        assert own_server.events(unwanted) == []
+    assert own_server.events("storage.lost")
+    assert own_server.events("storage.back")
+    assert own_server.stop() == 0
+
+
+async def people(server: Server) -> list[Person]:
+    """Two authors and two who follow both of them."""
+    ada, eve, bob, carol = await trio.to_thread.run_sync(server.people, "ada", "eve", "bob", "carol")
+    for follower in (bob, carol):
+        await trio.to_thread.run_sync(follow, follower, [ada, eve])
+    return [ada, eve, bob, carol]
+
+
+@asynccontextmanager
+async def load(site: Site, authors: list[Person]) -> AsyncIterator[tuple[Ledger, list[Writer]]]:
+    """Two writers an author. At the end each has been told of everything that it wrote."""
+    ledger = Ledger(site)
+    writers = [Writer(site, author, number) for author in authors for number in range(2)]
+    async with trio.open_nursery() as nursery:
+        for writer in writers:
+            nursery.start_soon(writer.work, ledger)
+        yield ledger, writers
+        ledger.closed = True
+
+
+async def check_home(person: Person, acknowledged: dict[str, str]) -> None:
+    """The whole timeline: what was acknowledged and nothing else, each once, the newest first."""
+    home = [(status["id"], status["content"]) for status in await home_of(person)]
+    newest_first = sorted(acknowledged, key=int, reverse=True)
+    assert home == [(id, f"<p>{acknowledged[id]}</p>") for id in newest_first]
+    assert len(set(acknowledged.values())) == len(acknowledged)
+
+
+def kill_postgresql(data: Path) -> Callable[[Embedded], None]:
+    """How PostgreSQL goes when the machine has no memory left."""
+
+    def kill(_: Embedded) -> None:
+        postmaster = int((data / "postgres" / "postmaster.pid").read_text().split()[0])
+        os.kill(postmaster, signal.SIGKILL)
+
+    return kill
