@@ -9,11 +9,11 @@ from .engine import Connection, Row
 
 # In the order of Account's fields: by position a row becomes a record in half the time.
 COLUMNS = """
-    a.id, a.username, a.domain, a.uri, a.url, a.protocol, a.inbox_url, a.shared_inbox_url, a.outbox_url, a.followers_url,
-    a.following_url, a.featured_url, a.public_key, a.display_name, a.note_source, a.note, a.fields,
+    a.id, a.username, a.domain, a.uri, a.url, a.protocol, a.inbox_url, a.shared_inbox_url, a.outbox_url,
+    a.followers_url, a.following_url, a.featured_url, a.public_key, a.display_name, a.note_source, a.note, a.fields,
     a.avatar_file, a.avatar_remote_url, a.avatar_description, a.header_file, a.header_remote_url, a.header_description,
-    a.locked, a.bot, a."group", a.discoverable, a.indexable, a.hide_collections, a.memorial, a.also_known_as, a.moved_to_id,
-    a.silenced_at, a.sensitized_at, a.suspended_at, a.fetched_at, a.created_at, a.updated_at, a.deleted_at,
+    a.locked, a.bot, a."group", a.discoverable, a.indexable, a.hide_collections, a.memorial, a.also_known_as,
+    a.moved_to_id, a.silenced_at, a.sensitized_at, a.suspended_at, a.fetched_at, a.created_at, a.updated_at, a.deleted_at,
     c.statuses AS statuses_count, c.followers AS followers_count, c.following AS following_count, c.last_status_at
 """
 
@@ -69,10 +69,10 @@ UPSERT_REMOTE = f"""
         SELECT *, $1::timestamptz, $1::timestamptz, $1::timestamptz FROM unnest({UNNEST_ARGUMENTS})
         ON CONFLICT (uri) DO UPDATE SET
             username = excluded.username, domain = excluded.domain, url = excluded.url, protocol = excluded.protocol,
-            inbox_url = excluded.inbox_url, shared_inbox_url = excluded.shared_inbox_url, outbox_url = excluded.outbox_url,
-            followers_url = excluded.followers_url, following_url = excluded.following_url,
-            featured_url = excluded.featured_url, public_key = excluded.public_key, display_name = excluded.display_name,
-            note_source = excluded.note_source, note = excluded.note, locked = excluded.locked, bot = excluded.bot,
+            inbox_url = excluded.inbox_url, shared_inbox_url = excluded.shared_inbox_url,
+            outbox_url = excluded.outbox_url, followers_url = excluded.followers_url, following_url = excluded.following_url,
+            featured_url = excluded.featured_url, public_key = excluded.public_key,
+            display_name = excluded.display_name, note_source = excluded.note_source, note = excluded.note, locked = excluded.locked, bot = excluded.bot,
             "group" = excluded."group", discoverable = excluded.discoverable, indexable = excluded.indexable,
             updated_at = excluded.updated_at, fetched_at = excluded.fetched_at
             WHERE accounts.domain IS NOT NULL
@@ -246,7 +246,7 @@ async def set_keys(db: Connection, id: int, private_key: str, public_key: str) -
 
 
 async def lock_counts(db: Connection, ids: Sequence[int]) -> None:
-    """Take the count rows in order of id, before changing more than one, so that two transactions cannot wait for each other."""
+    """Take count rows in order of id, before changing more than one, so that two transactions do not deadlock."""
     await db.execute(LOCK_COUNTS, ids)
 
 

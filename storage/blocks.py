@@ -15,7 +15,8 @@ DELETE = "DELETE FROM blocks WHERE account_id = $1 AND target_account_id = $2 RE
 
 BLOCKED_EITHER_WAY = """
     SELECT EXISTS (
-        SELECT FROM blocks WHERE (account_id = $1 AND target_account_id = $2) OR (account_id = $2 AND target_account_id = $1)
+        SELECT FROM blocks
+        WHERE (account_id = $1 AND target_account_id = $2) OR (account_id = $2 AND target_account_id = $1)
     )
 """
 

@@ -9,11 +9,14 @@ import orjson
 
 from .engine import Connection, Unavailable
 
+#: asyncpg's own connection, whose types pyright cannot see through.
+Asyncpg = Any
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
 #: Seconds to wait for PostgreSQL to take a connection.
-CONNECT_TIMEOUT = 5.0
+CONNECT_TIMEOUT = 5
 
 #: Every statement of storage/ stays prepared on every connection.
 STATEMENTS = 512
@@ -36,7 +39,7 @@ UNAVAILABLE = (
 )
 
 
-async def connect(dsn: str, *, application_name: str, deadline: float = 10.0) -> "asyncpg.Connection[asyncpg.Record]":
+async def connect(dsn: str, *, application_name: str, deadline: float = 10.0) -> Asyncpg:
     """Open a connection, on the asyncio side. `deadline` ends statements that nobody waits for any more."""
     connection = await asyncpg.connect(
         dsn,

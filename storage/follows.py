@@ -1,4 +1,4 @@
-"""Follows and requests to follow. Take `relations.lock_pair` first: these functions do not look for a block themselves."""
+"""Follows and requests to follow. Take `relations.lock_pair` first: these functions do not look for a block."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

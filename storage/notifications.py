@@ -1,4 +1,4 @@
-"""Notifications: what an account is told. Which ones are never made is decided here, in the statement that makes them."""
+"""Notifications: what an account is told. Which are never made is decided here, by the statement that makes them."""
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass

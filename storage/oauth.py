@@ -31,19 +31,19 @@ FIND_GRANT = f"SELECT {GRANT_COLUMNS} FROM oauth_grants WHERE code_hash = $1 AND
 
 EXPIRE_GRANTS = "DELETE FROM oauth_grants WHERE expires_at <= $1"
 
-INSERT_TOKEN = """
+ISSUE = """
     INSERT INTO access_tokens (id, token_hash, application_id, account_id, scopes, created_at)
     VALUES ($1, $2, $3, $4, $5, $6)
 """
 
-TOKEN_COLUMNS = """
+WITH_STATE = """
     t.id, t.token_hash, t.application_id, t.account_id, t.scopes, t.created_at, t.last_used_at, t.revoked_at,
     app.name AS application_name, app.website AS application_website,
     u.role, u.confirmed_at, u.approved_at, u.disabled_at, a.suspended_at, a.deleted_at
 """
 
 FIND_TOKEN = f"""
-    SELECT {TOKEN_COLUMNS} FROM access_tokens t
+    SELECT {WITH_STATE} FROM access_tokens t
     JOIN applications app ON app.id = t.application_id
     LEFT JOIN accounts a ON a.id = t.account_id
     LEFT JOIN users u ON u.account_id = t.account_id
@@ -173,7 +173,7 @@ async def redeem(
 
 
 async def insert_token(db: Connection, new: NewToken, now: datetime) -> Token:
-    await db.execute(INSERT_TOKEN, new.id, new.token_hash, new.application_id, new.account_id, new.scopes, now)
+    await db.execute(ISSUE, new.id, new.token_hash, new.application_id, new.account_id, new.scopes, now)
     token = await find_token(db, new.token_hash)
     if token is None:
         raise LookupError(f"token {new.id} was stored and is not there")

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from .engine import Connection
+from .engine import Connection, Row
 
 # Causes travel as JSON texts: an array of arrays would have to be a rectangle.
 INSERT_MANY = """
@@ -28,6 +28,11 @@ DUE = """
     )
     ORDER BY id LIMIT $3
     FOR UPDATE SKIP LOCKED
+"""
+
+LEFT_BY = """
+    SELECT id, kind, partition_key AS key, payload, request_id, causes, attempts, created_at FROM outbox
+    WHERE partition_key = $1 AND due_at <= $2 AND id <> ALL($3::bigint[]) ORDER BY id
 """
 
 NEXT_DUE = "SELECT min(due_at) FROM outbox"
@@ -68,7 +73,11 @@ async def insert_many(db: Connection, effects: Sequence[NewEffect], now: datetim
     """Promise effects in the transaction that makes them true."""
     if effects:
         columns = zip(
-            *((e.id, e.kind, e.key, e.payload, e.due_at, e.request_id, orjson.dumps(e.causes).decode()) for e in effects), strict=True
+            *(
+                (e.id, e.kind, e.key, e.payload, e.due_at, e.request_id, orjson.dumps(e.causes).decode())
+                for e in effects
+            ),
+            strict=True,
         )
         await db.execute(INSERT_MANY, *map(list, columns), now)
 
@@ -76,7 +85,13 @@ async def insert_many(db: Connection, effects: Sequence[NewEffect], now: datetim
 async def due(db: Connection, now: datetime, limit: int, exclude_ids: Collection[int] = ()) -> list[Effect]:
     """Effects to carry out now, oldest first, without those already in hand."""
     rows = await db.fetch(DUE, now, list(exclude_ids), limit)
-    return [Effect(**{**row, "causes": tuple(row["causes"])}) for row in rows]
+    return [_effect(row) for row in rows]
+
+
+async def left_by(db: Connection, key: str, now: datetime, exclude_ids: Collection[int] = ()) -> list[Effect]:
+    """The effects of one partition to carry out now, oldest first, without those already in hand."""
+    rows = await db.fetch(LEFT_BY, key, now, list(exclude_ids))
+    return [_effect(row) for row in rows]
 
 
 async def next_due(db: Connection) -> datetime | None:
@@ -92,3 +107,7 @@ async def delete_many(db: Connection, ids: Sequence[int]) -> None:
 async def fail(db: Connection, id: int, due_at: datetime, error: str) -> None:
     """Put an effect off until another try."""
     await db.execute(FAIL, id, due_at, error)
+
+
+def _effect(row: Row) -> Effect:
+    return Effect(**{**row, "causes": tuple(row["causes"])})

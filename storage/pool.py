@@ -16,7 +16,7 @@ import outcome
 import trio
 import trio_asyncio
 
-from .connect import UNAVAILABLE, connect
+from .connect import UNAVAILABLE, Asyncpg, connect
 from .engine import Connection, Doubtful, Fenced, Unavailable, lone_exception
 
 P = ParamSpec("P")
@@ -61,7 +61,7 @@ class Call:
 class Worker:
     """Owns one connection at a time."""
 
-    connection: "asyncpg.Connection[asyncpg.Record] | None" = None
+    connection: Asyncpg | None = None
     call: Call | None = None
     busy_since: float = 0.0
 
@@ -165,7 +165,8 @@ class Pool:
         while not self._closed:
             try:
                 worker.connection = await self._connect()
-                return self._count(+1)
+                self._count(+1)
+                return
             except UNAVAILABLE as error:
                 self._error = error
             except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
@@ -174,7 +175,7 @@ class Pool:
             await asyncio.sleep(BACK_OFF[min(failures, len(BACK_OFF) - 1)])
             failures += 1
 
-    async def _connect(self) -> "asyncpg.Connection[asyncpg.Record]":
+    async def _connect(self) -> Asyncpg:
         connection = await connect(self.dsn, application_name=self.application_name, deadline=self.deadline)
         try:
             if self.check is not None:
@@ -220,9 +221,7 @@ class Pool:
         # Whoever woke this worker for a call must not be left waiting for it.
         self._wake_one()
 
-    async def _outcome(
-        self, call: Call, connection: "asyncpg.Connection[asyncpg.Record]"
-    ) -> "outcome.Value[Any] | outcome.Error":
+    async def _outcome(self, call: Call, connection: Asyncpg) -> "outcome.Value[Any] | outcome.Error":
         try:
             if not call.transaction:
                 return outcome.Value(await call.work(cast(Connection, connection)))
@@ -304,7 +303,7 @@ async def _first_connection(pool: Pool) -> None:
         raise Unavailable(f"PostgreSQL cannot be reached: {pool._error}")
 
 
-async def _transaction(call: Call, connection: "asyncpg.Connection[asyncpg.Record]") -> Any:
+async def _transaction(call: Call, connection: Asyncpg) -> Any:
     for attempt in range(1, TRIES + 1):
         call.committing = False
         try:
@@ -315,7 +314,7 @@ async def _transaction(call: Call, connection: "asyncpg.Connection[asyncpg.Recor
     raise AssertionError("a transaction is tried at least once")
 
 
-async def _attempt(call: Call, connection: "asyncpg.Connection[asyncpg.Record]") -> Any:
+async def _attempt(call: Call, connection: Asyncpg) -> Any:
     await connection.execute("BEGIN")
     try:
         result = await call.work(cast(Connection, connection))
@@ -330,7 +329,7 @@ async def _attempt(call: Call, connection: "asyncpg.Connection[asyncpg.Record]")
         raise
 
 
-async def _roll_back(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+async def _roll_back(connection: Asyncpg) -> None:
     """End what failed. When even that fails the connection is worth nothing, and the first error tells why."""
     try:
         if connection.is_in_transaction():
@@ -339,7 +338,7 @@ async def _roll_back(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
         connection.terminate()
 
 
-def _lost(error: BaseException, connection: "asyncpg.Connection[asyncpg.Record]") -> bool:
+def _lost(error: BaseException, connection: Asyncpg) -> bool:
     """Whether an error is about the connection and not about the statement."""
     if isinstance(error, asyncpg.InterfaceError):
         return connection.is_closed()

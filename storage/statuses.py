@@ -142,7 +142,8 @@ ANCESTORS = f"""
     WITH RECURSIVE above (id, parent, depth) AS (
         SELECT id, in_reply_to_id, 0 FROM statuses WHERE id = $1
         UNION ALL
-        SELECT s.id, s.in_reply_to_id, above.depth + 1 FROM above JOIN statuses s ON s.id = above.parent WHERE above.depth < $2
+        SELECT s.id, s.in_reply_to_id, above.depth + 1 FROM above JOIN statuses s ON s.id = above.parent
+        WHERE above.depth < $2
     )
     SELECT {ENTRY_COLUMNS} FROM above JOIN statuses s ON s.id = above.id {ENTRY_JOINS}
     WHERE above.depth > 0 AND s.deleted_at IS NULL ORDER BY above.depth DESC
@@ -271,7 +272,7 @@ class NewStatus:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a timeline needs to decide who sees a status. Of a boost, mentions, language and media are the original's."""
+    """What a timeline needs to decide who sees a status. A boost has its original's mentions, language and media."""
 
     id: int
     account_id: int

@@ -1,9 +1,9 @@
 """The node's term: which of several processes on one database may write.
 
-The number in the table `node` is the fence: every connection of a node carries its term in `application_name`, and looks
-the number up before its first use. A node that takes over raises the number and ends the connections of the terms before,
-so that nothing they still do can commit. The advisory lock only tells whether a node lives; it is lost with its connection,
-and a node whose PostgreSQL was restarted takes it again under its old term.
+The number in the table `node` is the fence: every connection of a node carries its term in `application_name`, and
+looks the number up before its first use. A node that takes over raises the number and ends the connections of the terms
+before, so that nothing they still do can commit. The advisory lock only tells whether a node lives; it is lost with its
+connection, and a node whose PostgreSQL was restarted takes it again under its old term.
 """
 
 import asyncio

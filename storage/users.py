@@ -9,8 +9,8 @@ from .engine import Connection, Row
 
 COLUMNS = """
     u.account_id, a.username, u.email, u.password_hash, u.role, u.locale, u.default_privacy, u.default_sensitive,
-    u.default_language, u.default_quote_policy, u.settings, u.created_by_application_id, u.invite_request, u.confirmed_at,
-    u.approved_at, u.disabled_at, a.suspended_at, a.deleted_at, u.created_at
+    u.default_language, u.default_quote_policy, u.settings, u.created_by_application_id, u.invite_request,
+    u.confirmed_at, u.approved_at, u.disabled_at, a.suspended_at, a.deleted_at, u.created_at
 """
 
 FIND = f"SELECT {COLUMNS} FROM users u JOIN accounts a ON a.id = u.account_id WHERE u.account_id = $1"
@@ -29,10 +29,11 @@ INSERT_MANY = """
         account_id, email, password_hash, role, locale, confirmed_at, approved_at, created_by_application_id,
         invite_request, sign_up_ip, created_at
     )
-    SELECT account_id, email, password_hash, role, locale, confirmed_at, approved_at, application_id, request, ip::inet, $1
+    SELECT account_id, email, password_hash, role, locale, confirmed_at, approved_at, application_id, request,
+        ip::inet, $1
     FROM unnest(
-        $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[], $9::bigint[],
-        $10::text[], $11::text[]
+        $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[],
+        $9::bigint[], $10::text[], $11::text[]
     ) AS new (account_id, email, password_hash, role, locale, confirmed_at, approved_at, application_id, request, ip)
 """
 

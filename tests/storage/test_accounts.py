@@ -24,13 +24,17 @@ def test_an_account_is_found_by_every_handle(stage: Stage) -> None:
 def test_a_name_is_taken_whatever_its_case(stage: Stage) -> None:
     stage.account("ada")
     with pytest.raises(asyncpg.UniqueViolationError) as refused:
-        stage(accounts.create_local, NewAccount(new_id(), "ADA", None, "https://troupe.test/users/ADA", None), stage.now)
-    assert refused.value.constraint_name == "accounts_handle"
+        stage(
+            accounts.create_local, NewAccount(new_id(), "ADA", None, "https://troupe.test/users/ADA", None), stage.now
+        )
+    assert "accounts_handle" in str(refused.value)
 
 
 def test_a_local_name_has_only_letters_digits_and_underscores(stage: Stage) -> None:
     with pytest.raises(asyncpg.CheckViolationError):
-        stage(accounts.create_local, NewAccount(new_id(), "a-b", None, "https://troupe.test/users/a-b", None), stage.now)
+        stage(
+            accounts.create_local, NewAccount(new_id(), "a-b", None, "https://troupe.test/users/a-b", None), stage.now
+        )
     assert stage.account("a.b-c", domain="far.test").username == "a.b-c"
 
 
@@ -75,7 +79,7 @@ def test_an_address_is_taken_whatever_its_case(stage: Stage) -> None:
     stage(accounts.create_local, bob, stage.now)
     with pytest.raises(asyncpg.UniqueViolationError) as refused:
         stage(users.create_user, NewUser(bob.id, "ADA@troupe.test", None), stage.now)
-    assert refused.value.constraint_name == "users_email"
+    assert "users_email" in str(refused.value)
     assert stage(users.find_user, ada.id) is not None
 
 

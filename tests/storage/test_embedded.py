@@ -61,7 +61,7 @@ def test_the_last_to_leave_stops_it(tmp_path: Path) -> None:
         assert value(first) == 1
     assert not (tmp_path / "postgres" / "postmaster.pid").exists()
     with pytest.raises(EmbeddedFailed, match="does not run"):
-        print(first.dsn)
+        assert first.dsn
 
 
 def test_another_process_keeps_it_up(tmp_path: Path) -> None:

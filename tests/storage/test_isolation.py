@@ -1,4 +1,4 @@
-"""Two sessions at once: what a simulation in lockstep cannot show. Waiting is seen in pg_stat_activity, never guessed."""
+"""Two sessions at once: what a simulation in lockstep cannot show. Waiting is seen in pg_stat_activity, not guessed."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -36,7 +36,7 @@ def race(stage: Stage, first: Work, second: Work) -> list[Any]:
             outcome = await first(one)
             other = asyncio.ensure_future(whole(two, second))
             while not other.done() and not await watcher.fetchval(WAITING):
-                await asyncio.sleep(0)
+                pass
             await one.execute("COMMIT")
             return [outcome, await other]
 
@@ -193,13 +193,14 @@ def test_a_boost_is_made_once(stage: Stage) -> None:
     def boosting() -> Work:
         async def work(db: Connection) -> Any:
             id = new_id()
-            return await statuses.insert(db, NewStatus(id, bob.id, f"https://t/{id}", None, "public", reblog_of_id=root.id), NOW)
+            new = NewStatus(id, bob.id, f"https://t/{id}", None, "public", reblog_of_id=root.id)
+            return await statuses.insert(db, new, NOW)
 
         return work
 
     with pytest.raises(asyncpg.UniqueViolationError) as refused:
         race(stage, boosting(), boosting())
-    assert refused.value.constraint_name == "statuses_one_reblog"
+    assert "statuses_one_reblog" in str(refused.value)
     assert counted(stage)
 
 

@@ -65,7 +65,7 @@ def test_a_changed_step_is_refused_and_nothing_is_applied(bare_dsn: str) -> None
 def test_two_programs_at_once_take_turns(bare_dsn: str) -> None:
     async def main() -> list[list[Migration]]:
         async with session(bare_dsn) as one, session(bare_dsn) as two:
-            return await asyncio.gather(migrate(one, [ONE, TWO]), migrate(two, [ONE, TWO]))
+            return list(await asyncio.gather(migrate(one, [ONE, TWO]), migrate(two, [ONE, TWO])))
 
     assert sorted(map(len, run(main))) == [0, 2]
 

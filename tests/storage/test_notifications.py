@@ -77,7 +77,11 @@ def test_staff_may_always_mention(stage: Stage) -> None:
 
 
 def test_a_blocked_domain_tells_nothing_unless_followed(stage: Stage) -> None:
-    ada, far, near = stage.account("ada"), stage.account("far", domain="far.test"), stage.account("near", domain="far.test")
+    ada, far, near = (
+        stage.account("ada"),
+        stage.account("far", domain="far.test"),
+        stage.account("near", domain="far.test"),
+    )
     stage(blocks.insert_domain_block, new_id(), ada.id, "far.test", stage.now)
     stage.follow(ada, near)
     assert tell(stage, ada, far, "follow") is None

@@ -8,7 +8,7 @@ import pytest
 import trio
 import trio.testing
 
-from troupe.storage.embedded import Embedded, enter
+from troupe.storage.embedded import enter
 from troupe.storage.engine import Connection, Doubtful, Fenced, Unavailable
 from troupe.storage.pool import Pool, open_pool
 

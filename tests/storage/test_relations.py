@@ -87,7 +87,9 @@ def test_an_ended_follow_leaves_the_lists(stage: Stage) -> None:
     ada, bob = stage.account("ada"), stage.account("bob")
     stage.follow(ada, bob)
     shelf = new_id()
-    stage.sql("INSERT INTO lists (id, account_id, title, created_at) VALUES ($1, $2, 'x', $3)", shelf, ada.id, stage.now)
+    stage.sql(
+        "INSERT INTO lists (id, account_id, title, created_at) VALUES ($1, $2, 'x', $3)", shelf, ada.id, stage.now
+    )
     stage.sql("INSERT INTO list_accounts VALUES ($1, $2, $3, $4)", new_id(), shelf, bob.id, stage.now)
     stage(follows.delete_follow, ada.id, bob.id)
     assert stage.value("SELECT count(*) FROM list_accounts") == 0

@@ -1,0 +1,146 @@
+"""No page query scans a table: PostgreSQL explains each over a database with some thousand rows of every kind."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from troupe.storage import (
+    accounts,
+    dead_letters,
+    follows,
+    idempotency,
+    notifications,
+    oauth,
+    outbox,
+    relations,
+    statuses,
+    timelines,
+    users,
+)
+from troupe.storage.connect import connect
+from troupe.storage.embedded import Embedded
+
+from .conftest import NOW
+
+LOW, HIGH = 0, 2**63 - 1
+
+#: 500 local accounts and 19,500 remote ones, 20,000 statuses with answers and boosts, 40,000 follows, and the like.
+FILL = """
+    INSERT INTO accounts (id, username, domain, uri, created_at, updated_at)
+    SELECT n, 'u' || n, CASE WHEN n > 500 THEN 'd' || n % 50 || '.test' END, 'https://x/' || n, now(), now()
+    FROM generate_series(1, 20000) n;
+    INSERT INTO account_counts (account_id) SELECT id FROM accounts;
+    INSERT INTO users (account_id, email, confirmed_at, approved_at, created_at)
+    SELECT id, username || '@x.test', now(), now(), now() FROM accounts WHERE domain IS NULL;
+    INSERT INTO applications (id, client_id, secret_hash, name, redirect_uris, scopes, created_at)
+    SELECT n, 'c' || n, decode(repeat('00', 32), 'hex'), 'app', '{https://a/}', '{read}', now()
+    FROM generate_series(1, 2000) n;
+    INSERT INTO access_tokens (id, token_hash, application_id, account_id, scopes, created_at)
+    SELECT n, sha256(n::text::bytea), n, 1 + n % 500, '{read}', now() FROM generate_series(1, 2000) n;
+    INSERT INTO statuses (
+        id, account_id, uri, local, visibility, conversation_id, in_reply_to_id, in_reply_to_account_id, reblog_of_id,
+        media_ids, created_at
+    )
+    SELECT n, 1 + n % 2000, 'https://x/s/' || n, 1 + n % 2000 <= 500, CASE n % 7 WHEN 0 THEN 'private' ELSE 'public' END,
+        n, CASE WHEN n % 5 = 0 THEN n - 1 END, CASE WHEN n % 5 = 0 THEN 1 + (n - 1) % 2000 END,
+        CASE WHEN n % 11 = 0 AND n % 5 <> 0 THEN n - 10 END, CASE WHEN n % 9 = 0 THEN ARRAY[n] ELSE '{}' END, now()
+    FROM generate_series(1, 20000) n;
+    INSERT INTO status_counts (status_id) SELECT id FROM statuses;
+    INSERT INTO mentions (status_id, account_id) SELECT id, 1 + id % 500 FROM statuses WHERE id % 3 = 0;
+    INSERT INTO tags (id, name, display_name, created_at)
+    SELECT n, 't' || n, 't' || n, now() FROM generate_series(1, 2000) n;
+    INSERT INTO status_tags SELECT 1 + id % 2000, id FROM statuses WHERE id % 2 = 0;
+    INSERT INTO follows (id, account_id, target_account_id, created_at)
+    SELECT a * 10000 + b, a, b, now() FROM generate_series(1, 2000) a, generate_series(1, 2000, 100) b WHERE a <> b;
+    INSERT INTO follow_requests SELECT id, account_id, target_account_id + 1, true, false, NULL, NULL, now()
+    FROM follows WHERE id % 7 = 0 AND account_id <> target_account_id + 1;
+    INSERT INTO blocks (id, account_id, target_account_id, created_at)
+    SELECT n, n, n + 1, now() FROM generate_series(1, 1999) n;
+    INSERT INTO mutes (id, account_id, target_account_id, created_at)
+    SELECT n, n, n + 1, now() FROM generate_series(1, 1999) n;
+    INSERT INTO favourites (id, account_id, status_id, created_at)
+    SELECT id, 1 + id % 500, id, now() FROM statuses;
+    INSERT INTO bookmarks (id, account_id, status_id, created_at) SELECT id, 1 + id % 500, id, now() FROM statuses;
+    INSERT INTO pins (id, account_id, status_id, created_at)
+    SELECT id, account_id, id, now() FROM statuses WHERE id < 3000;
+    INSERT INTO account_domain_blocks (id, account_id, domain, created_at)
+    SELECT n, 1 + n % 500, 'e' || n, now() FROM generate_series(1, 2000) n;
+    INSERT INTO account_notes SELECT n, n + 1, 'x', now() FROM generate_series(1, 1999) n;
+    INSERT INTO conversation_mutes SELECT 1 + id % 500, id, now() FROM statuses WHERE id % 4 = 0;
+    INSERT INTO notifications (id, account_id, from_account_id, type, status_id, created_at)
+    SELECT id, 1 + id % 500, 1 + id % 1999, 'favourite', id, now() FROM statuses WHERE 1 + id % 500 <> 1 + id % 1999;
+    INSERT INTO idempotency SELECT 1 + id % 500, id::text, id, now() FROM statuses WHERE id < 5000;
+    INSERT INTO outbox (id, kind, partition_key, payload, due_at, created_at)
+    SELECT n, 'x', 'account/' || n % 500, '{}', now(), now() FROM generate_series(1, 5000) n;
+    INSERT INTO dead_letters (id, address, kind, message, error, created_at)
+    SELECT n, 'home/1', 'x', '{}', 'x', now() FROM generate_series(1, 3000) n;
+"""
+
+PAGE = (HIGH, LOW, 20)
+PROFILE = (7, *PAGE, ["public", "unlisted"], True, True, None)
+
+
+def both(name: str, queries: tuple[str, str], *args: object) -> list[tuple[str, str, tuple[object, ...]]]:
+    return [(f"{name}, newest first", queries[False], args), (f"{name}, oldest first", queries[True], args)]
+
+
+QUERIES = [
+    *both("home", timelines.HOME, 7, *PAGE),
+    *(
+        query
+        for (local, media), pair in timelines.PUBLIC.items()
+        for query in both(f"public local={local} media={media}", pair, *PAGE)
+    ),
+    *both("profile", timelines.ACCOUNT, *PROFILE),
+    *both("profile's media", timelines.ACCOUNT_MEDIA, *PROFILE),
+    ("author", timelines.AUTHOR, (7, LOW, 20)),
+    ("pins", timelines.PINNED, (7,)),
+    *both("followers", follows.PAGE_FOLLOWERS, 101, *PAGE),
+    *both("following", follows.PAGE_FOLLOWING, 7, *PAGE),
+    *both("requests", follows.PAGE_REQUESTS, 102, *PAGE),
+    ("all followers", follows.FOLLOWERS_OF, (101, LOW, 100)),
+    *both("notifications", notifications.PAGE, 7, *PAGE, None, ["mention"], None),
+    ("notifications since", notifications.SINCE, (7, 1000, 20)),
+    *both("dead letters", dead_letters.PAGE, *PAGE),
+    ("effects due", outbox.DUE, (NOW, [1, 2], 100)),
+    ("statuses", statuses.FIND_MANY, (list(range(1, 21)),)),
+    ("entries", statuses.ENTRIES, (list(range(1, 21)),)),
+    ("status by uri", statuses.FIND_BY_URI, ("https://x/s/7",)),
+    ("ancestors", statuses.ANCESTORS, (20, 40)),
+    ("descendants", statuses.DESCENDANTS, (19, 60, 20)),
+    ("flags", statuses.FLAGS, (7, list(range(1, 21)))),
+    ("boosts of a status", statuses.REBLOGS, (12,)),
+    ("accounts", accounts.FIND_MANY, (list(range(1, 21)),)),
+    ("account by handle", accounts.FIND_BY_ACCT, ("u600", "d0.test")),
+    ("accounts by names", accounts.FIND_LOCAL_MANY, (["u7", "u8"],)),
+    ("user by address", users.FIND_BY_EMAIL, ("u7@x.test",)),
+    ("user by name", users.FIND_BY_NAME, ("u7",)),
+    ("whom one follows", relations.FOLLOWING, (7,)),
+    ("sets of relations", relations.SETS, (7,)),
+    ("relationships", relations.RELATIONSHIPS, (7, [1, 2, 3], NOW)),
+    ("token", oauth.FIND_TOKEN, (b"x" * 32,)),
+    ("client", oauth.FIND_CLIENT, ("c7",)),
+    ("idempotency key", idempotency.FIND, (7, "6", NOW)),
+]
+
+
+@pytest.fixture(scope="module")
+def explain(server: Embedded, template: str) -> Iterator[Any]:
+    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+        owner = runner.run(connect(server.dsn, application_name="test"))
+        runner.run(owner.execute(f"CREATE DATABASE plans TEMPLATE {template}"))
+        db = runner.run(connect(server.dsn.replace("/postgres?", "/plans?"), application_name="test", deadline=60))
+        runner.run(db.execute(FILL))
+        runner.run(db.execute("ANALYZE"))
+        yield lambda query, *args: runner.run(db.fetch(f"EXPLAIN {query}", *args))
+        runner.run(db.close())
+        runner.run(owner.execute("DROP DATABASE plans WITH (FORCE)"))
+        runner.run(owner.close())
+
+
+@pytest.mark.parametrize(("name", "query", "args"), QUERIES, ids=[name for name, _, _ in QUERIES])
+def test_no_page_query_scans_a_table(explain: Any, name: str, query: str, args: tuple[object, ...]) -> None:
+    plan = "\n".join(row[0] for row in explain(query, *args))
+    assert "Seq Scan on" not in plan, f"{name}:\n{plan}"
