@@ -9,11 +9,11 @@ from .errors import AskCycle, Busy, Crashed, KernelError, NotAnswered, Quarantin
 from .feed import Event, Feed, Subscriber
 from .ids import Ids, first_id_at
 from .policy import RestartPolicy
-from .pool import Chooser, Observer, Pool, Record
+from .pool import IDLE, Chooser, Observer, Pool, Record
 from .runtime import Runtime
 
 __all__ = [
-    "NOWHERE", "Actor", "Address", "AskCycle", "Busy", "Cell", "Chooser", "Clock", "Crashed", "Envelope", "Event",
-    "Feed", "Ids", "KernelError", "NotAnswered", "Observer", "Origin", "Pool", "Quarantined", "Record", "Refused",
-    "RestartPolicy", "Runtime", "Stopping", "Subscriber", "SystemClock", "TimedOut", "first_id_at", "turn",
+    "IDLE", "NOWHERE", "Actor", "Address", "AskCycle", "Busy", "Cell", "Chooser", "Clock", "Crashed", "Envelope",
+    "Event", "Feed", "Ids", "KernelError", "NotAnswered", "Observer", "Origin", "Pool", "Quarantined", "Record",
+    "Refused", "RestartPolicy", "Runtime", "Stopping", "Subscriber", "SystemClock", "TimedOut", "first_id_at", "turn",
 ]  # fmt: skip

@@ -30,6 +30,8 @@ Turn = Callable[[Any, Any], Any]
 class Actor:
     """One incarnation of one actor. Its mailbox, its feed and its crash record live in the cell around it."""
 
+    __slots__ = ("_cell", "_runtime")
+
     turns: ClassVar[dict[type, Turn]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -70,9 +72,9 @@ class Actor:
         self._runtime.tell(address, message, origin=self.origin)
 
     async def ask(self, address: Address, message: object) -> Any:
-        """Ask another actor from within a turn; the deadline is that of this turn's message."""
+        """Ask another actor from within a turn, one at a time; the deadline is that of this turn's message, if any."""
         envelope: Envelope | None = self._cell.envelope
-        deadline = envelope.deadline if envelope else None
+        deadline = envelope.deadline if envelope and envelope.reply else None
         return await self._runtime.ask(address, message, origin=self.origin, deadline=deadline, asker=self._cell)
 
 

@@ -32,36 +32,51 @@ class Phase(Enum):
     QUARANTINED = auto()  # crashed too often; answers with 503 until released
 
 
+# Looking up an enumeration's member costs as much as a call, and these are looked up at every delivery.
+EMPTY, READY = Phase.EMPTY, Phase.READY
+AT_REST = (READY, EMPTY)
+
+
 class Cell:
     """One address: at most one incarnation, one mailbox, one feed."""
 
     __slots__ = (
-        "actor", "address", "crashes", "envelope", "feed", "incarnation", "last_used", "mailbox", "phase", "queued",
-        "release_at", "scope", "started_at", "task", "waits_for",
+        "actor", "address", "crashes", "envelope", "incarnation", "last_used", "listened", "mailbox", "phase", "queued",
+        "release_at", "started_at", "task", "waits_for",
     )  # fmt: skip
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, now: float = 0.0) -> None:
         self.address = address
         self.mailbox = Mailbox()
-        self.feed = Feed()
-        self.phase = Phase.EMPTY
+        self.listened: Feed | None = None  # the feed, once somebody has asked for it
+        self.phase = EMPTY
         self.actor: Actor | None = None
         self.incarnation = 0
         self.crashes: deque[float] | None = None  # when it crashed lately; made at the first crash
         self.envelope: Envelope | None = None  # the message of the current turn
         self.queued = False  # already in its pool's run queue
-        self.last_used = 0.0
+        self.last_used = now  # when somebody last waited for it; hints keep nobody awake
         self.release_at = 0.0
         self.started_at = 0.0  # when the current waiting turn began
-        self.scope: trio.CancelScope | None = None  # around the current waiting turn
         self.task: trio.lowlevel.Task | None = None  # the current waiting turn's task
         self.waits_for: Cell | None = None  # the cell an ask of the current turn waits for
 
     @property
+    def feed(self) -> Feed:
+        """Made when first asked for: an idle actor should weigh little."""
+        if self.listened is None:
+            self.listened = Feed()
+        return self.listened
+
+    @property
+    def subscribers(self) -> int:
+        return len(self.listened) if self.listened is not None else 0
+
+    @property
     def idle(self) -> bool:
         """Nothing would be lost if this cell were forgotten now."""
-        at_rest = self.phase in (Phase.READY, Phase.EMPTY)
-        return at_rest and not self.mailbox and not self.queued and not len(self.feed)
+        rests = self.phase in AT_REST and not self.queued
+        return rests and not self.mailbox and not self.mailbox.resync and not self.subscribers
 
     def crashes_since(self, instant: float) -> int:
         """How often it crashed since `instant`; older crashes are forgotten."""

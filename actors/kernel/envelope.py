@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any
 
-import outcome
 import trio
 
 # A chain longer than this is cut in the middle of the log record, not in the runtime: causes are for people.
@@ -26,52 +25,62 @@ class Origin:
 
 NOWHERE = Origin()
 
+PENDING = object()
+
 
 class Reply:
     """The place where one asker waits for one answer."""
 
-    __slots__ = ("_outcome", "_task")
+    __slots__ = ("_answer", "_task", "left")
 
     def __init__(self) -> None:
-        self._outcome: outcome.Outcome[Any] | None = None
+        self._answer: object = PENDING
         self._task: trio.lowlevel.Task | None = None
+        self.left = False  # the asker was cancelled, or its deadline passed
 
     @property
     def given(self) -> bool:
-        return self._outcome is not None
+        return self._answer is not PENDING
 
-    def give(self, value: object) -> None:
+    def give(self, answer: object) -> None:
         """Answer; an exception is raised at the asker's side. Only the first answer counts."""
-        if self._outcome is not None:
+        if self._answer is not PENDING:
             return
-        self._outcome = outcome.Error(value) if isinstance(value, Exception) else outcome.Value(value)
+        self._answer = answer
         if self._task is not None:
             trio.lowlevel.reschedule(self._task)
             self._task = None
 
     async def wait(self) -> Any:
         """The answer. Cancelling the wait takes nothing back: the turn goes on without its asker."""
-        if self._outcome is None:
+        if self._answer is PENDING:
             self._task = trio.lowlevel.current_task()
             await trio.lowlevel.wait_task_rescheduled(self._abandon)
-        # Unwrapping forgets the outcome's value, so a reply is waited for once.
-        return cast("outcome.Outcome[Any]", self._outcome).unwrap()
+        return self.take()
+
+    def take(self) -> Any:
+        """The answer that was given."""
+        if isinstance(self._answer, Exception):
+            # One refusal may answer many: raised again, it would collect the frames of all who were ever refused.
+            raise self._answer.with_traceback(None)
+        return self._answer
 
     def _abandon(self, _: object) -> trio.lowlevel.Abort:
         self._task = None
+        self.left = True
         return trio.lowlevel.Abort.SUCCEEDED
 
 
 @dataclass(slots=True, eq=False)
 class Envelope:
-    """One message in one mailbox."""
+    """One message. A hint for many lies in all their mailboxes as one envelope, so it is not changed on the way."""
 
     id: int
     message: object
     origin: Origin
     deadline: float = float("inf")  # on Trio's clock
     reply: Reply | None = None
-    crashes: int = field(default=0)  # how many incarnations it has already taken down
+    crashes: int = 0  # how many incarnations it has already taken down
 
     @property
     def kind(self) -> str:

@@ -7,7 +7,6 @@ to push is pushed by the next. A subscriber that can't keep up is cut, never ski
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from typing import Protocol
 
@@ -54,7 +53,7 @@ class Feed:
     __slots__ = ("_cursors", "_first", "_log", "floor", "gone", "shown")
 
     def __init__(self) -> None:
-        self._log: deque[Event] = deque()
+        self._log: list[Event] = []  # seldom more than one: everything goes to everybody at the end of the turn
         self._first = 0  # the position of the log's first event
         self._cursors: dict[Subscriber, int] = {}  # a dict, so that the order is that of subscribing
         self.shown: dict[int, None] = {}  # what the subscribers know of, oldest knowledge first
@@ -88,8 +87,9 @@ class Feed:
         self.floor = floor
 
     def know(self, subject: int) -> None:
-        """The subscribers need not be told of this one."""
-        remember(self.shown, subject)
+        """The subscribers need not be told of this one. Without any there is nothing to remember: see `begin`."""
+        if self._cursors:
+            remember(self.shown, subject)
 
     def announce(self, subject: int, event: Event) -> bool:
         """Log the arrival of `subject`, unless it is known already or deleted."""
@@ -128,7 +128,7 @@ class Feed:
         self._cursors.clear()
         self._trim()
         for subscriber in subscribers:
-            subscriber.cut()
+            _cut(subscriber)
 
     def _serve(self, subscriber: Subscriber) -> Exception | None:
         error: Exception | None = None
@@ -138,8 +138,7 @@ class Feed:
         except Exception as raised:  # a broken subscriber is its own misfortune, not the actor's
             error = raised
         self._cursors.pop(subscriber, None)
-        subscriber.cut()
-        return error
+        return _cut(subscriber) or error
 
     def _advance(self, subscriber: Subscriber) -> bool:
         while subscriber in self._cursors and (cursor := self._cursors[subscriber]) < self.head:
@@ -150,9 +149,16 @@ class Feed:
 
     def _trim(self) -> None:
         slowest = min(self._cursors.values(), default=self.head)
-        while self._first < slowest:
-            self._log.popleft()
-            self._first += 1
+        del self._log[: slowest - self._first]
+        self._first = slowest
+
+
+def _cut(subscriber: Subscriber) -> Exception | None:
+    try:
+        subscriber.cut()
+    except Exception as raised:
+        return raised
+    return None
 
 
 def remember(memory: dict[int, None], subject: int) -> None:

@@ -14,7 +14,7 @@ from .envelope import NOWHERE, Envelope, Origin, Reply
 from .errors import AskCycle, TimedOut
 from .feed import Subscriber
 from .policy import RestartPolicy
-from .pool import Chooser, Inspect, Observer, Pool, Record, Subscribe, Surroundings
+from .pool import IDLE, Chooser, Inspect, Observer, Pool, Record, Subscribe, Surroundings
 
 ASK_TIMEOUT = 10.0  # seconds, when the asker names no deadline
 HOUSEKEEPING = 0.5  # seconds between two rounds
@@ -45,9 +45,12 @@ class Runtime:
         *,
         policy: RestartPolicy | None = None,
         most_awake: int = 100_000,
+        idle: float = IDLE,
     ) -> Pool:
         """Declare a kind of actor. Its pool takes messages once it runs."""
-        pool = self.pools[kind] = Pool(kind, make, actor.turns, self._around, policy=policy, most_awake=most_awake)
+        pool = self.pools[kind] = Pool(
+            kind, make, actor.turns, self._around, policy=policy, most_awake=most_awake, idle=idle
+        )
         return pool
 
     def tell(self, address: Address, message: object, *, origin: Origin = NOWHERE) -> None:
@@ -69,9 +72,7 @@ class Runtime:
 
     def tell_cells(self, kind: str, cells: Iterable[Cell], message: object, *, origin: Origin = NOWHERE) -> None:
         """One message into many mailboxes of one pool: the fan-out's inner loop."""
-        pool = self.pools[kind]
-        for cell in cells:
-            pool.post(cell, self._envelope(message, origin))
+        self.pools[kind].post_to_all(cells, self._envelope(message, origin))
 
     async def ask(
         self,
@@ -92,7 +93,7 @@ class Runtime:
         reply = Reply()
         envelope = self._envelope(message, origin, deadline, reply)
         if asker is None and pool.answer_now(cell, envelope):
-            return await self._answer(envelope, reply)
+            return reply.take() if reply.given else await self._answer(envelope, reply)
         if asker is not None:
             self._enter_wait(asker, cell, envelope)
         pool.post(cell, envelope)
@@ -120,10 +121,14 @@ class Runtime:
         """Keep house: log slow turns, release quarantined actors, let idle ones sleep."""
         task_status.started()
         while not stopping.is_set():
-            for pool in list(self.pools.values()):
-                pool.keep()
+            self.keep()
             with trio.move_on_after(HOUSEKEEPING):
                 await stopping.wait()
+
+    def keep(self) -> None:
+        """One round of it."""
+        for pool in list(self.pools.values()):
+            pool.keep()
 
     # -- inside
 
@@ -131,12 +136,10 @@ class Runtime:
         pool = self.pools[address.kind]
         reply = Reply()
         envelope = self._envelope(message, origin, trio.current_time() + ASK_TIMEOUT, reply)
-        pool.post(pool.cell(address.key), envelope, control=True)
+        pool.post_control(pool.cell(address.key), envelope)
         return await self._answer(envelope, reply)
 
     async def _answer(self, envelope: Envelope, reply: Reply) -> Any:
-        if reply.given:
-            return await reply.wait()
         with trio.move_on_at(envelope.deadline):
             return await reply.wait()
         raise TimedOut(envelope.kind)
@@ -145,7 +148,10 @@ class Runtime:
         cell: Cell | None = asked
         while cell is not None:
             if cell is asker:
-                self._record("ask.cycle", actor=str(asker.address), message=envelope.kind, decision="refused")
+                self._record(
+                    "ask.cycle", actor=str(asker.address), message=envelope.kind, message_id=envelope.id,
+                    request_id=envelope.origin.request_id, causes=list(envelope.origin.causes), decision="refused",
+                )  # fmt: skip
                 raise AskCycle(f"{asker.address} asks {asked.address}, which waits for it")
             cell = cell.waits_for
         asker.waits_for = asked
