@@ -34,8 +34,8 @@ def make_app(house: House, registry: Api = api) -> QuartTrio:
     app = QuartTrio(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY
     app.config["PROPAGATE_EXCEPTIONS"] = False
-    # No redirects to paths with more or fewer slashes. One at the end means nothing, as in the reference server: there are
-    # clients (Mastodon.py) that ask for `/api/v1/instance/`.
+    # No redirects to paths with more or fewer slashes. One at the end means nothing, as in the reference server: some
+    # clients (Mastodon.py) ask for `/api/v1/instance/`.
     app.url_map.merge_slashes = False
     app.url_map.strict_slashes = False
     for number, endpoint in enumerate(registry.endpoints):

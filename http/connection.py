@@ -73,6 +73,7 @@ class Connection(TCPServer):
                 await self.protocol.handle(RawData(bytes(data)))
             await self.protocol.handle(RawData(b""))
         await self.protocol.handle(Closed())
+        self._life.cancel()
 
     async def _receive(self) -> Any:
         try:

@@ -7,6 +7,8 @@ from typing import Annotated
 from ...actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
 from ...storage import accounts, follows, relations, users
 from ...storage.accounts import Account
+from ...storage.engine import Connection
+from ...storage.users import User
 from .. import rates
 from ..answer import Answer, json
 from ..authentication import Viewer
@@ -47,13 +49,19 @@ class MuteTerms(Input):
 async def show_own(house: House, viewer: Viewer) -> Answer:
     """The viewer's own account, with what only they may see."""
     account = await house.accounts.find(viewer.account_id)
-    user = await house.database.read(users.find_user, viewer.account_id)
+    user, requests = await house.database.read(_credentials, viewer.account_id)
     if account is None or user is None:
         raise NotFound
-    asking = await house.database.read(
-        follows.requests_page, account.id, max_id=None, since_id=None, min_id=None, limit=MOST_REQUESTS_COUNTED
+    return json(credential_account_fields(account, user, requests, house.settings.base_url))
+
+
+async def _credentials(db: Connection, account_id: int) -> tuple[User | None, int]:
+    """The user, and how many ask to follow: one visit to the database."""
+    user = await users.find_user(db, account_id)
+    asking = await follows.requests_page(
+        db, account_id, max_id=None, since_id=None, min_id=None, limit=MOST_REQUESTS_COUNTED
     )
-    return json(credential_account_fields(account, user, len(asking), house.settings.base_url))
+    return user, len(asking)
 
 
 @api.get("/api/v1/accounts/lookup", scopes=READ)
@@ -139,5 +147,4 @@ async def _presentable(house: House, account: Account | None) -> Account:
 
 
 def _answer(house: House, account: Account) -> Answer:
-    base_url = house.settings.base_url
-    return Answer(house.rendered.accounts.get(account.id, (account,), lambda: account_json(account, base_url)))
+    return Answer(account_json(account, house.rendered, house.settings.base_url))

@@ -8,6 +8,7 @@ import orjson
 
 from ...storage.accounts import Account
 from ...storage.users import User
+from .rendered import Renderings
 from .times import day, midnight
 
 MISSING_AVATAR = "/avatars/original/missing.png"
@@ -32,9 +33,12 @@ def header_url(account: Account, base_url: str) -> str:
     return f"{base_url}{MISSING_HEADER}"
 
 
-def account_json(account: Account, base_url: str) -> bytes:
+def account_json(account: Account, renderings: Renderings, base_url: str) -> bytes:
     """The account for everybody."""
-    return orjson.dumps(account_fields(account, base_url))
+    kept = renderings.accounts
+    return kept.find(account.id, account) or kept.keep(
+        orjson.dumps(account_fields(account, base_url)), account.id, account
+    )
 
 
 def account_fields(account: Account, base_url: str, moved: Account | None = None) -> dict[str, Any]:

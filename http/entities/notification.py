@@ -22,7 +22,7 @@ def notification_json(told: Told, renderings: Renderings, base_url: str, flags: 
             "group_key": f"ungrouped-{notification.id}",
         }
     )[:-1]
-    account = renderings.accounts.get(told.account.id, (told.account,), lambda: account_json(told.account, base_url))
+    account = account_json(told.account, renderings, base_url)
     if told.shown is None:
         return b'%b,"account":%b}' % (head, account)
     status = status_json(told.shown, renderings, base_url, notification.account_id, flags)

@@ -6,35 +6,32 @@ freshness there is to check.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from cachetools import LRUCache
-
 ACCOUNTS = 20_000  # about 1.2 KB each
 STATUSES = 20_000  # about 1 KB each
 
 
 class Rendered:
-    """The newest renderings of one kind of thing, by id."""
+    """Renderings of one kind of thing, by id. The oldest goes first: making it again costs less than keeping order."""
 
-    __slots__ = ("_kept",)
+    __slots__ = ("_capacity", "_kept")
 
     def __init__(self, capacity: int) -> None:
-        self._kept: LRUCache[int, tuple[tuple[Any, ...], bytes]] = LRUCache(capacity)
+        self._capacity = capacity
+        self._kept: dict[int, tuple[object, object, bytes]] = {}
 
-    def get(self, id: int, made_of: tuple[Any, ...], render: Callable[[], bytes]) -> bytes:
+    def find(self, id: int, record: object, other: object = None) -> bytes | None:
         """The bytes made of exactly these records."""
         kept = self._kept.get(id)
-        if kept is not None and all(map(_is, kept[0], made_of)):
-            return kept[1]
-        body = render()
-        self._kept[id] = (made_of, body)
+        if kept is not None and kept[0] is record and kept[1] is other:
+            return kept[2]
+        return None
+
+    def keep(self, body: bytes, id: int, record: object, other: object = None) -> bytes:
+        """Keep what was made of these records; the bytes again."""
+        self._kept[id] = (record, other, body)
+        if len(self._kept) > self._capacity:
+            del self._kept[next(iter(self._kept))]
         return body
-
-
-def _is(one: object, other: object) -> bool:
-    return one is other
 
 
 class Renderings:

@@ -31,8 +31,11 @@ def status_json(
     """The status for a viewer, with flags by the id of the original; without a viewer, for everybody."""
     status, boosted = shown.status, shown.boosted
     counted = status if boosted is None else boosted.status
-    body = renderings.statuses.get(status.id, (status, counted), lambda: static_part(status, counted, base_url))
-    author = renderings.accounts.get(shown.author.id, (shown.author,), lambda: account_json(shown.author, base_url))
+    kept = renderings.statuses
+    body = kept.find(status.id, status, counted) or kept.keep(
+        static_part(status, counted, base_url), status.id, status, counted
+    )
+    author = account_json(shown.author, renderings, base_url)
     inner = b"null" if boosted is None else status_json(boosted, renderings, base_url, viewer, flags)
     tail = b"" if viewer is None else viewer_part(status, (flags or {}).get(counted.id, NO_FLAGS), viewer)
     return b'%b,"account":%b,"reblog":%b%b}' % (body, author, inner, tail)
@@ -48,7 +51,7 @@ def deleted_status_json(shown: Shown, renderings: Renderings, base_url: str) -> 
     status = shown.status
     source = {"text": status.text, "content_type": status.content_type, "reblog": None}
     body = orjson.dumps(_fields(status, status, base_url) | source)[:-1]
-    author = renderings.accounts.get(shown.author.id, (shown.author,), lambda: account_json(shown.author, base_url))
+    author = account_json(shown.author, renderings, base_url)
     return b'%b,"account":%b%b}' % (body, author, viewer_part(status, NO_FLAGS, status.account_id))
 
 
