@@ -3,12 +3,13 @@
 import base64
 import hashlib
 import queue
+import threading
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from mastodon import CallbackStreamListener, Mastodon, MastodonNotFoundError, MastodonUnauthorizedError
+from mastodon import Mastodon, MastodonNotFoundError, MastodonUnauthorizedError, StreamListener
 
 from .browser import Visitor, chromium, press, query_of, sign_in
 from .server import PASSWORD, Person, Server, follow
@@ -149,19 +150,28 @@ def test_pages_lead_through_all_statuses_both_ways(server: Server) -> None:
 # Streaming ----------------------------------------------------------------------------------------------------
 
 
-class Heard:
+class Heard(StreamListener):
     """What a stream has told, in its order."""
 
     def __init__(self) -> None:
+        self.opened = threading.Event()
         self._events: queue.Queue[tuple[str, Any]] = queue.Queue()
-        self.listener = CallbackStreamListener(
-            update_handler=lambda status: self._events.put(("update", status.id)),
-            delete_handler=lambda id: self._events.put(("delete", int(id))),
-            notification_handler=lambda one: self._events.put((one.type, one.account.username)),
-        )
 
     def next(self) -> tuple[str, Any]:
         return self._events.get(timeout=PATIENCE)
+
+    def handle_heartbeat(self) -> None:
+        """The server greets with one when the stream is open."""
+        self.opened.set()
+
+    def on_update(self, status: Any) -> None:
+        self._events.put(("update", status.id))
+
+    def on_delete(self, status_id: Any) -> None:
+        self._events.put(("delete", str(status_id)))
+
+    def on_notification(self, notification: Any) -> None:
+        self._events.put((notification.type, notification.account.username))
 
 
 def test_a_stream_tells_of_statuses_deletions_and_notifications(server: Server) -> None:
@@ -169,27 +179,29 @@ def test_a_stream_tells_of_statuses_deletions_and_notifications(server: Server) 
     follow(bob, [ada])
     heard = Heard()
     assert bob.app.stream_healthy()
-    handle = bob.app.stream_user(heard.listener, run_async=True, timeout=PATIENCE)
-    assert handle is not None
-    try:
-        made = ada.app.status_post("Live")
-        assert heard.next() == ("update", made.id)
-        ada.app.status_delete(made)
-        assert heard.next() == ("delete", made.id)
-        ada.app.account_follow(bob.id)
-        assert heard.next() == ("follow", ada.name)
-    finally:
-        handle.close()
+    handle: Any = bob.app.stream_user(heard, run_async=True, timeout=PATIENCE)
+    assert heard.opened.wait(PATIENCE)
+    made = ada.app.status_post("Live")
+    assert heard.next() == ("update", made.id)
+    ada.app.status_delete(made)
+    assert heard.next() == ("delete", made.id)
+    ada.app.account_follow(bob.id)
+    assert heard.next() == ("follow", ada.name)
+    # Its thread waits for the next bytes, and `close` for its thread: the server's end brings both.
+    handle.closed = True
 
 
 def test_a_socket_carries_several_streams(server: Server) -> None:
     ada, bob = server.people("ada", "bob")
     follow(bob, [ada])
+    # Nobody is told when a subscription stands. Where both timelines are awake, that is before anything can be posted.
+    bob.app.timeline_home()
+    bob.app.timeline_local()
     home, local = Heard(), Heard()
     socket = bob.app.stream_open_websocket(timeout=PATIENCE)
     try:
-        bob.app.stream_user(home.listener, websocket_handle=socket)
-        bob.app.stream_local(local.listener, websocket_handle=socket)
+        bob.app.stream_user(home, websocket_handle=socket)
+        bob.app.stream_local(local, websocket_handle=socket)
         made = ada.app.status_post("To both")
         assert home.next() == ("update", made.id)
         assert local.next() == ("update", made.id)
