@@ -1,8 +1,9 @@
 """Supervising the infrastructure: children that depend on the ones before them.
 
 `rest_for_one`: when a child crashes, it and all children started after it are stopped in reverse order and started
-again in order. More than `intensity` crashes in `period` seconds, and the supervisor gives up: at the top of the tree
-the process then exits. (Entity actors are supervised by their pools, one for one; see `actors/kernel/pool.py`.)
+again in order. A child that can't start again has crashed once more. More than `intensity` crashes in `period` seconds,
+and the supervisor gives up: at the top of the tree the process then exits. (Entity actors are supervised by their
+pools, one for one; see `actors/kernel/pool.py`.)
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Protocol
+from typing import Protocol, cast
 
 import trio
 
 from ..actors.kernel import Record
 from ..actors.kernel.pool import describe, place
+from ..storage.engine import lone_exception
 
 
 class Runnable(Protocol):
@@ -48,6 +50,7 @@ class Child:
     inspect: Callable[[], dict[str, object]] | None = None  # more for its portrait
     phase: Phase = Phase.STOPPED
     starts: int = 0
+    error: Exception | None = None  # what went wrong while it stopped
     _stopping: trio.Event = field(default_factory=trio.Event, repr=False)
     _stopped: trio.Event = field(default_factory=trio.Event, repr=False)
     _scope: trio.CancelScope = field(default_factory=trio.CancelScope, repr=False)
@@ -56,6 +59,7 @@ class Child:
         """Run in `nursery`; returns when the child says that it has started. Its crash is sent to `crashed`."""
         self._stopping, self._stopped, self._scope = trio.Event(), trio.Event(), trio.CancelScope()
         self.phase = Phase.STARTING
+        self.error = None
         self.starts += 1
         await nursery.start(self._live, crashed, name=self.name)
 
@@ -65,14 +69,18 @@ class Child:
         task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
     ) -> None:
         try:
-            with self._scope:
+            # Out of the groups that nurseries wrap errors in, so that a fatal one is known by its name.
+            with lone_exception(), self._scope:
                 await self.run(self._stopping, task_status=_Started(self, task_status))
                 if not self._stopping.is_set():
                     raise RuntimeError("returned without being asked to stop")
         except Exception as error:
             if self.phase is Phase.STARTING:
                 raise
-            crashed.send_nowait((self, error))
+            if self.phase is Phase.STOPPING:
+                self.error = error  # no crash: whoever stops it knows already why
+            else:
+                crashed.send_nowait((self, error))
         finally:
             self.phase = Phase.STOPPED
             self._stopped.set()
@@ -133,16 +141,17 @@ class Supervisor:
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Start the children, restart them as they crash, stop them in reverse order. Raises GaveUp."""
         send, crashes = trio.open_memory_channel[tuple[Child, Exception]](len(self.children) * 2)
-        async with trio.open_nursery() as nursery:
-            try:
-                for child in self.children:
-                    await self._start(child, nursery, send)
-                task_status.started()
-                await self._watch(stopping, nursery, send, crashes)
-            finally:
-                with trio.CancelScope(shield=True):
-                    await self._stop(self.children)
-            nursery.cancel_scope.cancel()
+        with lone_exception():
+            async with trio.open_nursery() as nursery:
+                try:
+                    for child in self.children:
+                        await self._start(child, nursery, send)
+                    task_status.started()
+                    await self._watch(stopping, nursery, send, crashes)
+                finally:
+                    with trio.CancelScope(shield=True):
+                        await self._stop(self.children)
+                nursery.cancel_scope.cancel()
 
     async def _watch(
         self,
@@ -155,18 +164,27 @@ class Supervisor:
             watch.start_soon(_cancel_when, stopping, watch.cancel_scope)
             async for child, error in crashes:
                 self._count(child, error)
-                rest = self.children[self.children.index(child) :]
-                await self._stop(rest)
-                for stopped in rest:
-                    await self._start(stopped, nursery, send)
+                if child.phase is Phase.STOPPED:  # else it has been started again with a child before it
+                    await self._restart(self.children[self.children.index(child) :], nursery, send)
+
+    async def _restart(
+        self, rest: list[Child], nursery: trio.Nursery, send: trio.MemorySendChannel[tuple[Child, Exception]]
+    ) -> None:
+        await self._stop(rest)
+        for child in rest:
+            try:
+                await self._start(child, nursery, send)
+            except Exception as error:
+                send.send_nowait((child, error))
+                return
 
     def _count(self, child: Child, error: Exception) -> None:
         now = trio.current_time()
         self._crashes.append(now)
         while self._crashes[0] < now - self._period:
             self._crashes.popleft()
-        fatal = isinstance(error, self._fatal)
-        give_up = fatal or len(self._crashes) > self._intensity
+        fatal = self._fatal_in(error)
+        give_up = fatal is not None or len(self._crashes) > self._intensity
         self._record(
             "child.crashed",
             child=child.name,
@@ -174,10 +192,17 @@ class Supervisor:
             place=place(error),
             decision="give up" if give_up else "restart it and the children after it",
         )
-        if fatal:
-            raise error
+        if fatal is not None:
+            raise fatal
         if give_up:
             raise GaveUp(f"{self.name}: {child.name} and others crashed {len(self._crashes)} times") from error
+
+    def _fatal_in(self, error: Exception) -> Exception | None:
+        """The fatal error, if it is one, or the first of several that came together."""
+        if not isinstance(error, ExceptionGroup):
+            return error if isinstance(error, self._fatal) else None
+        together = cast("ExceptionGroup[Exception]", error).exceptions
+        return next((fatal for one in together if (fatal := self._fatal_in(one)) is not None), None)
 
     def portrait(self) -> dict[str, object]:
         """The tree as an operator sees it."""
@@ -193,7 +218,10 @@ class Supervisor:
         for child in reversed(children):
             if child.phase is not Phase.STOPPED:
                 orderly = await child.stop()
-                self._record("child.stopped", child=child.name, decision="in order" if orderly else "grace over")
+                self._record(
+                    "child.stopped", child=child.name, error=describe(child.error) if child.error else None,
+                    decision="in order" if orderly else "grace over",
+                )  # fmt: skip
 
 
 async def _cancel_when(event: trio.Event, scope: trio.CancelScope) -> None:
