@@ -10,6 +10,8 @@ from pathlib import Path
 import orjson
 import trio
 
+from ..actors.kernel.pool import describe
+
 LONGEST_QUESTION = 4096
 PATIENCE = 5.0  # seconds a caller has for its question
 
@@ -59,7 +61,10 @@ class Control:
             answer = self._answers.get(orjson.loads(line)["command"])
         except (orjson.JSONDecodeError, KeyError, TypeError):
             return {"error": "one JSON object with a command, please"}
-        return answer() if answer else {"error": "unknown command"}
+        try:
+            return answer() if answer else {"error": "unknown command"}
+        except Exception as error:  # a question must not take the socket down, and the listener with it
+            return {"error": describe(error)}
 
 
 async def _line(stream: trio.SocketStream) -> bytes:

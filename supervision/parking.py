@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import fields, is_dataclass
 
 import trio
@@ -12,6 +13,7 @@ from ..storage import dead_letters
 from ..storage.dead_letters import DeadLetter
 from ..storage.engine import Database, StorageError
 
+RETRY = 1.0  # seconds until the database is tried again
 ROOM = 1_000  # letters that may wait for the database; the log has named every one of them
 
 
@@ -22,7 +24,8 @@ class Parking:
         self._database = database
         self._clock = clock
         self._ids = ids
-        self._send, self._receive = trio.open_memory_channel[DeadLetter](ROOM)
+        self._letters: deque[DeadLetter] = deque()
+        self._woken = trio.Event()
 
     def park(self, address: Address, envelope: Envelope, error: Exception) -> None:
         """Called from inside a turn: never waits, and lets go of a letter rather than of the actor."""
@@ -30,28 +33,35 @@ class Parking:
             self._ids.next(), str(address), envelope.kind, outline(envelope.message), describe(error),
             envelope.origin.request_id, envelope.origin.causes, self._clock.now(),
         )  # fmt: skip
-        try:
-            self._send.send_nowait(letter)
-        except trio.WouldBlock:
-            return
+        if len(self._letters) < ROOM:
+            self._letters.append(letter)
+            self._woken.set()
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None]) -> None:
+        """Store letters until `stopping` is set and none is left."""
         task_status.started()
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._store)
-            await stopping.wait()
-            nursery.cancel_scope.cancel()
+            nursery.start_soon(self._wake_when, stopping)
+            while self._letters or not stopping.is_set():
+                if self._letters:
+                    await self._store(self._letters[0])
+                else:
+                    self._woken = trio.Event()
+                    await self._woken.wait()
 
-    async def _store(self) -> None:
-        async for letter in self._receive:
-            await self._store_one(letter)
+    async def _wake_when(self, stopping: trio.Event) -> None:
+        await stopping.wait()
+        self._woken.set()
 
-    async def _store_one(self, letter: DeadLetter) -> None:
-        while True:
-            try:
-                return await self._database.transact(dead_letters.insert, letter)
-            except StorageError:
-                await trio.sleep(1)
+    async def _store(self, letter: DeadLetter) -> None:
+        try:
+            await self._database.transact(dead_letters.insert, letter)
+        except StorageError:
+            await trio.sleep(RETRY)
+        except Exception:
+            self._letters.popleft()  # PostgreSQL will never take it, say for a NUL in a text; the log has named it
+        else:
+            self._letters.popleft()
 
 
 def outline(message: object) -> dict[str, object]:
