@@ -34,20 +34,18 @@ class RowCache(Generic[T]):
         return self._rows.get(id)
 
     async def find(self, id: int) -> T | None:
-        row = self._rows.get(id)
+        row = self._use(id)
         return row if row is not None else (await self.find_many([id])).get(id)
 
     async def find_many(self, ids: Iterable[int]) -> dict[int, T]:
         """The rows with these ids, in the order asked for; missing ones are left out. One query, or none."""
-        wanted = list(dict.fromkeys(ids))
-        missing = [id for id in wanted if id not in self._rows]
+        wanted = dict.fromkeys(ids)
+        held = {id: row for id in wanted if (row := self._use(id)) is not None}
+        missing = [id for id in wanted if id not in held]
         loaded = await self._read(missing) if missing else {}
-        found: dict[int, T] = {}
-        for id in wanted:
-            row = loaded.get(id) or self._rows.get(id)
-            if row is not None:
-                found[id] = row
-        return found
+        # What was held may have been dropped or pushed out while the others were read; it was right when asked for.
+        rows = ((id, self._rows.get(id) or loaded.get(id) or held.get(id)) for id in wanted)
+        return {id: row for id, row in rows if row is not None}
 
     def put(self, id: int, row: T) -> None:
         """Keep the row as it is after a commit."""
@@ -76,6 +74,12 @@ class RowCache(Generic[T]):
             if id not in load.changed:
                 self._keep(id, row)
         return rows
+
+    def _use(self, id: int) -> T | None:
+        row = self._rows.get(id)
+        if row is not None:
+            self._rows.move_to_end(id)
+        return row
 
     def _keep(self, id: int, row: T) -> None:
         self._rows[id] = row
