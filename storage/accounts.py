@@ -13,7 +13,8 @@ COLUMNS = """
     a.followers_url, a.following_url, a.featured_url, a.public_key, a.display_name, a.note_source, a.note, a.fields,
     a.avatar_file, a.avatar_remote_url, a.avatar_description, a.header_file, a.header_remote_url, a.header_description,
     a.locked, a.bot, a."group", a.discoverable, a.indexable, a.hide_collections, a.memorial, a.also_known_as,
-    a.moved_to_id, a.silenced_at, a.sensitized_at, a.suspended_at, a.fetched_at, a.created_at, a.updated_at, a.deleted_at,
+    a.moved_to_id, a.silenced_at, a.sensitized_at, a.suspended_at, a.fetched_at, a.created_at,
+    a.updated_at, a.deleted_at,
     c.statuses AS statuses_count, c.followers AS followers_count, c.following AS following_count, c.last_status_at
 """
 
@@ -70,9 +71,11 @@ UPSERT_REMOTE = f"""
         ON CONFLICT (uri) DO UPDATE SET
             username = excluded.username, domain = excluded.domain, url = excluded.url, protocol = excluded.protocol,
             inbox_url = excluded.inbox_url, shared_inbox_url = excluded.shared_inbox_url,
-            outbox_url = excluded.outbox_url, followers_url = excluded.followers_url, following_url = excluded.following_url,
+            outbox_url = excluded.outbox_url, followers_url = excluded.followers_url,
+            following_url = excluded.following_url,
             featured_url = excluded.featured_url, public_key = excluded.public_key,
-            display_name = excluded.display_name, note_source = excluded.note_source, note = excluded.note, locked = excluded.locked, bot = excluded.bot,
+            display_name = excluded.display_name, note_source = excluded.note_source, note = excluded.note,
+            locked = excluded.locked, bot = excluded.bot,
             "group" = excluded."group", discoverable = excluded.discoverable, indexable = excluded.indexable,
             updated_at = excluded.updated_at, fetched_at = excluded.fetched_at
             WHERE accounts.domain IS NOT NULL

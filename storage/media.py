@@ -7,7 +7,8 @@ from typing import Any
 from .engine import Connection, Row
 
 COLUMNS = """
-    id, account_id, status_id, type, state, file, file_type, file_size, thumbnail_file, remote_url, thumbnail_remote_url,
+    id, account_id, status_id, type, state, file, file_type, file_size, thumbnail_file, remote_url,
+    thumbnail_remote_url,
     description, blurhash, meta
 """
 

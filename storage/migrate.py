@@ -91,8 +91,8 @@ async def _already_applied(db: Connection, known: list[Migration]) -> int:
     applied = await db.fetch(APPLIED)
     if len(applied) > len(known):
         raise MigrationRefused(
-            f"the database is at schema {applied[-1]['number']} ({applied[-1]['name']}), newer than the {len(known)} of "
-            "this version of Troupe: run the newer version, or restore a backup made before it"
+            f"the database is at schema {applied[-1]['number']} ({applied[-1]['name']}), newer than the {len(known)} "
+            "of this version of Troupe: run the newer version, or restore a backup made before it"
         )
     for row, step in zip(applied, known, strict=False):
         if row["number"] != step.number or row["checksum"] != step.checksum:

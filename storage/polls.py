@@ -10,7 +10,8 @@ OF_STATUS = """
         'id', p.id, 'account_id', p.account_id, 'multiple', p.multiple, 'hide_totals', p.hide_totals,
         'voters_count', p.voters_count, 'expires_at', extract(epoch FROM p.expires_at),
         'options', (
-            SELECT jsonb_agg(jsonb_build_array(o.title, o.votes) ORDER BY o.position) FROM poll_options o WHERE o.poll_id = p.id
+            SELECT jsonb_agg(jsonb_build_array(o.title, o.votes) ORDER BY o.position)
+            FROM poll_options o WHERE o.poll_id = p.id
         )
     ) FROM polls p WHERE p.id = s.poll_id
 """

@@ -7,7 +7,9 @@ from datetime import datetime
 from .engine import Connection, Row
 
 # A number of its own kind, so that a pair of accounts never waits for some other advisory lock.
-LOCK_PAIR = "SELECT pg_advisory_xact_lock(hashtextextended('pair/' || least($1::bigint, $2) || '/' || greatest($1::bigint, $2), 0))"
+LOCK_PAIR = """
+    SELECT pg_advisory_xact_lock(hashtextextended('pair/' || least($1::bigint, $2) || '/' || greatest($1::bigint, $2), 0))
+"""
 
 FOLLOWING = (
     "SELECT target_account_id AS id, id AS since, show_reblogs, notify, languages FROM follows WHERE account_id = $1"
@@ -52,7 +54,8 @@ RELATIONSHIPS = """
     FROM accounts a
     LEFT JOIN follows f ON f.account_id = $1 AND f.target_account_id = a.id
     LEFT JOIN follow_requests r ON r.account_id = $1 AND r.target_account_id = a.id
-    LEFT JOIN mutes m ON m.account_id = $1 AND m.target_account_id = a.id AND (m.expires_at IS NULL OR m.expires_at > $3)
+    LEFT JOIN mutes m ON m.account_id = $1 AND m.target_account_id = a.id
+        AND (m.expires_at IS NULL OR m.expires_at > $3)
     LEFT JOIN account_notes n ON n.account_id = $1 AND n.target_account_id = a.id
     WHERE a.id = ANY($2::bigint[])
 """

@@ -64,7 +64,8 @@ FIND_MANY = f"""
         s.reblog_of_id, r.account_id AS reblog_account_id, s.quote_of_id, s.quote_state, s.quote_policy, s.poll_id,
         s.application_id, app.name AS application_name, app.website AS application_website,
         s.created_at, s.edited_at,
-        c.replies AS replies_count, c.reblogs AS reblogs_count, c.favourites AS favourites_count, c.quotes AS quotes_count,
+        c.replies AS replies_count, c.reblogs AS reblogs_count, c.favourites AS favourites_count,
+        c.quotes AS quotes_count,
         s.mentioned_ids, s.media_ids,
         CASE WHEN s.mentioned_ids <> '{{}}' THEN (
             SELECT jsonb_agg(jsonb_build_array(a.id, a.username, a.domain, coalesce(a.url, a.uri)) ORDER BY a.id)

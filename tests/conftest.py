@@ -4,8 +4,11 @@ One server a run, and for each test that asks a database of its own, made from a
 """
 
 import os
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -22,10 +25,21 @@ _numbers = count(1)
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
+def server() -> Iterator[Embedded]:
     """A PostgreSQL server that does not wait for the disk."""
-    with embedded(tmp_path_factory.mktemp("pg"), durable=False) as running:
+    with _directory() as data, embedded(data, durable=False) as running:
         yield running
+
+
+@pytest.fixture
+def data() -> Iterator[Path]:
+    """A data directory for a PostgreSQL of the test's own.
+
+    Not pytest's tmp_path: where we are root PostgreSQL runs as another user, and each run of pytest that begins closes
+    the directory of them all to others.
+    """
+    with _directory() as path:
+        yield path
 
 
 @pytest.fixture(scope="session")
@@ -52,6 +66,12 @@ def bare_dsn(server: Embedded) -> Iterator[str]:
     _administer(server.dsn, f"CREATE DATABASE {name}")
     yield _named(server.dsn, name)
     _administer(server.dsn, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@contextmanager
+def _directory() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="troupe-test-", ignore_cleanup_errors=True) as path:
+        yield Path(path)
 
 
 def _administer(dsn: str, statement: str) -> None:

@@ -36,14 +36,15 @@ FILL = """
     SELECT id, username || '@x.test', now(), now(), now() FROM accounts WHERE domain IS NULL;
     INSERT INTO applications (id, client_id, secret_hash, name, redirect_uris, scopes, created_at)
     SELECT n, 'c' || n, decode(repeat('00', 32), 'hex'), 'app', '{https://a/}', '{read}', now()
-    FROM generate_series(1, 2000) n;
+    FROM generate_series(1, 20000) n;
     INSERT INTO access_tokens (id, token_hash, application_id, account_id, scopes, created_at)
     SELECT n, sha256(n::text::bytea), n, 1 + n % 500, '{read}', now() FROM generate_series(1, 2000) n;
     INSERT INTO statuses (
         id, account_id, uri, local, visibility, conversation_id, in_reply_to_id, in_reply_to_account_id, reblog_of_id,
         media_ids, created_at
     )
-    SELECT n, 1 + n % 2000, 'https://x/s/' || n, 1 + n % 2000 <= 500, CASE n % 7 WHEN 0 THEN 'private' ELSE 'public' END,
+    SELECT n, 1 + n % 2000, 'https://x/s/' || n, 1 + n % 2000 <= 500,
+        CASE n % 7 WHEN 0 THEN 'private' ELSE 'public' END,
         n, CASE WHEN n % 5 = 0 THEN n - 1 END, CASE WHEN n % 5 = 0 THEN 1 + (n - 1) % 2000 END,
         CASE WHEN n % 11 = 0 AND n % 5 <> 0 THEN n - 10 END, CASE WHEN n % 9 = 0 THEN ARRAY[n] ELSE '{}' END, now()
     FROM generate_series(1, 20000) n;

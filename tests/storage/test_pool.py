@@ -1,6 +1,7 @@
 """The pool: a call runs to its end, a lost connection has one meaning, and PostgreSQL may come and go."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -35,6 +36,10 @@ async def value(pool: Pool, query: str, *args: object) -> Any:
 async def write(db: Connection, text: str) -> str:
     await db.execute("INSERT INTO log VALUES ($1)", text)
     return text
+
+
+async def put(pool: Pool, text: str) -> None:
+    await pool.transact(write, text)
 
 
 async def log(pool: Pool) -> set[str]:
@@ -108,7 +113,7 @@ async def test_json_goes_in_and_out(pool: Pool) -> None:
 async def test_more_askers_than_connections_take_turns(pool: Pool) -> None:
     async with trio.open_nursery() as nursery:
         for number in range(100):
-            nursery.start_soon(pool.transact, write, str(number))
+            nursery.start_soon(put, pool, str(number))
     assert len(await log(pool)) == 100
 
 
@@ -122,7 +127,7 @@ async def test_a_connection_killed_while_idle_is_replaced(pool: Pool) -> None:
     assert await pool.read(kill_the_others) == 2
     async with trio.open_nursery() as nursery:
         for number in range(20):
-            nursery.start_soon(pool.transact, write, str(number))
+            nursery.start_soon(put, pool, str(number))
     assert len(await log(pool)) == 20
 
 
@@ -212,10 +217,10 @@ async def test_a_fenced_pool_refuses_what_waits_and_what_comes(pool: Pool) -> No
         await pool.transact(write, "one")
 
 
-async def test_postgresql_restarts_under_load(tmp_path: Any) -> None:
+async def test_postgresql_restarts_under_load(data: Path) -> None:
     changes: list[bool] = []
     outcomes: dict[str, set[int]] = {"done": set(), "unavailable": set(), "doubtful": set()}
-    server = await trio.to_thread.run_sync(lambda: enter(tmp_path, durable=False))
+    server = await trio.to_thread.run_sync(lambda: enter(data, durable=False))
     try:
         async with open_pool(server.dsn, size=4, on_connected=changes.append) as pool:
             await value(pool, "CREATE TABLE log (text text PRIMARY KEY)")

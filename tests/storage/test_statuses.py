@@ -18,7 +18,8 @@ def counted(stage: Stage) -> bool:
         SELECT c.status_id FROM status_counts c WHERE
             c.replies <> (SELECT count(*) FROM statuses s WHERE s.in_reply_to_id = c.status_id
                           AND s.deleted_at IS NULL AND s.visibility IN ('public', 'unlisted'))
-            OR c.reblogs <> (SELECT count(*) FROM statuses s WHERE s.reblog_of_id = c.status_id AND s.deleted_at IS NULL)
+            OR c.reblogs <> (SELECT count(*) FROM statuses s
+                             WHERE s.reblog_of_id = c.status_id AND s.deleted_at IS NULL)
             OR c.favourites <> (SELECT count(*) FROM favourites f WHERE f.status_id = c.status_id)
         UNION ALL
         SELECT c.account_id FROM account_counts c WHERE
