@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Any
 
 from quart import Response
@@ -10,11 +10,12 @@ from quart import request as quart_request
 from quart.wrappers import Request as QuartRequest
 from quart_trio import QuartTrio
 from werkzeug.datastructures import Headers
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from .answer import Answer
 from .api import accounts, apps, instance, statuses, streaming, timelines
 from .dispatch import refuse_route, respond
+from .errors import TooLarge
 from .headers import request_id
 from .house import House
 from .oauth import authorize, metadata, token
@@ -25,14 +26,12 @@ from .streaming.front import StreamingFront
 # Importing them is what registers their endpoints.
 MODULES = (accounts, apps, instance, statuses, streaming, timelines, authorize, metadata, token)
 
-# Beyond what any endpoint takes by itself: the bytes of a body that Quart may hold.
-LARGEST_BODY = 100 * 1024 * 1024
-
 
 def make_app(house: House, registry: Api = api) -> QuartTrio:
     """The ASGI application of a house."""
     app = QuartTrio(__name__, static_folder=None)
-    app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY
+    # What Quart may hold of a body nobody has asked for yet; each endpoint's own limit is checked when it is read.
+    app.config["MAX_CONTENT_LENGTH"] = max(endpoint.body_limit for endpoint in registry.endpoints)
     app.config["PROPAGATE_EXCEPTIONS"] = False
     # No redirects to paths with more or fewer slashes. One at the end means nothing, as in the reference server: some
     # clients (Mastodon.py) ask for `/api/v1/instance/`.
@@ -75,10 +74,18 @@ def _request(house: House, request: QuartRequest) -> Request:
         scope["query_string"],
         scope["headers"],
         (scope.get("client") or ("127.0.0.1", 0))[0],
-        request.body,
+        _body(request),
     )
     made.request_id = request_id(made.header(b"x-request-id"), house.secret)
     return made
+
+
+async def _body(request: QuartRequest) -> AsyncIterator[bytes]:
+    try:
+        async for chunk in request.body:
+            yield chunk
+    except RequestEntityTooLarge:
+        raise TooLarge from None
 
 
 def _response(answer: Answer) -> Response:

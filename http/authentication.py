@@ -85,5 +85,5 @@ def check_state(token: Token) -> None:
         raise Forbidden("Your login is missing a confirmed e-mail address")
     if token.approved_at is None:
         raise Forbidden("Your login is currently pending approval")
-    if token.disabled_at is not None or token.suspended_at is not None:
+    if token.disabled_at or token.suspended_at or token.deleted_at:
         raise Forbidden("Your login is currently disabled")

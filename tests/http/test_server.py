@@ -1,0 +1,116 @@
+"""hypercorn and the application over real sockets, spoken to byte by byte."""
+
+import socket
+from collections.abc import AsyncIterator
+
+import pytest
+import trio
+import trio.testing
+
+from troupe.http.kept import Kept
+from troupe.http.server import LARGEST_HEAD, bind, serve
+
+from .conftest import Stage
+
+
+@pytest.fixture
+async def port(stage: Stage) -> AsyncIterator[int]:
+    """The port of a running server."""
+    listeners, stopping = bind([("127.0.0.1", 0)]), trio.Event()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(serve, stage.app, listeners, stopping, 1.0)
+        yield listeners[0].getsockname()[1]
+        stopping.set()
+
+
+async def say(port: int, text: bytes) -> bytes:
+    """Everything the server answers until it closes the connection."""
+    stream = await trio.open_tcp_stream("127.0.0.1", port)
+    async with stream:
+        try:
+            await stream.send_all(text)
+            return b"".join([chunk async for chunk in stream])
+        except trio.BrokenResourceError:
+            return b""
+
+
+def request(line: bytes, *headers: bytes, body: bytes = b"") -> bytes:
+    return b"\r\n".join([line + b" HTTP/1.1", b"Host: localhost", b"Connection: close", *headers, b"", body])
+
+
+async def test_head_sends_no_body(port: int) -> None:
+    head, _, body = (await say(port, request(b"HEAD /api/v1/instance"))).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200")
+    assert body == b""
+
+
+async def test_a_declared_body_too_large_is_refused_at_once(port: int) -> None:
+    headers = (b"Content-Type: application/json", b"Content-Length: 99999999")
+    assert (await say(port, request(b"POST /api/v1/apps", *headers))).startswith(b"HTTP/1.1 413")
+
+
+async def test_an_endless_body_is_refused_on_the_way(port: int) -> None:
+    headers = (b"Content-Type: application/json", b"Transfer-Encoding: chunked")
+    chunks = (b"10000\r\n" + b"x" * 0x10000 + b"\r\n") * 17
+    stream = await trio.open_tcp_stream("127.0.0.1", port)
+    async with stream:
+        await stream.send_all(request(b"POST /api/v1/apps", *headers) + chunks)
+        assert (await stream.receive_some()).startswith(b"HTTP/1.1 413")
+
+
+async def test_headers_without_end_are_refused(port: int) -> None:
+    answer = await say(port, b"GET /api/v1/instance HTTP/1.1\r\nX-Long: " + b"x" * (4 * LARGEST_HEAD))
+    assert answer == b"" or answer.startswith((b"HTTP/1.1 400", b"HTTP/1.1 431"))
+
+
+async def test_what_is_no_http_ends_the_connection(port: int) -> None:
+    answer = await say(port, b"\x16\x03\x01 hello\r\n\r\n")
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 400")
+
+
+async def test_the_server_does_not_say_what_it_is_made_of(port: int) -> None:
+    assert b"\r\nserver:" not in (await say(port, request(b"GET /api/v1/instance"))).lower()
+
+
+async def test_a_connection_serves_several_requests(port: int) -> None:
+    one = b"GET /api/v2/nothing HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    answer = await say(port, one + one + request(b"GET /api/v2/nothing"))
+    assert answer.count(b"HTTP/1.1 404") == 3
+
+
+async def test_stopping_finishes_what_runs_and_takes_nothing_new(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    running, go_on, stopping, answers = trio.Event(), trio.Event(), trio.Event(), list[bytes]()
+    listeners = bind([("127.0.0.1", 0)])
+    port = listeners[0].getsockname()[1]
+
+    async def slow(*_: object) -> bytes:
+        running.set()
+        await go_on.wait()
+        return b"{}"
+
+    async def ask() -> None:
+        answers.append(await say(port, b"GET /api/v1/instance HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+
+    monkeypatch.setattr(Kept, "get", slow)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(serve, stage.app, listeners, stopping, 10.0)
+        nursery.start_soon(ask)
+        await running.wait()
+        stopping.set()
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        with pytest.raises(OSError, match="connect"):
+            await trio.open_tcp_stream("127.0.0.1", port)
+        go_on.set()
+    assert answers[0].startswith(b"HTTP/1.1 200")
+    assert answers[0].endswith(b"{}")
+
+
+def test_both_loopback_addresses_are_bound_and_none_is_left_when_one_is_taken() -> None:
+    taken = socket.create_server(("127.0.0.1", 0))
+    port = taken.getsockname()[1]
+    with taken, pytest.raises(OSError, match="in use"):
+        bind([("::1", port), ("127.0.0.1", port)])
+    listeners = bind([("127.0.0.1", port), ("::1", port)])
+    assert {listener.getsockname()[:2] for listener in listeners} >= {("127.0.0.1", port)}
+    for listener in listeners:
+        listener.close()
