@@ -92,7 +92,7 @@ class Follow:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """New terms of a follow: None leaves a term as it is; for languages None is a choice, so they need a second word."""
+    """New terms of a follow: None leaves a term as it is; for languages None is a choice, hence their flag."""
 
     show_reblogs: bool | None = None
     notify: bool | None = None

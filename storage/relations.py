@@ -8,7 +8,8 @@ from .engine import Connection, Row
 
 # A number of its own kind, so that a pair of accounts never waits for some other advisory lock.
 LOCK_PAIR = """
-    SELECT pg_advisory_xact_lock(hashtextextended('pair/' || least($1::bigint, $2) || '/' || greatest($1::bigint, $2), 0))
+    SELECT pg_advisory_xact_lock(
+        hashtextextended('pair/' || least($1::bigint, $2) || '/' || greatest($1::bigint, $2), 0))
 """
 
 FOLLOWING = (

@@ -49,6 +49,11 @@ FILL = """
         CASE WHEN n % 11 = 0 AND n % 5 <> 0 THEN n - 10 END, CASE WHEN n % 9 = 0 THEN ARRAY[n] ELSE '{}' END, now()
     FROM generate_series(1, 20000) n;
     INSERT INTO status_counts (status_id) SELECT id FROM statuses;
+    INSERT INTO media_attachments (id, account_id, status_id, type, created_at, updated_at)
+    SELECT id, account_id, id, 'image', now(), now() FROM statuses;
+    INSERT INTO polls (id, account_id, created_at) SELECT n, 1 + n % 500, now() FROM generate_series(1, 5000) n;
+    INSERT INTO poll_options (poll_id, position, title)
+    SELECT n, p, 'x' FROM generate_series(1, 5000) n, generate_series(0, 1) p;
     INSERT INTO mentions (status_id, account_id) SELECT id, 1 + id % 500 FROM statuses WHERE id % 3 = 0;
     INSERT INTO tags (id, name, display_name, created_at)
     SELECT n, 't' || n, 't' || n, now() FROM generate_series(1, 2000) n;
