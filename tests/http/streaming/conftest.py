@@ -1,0 +1,158 @@
+"""The house behind a real socket, and clients that listen to it."""
+
+import json
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+import trio
+from trio_websocket import ConnectionClosed, WebSocketConnection, open_websocket
+
+from troupe.http.server import bind, serve
+
+from ..conftest import Person, Stage
+
+# Far more than anything takes: a frame that does not come is to be told, not waited for.
+PATIENCE = 10
+
+
+class Socket:
+    """A WebSocket client."""
+
+    def __init__(self, connection: WebSocketConnection) -> None:
+        self.connection = connection
+
+    async def say(self, **frame: Any) -> None:
+        await self.connection.send_message(json.dumps(frame))
+
+    async def hear(self) -> Any:
+        """The next frame, its payload read as well."""
+        with trio.fail_after(PATIENCE):
+            frame = json.loads(await self.connection.get_message())
+        if frame.get("event") in ("update", "notification"):
+            frame["payload"] = json.loads(frame["payload"])
+        return frame
+
+    async def subscribe(self, stream: str, **more: str) -> None:
+        """Open a stream and know that it is open: the answer to a wrong command comes after it."""
+        await self.say(type="subscribe", stream=stream, **more)
+        await self.settle()
+
+    async def settle(self) -> None:
+        """Everything said so far has been done."""
+        await self.say(type="subscribe", stream="nonsense")
+        assert (await self.hear())["error"] == "Unknown stream type"
+
+    async def closing(self) -> int:
+        """The code with which the server closes, whatever it says before."""
+        with trio.fail_after(PATIENCE), pytest.raises(ConnectionClosed) as closed:
+            await self._drain()
+        assert closed.value.reason is not None
+        return closed.value.reason.code
+
+    async def _drain(self) -> None:
+        while True:
+            await self.connection.get_message()
+
+
+class Events:
+    """A client of server-sent events."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self.response = response
+        self._lines = response.aiter_lines()
+
+    async def hear(self) -> tuple[str, str]:
+        """The next event's name and data; heartbeats are passed over."""
+        with trio.fail_after(PATIENCE):
+            name = await self._next_line("event: ")
+            return name, await self._next_line("data: ")
+
+    async def comment(self) -> str:
+        with trio.fail_after(PATIENCE):
+            return await self._next_line(":")
+
+    async def ends(self) -> None:
+        """Read to the end of the stream."""
+        with trio.fail_after(PATIENCE):
+            async for _ in self._lines:
+                pass
+
+    async def _next_line(self, start: str) -> str:
+        async for line in self._lines:
+            if line.startswith(start):
+                return line.removeprefix(start)
+        raise AssertionError("the stream has ended")
+
+
+class Edge:
+    """Where the house listens."""
+
+    def __init__(self, stage: Stage, port: int) -> None:
+        self.stage = stage
+        self.port = port
+        self.url = f"http://127.0.0.1:{port}"
+
+    @asynccontextmanager
+    async def socket(
+        self,
+        query: str = "",
+        token: str | None = None,
+        protocol: str | None = None,
+        path: str = "/api/v1/streaming",
+    ) -> AsyncIterator[Socket]:
+        headers = [(b"authorization", f"Bearer {token}".encode())] if token else []
+        async with open_websocket(
+            "127.0.0.1", self.port, f"{path}{query}", use_ssl=False,
+            subprotocols=[protocol] if protocol else None, extra_headers=headers, disconnect_timeout=PATIENCE,
+        ) as connection:  # fmt: skip
+            yield Socket(connection)
+
+    @asynccontextmanager
+    async def events(self, path: str, token: str | None = None) -> AsyncIterator[Events]:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        async with (
+            httpx.AsyncClient(base_url=self.url, timeout=PATIENCE) as client,
+            client.stream("GET", f"/api/v1/streaming/{path}", headers=headers) as response,
+        ):
+            assert response.status_code == 200, await response.aread()
+            yield Events(response)
+
+    def subscribers(self) -> int:
+        """How many subscribers all feeds have."""
+        pools = self.stage.house.runtime.pools.values()
+        return sum(len(cell.feed) for pool in pools for cell in pool.cells.values())
+
+    async def quiet(self) -> None:
+        """Wait until nothing of any stream is left."""
+        await until(lambda: len(self.stage.house.streams) == 0 and self.subscribers() == 0)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    with trio.fail_after(PATIENCE):
+        while not holds():
+            await trio.lowlevel.checkpoint()
+
+
+@pytest.fixture
+async def edge(stage: Stage) -> AsyncIterator[Edge]:
+    (listener,) = bind([("127.0.0.1", 0)])
+    # Small, so that a client that does not read is noticed after a few statuses.
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    stopping = trio.Event()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(serve, stage.app, [listener], stopping, 5.0)
+        yield Edge(stage, listener.getsockname()[1])
+        stage.house.streams.close_all()
+        stopping.set()
+
+
+@pytest.fixture
+async def follower(ada: Person, bob: Person) -> Person:
+    """Bob, who follows Ada."""
+    reply = await bob.post(f"/api/v1/accounts/{ada.id}/follow")
+    assert reply.status == 200, reply.text
+    return bob

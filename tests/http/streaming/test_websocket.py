@@ -1,0 +1,345 @@
+"""Streams over WebSockets: what comes, what is refused, and how connections end."""
+
+import base64
+
+import pytest
+import trio
+from trio_websocket import ConnectionRejected
+
+from troupe.http.streaming import websocket
+
+from ..conftest import Person, Stage
+from .conftest import PATIENCE, Edge, until
+
+WITHOUT_NOTIFICATIONS = ("read:statuses", "write")
+
+
+async def test_a_follower_sees_a_status_and_its_end(edge: Edge, ada: Person, follower: Person) -> None:
+    async with edge.socket("?stream=user", follower.token) as stream:
+        await stream.settle()
+        status = await ada.publish("hello")
+        frame = await stream.hear()
+        assert (frame["stream"], frame["event"]) == (["user"], "update")
+        assert frame["payload"]["id"] == status["id"]
+        assert frame["payload"]["account"]["id"] == ada.id
+        assert frame["payload"]["favourited"] is False
+        await ada.delete(f"/api/v1/statuses/{status['id']}")
+        assert await stream.hear() == {"stream": ["user"], "event": "delete", "payload": status["id"]}
+
+
+async def test_two_devices_get_the_same_in_the_same_order(edge: Edge, ada: Person, follower: Person) -> None:
+    async with (
+        edge.socket("?stream=user", follower.token) as phone,
+        edge.socket("?stream=user", follower.token) as laptop,
+    ):
+        await phone.settle()
+        await laptop.settle()
+        published = [(await ada.publish(f"number {number}"))["id"] for number in range(5)]
+        for stream in (phone, laptop):
+            assert [(await stream.hear())["payload"]["id"] for _ in published] == published
+
+
+async def test_notifications_come_on_both_streams_of_ones_own(edge: Edge, ada: Person, bob: Person) -> None:
+    async with edge.socket("?stream=user:notification", ada.token) as stream:
+        await stream.settle()
+        await bob.post(f"/api/v1/accounts/{ada.id}/follow")
+        frame = await stream.hear()
+        assert (frame["stream"], frame["event"]) == (["user:notification"], "notification")
+        assert (frame["payload"]["type"], frame["payload"]["account"]["id"]) == ("follow", bob.id)
+        await stream.subscribe("user")
+        await bob.publish("@ada hello")
+        heard = [await stream.hear(), await stream.hear()]
+        assert sorted(frame["stream"][0] for frame in heard) == ["user", "user:notification"]
+        assert {frame["payload"]["type"] for frame in heard} == {"mention"}
+
+
+async def test_without_the_scope_notifications_stay_away(edge: Edge, stage: Stage, bob: Person) -> None:
+    ada = await stage.person("ada", WITHOUT_NOTIFICATIONS)
+    async with edge.socket("?stream=user", ada.token) as stream:
+        await stream.settle()
+        await bob.post(f"/api/v1/accounts/{ada.id}/follow")
+        status = await ada.publish()
+        assert (await stream.hear())["payload"]["id"] == status["id"]
+
+
+@pytest.mark.parametrize("way", ["header", "query", "protocol"])
+async def test_a_token_may_come_in_three_ways(edge: Edge, ada: Person, way: str) -> None:
+    query = f"?stream=user&access_token={ada.token}" if way == "query" else "?stream=user"
+    token = ada.token if way == "header" else None
+    async with edge.socket(query, token, ada.token if way == "protocol" else None) as stream:
+        assert stream.connection.subprotocol == (ada.token if way == "protocol" else None)
+        await stream.settle()
+        status = await ada.publish()
+        assert (await stream.hear())["payload"]["id"] == status["id"]
+
+
+async def test_the_header_goes_before_the_query_and_the_query_before_the_protocol(edge: Edge, ada: Person) -> None:
+    async with edge.socket("?access_token=nonsense", ada.token, "nonsense") as stream:
+        await stream.settle()
+    async with edge.socket(f"?access_token={ada.token}", protocol="nonsense") as stream:
+        await stream.settle()
+    with pytest.raises(ConnectionRejected):
+        async with edge.socket(f"?access_token={ada.token}", "nonsense"):
+            pass
+
+
+@pytest.mark.parametrize("path", ["/api/v1/streaming/", "/api/v1/streaming/user", "/api/v1/streaming"])
+async def test_the_path_of_a_socket_does_not_matter(edge: Edge, ada: Person, path: str) -> None:
+    async with edge.socket(token=ada.token, path=path) as stream:
+        await stream.settle()
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("?stream=user", b"Missing access token"),
+        ("?stream=list&list=1", b"Missing access token"),
+        ("?access_token=nonsense", b"Invalid access token"),
+        ("?stream=public&access_token=nonsense", b"Invalid access token"),
+    ],
+)
+async def test_a_handshake_without_a_good_token_is_refused(edge: Edge, query: str, text: bytes) -> None:
+    with pytest.raises(ConnectionRejected) as refused:
+        async with edge.socket(query):
+            pass
+    assert refused.value.status_code == 401
+    assert refused.value.body == b'{"error":"%b"}' % text
+
+
+async def test_an_app_is_no_user_and_a_disabled_user_none_either(edge: Edge, stage: Stage) -> None:
+    disabled = await stage.person("disabled")
+    await stage.sql("UPDATE users SET disabled_at = now()")
+    for token, status in ((await stage.token(None), 401), (disabled.token, 403)):
+        with pytest.raises(ConnectionRejected) as refused:
+            async with edge.socket(token=token):
+                pass
+        assert refused.value.status_code == status
+
+
+async def test_anybody_may_listen_in_public(edge: Edge, ada: Person) -> None:
+    async with edge.socket("?stream=public:local") as stream:
+        await stream.say(type="subscribe", stream="user")
+        assert await stream.hear() == {"error": "Missing access token", "status": 401}
+        status = await ada.publish()
+        frame = await stream.hear()
+        assert (frame["stream"], frame["payload"]["id"]) == (["public:local"], status["id"])
+
+
+class TestWithoutPreview:
+    @pytest.fixture
+    def options(self) -> dict[str, object]:
+        return {"rate_limits": False, "public_preview": False}
+
+    async def test_nobody_listens_without_a_token(self, edge: Edge, ada: Person) -> None:
+        with pytest.raises(ConnectionRejected):
+            async with edge.socket("?stream=public"):
+                pass
+        async with edge.socket("?stream=public", ada.token) as stream:
+            await stream.settle()
+
+
+@pytest.mark.parametrize(
+    ("frame", "answer"),
+    [
+        ({"stream": "nonsense"}, {"error": "Unknown stream type", "status": 400}),
+        ({}, {"error": "Unknown stream type", "status": 400}),
+        ({"stream": ["user"]}, {"error": "Unknown stream type", "status": 400}),
+        ({"stream": "hashtag"}, {"error": "Missing tag name parameter", "status": 400}),
+        ({"stream": "hashtag:local", "tag": "#"}, {"error": "Missing tag name parameter", "status": 400}),
+        ({"stream": "list"}, {"error": "Missing list name parameter", "status": 400}),
+        ({"stream": "list", "list": 7}, {"error": "Not authorized to stream this list", "status": 401}),
+        (
+            {"stream": "user:notification"},
+            {"error": "Access token does not have the required scopes", "status": 401},
+        ),
+        ({"type": "unsubscribe", "stream": "nonsense"}, {"error": "Error unsubscribing from channel"}),
+    ],
+)
+async def test_what_goes_wrong_is_said_in_the_open_socket(
+    edge: Edge, stage: Stage, frame: dict[str, object], answer: object
+) -> None:
+    ada = await stage.person("ada", WITHOUT_NOTIFICATIONS)
+    async with edge.socket(token=ada.token) as stream:
+        await stream.say(**({"type": "subscribe"} | frame))
+        assert await stream.hear() == answer
+        await stream.subscribe("user")
+        status = await ada.publish()
+        assert (await stream.hear())["payload"]["id"] == status["id"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "nonsense", "[]", "7", '{"type":"dance"}', '{"type":"unsubscribe","stream":"user"}']
+)
+async def test_what_is_no_command_is_passed_over(edge: Edge, ada: Person, text: str) -> None:
+    async with edge.socket(token=ada.token) as stream:
+        await stream.connection.send_message(text)
+        await stream.settle()
+
+
+async def test_subscribing_twice_is_subscribing_once(edge: Edge, ada: Person) -> None:
+    async with edge.socket("?stream=user", ada.token) as stream:
+        await stream.subscribe("user")
+        published = [(await ada.publish(text))["id"] for text in ("one", "two")]
+        assert [(await stream.hear())["payload"]["id"] for _ in published] == published
+
+
+async def test_an_unsubscribed_stream_is_silent(edge: Edge, ada: Person) -> None:
+    async with edge.socket("?stream=user", ada.token) as stream:
+        await stream.subscribe("public")
+        await stream.say(type="unsubscribe", stream="user")
+        await stream.settle()
+        published = [(await ada.publish(text))["id"] for text in ("one", "two")]
+        heard = [await stream.hear() for _ in published]
+        assert [(frame["stream"], frame["payload"]["id"]) for frame in heard] == [(["public"], id) for id in published]
+
+
+async def test_a_hashtags_stream_shows_the_hashtag_alone(edge: Edge, ada: Person) -> None:
+    async with edge.socket(token=ada.token) as stream:
+        await stream.subscribe("hashtag", tag="Café")
+        await stream.subscribe("hashtag:local", tag="tea")
+        await ada.publish("neither")
+        coffee, tea = await ada.publish("#CAFÉ"), await ada.publish("#Tea")
+        heard = [await stream.hear(), await stream.hear()]
+        assert [frame["stream"] for frame in heard] == [["hashtag", "Café"], ["hashtag:local", "tea"]]
+        assert [frame["payload"]["id"] for frame in heard] == [coffee["id"], tea["id"]]
+
+
+async def test_streams_of_elsewhere_and_of_media_leave_the_rest_out(edge: Edge, ada: Person) -> None:
+    async with edge.socket(token=ada.token) as stream:
+        for name in ("public:remote", "public:media", "public:remote:media", "public:local:media", "direct"):
+            await stream.subscribe(name)
+        await stream.subscribe("public")
+        status = await ada.publish()
+        frame = await stream.hear()
+        assert (frame["stream"], frame["payload"]["id"]) == (["public"], status["id"])
+
+
+async def test_a_block_holds_in_streams_that_are_open(edge: Edge, ada: Person, bob: Person) -> None:
+    async with edge.socket("?stream=public", bob.token) as blocker, edge.socket("?stream=public", ada.token) as blocked:
+        await blocker.settle()
+        await blocked.settle()
+        await bob.post(f"/api/v1/accounts/{ada.id}/block")
+        hidden, shown = await ada.publish("hidden"), await bob.publish("shown")
+        assert (await blocker.hear())["payload"]["id"] == shown["id"]
+        assert (await blocked.hear())["payload"]["id"] == hidden["id"]
+        await bob.post(f"/api/v1/accounts/{ada.id}/unblock")
+        again = await ada.publish("again")
+        assert (await blocker.hear())["payload"]["id"] == again["id"]
+        assert (await blocked.hear())["payload"]["id"] == again["id"]
+
+
+async def test_a_binary_frame_closes_the_socket(edge: Edge, ada: Person) -> None:
+    async with edge.socket(token=ada.token) as stream:
+        await stream.connection.send_message(b"\x00")
+        assert await stream.closing() == 1003
+    await edge.quiet()
+
+
+async def test_a_client_that_hangs_up_leaves_nothing_behind(edge: Edge, ada: Person) -> None:
+    with trio.CancelScope() as gone:
+        async with edge.socket("?stream=user", ada.token) as stream:
+            await stream.subscribe("public")
+            await stream.subscribe("hashtag", tag="tea")
+            assert edge.subscribers() == 4  # these, and the account's perspective
+            gone.cancel()  # the connection is dropped without a word
+            await trio.lowlevel.checkpoint()
+    await edge.quiet()
+
+
+async def test_a_client_that_says_goodbye_leaves_nothing_behind(edge: Edge, ada: Person) -> None:
+    async with edge.socket("?stream=user", ada.token) as stream:
+        await stream.settle()
+    await edge.quiet()
+
+
+async def test_a_revoked_token_takes_its_streams_with_it(edge: Edge, stage: Stage, ada: Person) -> None:
+    second = await stage.token(ada.account)
+    async with edge.socket("?stream=user", ada.token) as phone, edge.socket("?stream=user", second) as laptop:
+        await phone.settle()
+        await laptop.settle()
+        row = await stage.house.tokens.find(stage.house.database, ada.token or "")
+        assert row is not None
+        client = {"client_id": await _client_id(stage, row.application_id), "client_secret": "application secret"}
+        reply = await ada.post("/oauth/revoke", {"token": ada.token, **client})
+        assert reply.status == 200, reply.text
+        assert await phone.closing() == 1008
+        with pytest.raises(ConnectionRejected):
+            async with edge.socket("?stream=user", ada.token):
+                pass
+        await laptop.settle()
+        stage.house.streams.close_account(ada.account.id)
+        assert await laptop.closing() == 1008
+    await edge.quiet()
+
+
+async def test_a_closing_house_ends_every_stream(edge: Edge, stage: Stage, ada: Person) -> None:
+    async with edge.socket("?stream=user", ada.token) as own, edge.socket() as anonymous:
+        await own.settle()
+        await anonymous.settle()
+        stage.house.streams.close_all()
+        assert await own.closing() == 1001
+        assert await anonymous.closing() == 1001
+        async with edge.socket() as late:
+            assert await late.closing() == 1001
+    await edge.quiet()
+
+
+class TestWithLittleRoom:
+    @pytest.fixture
+    def options(self) -> dict[str, object]:
+        return {"rate_limits": False, "stream_queue": 16}
+
+    async def test_a_client_that_does_not_read_is_cut(self, edge: Edge, ada: Person) -> None:
+        """Nobody else waits for it, and not even its connection stays."""
+        slow = await open_deaf(edge, f"/api/v1/streaming?stream=user&access_token={ada.token}", small=True)
+        async with slow, edge.socket("?stream=user", ada.token) as quick:
+            await quick.settle()
+            published: list[str] = []
+            while len(edge.stage.house.streams) == 2:
+                published.append((await ada.publish("x" * 500))["id"])
+                assert (await quick.hear())["payload"]["id"] == published[-1]
+                assert len(published) < 200
+            await until(lambda: edge.subscribers() == 2)
+            await read_to_the_end(slow)
+
+
+async def test_a_client_that_answers_no_ping_is_cut(edge: Edge, ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(websocket, "SILENCE_SECONDS", 0.1)
+    async with await open_deaf(edge, f"/api/v1/streaming?stream=user&access_token={ada.token}") as silent:
+        await read_to_the_end(silent)
+        await edge.quiet()
+
+
+async def open_deaf(edge: Edge, target: str, *, small: bool = False) -> trio.SocketStream:
+    """A WebSocket whose client shakes hands and then does nothing."""
+    raw = trio.socket.socket()
+    if small:
+        raw.setsockopt(trio.socket.SOL_SOCKET, trio.socket.SO_RCVBUF, 4096)
+    await raw.connect(("127.0.0.1", edge.port))
+    stream = trio.SocketStream(raw)
+    key = base64.b64encode(bytes(16)).decode()
+    await stream.send_all(
+        f"GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n".encode()
+    )
+    with trio.fail_after(PATIENCE):
+        head = await stream.receive_some(1024)
+    assert head.startswith(b"HTTP/1.1 101"), head
+    return stream
+
+
+async def read_to_the_end(stream: trio.SocketStream) -> None:
+    """Until the server has closed, however."""
+    with trio.fail_after(PATIENCE):
+        try:
+            while await stream.receive_some():
+                pass
+        except trio.BrokenResourceError:
+            pass
+
+
+async def _client_id(stage: Stage, application_id: int) -> str:
+    found = await stage.house.database.read(
+        lambda db: db.fetchval("SELECT client_id FROM applications WHERE id = $1", application_id)
+    )
+    return str(found)
