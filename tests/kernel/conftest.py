@@ -1,0 +1,202 @@
+"""One kind of actor whose messages say themselves what to do, so that every test shows its actors' behaviour whole."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from troupe.actors.kernel import (
+    NOWHERE,
+    Actor,
+    Address,
+    Cell,
+    Envelope,
+    Event,
+    Origin,
+    Pool,
+    Runtime,
+    Subscriber,
+    turn,
+)
+
+Action = Callable[[Any], Any]
+
+
+def in_virtual_time(test: Callable[..., Awaitable[object]], **kwargs: Any) -> object:
+    """`trio.run`, with a clock that jumps to the next deadline as soon as everybody waits."""
+    return trio.run(test, **{**kwargs, "clock": MockClock(autojump_threshold=0)})
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Nothing here may sleep in real time, so no test has to ask for the clock."""
+    if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
+        item.add_marker(pytest.mark.trio(run=in_virtual_time))
+
+
+@dataclass(frozen=True, slots=True)
+class Do:
+    """A message whose turn is the function it carries: of the player, plain or async."""
+
+    action: Action
+
+
+class Player(Actor):
+    """Remembers what it did in this incarnation."""
+
+    def __init__(self, cell: Cell, runtime: Runtime, script: Script) -> None:
+        super().__init__(cell, runtime)
+        self.cell = cell
+        self.script = script
+        self.done: list[object] = []
+        script.make(self)
+
+    async def load(self) -> None:
+        self.script.loads.append(self.address.key)
+        await self.script.load(self)
+
+    def subscribed(self, subscriber: Subscriber) -> None:
+        self.script.subscribed(self, subscriber)
+
+    def retired(self) -> None:
+        self.script.retirements.append(self.address.key)
+        self.script.retired(self)
+
+    def describe(self) -> str:
+        return self.script.describe(self)
+
+    def note(self, what: object) -> Action:
+        """An action for somebody else's message: nothing but a note."""
+        return lambda player: player.done.append(what)
+
+    async def ask_player(self, key: str, action: Action) -> Any:
+        return await self.ask(Address("player", key), Do(action))
+
+    def tell_player(self, key: str, action: Action) -> None:
+        self.tell(Address("player", key), Do(action))
+
+
+@turn(Player, Do)
+def do(self: Player, message: Do) -> Any:
+    return message.action(self)
+
+
+async def nothing(player: Player) -> None:
+    pass
+
+
+@dataclass
+class Script:
+    """What players do besides their messages; a test replaces what it is about."""
+
+    load: Callable[[Player], Awaitable[None]] = nothing
+    make: Callable[[Player], object] = lambda player: None
+    subscribed: Callable[[Player, Subscriber], object] = lambda player, subscriber: None
+    retired: Callable[[Player], object] = lambda player: None
+    describe: Callable[[Player], str] = lambda player: f"{len(player.done)} done"
+    loads: list[str] = field(default_factory=list)
+    retirements: list[str] = field(default_factory=list)
+
+
+class Listener:
+    """A subscriber with `room` for events; it can be made to raise."""
+
+    def __init__(self, room: int = 1_000) -> None:
+        self.room = room
+        self.events: list[Event] = []
+        self.cuts = 0
+        self.push_error: Exception | None = None
+        self.cut_error: Exception | None = None
+
+    def push(self, event: Event) -> bool:
+        if self.push_error is not None:
+            raise self.push_error
+        if len(self.events) >= self.room:
+            return False
+        self.events.append(event)
+        return True
+
+    def cut(self) -> None:
+        self.cuts += 1
+        if self.cut_error is not None:
+            raise self.cut_error
+
+    @property
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self.events]
+
+
+class Kernel:
+    """A runtime with one pool of players, what it wrote into the log, and what it parked."""
+
+    def __init__(self, *, choose: Callable[[Sequence[str]], int] | None = None, **options: Any) -> None:
+        self.script = Script()
+        self.records: list[tuple[str, dict[str, Any]]] = []
+        self.parked: list[tuple[Address, Envelope, Exception]] = []
+        self.stopping = trio.Event()
+        self.runtime = Runtime(record=self.record, chance=lambda: 0.0, choose=choose)
+        self.runtime.on_park = lambda *parked: self.parked.append(parked)
+        self.pool: Pool = self.runtime.add(
+            "player", Player, lambda cell: Player(cell, self.runtime, self.script), **options
+        )
+
+    def record(self, event: str, /, **facts: object) -> None:
+        self.records.append((event, facts))
+
+    def told(self, event: str) -> list[dict[str, Any]]:
+        """The facts of every record of this event."""
+        return [facts for word, facts in self.records if word == event]
+
+    def cell(self, key: str) -> Cell:
+        return self.pool.cells[key]
+
+    def player(self, key: str) -> Player:
+        actor = self.cell(key).actor
+        assert isinstance(actor, Player)
+        return actor
+
+    def tell(self, key: str, action: Action, origin: Origin = NOWHERE) -> None:
+        self.runtime.tell(Address("player", key), Do(action), origin=origin)
+
+    async def ask(self, key: str, action: Action, **options: Any) -> Any:
+        return await self.runtime.ask(Address("player", key), Do(action), **options)
+
+    async def wake(self, key: str) -> Player:
+        """The player, loaded and at rest."""
+        await self.ask(key, lambda player: None)
+        return self.player(key)
+
+    async def subscribe(self, key: str, listener: Listener) -> None:
+        await self.runtime.subscribe(Address("player", key), listener)
+
+
+@pytest.fixture
+def make_kernel(nursery: trio.Nursery) -> Iterator[Callable[..., Awaitable[Kernel]]]:
+    """Makes running kernels with options of the test's own; time is virtual."""
+    kernels: list[Kernel] = []
+
+    async def make(**options: Any) -> Kernel:
+        kernel = Kernel(**options)
+        kernels.append(kernel)
+        await nursery.start(kernel.pool.run, kernel.stopping)
+        await nursery.start(kernel.runtime.run, kernel.stopping)
+        return kernel
+
+    yield make
+    for kernel in kernels:
+        kernel.stopping.set()
+
+
+@pytest.fixture
+async def kernel(make_kernel: Callable[..., Awaitable[Kernel]]) -> AsyncIterator[Kernel]:
+    yield await make_kernel()
+
+
+@pytest.fixture
+def make_listener() -> Callable[..., Listener]:
+    return Listener
