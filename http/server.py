@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import logging
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 
 import trio
 from hypercorn.config import Config
@@ -24,6 +25,8 @@ LARGEST_HEAD = 64 * 1024
 LARGEST_MESSAGE = 64 * 1024  # of a WebSocket; clients only send subscriptions
 PING_SECONDS = 30.0
 BACKLOG = 1024
+# How long a stopping server still hears connections that have nothing to do: the next request may be on its way.
+LINGER_SECONDS = 0.5
 
 
 def bind(addresses: Sequence[tuple[str, int]]) -> list[socket.socket]:
@@ -88,32 +91,67 @@ async def serve(
 ) -> None:
     """Serve until `stopping`; then take no new connections, finish what runs within the grace, and return."""
     context, config = WorkerContext(None), hypercorn_config(grace)
-    accept = partial(Connection, wrap_app(_ending_in_peace(app), 0, "asgi"), config, context)
-    listening = [trio.SocketListener(trio.socket.from_stdlib_socket(listener)) for listener in listeners]
+    served = wrap_app(_ending_in_peace(app, stopping), 0, "asgi")
+
+    async def accept(stream: trio.SocketStream) -> None:
+        await Connection(served, config, context, stream).run()
+
+    listening = [_wrapped(listener) for listener in listeners]
+    # What is accepted by the kernel and not yet by us must outlive trio's own listeners, which close what they hold.
+    queues = [listener.dup() for listener in listeners]
     async with trio.open_nursery() as connections:
         async with trio.open_nursery() as accepting:
             await accepting.start(partial(trio.serve_listeners, accept, listening, handler_nursery=connections))
             task_status.started()
             await stopping.wait()
             accepting.cancel_scope.cancel()
-        await context.terminated.set()
         connections.cancel_scope.deadline = trio.current_time() + grace
+        for waiting in chain.from_iterable(map(_emptied, queues)):
+            connections.start_soon(accept, trio.SocketStream(waiting))
+        if connections.child_tasks:
+            await trio.sleep(LINGER_SECONDS)
+        await context.terminated.set()
 
 
-def _ending_in_peace(app: ASGIFramework) -> ASGIFramework:
-    """The application with the last piece of each answer sent to the end, whatever happens to the task that sends it.
+def _wrapped(listener: socket.socket) -> trio.SocketListener:
+    return trio.SocketListener(trio.socket.from_stdlib_socket(listener))
 
-    While hypercorn handles that piece it tells the application that the client is gone, and Quart then cancels all
-    tasks of the request: this one too, before hypercorn has started the timer of the idle connection. Such a connection
-    would stay open for ever, and a stopping server would wait for it through its whole grace.
+
+def _emptied(queue: socket.socket) -> Iterator[trio.socket.SocketType]:
+    """The connections that wait in a listening socket, which is closed after the last of them."""
+    with queue:
+        while True:
+            try:
+                waiting, _ = queue.accept()
+            except OSError:
+                return
+            yield trio.socket.from_stdlib_socket(waiting)
+
+
+def _ending_in_peace(app: ASGIFramework, stopping: trio.Event) -> ASGIFramework:
+    """The application with the end of each answer put right, for hypercorn and for the client.
+
+    While hypercorn handles the last piece it tells the application that the client is gone, and Quart then cancels all
+    tasks of the request: the sending one too, before hypercorn has started the timer of the idle connection. Such a
+    connection would stay open for ever, so that piece is shielded.
+
+    A server that stops closes each connection after its answer. Without being told, a client would lose the request
+    that it sends next.
     """
 
     async def serve_one(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         async def send_in_peace(event: ASGISendEvent) -> None:
             last = event["type"] == "http.response.body" and not event.get("more_body", False)
+            if event["type"] == "http.response.start" and stopping.is_set() and _is_http_1(scope):
+                event["headers"] = [*event.get("headers", ()), (b"connection", b"close")]
             with trio.CancelScope(shield=last):
                 await send(event)
 
         await app(scope, receive, send_in_peace)
 
     return serve_one
+
+
+def _is_http_1(scope: Scope) -> bool:
+    """Later versions say by other means that a connection ends, and hypercorn does."""
+    return scope["type"] == "http" and scope["http_version"].startswith("1")
