@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from .engine import Connection
+from .paging import both_ways, page_of
 
 INSERT = """
     INSERT INTO bookmarks (id, account_id, status_id, created_at) VALUES ($1, $2, $3, $4)
@@ -10,6 +11,11 @@ INSERT = """
 """
 
 DELETE = "DELETE FROM bookmarks WHERE account_id = $1 AND status_id = $2 RETURNING id"
+
+PAGE = both_ways("""
+    SELECT b.id, b.status_id FROM bookmarks b JOIN statuses s ON s.id = b.status_id
+    WHERE b.account_id = $1 AND b.id < $2 AND b.id > $3 AND s.deleted_at IS NULL ORDER BY b.id {order} LIMIT $4
+""")
 
 
 async def insert(db: Connection, id: int, account_id: int, status_id: int, now: datetime) -> bool:
@@ -20,3 +26,10 @@ async def insert(db: Connection, id: int, account_id: int, status_id: int, now: 
 async def delete(db: Connection, account_id: int, status_id: int) -> bool:
     """Take a bookmark back; False when there was none."""
     return await db.fetchval(DELETE, account_id, status_id) is not None
+
+
+async def page(
+    db: Connection, account_id: int, *, max_id: int | None, since_id: int | None, min_id: int | None, limit: int
+) -> list[tuple[int, int]]:
+    """What an account has bookmarked, the latest bookmark first, as (paging id, status id)."""
+    return await page_of(db, PAGE, account_id, max_id=max_id, since_id=since_id, min_id=min_id, limit=limit)

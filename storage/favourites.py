@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from .engine import Connection
+from .paging import both_ways, page_of
 
 INSERT = """
     WITH made AS (
@@ -19,6 +20,16 @@ DELETE = """
     UPDATE status_counts SET favourites = favourites - 1 FROM gone WHERE status_counts.status_id = gone.status_id
     RETURNING status_counts.status_id
 """
+
+PAGE = both_ways("""
+    SELECT f.id, f.status_id FROM favourites f JOIN statuses s ON s.id = f.status_id
+    WHERE f.account_id = $1 AND f.id < $2 AND f.id > $3 AND s.deleted_at IS NULL ORDER BY f.id {order} LIMIT $4
+""")
+
+PAGE_OF_STATUS = both_ways("""
+    SELECT id, account_id FROM favourites
+    WHERE status_id = $1 AND id < $2 AND id > $3 ORDER BY id {order} LIMIT $4
+""")
 
 OF = "SELECT status_id FROM favourites WHERE account_id = $1 AND status_id = ANY($2::bigint[])"
 
@@ -38,3 +49,17 @@ async def delete(db: Connection, account_id: int, status_id: int) -> bool:
 async def of(db: Connection, account_id: int, status_ids: Sequence[int]) -> set[int]:
     """Which of these statuses the account has among its favourites."""
     return {row["status_id"] for row in await db.fetch(OF, account_id, status_ids)}
+
+
+async def page(
+    db: Connection, account_id: int, *, max_id: int | None, since_id: int | None, min_id: int | None, limit: int
+) -> list[tuple[int, int]]:
+    """What an account has favourited, the latest favourite first, as (paging id, status id)."""
+    return await page_of(db, PAGE, account_id, max_id=max_id, since_id=since_id, min_id=min_id, limit=limit)
+
+
+async def page_of_status(
+    db: Connection, status_id: int, *, max_id: int | None, since_id: int | None, min_id: int | None, limit: int
+) -> list[tuple[int, int]]:
+    """Who has favourited a status, the latest first, as (paging id, account id)."""
+    return await page_of(db, PAGE_OF_STATUS, status_id, max_id=max_id, since_id=since_id, min_id=min_id, limit=limit)

@@ -1,6 +1,9 @@
 """Which slice of a list, newest first, a reader asks for."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from .engine import Connection
 
 #: Above every id there is: an absent `max_id`.
 NO_LIMIT = 2**63 - 1
@@ -27,3 +30,13 @@ def slice_of(max_id: int | None, since_id: int | None, min_id: int | None) -> Sl
 def both_ways(sql: str) -> tuple[str, str]:
     """A page query, which says `{order}`, newest first and oldest first: pick with `Slice.oldest_first`."""
     return sql.replace("{order}", "DESC"), sql.replace("{order}", "ASC")
+
+
+async def page_of(
+    db: Connection, query: tuple[str, str], *key: object, max_id: int | None, since_id: int | None,
+    min_id: int | None, limit: int, then: Sequence[object] = (),
+) -> list[tuple[int, int]]:  # fmt: skip
+    """A page of (paging id, id of what is listed), newest first. `query` takes the key, both bounds, the limit, and `then`."""
+    slice = slice_of(max_id, since_id, min_id)
+    rows = await db.fetch(query[slice.oldest_first], *key, slice.below, slice.above, limit, *then)
+    return sorted((tuple(row.values()) for row in rows), reverse=True)

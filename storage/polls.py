@@ -1,8 +1,11 @@
 """Polls: what a status asks, and what was answered."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+from .engine import Connection
 
 # One poll as JSON, for a query over statuses `s`. Times as seconds: JSON has none of its own.
 OF_STATUS = """
@@ -14,6 +17,69 @@ OF_STATUS = """
             FROM poll_options o WHERE o.poll_id = p.id
         )
     ) FROM polls p WHERE p.id = s.poll_id
+"""
+
+INSERT = """
+    WITH made AS (
+        INSERT INTO polls (id, account_id, multiple, hide_totals, expires_at, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6)
+        RETURNING id
+    )
+    INSERT INTO poll_options (poll_id, position, title)
+    SELECT made.id, asked.number - 1, asked.title
+    FROM made, unnest($7::text[]) WITH ORDINALITY AS asked (title, number)
+"""
+
+CHANGE = """
+    UPDATE polls SET
+        multiple = $2, hide_totals = $3, expires_at = $4,
+        closed_at = CASE WHEN $4 > $5::timestamptz THEN NULL ELSE closed_at END
+    WHERE id = $1
+"""
+
+# Other options are another question: nobody has answered it.
+RESET = "UPDATE polls SET voters_count = 0 WHERE id = $1"
+
+FORGET_OPTIONS = "DELETE FROM poll_options WHERE poll_id = $1"
+
+INSERT_OPTIONS = """
+    INSERT INTO poll_options (poll_id, position, title)
+    SELECT $1, asked.number - 1, asked.title FROM unnest($2::text[]) WITH ORDINALITY AS asked (title, number)
+"""
+
+DELETE = "DELETE FROM polls WHERE id = $1"
+
+STATUS_OF = "SELECT id FROM statuses WHERE poll_id = $1 AND deleted_at IS NULL"
+
+HOLD_STATUS = f"{STATUS_OF} FOR KEY SHARE"
+
+# One vote after the other, and none beside the poll's end.
+LOCK = """
+    SELECT multiple, closed_at IS NOT NULL OR expires_at <= $2 AS ended,
+        (SELECT count(*) FROM poll_options o WHERE o.poll_id = p.id) AS options
+    FROM polls p WHERE id = $1 FOR UPDATE
+"""
+
+VOTES = "SELECT position FROM poll_votes WHERE poll_id = $1 AND account_id = $2"
+
+VOTE = """
+    WITH made AS (
+        INSERT INTO poll_votes (id, poll_id, position, account_id, created_at)
+        SELECT vote.id, $1, vote.position, $2, $5 FROM unnest($3::bigint[], $4::smallint[]) AS vote (id, position)
+        RETURNING position
+    ), counted AS (
+        UPDATE poll_options o SET votes = votes + 1 FROM made WHERE o.poll_id = $1 AND o.position = made.position
+    )
+    UPDATE polls SET voters_count = voters_count + $6::int WHERE id = $1
+"""
+
+CLOSE = """
+    UPDATE polls SET closed_at = $2 WHERE id = $1 AND closed_at IS NULL AND expires_at <= $2 RETURNING account_id
+"""
+
+VOTERS = """
+    SELECT DISTINCT v.account_id FROM poll_votes v JOIN users u ON u.account_id = v.account_id WHERE v.poll_id = $1
+    ORDER BY v.account_id
 """
 
 
@@ -39,6 +105,96 @@ class Poll:
 
     def expired(self, now: datetime) -> bool:
         return self.expires_at is not None and self.expires_at <= now
+
+
+@dataclass(frozen=True, slots=True)
+class NewPoll:
+    """A poll when it is first stored."""
+
+    id: int
+    account_id: int
+    options: tuple[str, ...]
+    multiple: bool
+    hide_totals: bool
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a vote has to reckon with, while the poll is locked."""
+
+    multiple: bool
+    ended: bool
+    options: int
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A poll that has ended: who asked, and who answered here."""
+
+    status_id: int
+    account_id: int
+    voters: tuple[int, ...]
+
+
+async def insert(db: Connection, new: NewPoll, now: datetime) -> None:
+    """Store a poll; its status comes next."""
+    await db.execute(
+        INSERT, new.id, new.account_id, new.multiple, new.hide_totals, new.expires_at, now, list(new.options)
+    )
+
+
+async def change(db: Connection, poll: Poll, *, reset: bool, now: datetime) -> None:
+    """Store other terms; `reset` forgets every vote, because the options are others."""
+    await db.execute(CHANGE, poll.id, poll.multiple, poll.hide_totals, poll.expires_at, now)
+    if reset:
+        await db.execute(FORGET_OPTIONS, poll.id)
+        await db.execute(INSERT_OPTIONS, poll.id, [option.title for option in poll.options])
+        await db.execute(RESET, poll.id)
+
+
+async def delete(db: Connection, id: int) -> None:
+    """Take a poll out of its status, with all votes."""
+    await db.execute(DELETE, id)
+
+
+async def status_of(db: Connection, id: int) -> int | None:
+    """The status that asks."""
+    return await db.fetchval(STATUS_OF, id)
+
+
+async def hold_status(db: Connection, id: int) -> int | None:
+    """The same; it is not deleted before the transaction ends."""
+    return await db.fetchval(HOLD_STATUS, id)
+
+
+async def lock(db: Connection, id: int, now: datetime) -> Standing | None:
+    """Keep everybody else from voting and from closing until the transaction ends."""
+    row = await db.fetchrow(LOCK, id, now)
+    return Standing(*row.values()) if row is not None else None
+
+
+async def votes_of(db: Connection, id: int, account_id: int) -> set[int]:
+    """Which options an account has chosen."""
+    return {row["position"] for row in await db.fetch(VOTES, id, account_id)}
+
+
+async def vote(
+    db: Connection, id: int, account_id: int, votes: Collection[tuple[int, int]], now: datetime, *, first: bool
+) -> None:
+    """Store votes as (id, position) and count them; `first` says that this account is one more voter."""
+    ids, positions = [vote for vote, _ in votes], [position for _, position in votes]
+    await db.execute(VOTE, id, account_id, ids, positions, now, first)
+
+
+async def close(db: Connection, id: int, now: datetime) -> Closed | None:
+    """End a poll whose time is over; None when it has been ended before, runs longer, or is gone."""
+    status_id = await hold_status(db, id)
+    account_id = await db.fetchval(CLOSE, id, now) if status_id is not None else None
+    if status_id is None or account_id is None:
+        return None
+    voters: Sequence[Any] = await db.fetch(VOTERS, id)
+    return Closed(status_id, account_id, tuple(row["account_id"] for row in voters))
 
 
 def poll_of(value: dict[str, Any]) -> Poll:

@@ -18,11 +18,11 @@ INSERT = """
         INSERT INTO statuses (
             id, account_id, uri, url, local, text, content, content_type, spoiler_text, visibility, sensitive,
             in_reply_to_id, in_reply_to_account_id, language, reblog_of_id, application_id, media_ids, quote_policy,
-            created_at, mentioned_ids, conversation_id
+            created_at, mentioned_ids, poll_id, conversation_id
         )
         VALUES (
             $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-            $20::bigint[], coalesce((SELECT conversation_id FROM parent), $1)
+            $20::bigint[], $25, coalesce((SELECT conversation_id FROM parent), $1)
         )
         RETURNING *
     ), counted AS (
@@ -89,6 +89,9 @@ FIND_REBLOG = "SELECT id FROM statuses WHERE account_id = $1 AND reblog_of_id = 
 FIND_BY_URI = "SELECT id FROM statuses WHERE uri = $1 AND deleted_at IS NULL"
 
 LOCK = "SELECT id FROM statuses WHERE id = $1 AND account_id = $2 AND deleted_at IS NULL FOR UPDATE"
+
+# Until the transaction ends the status is not deleted: a deletion takes the row FOR UPDATE.
+HOLD = "SELECT id FROM statuses WHERE id = $1 AND deleted_at IS NULL FOR KEY SHARE"
 
 REBLOGS = "SELECT id, account_id FROM statuses WHERE reblog_of_id = $1 AND deleted_at IS NULL ORDER BY id FOR UPDATE"
 
@@ -173,7 +176,10 @@ FLAGS = """
         EXISTS (
             SELECT FROM conversation_mutes m WHERE m.account_id = $1 AND m.conversation_id = s.conversation_id
         ) AS muted,
-        EXISTS (SELECT FROM pins p WHERE p.account_id = $1 AND p.status_id = s.id) AS pinned
+        EXISTS (SELECT FROM pins p WHERE p.account_id = $1 AND p.status_id = s.id) AS pinned,
+        CASE WHEN s.poll_id IS NOT NULL THEN ARRAY(
+            SELECT v.position FROM poll_votes v WHERE v.poll_id = s.poll_id AND v.account_id = $1 ORDER BY v.position
+        ) END AS votes
     FROM statuses s WHERE s.id = ANY($2::bigint[])
 """
 
@@ -267,6 +273,7 @@ class NewStatus:
     silent_mention_ids: tuple[int, ...] = ()
     tags: tuple[Tag, ...] = ()
     quote_policy: str = "nobody"
+    poll_id: int | None = None
     local: bool = True
     created_at: datetime | None = None
 
@@ -308,6 +315,7 @@ class Flags:
     bookmarked: bool = False
     muted: bool = False
     pinned: bool = False
+    votes: tuple[int, ...] = ()  # which options of its poll
 
 
 async def insert(db: Connection, new: NewStatus, now: datetime) -> Status:
@@ -337,6 +345,11 @@ async def find_by_uri(db: Connection, uri: str) -> Status | None:
 async def find_reblog(db: Connection, account_id: int, status_id: int) -> int | None:
     """The id of this account's boost of a status."""
     return await db.fetchval(FIND_REBLOG, account_id, status_id)
+
+
+async def hold(db: Connection, id: int) -> bool:
+    """Keep a status from being deleted until the transaction ends; False when it is deleted already."""
+    return await db.fetchval(HOLD, id) is not None
 
 
 async def soft_delete(db: Connection, id: int, account_id: int, now: datetime) -> Deleted | None:
@@ -381,8 +394,8 @@ async def viewer_flags(db: Connection, account_id: int, status_ids: Sequence[int
     """What this account did with each of these statuses. Ask for originals, not for boosts of them."""
     rows = await db.fetch(FLAGS, account_id, status_ids)
     return {
-        row["id"]: Flags(row["favourited"], row["reblogged"], row["bookmarked"], row["muted"], row["pinned"])
-        for row in rows
+        id: Flags(favourited, reblogged, bookmarked, muted, pinned, tuple(votes or ()))
+        for id, favourited, reblogged, bookmarked, muted, pinned, votes in (row.values() for row in rows)
     }
 
 
@@ -407,7 +420,7 @@ def _status(row: Row) -> Status:
 
 
 def _arguments(new: NewStatus, now: datetime) -> tuple[Any, ...]:
-    """In the order of INSERT's $1 to $24."""
+    """In the order of INSERT's $1 to $25."""
     return (
         *(
             new.id,
@@ -434,5 +447,6 @@ def _arguments(new: NewStatus, now: datetime) -> tuple[Any, ...]:
             [t.id for t in new.tags],
             [t.name for t in new.tags],
             [t.display_name for t in new.tags],
+            new.poll_id,
         ),
     )
