@@ -1,7 +1,9 @@
 """A real server for the tests that share one, and bare ones for those that start, stop and kill it themselves."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -9,25 +11,34 @@ from .server import Server
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server() -> Iterator[Server]:
     """A running server that the tests of this folder share; afterwards it stops in order."""
-    shared = Server(tmp_path_factory.mktemp("shared") / "data")
-    try:
+    with made() as shared:
         shared.start()
         yield shared
         assert shared.stop() == 0, shared.log
-    finally:
-        shared.end()
 
 
 @pytest.fixture
-def own_server(tmp_path: Path) -> Iterator[Server]:
+def own_server() -> Iterator[Server]:
     """A server of the test's own, not yet started."""
-    own = Server(tmp_path / "data")
-    try:
+    with made() as own:
         yield own
-    finally:
-        own.end()
+
+
+@contextmanager
+def made() -> Generator[Server]:
+    """A server with a data folder, and afterwards nothing.
+
+    The folder is none of pytest's: root's PostgreSQL runs as another user, who has to pass through the folders above,
+    and pytest closes its own to others whenever another run of it begins.
+    """
+    with TemporaryDirectory(prefix="troupe-") as folder:
+        one = Server(Path(folder) / "data")
+        try:
+            yield one
+        finally:
+            one.end()
 
 
 @pytest.hookimpl(wrapper=True)
