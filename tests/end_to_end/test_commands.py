@@ -1,0 +1,108 @@
+"""The command line as a process of its own: beside a running server and without one, in effect at once, and quick."""
+
+import json
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import pytest
+from mastodon import Mastodon, MastodonNotFoundError
+
+from .browser import Visitor, query_of
+from .server import PASSWORD, Server
+
+# About a second on a quiet machine; the tests' own may be busy.
+QUICK = 6.0
+IMPORTED, IMPORT_SECONDS = 1000, 15.0
+ACCOUNT = ("--email", "operator@localhost", "--password", "x", "--role", "owner", "--confirmed", "--approved")
+
+
+@contextmanager
+def quickly(seconds: float = QUICK) -> Generator[None]:
+    started = time.monotonic()
+    yield
+    assert time.monotonic() - started < seconds
+
+
+def test_what_commands_make_is_there_at_once(server: Server) -> None:
+    with quickly():
+        made = server.troupe("accounts", "create", "operator", *ACCOUNT)
+    assert (made.returncode, made.stdout) == (0, f"Made {server.url}/@operator\n"), made.stderr
+    with quickly():
+        token = server.troupe("tokens", "create", "operator", "--scopes", "read write admin:read").stdout.strip()
+    app = Mastodon(access_token=token, api_base_url=server.url)
+    me = app.account_verify_credentials()
+    assert me.source is not None
+    assert (me.username, me.locked, me.source.privacy) == ("operator", False, "public")
+    assert me.url == f"{server.url}/@operator"
+    assert app.status_post("Hello").visibility == "public"
+
+
+def test_an_account_with_any_password_signs_in_by_any_address(server: Server) -> None:
+    (ada,) = server.people("ada")
+    server.troupe("accounts", "create", "short", "--email", "admin@localhost", "--password", "1", *ACCOUNT[4:])
+    client_id, _ = Mastodon.create_app("Walker", api_base_url=server.url)
+    visitor = Visitor()
+    query = f"response_type=code&client_id={client_id}&redirect_uri=urn:ietf:wg:oauth:2.0:oob"
+    visitor.visit(f"{server.url}/oauth/authorize?{query}")
+    visitor.send(username="admin@localhost", password="1")
+    assert query_of(str(visitor.send(decision="allow").url))["code"]
+    assert ada.app.account_lookup("short").acct == "short"
+
+
+def test_a_thousand_accounts_come_in_one_go(server: Server) -> None:
+    entries = [{"username": f"many_{n}", "email": f"many_{n}@localhost"} for n in range(IMPORTED)]
+    entries[0]["password"] = PASSWORD
+    lines = "\n".join(map(json.dumps, entries))
+    with quickly(IMPORT_SECONDS):
+        made = server.troupe("accounts", "import", "-", "--scopes", "read write", text=lines)
+    assert made.returncode == 0, made.stderr
+    answers = [json.loads(line) for line in made.stdout.splitlines()]
+    assert [answer["name"] for answer in answers] == [entry["username"] for entry in entries]
+    last = Mastodon(access_token=answers[-1]["token"], api_base_url=server.url)
+    assert str(last.account_verify_credentials().id) == answers[-1]["id"]
+
+
+def test_a_bad_line_is_named_and_nobody_is_made(server: Server) -> None:
+    lines = [json.dumps({"username": f"half_{n}", "email": f"half_{n}@localhost"}) for n in range(20)]
+    lines[12] = '{"username": "half 12", "email": "half@localhost"}'
+    refused = server.troupe("accounts", "import", "-", text="\n".join(lines))
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "line 13" in refused.stderr
+    with pytest.raises(MastodonNotFoundError):
+        Mastodon(api_base_url=server.url).account_lookup("half_0")
+
+
+def test_the_tree_is_that_of_the_running_server(server: Server) -> None:
+    with quickly():
+        shown = server.troupe("tree")
+    assert shown.returncode == 0
+    names = [line.split()[0] for line in shown.stdout.splitlines()]
+    assert names[0] == "troupe"
+    assert names[1:] == [
+        *("storage", "accounts", "homes", "publics", "housekeeping", "parking", "outbox", "control", "http"),
+    ]
+    assert "state=running" in shown.stdout.splitlines()[-1]
+
+
+def test_migrating_beside_a_running_server_changes_nothing(server: Server) -> None:
+    with quickly():
+        done = server.troupe("migrate")
+    assert (done.returncode, done.stdout) == (0, "The schema is up to date.\n")
+
+
+def test_commands_do_without_a_server_and_leave_nothing_running(own_server: Server) -> None:
+    migrated = own_server.troupe("migrate")
+    assert migrated.returncode == 0, migrated.stderr
+    assert "Applied 0001 accounts" in migrated.stdout
+    with quickly():
+        made = own_server.troupe("accounts", "create", "early", *ACCOUNT)
+    assert made.returncode == 0, made.stderr
+    token = own_server.troupe("tokens", "create", "early", "--scopes", "read").stdout.strip()
+    shown = own_server.troupe("tree")
+    assert "No server runs" in shown.stderr
+    assert not (own_server.data / "postgres" / "postmaster.pid").exists()
+    own_server.start()
+    app = Mastodon(access_token=token, api_base_url=own_server.url)
+    assert app.account_verify_credentials().username == "early"
+    assert own_server.stop() == 0

@@ -1,0 +1,54 @@
+"""Where the server runs: its addresses, a database of somebody else's, and a second server on the same one."""
+
+import socket
+import subprocess
+
+import pytest
+
+from troupe.storage.embedded import embedded
+
+from .server import STOP, TROUPE, Server, free_port
+
+GAVE_UP = 70
+NOT_STARTED = 1
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_it_listens_on_both_loopback_addresses(server: Server, address: str) -> None:
+    with socket.create_connection((address, server.port)) as connection:
+        connection.sendall(b"GET /api/v1/streaming/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        with connection.makefile("rb") as answer:
+            assert answer.readline().startswith(b"HTTP/1.1 200")
+
+
+def test_it_serves_from_an_outer_database(own_server: Server) -> None:
+    with embedded(own_server.data.parent / "outer", durable=False) as outer:
+        own_server.settings["TROUPE_DATABASE_URL"] = outer.dsn
+        own_server.start()
+        (ada,) = own_server.people("ada")
+        assert ada.app.status_post("Far from home").account.username == ada.name
+        assert not (own_server.data / "postgres").exists()
+        assert own_server.stop() == 0
+
+
+def test_a_second_server_on_the_same_data_is_refused_unless_it_takes_over(own_server: Server) -> None:
+    own_server.start()
+    first = own_server.process
+    assert first is not None
+    (ada,) = own_server.people("ada")
+    refused = second_server(own_server)
+    assert refused.wait(STOP) == NOT_STARTED
+    assert ada.app.status_post("Still the first").id
+    second = second_server(own_server, "--takeover")
+    try:
+        assert first.wait(STOP) == GAVE_UP
+        assert own_server.events("node.fenced")
+    finally:
+        second.terminate()
+        assert second.wait(STOP) == 0
+
+
+def second_server(server: Server, *options: str) -> subprocess.Popen[bytes]:
+    """Another process on the same data, with a port of its own."""
+    words = ("serve", "--data", str(server.data), "--port", str(free_port()), *options)
+    return subprocess.Popen((*TROUPE, *words), cwd=server.data.parent, stdout=subprocess.DEVNULL)
