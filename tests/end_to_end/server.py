@@ -71,6 +71,7 @@ class Server:
         self.settings = {"TROUPE_RATE_LIMITS": "false"} | settings
         self.process: subprocess.Popen[str] | None = None
         self._log: deque[str] = deque(maxlen=2000)
+        self._listens = False
 
     @property
     def url(self) -> str:
@@ -99,9 +100,9 @@ class Server:
             text=True,
         )
         assert self.process.stdout is not None
-        listening = threading.Event()
-        threading.Thread(target=self._read, args=(self.process.stdout, listening), daemon=True).start()
-        if not listening.wait(START) or self.process.poll() is not None:
+        self._listens, settled = False, threading.Event()
+        threading.Thread(target=self._read, args=(self.process.stdout, settled), daemon=True).start()
+        if not settled.wait(START) or not self._listens:
             self.kill()
             raise AssertionError(f"The server does not listen:\n{self.log}")
 
@@ -150,13 +151,14 @@ class Server:
         answers = [json.loads(line) for line in made.stdout.splitlines()]
         return [Person(one["name"], one["id"], one["token"], self.url) for one in answers]
 
-    def _read(self, output: IO[str], listening: threading.Event) -> None:
-        """Keep what it says; set the event when it listens, and also when it will never."""
+    def _read(self, output: IO[str], settled: threading.Event) -> None:
+        """Keep what it says. The event is set when it listens, and also when it is gone."""
         for line in output:
             self._log.append(line)
             if LISTENING in line:
-                listening.set()
-        listening.set()
+                self._listens = True
+                settled.set()
+        settled.set()
 
     def _environment(self) -> dict[str, str]:
         """The caller's, without what would choose another server's settings or database."""

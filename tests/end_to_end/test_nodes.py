@@ -37,7 +37,8 @@ def test_a_second_server_on_the_same_data_is_refused_unless_it_takes_over(own_se
     assert first is not None
     (ada,) = own_server.people("ada")
     refused = second_server(own_server)
-    assert refused.wait(STOP) == NOT_STARTED
+    assert "another server runs on this database" in refused.communicate(timeout=STOP)[1]
+    assert refused.returncode == NOT_STARTED
     assert ada.app.status_post("Still the first").id
     second = second_server(own_server, "--takeover")
     try:
@@ -48,7 +49,9 @@ def test_a_second_server_on_the_same_data_is_refused_unless_it_takes_over(own_se
         assert second.wait(STOP) == 0
 
 
-def second_server(server: Server, *options: str) -> subprocess.Popen[bytes]:
+def second_server(server: Server, *options: str) -> subprocess.Popen[str]:
     """Another process on the same data, with a port of its own."""
     words = ("serve", "--data", str(server.data), "--port", str(free_port()), *options)
-    return subprocess.Popen((*TROUPE, *words), cwd=server.data.parent, stdout=subprocess.DEVNULL)
+    return subprocess.Popen(
+        (*TROUPE, *words), cwd=server.data.parent, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
