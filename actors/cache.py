@@ -60,8 +60,9 @@ class RowCache(Generic[T]):
                 load.changed.add(id)
 
     def clear(self) -> None:
-        for id in list(self._rows):
-            self.drop(id)
+        self._rows.clear()
+        for load in self._loads:
+            load.changed |= load.ids
 
     async def _read(self, ids: Sequence[int]) -> dict[int, T]:
         load = _Load(frozenset(ids))

@@ -142,9 +142,9 @@ class Feed:
 
     def _advance(self, subscriber: Subscriber) -> bool:
         while subscriber in self._cursors and (cursor := self._cursors[subscriber]) < self.head:
+            self._cursors[subscriber] = cursor + 1  # before the push, in which it may leave
             if not subscriber.push(self._log[cursor - self._first]):
                 return False
-            self._cursors[subscriber] = cursor + 1
         return True
 
     def _trim(self) -> None:
