@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -145,6 +145,15 @@ class Kernel:
             "player", Player, lambda cell: Player(cell, self.runtime, self.script), **options
         )
 
+    @staticmethod
+    def pause(seconds: float) -> Action:
+        """An action, or a load, that only takes its time."""
+
+        async def pause(player: Player) -> None:
+            await trio.sleep(seconds)
+
+        return pause
+
     def record(self, event: str, /, **facts: object) -> None:
         self.records.append((event, facts))
 
@@ -193,8 +202,8 @@ def make_kernel(nursery: trio.Nursery) -> Iterator[Callable[..., Awaitable[Kerne
 
 
 @pytest.fixture
-async def kernel(make_kernel: Callable[..., Awaitable[Kernel]]) -> AsyncIterator[Kernel]:
-    yield await make_kernel()
+async def kernel(make_kernel: Callable[..., Awaitable[Kernel]]) -> Kernel:
+    return await make_kernel()
 
 
 @pytest.fixture

@@ -100,7 +100,7 @@ async def test_mail_waits_while_a_turn_waits(kernel: Kernel) -> None:
 
 
 async def test_a_waiting_turn_of_one_actor_does_not_hold_up_another(kernel: Kernel) -> None:
-    kernel.tell("a", lambda player: trio.sleep(20))
+    kernel.tell("a", kernel.pause(20))
     began = trio.current_time()
     await kernel.ask("b", lambda player: None)
     assert trio.current_time() == began
@@ -222,7 +222,7 @@ async def test_asks_in_a_full_mailbox_are_answered_after_the_reload(kernel: Kern
 
 async def test_hints_that_never_end_do_not_keep_asks_from_being_answered(kernel: Kernel) -> None:
     """As many askers as there may be, and a hint each time the rows are read."""
-    kernel.script.load = lambda player: trio.sleep(0.01)
+    kernel.script.load = kernel.pause(0.01)
     await busy(kernel, "a")
     answered = 0
 
@@ -347,7 +347,7 @@ async def test_a_fan_out_reaches_everyone_awake(kernel: Kernel) -> None:
 
 async def test_a_fan_out_reaches_actors_at_work_and_such_as_are_being_loaded(kernel: Kernel) -> None:
     await busy(kernel, "a")
-    kernel.script.load = lambda player: trio.sleep(1)
+    kernel.script.load = kernel.pause(1)
     kernel.tell("b", lambda player: None)
     await wait_all_tasks_blocked()
     cells = [kernel.cell("a"), kernel.cell("b")]
@@ -386,7 +386,7 @@ async def test_an_ask_ends_at_its_deadline_and_the_turn_goes_on(kernel: Kernel) 
 async def test_an_ask_without_a_deadline_gets_one(kernel: Kernel) -> None:
     began = trio.current_time()
     with pytest.raises(TimedOut):
-        await kernel.ask("a", lambda player: trio.sleep(25))
+        await kernel.ask("a", kernel.pause(25))
     assert trio.current_time() == began + 10
 
 
@@ -432,7 +432,7 @@ def do(kernel: Kernel, action: Any) -> Any:
 async def busy(kernel: Kernel, key: str, seconds: float = 1) -> None:
     """Have a player inside a turn that waits."""
     await kernel.wake(key)
-    kernel.tell(key, lambda player: trio.sleep(seconds))
+    kernel.tell(key, kernel.pause(seconds))
     await wait_all_tasks_blocked()
 
 

@@ -1,0 +1,264 @@
+"""Addresses are always valid: the first message wakes an actor, idleness lets it sleep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from troupe.actors.kernel import Address, Event
+from troupe.actors.kernel.pool import IDLE, SWEEP
+from troupe.storage.engine import Unavailable
+
+Kernel = Any  # tests/kernel/conftest.py
+Player = Any
+
+
+async def test_the_first_message_wakes_an_actor_and_finds_it_loaded(kernel: Kernel) -> None:
+    async def load(player: Player) -> None:
+        await trio.sleep(1)
+        player.done.append("loaded")
+
+    kernel.script.load = load
+    assert await kernel.ask("a", lambda player: list(player.done)) == ["loaded"]
+
+
+async def test_mail_that_arrives_during_the_load_is_handled_after_it_in_order(kernel: Kernel) -> None:
+    kernel.script.load = kernel.pause(1)
+    for number in range(3):
+        kernel.tell("a", lambda player, number=number: player.done.append(number))
+        await trio.sleep(0.2)
+    await trio.sleep(1)
+    assert kernel.player("a").done == [0, 1, 2]
+    assert kernel.script.loads == ["a"]
+
+
+async def test_an_actor_is_loaded_once_however_many_ask_for_it(kernel: Kernel) -> None:
+    kernel.script.load = kernel.pause(1)
+    async with trio.open_nursery() as nursery:
+        for _ in range(20):
+            nursery.start_soon(kernel.ask, "a", lambda player: None)
+    assert kernel.script.loads == ["a"]
+
+
+async def test_a_reload_wanted_during_the_load_has_the_rows_read_once_more(kernel: Kernel) -> None:
+    """They may have been read already when what it is about was committed."""
+    kernel.script.load = kernel.pause(1)
+    kernel.tell("a", lambda player: None)
+    await trio.sleep(0.5)
+    kernel.runtime.resync(Address("player", "a"))
+    await kernel.ask("a", lambda player: None)
+    assert kernel.script.loads == ["a", "a"]
+
+
+async def test_subscribing_wakes_an_actor(kernel: Kernel, make_listener: Any) -> None:
+    kernel.script.subscribed = lambda player, subscriber: player.feed.append(Event("welcome"))
+    listener = make_listener()
+    await kernel.subscribe("a", listener)
+    assert listener.kinds == ["welcome"]
+
+
+# Sleep
+
+
+async def test_an_actor_sleeps_after_ten_idle_minutes(kernel: Kernel) -> None:
+    await kernel.wake("a")
+    await trio.sleep(IDLE - 1)
+    assert "a" in kernel.pool.cells
+    await trio.sleep(SWEEP + 2)
+    assert "a" not in kernel.pool.cells
+    assert kernel.script.retirements == ["a"]
+
+
+async def test_a_sleeping_actor_wakes_with_fresh_memory(kernel: Kernel) -> None:
+    await kernel.ask("a", lambda player: player.done.append(1))
+    await trio.sleep(IDLE + SWEEP + 1)
+    assert await kernel.ask("a", lambda player: list(player.done)) == []
+    assert kernel.script.loads == ["a", "a"]
+    assert not kernel.told("actor.restored")
+
+
+async def test_questions_keep_an_actor_awake_and_hints_do_not(kernel: Kernel) -> None:
+    """A timeline that nobody looks at would otherwise stay awake for as long as those it shows keep writing."""
+    for key in ("asked", "told"):
+        await kernel.wake(key)
+    for _ in range(13):
+        await trio.sleep(IDLE / 10)
+        await kernel.ask("asked", lambda player: None)
+        kernel.runtime.tell_awake(Address("player", "told"), message(kernel, lambda player: None))
+    assert set(kernel.pool.cells) == {"asked"}
+
+
+async def test_an_actor_that_is_listened_to_does_not_sleep(kernel: Kernel, make_listener: Any) -> None:
+    listener = make_listener()
+    await kernel.subscribe("a", listener)
+    await trio.sleep(3 * IDLE)
+    assert "a" in kernel.pool.cells
+    kernel.runtime.unsubscribe(Address("player", "a"), listener)
+    await trio.sleep(SWEEP + 1)
+    assert "a" not in kernel.pool.cells
+
+
+async def test_an_actor_at_work_or_with_mail_does_not_sleep(make_kernel: Any) -> None:
+    kernel = await make_kernel(idle=2)
+    kernel.tell("a", kernel.pause(20))
+    kernel.tell("a", lambda player: player.done.append("kept"))
+    await trio.sleep(19)
+    assert "a" in kernel.pool.cells
+    await trio.sleep(1.01)
+    assert kernel.script.loads == ["a"]
+    await trio.sleep(10)
+    assert "a" not in kernel.pool.cells
+
+
+async def test_above_the_cap_those_unused_for_longest_sleep_early(make_kernel: Any) -> None:
+    kernel = await make_kernel(most_awake=3)
+    await trio.sleep(1)
+    for key in ("a", "b", "c", "d", "e"):
+        await kernel.wake(key)
+        await trio.sleep(1)
+    await kernel.ask("a", lambda player: None)
+    await trio.sleep(SWEEP + 1)
+    assert set(kernel.pool.cells) == {"a", "d", "e"}
+
+
+async def test_the_cap_spares_those_that_are_listened_to(make_kernel: Any, make_listener: Any) -> None:
+    kernel = await make_kernel(most_awake=1)
+    await kernel.subscribe("a", make_listener())
+    await trio.sleep(1)
+    await kernel.wake("b")
+    await trio.sleep(SWEEP + 1)
+    assert set(kernel.pool.cells) == {"a"}
+
+
+async def test_a_sweep_is_done_in_parts_and_passes_over_who_was_woken_meanwhile(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("troupe.actors.kernel.pool.SWEPT_AT_ONCE", 1)
+    for key in ("a", "b", "c"):
+        await kernel.wake(key)
+    slept: list[str] = []
+
+    def retired(player: Player) -> None:
+        slept.append(player.address.key)
+        kernel.tell("b", lambda player: None)
+        kernel.cell("b").last_used = trio.current_time()
+
+    kernel.script.retired = retired
+    await trio.sleep(IDLE + SWEEP + 5)
+    assert slept == ["c", "a"]
+
+
+# Loads that fail
+
+
+async def test_a_load_that_fails_is_a_crash_and_is_tried_again_while_the_mail_waits(kernel: Kernel) -> None:
+    async def load(player: Player) -> None:
+        if len(kernel.script.loads) < 3:
+            raise LookupError("no such row")
+
+    kernel.script.load = load
+    assert await kernel.ask("a", lambda player: "here") == "here"
+    assert [facts["crashes_60s"] for facts in kernel.told("actor.crashed")] == [1, 2]
+    assert kernel.told("actor.restored")[0]["depth"] == 1
+
+
+async def test_an_actor_that_cannot_even_be_made_is_a_crash_of_its_own(kernel: Kernel) -> None:
+    def make(player: Player) -> None:
+        if player.address.key == "a":
+            raise ValueError("not a number")
+
+    kernel.script.make = make
+    kernel.tell("a", lambda player: None)
+    assert await kernel.ask("b", lambda player: "well") == "well"
+    await wait_all_tasks_blocked()
+    assert kernel.told("actor.crashed")[0]["actor"] == "player/a"
+
+
+async def test_a_load_that_takes_too_long_is_given_up(kernel: Kernel) -> None:
+    async def load(player: Player) -> None:
+        if len(kernel.script.loads) == 1:
+            await trio.sleep_forever()
+
+    kernel.script.load = load
+    kernel.tell("a", lambda player: player.done.append("handled"))
+    await trio.sleep(29)
+    assert not kernel.told("actor.crashed")
+    await trio.sleep(2)
+    assert kernel.player("a").done == ["handled"]
+
+
+async def test_without_a_database_a_load_tells_the_askers_and_is_no_crash(kernel: Kernel) -> None:
+    kernel.script.load = unavailable
+    with pytest.raises(Unavailable):
+        await kernel.ask("a", lambda player: None)
+    assert not kernel.told("actor.crashed")
+    kernel.script.load = kernel.pause(1)
+    assert await kernel.ask("a", lambda player: "back") == "back"
+
+
+async def test_without_a_database_a_timeline_with_listeners_waits_until_it_is_back(
+    kernel: Kernel, make_listener: Any
+) -> None:
+    listener = make_listener()
+    await kernel.subscribe("a", listener)
+
+    async def load(player: Player) -> None:
+        if len(kernel.script.loads) < 5:
+            raise Unavailable("restarting")
+        player.feed.append(Event("made up"))
+
+    kernel.script.load = load
+    kernel.tell("a", lambda player: 1 / 0)
+    await trio.sleep(5)
+    assert listener.kinds == ["made up"]
+    assert len(kernel.told("actor.crashed")) == 1
+
+
+@pytest.mark.parametrize("error", [Unavailable("away"), LookupError("no such row")], ids=["no database", "crash"])
+async def test_what_a_failed_load_has_registered_elsewhere_is_taken_back(kernel: Kernel, error: Exception) -> None:
+    """Else an index would keep a cell that nobody knows, and wake it beside its successor."""
+    register: set[object] = set()
+
+    async def load(player: Player) -> None:
+        register.add(player.cell)
+        raise error
+
+    kernel.script.load = load
+    kernel.script.retired = lambda player: register.discard(player.cell)
+    kernel.tell("a", lambda player: None)
+    await wait_all_tasks_blocked()
+    assert len(kernel.script.loads) >= 1
+    assert register == set()
+
+
+async def test_a_load_that_is_cut_off_takes_back_what_it_had_registered(kernel: Kernel) -> None:
+    register: set[object] = set()
+
+    async def load(player: Player) -> None:
+        register.add(player.cell)
+        await trio.sleep_forever()
+
+    kernel.script.load = load
+    kernel.script.retired = lambda player: register.discard(player.cell)
+    async with trio.open_nursery() as nursery:
+        stopping = trio.Event()
+        kernel.stopping.set()
+        await wait_all_tasks_blocked()
+        await nursery.start(kernel.pool.run, stopping)
+        kernel.tell("a", lambda player: None)
+        await wait_all_tasks_blocked()
+        assert register
+        nursery.cancel_scope.cancel()
+    assert register == set()
+
+
+async def unavailable(player: Player) -> None:
+    raise Unavailable("restarting")
+
+
+def message(kernel: Kernel, action: Any) -> Any:
+    """The players' message."""
+    return next(iter(kernel.pool._turns))(action)
