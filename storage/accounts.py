@@ -15,6 +15,10 @@ COLUMNS = """
     a.locked, a.bot, a."group", a.discoverable, a.indexable, a.hide_collections, a.memorial, a.also_known_as,
     a.moved_to_id, a.silenced_at, a.sensitized_at, a.suspended_at, a.fetched_at, a.created_at,
     a.updated_at, a.deleted_at,
+    a.show_media, a.show_media_replies, a.show_featured, a.attribution_domains,
+    coalesce((
+        SELECT users.confirmed_at IS NULL OR users.approved_at IS NULL FROM users WHERE users.account_id = a.id
+    ), false) AS pending,
     c.statuses AS statuses_count, c.followers AS followers_count, c.following AS following_count, c.last_status_at
 """
 
@@ -142,6 +146,11 @@ class Account:
     created_at: datetime
     updated_at: datetime
     deleted_at: datetime | None
+    show_media: bool
+    show_media_replies: bool
+    show_featured: bool
+    attribution_domains: list[str]
+    pending: bool  # a user who may not come in yet: for others there is no such account
     statuses_count: int
     followers_count: int
     following_count: int

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from . import follows
 from .engine import Connection
+from .paging import both_ways, page_of, slice_of
 
 INSERT = """
     INSERT INTO blocks (id, account_id, target_account_id, uri, created_at) VALUES ($1, $2, $3, $4, $5)
@@ -28,6 +29,25 @@ INSERT_DOMAIN = """
 """
 
 DELETE_DOMAIN = "DELETE FROM account_domain_blocks WHERE account_id = $1 AND domain = lower($2) RETURNING id"
+
+PAGE = both_ways("""
+    SELECT id AS page_id, target_account_id AS account_id FROM blocks b
+    WHERE account_id = $1 AND id < $2 AND id > $3
+    AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = b.target_account_id AND a.suspended_at IS NOT NULL)
+    ORDER BY id {order} LIMIT $4
+""")
+
+PAGE_DOMAINS = both_ways("""
+    SELECT id, domain FROM account_domain_blocks
+    WHERE account_id = $1 AND id < $2 AND id > $3 ORDER BY id {order} LIMIT $4
+""")
+
+# Whom the account follows may go on telling it things.
+FORGET_DOMAIN = """
+    DELETE FROM notifications n USING accounts a
+    WHERE n.account_id = $1 AND a.id = n.from_account_id AND a.domain = lower($2)
+    AND NOT EXISTS (SELECT FROM follows f WHERE f.account_id = $1 AND f.target_account_id = a.id)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +81,28 @@ async def blocked_either_way(db: Connection, a: int, b: int) -> bool:
     return await db.fetchval(BLOCKED_EITHER_WAY, a, b)
 
 
+async def page(
+    db: Connection, account_id: int, *, max_id: int | None, since_id: int | None, min_id: int | None, limit: int
+) -> list[tuple[int, int]]:
+    """Whom an account blocks, the latest first, as (paging id, account id)."""
+    return await page_of(db, PAGE, account_id, max_id=max_id, since_id=since_id, min_id=min_id, limit=limit)
+
+
 async def insert_domain_block(db: Connection, id: int, account_id: int, domain: str, now: datetime) -> bool:
-    return await db.fetchval(INSERT_DOMAIN, id, account_id, domain, now) is not None
+    """Block a domain and forget what its people told; their follows are `follows.from_domain`'s."""
+    new = await db.fetchval(INSERT_DOMAIN, id, account_id, domain, now) is not None
+    await db.execute(FORGET_DOMAIN, account_id, domain)
+    return new
 
 
 async def delete_domain_block(db: Connection, account_id: int, domain: str) -> bool:
     return await db.fetchval(DELETE_DOMAIN, account_id, domain) is not None
+
+
+async def domains_page(
+    db: Connection, account_id: int, *, max_id: int | None, since_id: int | None, min_id: int | None, limit: int
+) -> list[tuple[int, str]]:
+    """The domains an account blocks, the latest first, as (paging id, domain)."""
+    slice = slice_of(max_id, since_id, min_id)
+    rows = await db.fetch(PAGE_DOMAINS[slice.oldest_first], account_id, slice.below, slice.above, limit)
+    return sorted(((row["id"], row["domain"]) for row in rows), reverse=True)

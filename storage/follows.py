@@ -7,7 +7,7 @@ from typing import Any
 
 from . import accounts
 from .engine import Connection
-from .paging import both_ways, slice_of
+from .paging import both_ways, page_of
 
 COLUMNS = "id, account_id, target_account_id, show_reblogs, notify, languages, uri, created_at"
 
@@ -42,17 +42,63 @@ COUNT = """
     WHERE account_id IN ($1, $2)
 """
 
-# A follow that ends takes its places in lists and its notification with it.
+# A follow that ends takes its places in lists, its endorsement and its notification with it.
 FORGET = """
     WITH listed AS (
         DELETE FROM list_accounts WHERE account_id = $2 AND list_id IN (SELECT id FROM lists WHERE account_id = $1)
+    ), endorsed AS (
+        DELETE FROM endorsements WHERE account_id = $1 AND target_account_id = $2
     )
     DELETE FROM notifications
     WHERE account_id = $2 AND from_account_id = $1 AND type = ANY('{follow,follow_request}'::text[])
 """
 
-# An accepted request keeps its places in lists.
-ANSWERED = "DELETE FROM notifications WHERE account_id = $2 AND from_account_id = $1 AND type = 'follow_request'"
+# Requests become follows on their own terms, with fresh ids: a follow is as old as its acceptance. Their notifications
+# go, their places in lists stay.
+ACCEPT = """
+    WITH fresh AS (
+        SELECT * FROM unnest($2::bigint[], $3::bigint[]) AS fresh (id, account_id)
+    ), answered AS (
+        DELETE FROM follow_requests r USING fresh WHERE r.target_account_id = $1 AND r.account_id = fresh.account_id
+        RETURNING fresh.id, r.account_id, r.target_account_id, r.show_reblogs, r.notify, r.languages, r.uri
+    ), made AS (
+        INSERT INTO follows (id, account_id, target_account_id, show_reblogs, notify, languages, uri, created_at)
+        SELECT *, $4::timestamptz FROM answered ON CONFLICT (account_id, target_account_id) DO NOTHING
+        RETURNING account_id
+    ), counted AS (
+        UPDATE account_counts SET following = following + 1 FROM made WHERE account_counts.account_id = made.account_id
+    ), followed AS (
+        UPDATE account_counts SET followers = followers + (SELECT count(*) FROM made) WHERE account_id = $1
+    ), told AS (
+        DELETE FROM notifications
+        WHERE account_id = $1 AND type = 'follow_request' AND from_account_id IN (SELECT account_id FROM answered)
+    )
+    SELECT account_id FROM answered ORDER BY id
+"""
+
+# Who may follow an unlocked account without being asked about: not the silenced, nor those it mutes.
+WAITING = """
+    SELECT r.account_id FROM follow_requests r
+    JOIN accounts target ON target.id = r.target_account_id AND NOT target.locked
+    JOIN accounts a ON a.id = r.account_id AND a.silenced_at IS NULL AND a.suspended_at IS NULL
+    WHERE r.target_account_id = $1 AND NOT EXISTS (
+        SELECT FROM mutes m WHERE m.account_id = $1 AND m.target_account_id = r.account_id
+        AND (m.expires_at IS NULL OR m.expires_at > $2)
+    )
+    ORDER BY r.id LIMIT $3
+"""
+
+# Held until the transaction ends, so that nobody begins to ask while the account is being unlocked.
+LOCKED = "SELECT locked FROM accounts WHERE id = $1 FOR SHARE"
+
+# Who follows or asks to, by the domain they are from.
+FROM_DOMAIN = """
+    SELECT f.account_id FROM (
+        SELECT account_id FROM follows WHERE target_account_id = $1
+        UNION SELECT account_id FROM follow_requests WHERE target_account_id = $1
+    ) AS f
+    JOIN accounts a ON a.id = f.account_id WHERE a.domain = $2 ORDER BY f.account_id LIMIT $3
+"""
 
 FOLLOWERS_OF = (
     "SELECT account_id FROM follows WHERE target_account_id = $1 AND account_id > $2 ORDER BY account_id LIMIT $3"
@@ -62,13 +108,24 @@ LOCAL_FOLLOWERS = """
     SELECT f.account_id FROM follows f JOIN users u ON u.account_id = f.account_id WHERE f.target_account_id = $1
 """
 
-PAGE_FOLLOWERS = both_ways("""
-    SELECT id AS page_id, account_id FROM follows
-    WHERE target_account_id = $1 AND id < $2 AND id > $3 ORDER BY id {order} LIMIT $4
+# Without those the viewer ($5, or nobody) blocks, is blocked by, or mutes, and without the suspended.
+PRESENTABLE = """
+    NOT EXISTS (SELECT FROM accounts a WHERE a.id = {account} AND a.suspended_at IS NOT NULL)
+    AND NOT EXISTS (
+        SELECT FROM blocks b WHERE (b.account_id = $5::bigint AND b.target_account_id = {account})
+        OR (b.account_id = {account} AND b.target_account_id = $5)
+    )
+    AND NOT EXISTS (SELECT FROM mutes m WHERE m.account_id = $5 AND m.target_account_id = {account})
+"""
+PAGE_FOLLOWERS = both_ways(f"""
+    SELECT f.id AS page_id, f.account_id FROM follows f
+    WHERE f.target_account_id = $1 AND f.id < $2 AND f.id > $3 AND {PRESENTABLE.format(account="f.account_id")}
+    ORDER BY f.id {{order}} LIMIT $4
 """)
-PAGE_FOLLOWING = both_ways("""
-    SELECT id AS page_id, target_account_id AS account_id FROM follows
-    WHERE account_id = $1 AND id < $2 AND id > $3 ORDER BY id {order} LIMIT $4
+PAGE_FOLLOWING = both_ways(f"""
+    SELECT f.id AS page_id, f.target_account_id AS account_id FROM follows f
+    WHERE f.account_id = $1 AND f.id < $2 AND f.id > $3 AND {PRESENTABLE.format(account="f.target_account_id")}
+    ORDER BY f.id {{order}} LIMIT $4
 """)
 PAGE_REQUESTS = both_ways("""
     SELECT id AS page_id, account_id FROM follow_requests
@@ -139,14 +196,27 @@ async def delete_request(db: Connection, account_id: int, target_id: int) -> boo
     return True
 
 
-async def accept_request(db: Connection, account_id: int, target_id: int, now: datetime) -> bool:
-    """Turn a request of `account_id` into a follow on the same terms; False when there was none."""
-    row = await db.fetchrow(DELETE_REQUEST, account_id, target_id)
-    if row is None:
-        return False
-    await db.execute(ANSWERED, account_id, target_id)
-    await insert_follow(db, Follow(**row), now)
-    return True
+async def accept_requests(
+    db: Connection, target_id: int, ids: Sequence[int], account_ids: Sequence[int], now: datetime
+) -> list[int]:
+    """Turn requests of these accounts into follows, each with an id of `ids`; those who did not ask are left out."""
+    await accounts.lock_counts(db, [target_id, *account_ids])
+    return [row["account_id"] for row in await db.fetch(ACCEPT, target_id, ids, account_ids, now)]
+
+
+async def waiting(db: Connection, target_id: int, now: datetime, limit: int) -> list[int]:
+    """Those who asked to follow an account that asks for no asking any more."""
+    return [row["account_id"] for row in await db.fetch(WAITING, target_id, now, limit)]
+
+
+async def wants_to_be_asked(db: Connection, target_id: int) -> bool:
+    """Whether the account is locked, and stays as it is until the transaction ends."""
+    return bool(await db.fetchval(LOCKED, target_id))
+
+
+async def from_domain(db: Connection, target_id: int, domain: str, limit: int) -> list[int]:
+    """Those of a domain who follow an account or ask to."""
+    return [row["account_id"] for row in await db.fetch(FROM_DOMAIN, target_id, domain, limit)]
 
 
 async def followers(db: Connection, account_id: int, after: int = 0, limit: int = 1000) -> list[int]:
@@ -160,38 +230,28 @@ async def local_followers(db: Connection, account_id: int) -> list[int]:
 
 
 async def followers_page(
-    db: Connection, account_id: int, *, max_id: int | None, since_id: int | None, min_id: int | None, limit: int
-) -> list[tuple[int, int]]:
-    """Followers, the latest first, as (paging id, account id)."""
-    return await _page(db, PAGE_FOLLOWERS, account_id, max_id, since_id, min_id, limit)
+    db: Connection, account_id: int, *, viewer: int | None = None, max_id: int | None, since_id: int | None,
+    min_id: int | None, limit: int,
+) -> list[tuple[int, int]]:  # fmt: skip
+    """Followers, the latest first, as (paging id, account id), without those `viewer` would rather not see."""
+    at = {"max_id": max_id, "since_id": since_id, "min_id": min_id}
+    return await page_of(db, PAGE_FOLLOWERS, account_id, **at, limit=limit, then=[viewer])
 
 
 async def following_page(
-    db: Connection, account_id: int, *, max_id: int | None, since_id: int | None, min_id: int | None, limit: int
-) -> list[tuple[int, int]]:
-    """Whom an account follows, the latest first, as (paging id, account id)."""
-    return await _page(db, PAGE_FOLLOWING, account_id, max_id, since_id, min_id, limit)
+    db: Connection, account_id: int, *, viewer: int | None = None, max_id: int | None, since_id: int | None,
+    min_id: int | None, limit: int,
+) -> list[tuple[int, int]]:  # fmt: skip
+    """Whom an account follows, likewise."""
+    at = {"max_id": max_id, "since_id": since_id, "min_id": min_id}
+    return await page_of(db, PAGE_FOLLOWING, account_id, **at, limit=limit, then=[viewer])
 
 
 async def requests_page(
     db: Connection, account_id: int, *, max_id: int | None, since_id: int | None, min_id: int | None, limit: int
 ) -> list[tuple[int, int]]:
     """Who asks to follow an account, the latest first, as (paging id, account id)."""
-    return await _page(db, PAGE_REQUESTS, account_id, max_id, since_id, min_id, limit)
-
-
-async def _page(
-    db: Connection,
-    query: tuple[str, str],
-    account_id: int,
-    max_id: int | None,
-    since_id: int | None,
-    min_id: int | None,
-    limit: int,
-) -> list[tuple[int, int]]:
-    slice = slice_of(max_id, since_id, min_id)
-    rows = await db.fetch(query[slice.oldest_first], account_id, slice.below, slice.above, limit)
-    return sorted(((row["page_id"], row["account_id"]) for row in rows), reverse=True)
+    return await page_of(db, PAGE_REQUESTS, account_id, max_id=max_id, since_id=since_id, min_id=min_id, limit=limit)
 
 
 def _values(follow: Follow, now: datetime) -> Sequence[Any]:

@@ -1,8 +1,10 @@
 """Mutes of accounts and of conversations."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from .engine import Connection
+from .paging import both_ways, slice_of
 
 # A repeat changes it.
 UPSERT = """
@@ -16,13 +18,29 @@ FORGET_NOTIFICATIONS = "DELETE FROM notifications WHERE account_id = $1 AND from
 
 DELETE = "DELETE FROM mutes WHERE account_id = $1 AND target_account_id = $2 RETURNING id"
 
-EXPIRE = "DELETE FROM mutes WHERE expires_at <= $1 RETURNING account_id, target_account_id"
+END = "DELETE FROM mutes WHERE account_id = $1 AND target_account_id = $2 AND expires_at <= $3 RETURNING id"
+
+PAGE = both_ways("""
+    SELECT id, target_account_id, expires_at FROM mutes m
+    WHERE account_id = $1 AND id < $2 AND id > $3 AND (expires_at IS NULL OR expires_at > $5)
+    AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = m.target_account_id AND a.suspended_at IS NOT NULL)
+    ORDER BY id {order} LIMIT $4
+""")
 
 MUTE_CONVERSATION = """
     INSERT INTO conversation_mutes (account_id, conversation_id, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
 """
 
 UNMUTE_CONVERSATION = "DELETE FROM conversation_mutes WHERE account_id = $1 AND conversation_id = $2"
+
+
+@dataclass(frozen=True, slots=True)
+class Muted:
+    """One mute in a list of them."""
+
+    id: int
+    account_id: int
+    expires_at: datetime | None
 
 
 async def insert_mute(
@@ -46,9 +64,19 @@ async def delete_mute(db: Connection, account_id: int, target_id: int) -> bool:
     return await db.fetchval(DELETE, account_id, target_id) is not None
 
 
-async def expire(db: Connection, now: datetime) -> list[tuple[int, int]]:
-    """Remove the mutes that are over; who muted whom is returned."""
-    return [(row["account_id"], row["target_account_id"]) for row in await db.fetch(EXPIRE, now)]
+async def end(db: Connection, account_id: int, target_id: int, now: datetime) -> bool:
+    """Remove a mute that is over; False when there is none, or one that still holds."""
+    return await db.fetchval(END, account_id, target_id, now) is not None
+
+
+async def page(
+    db: Connection, account_id: int, now: datetime, *, max_id: int | None, since_id: int | None, min_id: int | None,
+    limit: int,
+) -> list[Muted]:  # fmt: skip
+    """Whom an account mutes, the latest first."""
+    slice = slice_of(max_id, since_id, min_id)
+    rows = await db.fetch(PAGE[slice.oldest_first], account_id, slice.below, slice.above, limit, now)
+    return sorted((Muted(*row.values()) for row in rows), key=lambda muted: muted.id, reverse=True)
 
 
 async def mute_conversation(db: Connection, account_id: int, conversation_id: int, now: datetime) -> None:

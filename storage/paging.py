@@ -36,7 +36,7 @@ async def page_of(
     db: Connection, query: tuple[str, str], *key: object, max_id: int | None, since_id: int | None,
     min_id: int | None, limit: int, then: Sequence[object] = (),
 ) -> list[tuple[int, int]]:  # fmt: skip
-    """A page of (paging id, id of what is listed), newest first. `query` takes the key, both bounds, the limit, and `then`."""
+    """A page of (paging id, what is listed), newest first. `query` takes key, both bounds, limit, and `then`."""
     slice = slice_of(max_id, since_id, min_id)
     rows = await db.fetch(query[slice.oldest_first], *key, slice.below, slice.above, limit, *then)
     return sorted((tuple(row.values()) for row in rows), reverse=True)

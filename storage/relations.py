@@ -7,9 +7,15 @@ from datetime import datetime
 from .engine import Connection, Row
 
 # A number of its own kind, so that a pair of accounts never waits for some other advisory lock.
-LOCK_PAIR = """
-    SELECT pg_advisory_xact_lock(
-        hashtextextended('pair/' || least($1::bigint, $2) || '/' || greatest($1::bigint, $2), 0))
+PAIR_KEY = """
+    hashtextextended('pair/' || least($1::bigint, {other}::bigint) || '/' || greatest($1::bigint, {other}), 0)
+"""
+LOCK_PAIR = f"SELECT pg_advisory_xact_lock({PAIR_KEY.format(other='$2')})"
+# In one order, whoever asks.
+LOCK_PAIRS = f"""
+    SELECT pg_advisory_xact_lock(key) FROM (
+        SELECT DISTINCT {PAIR_KEY.format(other="other")} AS key FROM unnest($2::bigint[]) AS other ORDER BY key
+    ) AS keys
 """
 
 FOLLOWING = (
@@ -26,16 +32,17 @@ SETS = """
         ARRAY(SELECT domain FROM account_domain_blocks WHERE account_id = $1) AS domain_blocks
 """
 
-BOND = """
+# How the first of each pair stands to the second.
+BONDS = """
     SELECT
-        f.id AS since, f.show_reblogs, f.notify, f.languages,
-        EXISTS (SELECT FROM follow_requests WHERE account_id = $1 AND target_account_id = $2) AS requested,
-        EXISTS (SELECT FROM blocks WHERE account_id = $1 AND target_account_id = $2) AS blocking,
-        EXISTS (SELECT FROM blocks WHERE account_id = $2 AND target_account_id = $1) AS blocked_by,
+        pair.a, pair.b, f.id AS since, f.show_reblogs, f.notify, f.languages,
+        EXISTS (SELECT FROM follow_requests WHERE account_id = pair.a AND target_account_id = pair.b) AS requested,
+        EXISTS (SELECT FROM blocks WHERE account_id = pair.a AND target_account_id = pair.b) AS blocking,
+        EXISTS (SELECT FROM blocks WHERE account_id = pair.b AND target_account_id = pair.a) AS blocked_by,
         m.id IS NOT NULL AS muted, m.hide_notifications, m.expires_at
-    FROM (SELECT) AS one_row
-    LEFT JOIN follows f ON f.account_id = $1 AND f.target_account_id = $2
-    LEFT JOIN mutes m ON m.account_id = $1 AND m.target_account_id = $2
+    FROM unnest($1::bigint[], $2::bigint[]) AS pair (a, b)
+    LEFT JOIN follows f ON f.account_id = pair.a AND f.target_account_id = pair.b
+    LEFT JOIN mutes m ON m.account_id = pair.a AND m.target_account_id = pair.b
 """
 
 STAMP = "SELECT nextval('relation_stamp')"
@@ -51,6 +58,7 @@ RELATIONSHIPS = """
         m.id IS NOT NULL AS muting, coalesce(m.hide_notifications, false) AS muting_notifications,
         m.expires_at AS muting_expires_at,
         EXISTS (SELECT FROM account_domain_blocks d WHERE d.account_id = $1 AND d.domain = a.domain) AS domain_blocking,
+        EXISTS (SELECT FROM endorsements e WHERE e.account_id = $1 AND e.target_account_id = a.id) AS endorsed,
         coalesce(n.comment, '') AS note
     FROM accounts a
     LEFT JOIN follows f ON f.account_id = $1 AND f.target_account_id = a.id
@@ -59,6 +67,17 @@ RELATIONSHIPS = """
         AND (m.expires_at IS NULL OR m.expires_at > $3)
     LEFT JOIN account_notes n ON n.account_id = $1 AND n.target_account_id = a.id
     WHERE a.id = ANY($2::bigint[])
+"""
+
+# Those the viewer follows who follow each of these, save who keeps to themselves whom they follow.
+FAMILIAR = """
+    SELECT target.id, ARRAY(
+        SELECT theirs.account_id FROM follows mine
+        JOIN follows theirs ON theirs.account_id = mine.target_account_id AND theirs.target_account_id = target.id
+        JOIN accounts a ON a.id = mine.target_account_id AND NOT a.hide_collections AND a.suspended_at IS NULL
+        WHERE mine.account_id = $1 ORDER BY theirs.id DESC LIMIT $3
+    ) AS account_ids
+    FROM accounts target WHERE target.id = ANY($2::bigint[]) AND target.suspended_at IS NULL
 """
 
 
@@ -104,12 +123,18 @@ class Relationship:
     muting_notifications: bool
     muting_expires_at: datetime | None
     domain_blocking: bool
+    endorsed: bool
     note: str
 
 
 async def lock_pair(db: Connection, a: int, b: int) -> None:
     """Hold two accounts' dealings with each other until the transaction ends, whichever of them asks."""
     await db.execute(LOCK_PAIR, a, b)
+
+
+async def lock_pairs(db: Connection, account_id: int, others: Sequence[int]) -> None:
+    """The same for an account and some hundred others at most: each is a lock that PostgreSQL has to keep."""
+    await db.execute(LOCK_PAIRS, account_id, others)
 
 
 async def relations(db: Connection, account_id: int) -> Relations:
@@ -127,16 +152,15 @@ async def relations(db: Connection, account_id: int) -> Relations:
     )
 
 
+async def bonds(db: Connection, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Bond]:
+    """Everything between pairs of accounts as the first sees it. Hold their locks while reading it after a change."""
+    rows = await db.fetch(BONDS, [a for a, _ in pairs], [b for _, b in pairs])
+    return {(row["a"], row["b"]): _bond(row) for row in rows}
+
+
 async def bond(db: Connection, account_id: int, other_id: int) -> Bond:
-    """Everything between two accounts as `account_id` sees it. Hold `lock_pair` while reading it after a change."""
-    row = await db.fetchrow(BOND, account_id, other_id)
-    return Bond(
-        following=_terms(row) if row["since"] is not None else None,
-        requested=row["requested"],
-        blocking=row["blocking"],
-        blocked_by=row["blocked_by"],
-        muting=(row["hide_notifications"], row["expires_at"]) if row["muted"] else None,
-    )
+    """Everything between two accounts as `account_id` sees it."""
+    return (await bonds(db, [(account_id, other_id)]))[account_id, other_id]
 
 
 async def stamp(db: Connection) -> int:
@@ -148,6 +172,22 @@ async def relationships(db: Connection, viewer: int, ids: Sequence[int], now: da
     """How `viewer` stands to each of these accounts; unknown ids are left out."""
     rows = await db.fetch(RELATIONSHIPS, viewer, ids, now)
     return {row["id"]: Relationship(**{**row, "languages": _languages(row["languages"])}) for row in rows}
+
+
+async def familiar_followers(db: Connection, viewer: int, ids: Sequence[int], limit: int) -> dict[int, tuple[int, ...]]:
+    """Of each of these accounts, the followers that `viewer` follows; unknown ids are left out."""
+    rows = await db.fetch(FAMILIAR, viewer, ids, limit)
+    return {row["id"]: tuple(row["account_ids"]) for row in rows}
+
+
+def _bond(row: Row) -> Bond:
+    return Bond(
+        following=_terms(row) if row["since"] is not None else None,
+        requested=row["requested"],
+        blocking=row["blocking"],
+        blocked_by=row["blocked_by"],
+        muting=(row["hide_notifications"], row["expires_at"]) if row["muted"] else None,
+    )
 
 
 def _terms(row: Row) -> tuple[int, bool, bool, tuple[str, ...] | None]:

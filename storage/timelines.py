@@ -50,7 +50,7 @@ PUBLIC = {
 ACCOUNT_PAGE = """
     SELECT s.id FROM statuses s
     WHERE s.account_id = $1 AND s.deleted_at IS NULL AND s.id < $2 AND s.id > $3
-    AND s.visibility = ANY($5::text[])
+    AND (s.visibility = ANY($5::text[]) OR $9::bigint = ANY(s.mentioned_ids))
     AND (NOT $6 OR s.in_reply_to_id IS NULL OR s.in_reply_to_account_id = s.account_id)
     AND (NOT $7 OR s.reblog_of_id IS NULL)
     AND ($8::text IS NULL OR EXISTS (
@@ -124,16 +124,17 @@ async def account_entries(
     exclude_reblogs: bool = False,
     only_media: bool = False,
     tagged: str | None = None,
+    viewer: int | None = None,
     max_id: int | None = None,
     since_id: int | None = None,
     min_id: int | None = None,
     limit: int,
 ) -> list[Entry]:
-    """A profile page. `visibilities` narrows to what a stranger can see, so that a page is full."""
+    """A profile page: of these visibilities, and what mentions `viewer`, so that a page is full."""
     slice = slice_of(max_id, since_id, min_id)
     query = (ACCOUNT_MEDIA if only_media else ACCOUNT)[slice.oldest_first]
     bounds = (account_id, slice.below, slice.above, limit)
-    rows = await db.fetch(query, *bounds, visibilities, exclude_replies, exclude_reblogs, tagged)
+    rows = await db.fetch(query, *bounds, visibilities, exclude_replies, exclude_reblogs, tagged, viewer)
     return [entry_of(row) for row in rows]
 
 

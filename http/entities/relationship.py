@@ -23,6 +23,6 @@ def relationship_fields(relationship: Relationship) -> dict[str, Any]:
         "requested": relationship.requested,
         "requested_by": relationship.requested_by,
         "domain_blocking": relationship.domain_blocking,
-        "endorsed": False,
+        "endorsed": relationship.endorsed,
         "note": relationship.note,
     }

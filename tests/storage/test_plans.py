@@ -8,9 +8,13 @@ import pytest
 
 from troupe.storage import (
     accounts,
+    blocks,
     dead_letters,
+    endorsements,
     follows,
     idempotency,
+    lists,
+    mutes,
     notifications,
     oauth,
     outbox,
@@ -73,6 +77,11 @@ FILL = """
     SELECT id, account_id, id, now() FROM statuses WHERE id < 3000;
     INSERT INTO account_domain_blocks (id, account_id, domain, created_at)
     SELECT n, 1 + n % 500, 'e' || n, now() FROM generate_series(1, 2000) n;
+    INSERT INTO endorsements SELECT id, account_id, target_account_id, now() FROM follows WHERE id % 9 = 0;
+    INSERT INTO lists (id, account_id, title, created_at)
+    SELECT n, n % 500 + 1, 'x', now() FROM generate_series(1, 5000) n;
+    INSERT INTO list_accounts (id, list_id, account_id, created_at)
+    SELECT n, n % 5000 + 1, n % 1999 + 1, now() FROM generate_series(1, 20000) n;
     INSERT INTO account_notes SELECT n, n + 1, 'x', now() FROM generate_series(1, 1999) n;
     INSERT INTO conversation_mutes SELECT 1 + id % 500, id, now() FROM statuses WHERE id % 4 = 0;
     INSERT INTO notifications (id, account_id, from_account_id, type, status_id, created_at)
@@ -85,7 +94,7 @@ FILL = """
 """
 
 PAGE = (HIGH, LOW, 20)
-PROFILE = (7, *PAGE, ["public", "unlisted"], True, True, None)
+PROFILE = (7, *PAGE, ["public", "unlisted"], True, True, None, 8)
 
 
 def both(name: str, queries: tuple[str, str], *args: object) -> list[tuple[str, str, tuple[object, ...]]]:
@@ -103,9 +112,18 @@ QUERIES = [
     *both("profile's media", timelines.ACCOUNT_MEDIA, *PROFILE),
     ("author", timelines.AUTHOR, (7, LOW, 20)),
     ("pins", timelines.PINNED, (7,)),
-    *both("followers", follows.PAGE_FOLLOWERS, 101, *PAGE),
-    *both("following", follows.PAGE_FOLLOWING, 7, *PAGE),
+    *both("followers", follows.PAGE_FOLLOWERS, 101, *PAGE, 7),
+    *both("following", follows.PAGE_FOLLOWING, 7, *PAGE, 9),
     *both("requests", follows.PAGE_REQUESTS, 102, *PAGE),
+    *both("endorsements", endorsements.PAGE, 7, *PAGE),
+    *both("blocks", blocks.PAGE, 7, *PAGE),
+    *both("blocked domains", blocks.PAGE_DOMAINS, 7, *PAGE),
+    *both("mutes", mutes.PAGE, 7, *PAGE, NOW),
+    ("waiting requests", follows.WAITING, (102, NOW, 100)),
+    ("followers from a domain", follows.FROM_DOMAIN, (101, "d0.test", 100)),
+    ("familiar followers", relations.FAMILIAR, (7, [1, 101, 201], 40)),
+    ("bonds", relations.BONDS, ([7, 8], [1, 101])),
+    ("lists that hold", lists.HOLDING, (7, 101)),
     ("all followers", follows.FOLLOWERS_OF, (101, LOW, 100)),
     *both("notifications", notifications.PAGE, 7, *PAGE, None, ["mention"], None),
     ("notifications since", notifications.SINCE, (7, 1000, 20)),

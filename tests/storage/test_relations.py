@@ -38,8 +38,8 @@ def test_a_request_keeps_its_terms_when_accepted(stage: Stage) -> None:
     assert stage(relations.relations, ada.id).requested == {bob.id}
     found = stage(relations.relationships, bob.id, [ada.id], stage.now)[ada.id]
     assert (found.requested_by, found.followed_by) == (True, False)
-    assert stage(follows.accept_request, ada.id, bob.id, stage.now)
-    assert not stage(follows.accept_request, ada.id, bob.id, stage.now)
+    assert stage(follows.accept_requests, bob.id, [new_id()], [ada.id], stage.now) == [ada.id]
+    assert stage(follows.accept_requests, bob.id, [new_id()], [ada.id], stage.now) == []
     found = stage(relations.relationships, ada.id, [bob.id], stage.now)[bob.id]
     assert (found.following, found.requested, found.showing_reblogs, found.notifying) == (True, False, False, True)
     assert counted(stage)
@@ -49,7 +49,7 @@ def test_an_answered_request_takes_its_notification_along(stage: Stage) -> None:
     ada, bob = stage.account("ada"), stage.account("bob")
     stage(follows.insert_request, Follow(new_id(), ada.id, bob.id), stage.now)
     assert stage(notifications.insert, NewNotification(new_id(), bob.id, ada.id, "follow_request"), stage.now)
-    stage(follows.accept_request, ada.id, bob.id, stage.now)
+    stage(follows.accept_requests, bob.id, [new_id()], [ada.id], stage.now)
     assert stage(notifications.page, bob.id, limit=10) == []
 
 
@@ -79,7 +79,8 @@ def test_a_mute_is_changed_by_a_repeat_and_ends_by_its_time(stage: Stage) -> Non
     found = stage(relations.relationships, ada.id, [bob.id], stage.later(-30))[bob.id]
     assert (found.muting, found.muting_notifications) == (True, False)
     assert not stage(relations.relationships, ada.id, [bob.id], stage.later(60))[bob.id].muting
-    assert stage(mutes.expire, stage.now) == [(ada.id, bob.id)]
+    assert stage(mutes.end, ada.id, bob.id, stage.now)
+    assert not stage(mutes.end, ada.id, bob.id, stage.now)
     assert stage(relations.relations, ada.id).muting == {}
 
 

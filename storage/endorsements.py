@@ -1,0 +1,39 @@
+"""Endorsements: accounts that an account recommends. Take `relations.lock_pair` first: it may only endorse a follow."""
+
+from datetime import datetime
+
+from .engine import Connection
+from .paging import both_ways, page_of
+
+# The follow is looked for by the statement that endorses: it may have ended a moment ago.
+INSERT = """
+    INSERT INTO endorsements (id, account_id, target_account_id, created_at)
+    SELECT $1, account_id, target_account_id, $4 FROM follows WHERE account_id = $2 AND target_account_id = $3
+    ON CONFLICT (account_id, target_account_id) DO UPDATE SET created_at = endorsements.created_at
+    RETURNING id
+"""
+
+DELETE = "DELETE FROM endorsements WHERE account_id = $1 AND target_account_id = $2"
+
+PAGE = both_ways("""
+    SELECT id AS page_id, target_account_id AS account_id FROM endorsements e
+    WHERE account_id = $1 AND id < $2 AND id > $3
+    AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = e.target_account_id AND a.suspended_at IS NOT NULL)
+    ORDER BY id {order} LIMIT $4
+""")
+
+
+async def insert(db: Connection, id: int, account_id: int, target_id: int, now: datetime) -> bool:
+    """Endorse; False when the account does not follow the other."""
+    return await db.fetchval(INSERT, id, account_id, target_id, now) is not None
+
+
+async def delete(db: Connection, account_id: int, target_id: int) -> None:
+    await db.execute(DELETE, account_id, target_id)
+
+
+async def page(
+    db: Connection, account_id: int, *, max_id: int | None, since_id: int | None, min_id: int | None, limit: int
+) -> list[tuple[int, int]]:
+    """Whom an account endorses, the latest first, as (paging id, account id)."""
+    return await page_of(db, PAGE, account_id, max_id=max_id, since_id=since_id, min_id=min_id, limit=limit)

@@ -1,0 +1,21 @@
+"""Private notes: what an account jots down about another, for itself alone."""
+
+from datetime import datetime
+
+from .engine import Connection
+
+UPSERT = """
+    INSERT INTO account_notes (account_id, target_account_id, comment, updated_at) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (account_id, target_account_id)
+    DO UPDATE SET comment = excluded.comment, updated_at = excluded.updated_at
+"""
+
+DELETE = "DELETE FROM account_notes WHERE account_id = $1 AND target_account_id = $2"
+
+
+async def put(db: Connection, account_id: int, target_id: int, comment: str, now: datetime) -> None:
+    """Write a note, or strike it out when it is empty."""
+    if comment:
+        await db.execute(UPSERT, account_id, target_id, comment, now)
+    else:
+        await db.execute(DELETE, account_id, target_id)
