@@ -1,0 +1,145 @@
+"""Parked messages: stored when the database lets it, before the end, and never at the price of an actor."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from troupe.actors.kernel import Address, Envelope, Ids, Origin
+from troupe.storage.dead_letters import DeadLetter
+from troupe.storage.engine import Unavailable
+from troupe.supervision.parking import ROOM, Parking, outline
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+class Noon:
+    """A clock that stands still."""
+
+    def now(self) -> datetime:
+        return NOW
+
+
+class Shelf:
+    """A database that keeps letters, after the errors it was told to raise."""
+
+    def __init__(self) -> None:
+        self.letters: list[DeadLetter] = []
+        self.errors: list[Exception] = []
+
+    async def transact(self, work: Callable[..., Awaitable[Any]], /, *args: Any, **kwargs: Any) -> Any:
+        await trio.lowlevel.checkpoint()
+        if self.errors:
+            raise self.errors.pop(0)
+        self.letters.extend(args)
+
+    async def read(self, work: Callable[..., Awaitable[Any]], /, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A message with all sorts of contents."""
+
+    id: int
+    name: str | None
+    rows: tuple[int, ...]
+
+
+@pytest.fixture
+def shelf() -> Shelf:
+    return Shelf()
+
+
+@pytest.fixture
+def parking(shelf: Shelf) -> Parking:
+    return Parking(shelf, Noon(), Ids(Noon()))
+
+
+def park(parking: Parking, number: int = 1) -> None:
+    envelope = Envelope(number, Told(number, "ada", (1, 2)), Origin("r1", ("Publish#5 at account/1",)))
+    parking.park(Address("home", "1103"), envelope, ValueError("no"))
+
+
+async def test_a_letter_says_whom_it_was_for_what_it_was_and_what_it_did(parking: Parking, shelf: Shelf) -> None:
+    stopping = trio.Event()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(parking.run, stopping)
+        park(parking)
+        await wait_all_tasks_blocked()
+        (letter,) = shelf.letters
+        stopping.set()
+    assert (letter.address, letter.kind, letter.message) == ("home/1103", "Told", {"id": 1, "name": "ada"})
+    assert (letter.error, letter.request_id, letter.causes) == ("ValueError: no", "r1", ("Publish#5 at account/1",))
+    assert letter.created_at == NOW
+
+
+async def test_parking_does_not_wait_and_lets_go_of_letters_rather_than_of_memory(
+    parking: Parking, shelf: Shelf
+) -> None:
+    for number in range(ROOM + 10):
+        park(parking, number)
+    stopping = trio.Event()
+    stopping.set()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(parking.run, stopping)
+    assert len(shelf.letters) == ROOM
+
+
+async def test_letters_wait_for_the_database_in_order(
+    parking: Parking, shelf: Shelf, autojump_clock: MockClock
+) -> None:
+    shelf.errors = [Unavailable("away")] * 5
+    stopping = trio.Event()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(parking.run, stopping)
+        for number in range(3):
+            park(parking, number)
+        await trio.sleep(10)
+        assert [letter.message["id"] for letter in shelf.letters] == [0, 1, 2]
+        stopping.set()
+
+
+async def test_what_waits_is_stored_before_parking_stops(parking: Parking, shelf: Shelf) -> None:
+    stopping = trio.Event()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(parking.run, stopping)
+        for number in range(20):
+            park(parking, number)
+        stopping.set()
+    assert len(shelf.letters) == 20
+
+
+async def test_a_letter_that_cannot_be_stored_does_not_hold_up_the_others(parking: Parking, shelf: Shelf) -> None:
+    shelf.errors = [ValueError("a NUL in a text")]
+    stopping = trio.Event()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(parking.run, stopping)
+        park(parking, 1)
+        park(parking, 2)
+        stopping.set()
+    assert [letter.message["id"] for letter in shelf.letters] == [2]
+
+
+async def test_a_letter_survives_a_restart_of_parking(
+    parking: Parking, shelf: Shelf, autojump_clock: MockClock
+) -> None:
+    shelf.errors = [Unavailable("away")]
+    with trio.move_on_after(0.5):
+        park(parking)
+        await parking.run(trio.Event(), task_status=trio.TASK_STATUS_IGNORED)
+    assert not shelf.letters
+    stopping = trio.Event()
+    stopping.set()
+    await parking.run(stopping, task_status=trio.TASK_STATUS_IGNORED)
+    assert len(shelf.letters) == 1
+
+
+def test_a_message_that_is_no_dataclass_has_no_outline() -> None:
+    assert outline("hello") == {}
