@@ -31,7 +31,7 @@ from ..actors import commands
 from ..actors.account import Account
 from ..actors.backstage import Backstage
 from ..actors.broadcast import Broadcast
-from ..actors.kernel import Ids, Runtime, SystemClock
+from ..actors.kernel import IDLE, Ids, Runtime, SystemClock
 from ..actors.outbox import Outbox
 from ..actors.statuses import Accounts, Statuses
 from ..actors.timelines.audience import Audience
@@ -80,6 +80,7 @@ class Actors:
         *,
         base_url: str,
         local_domain: str,
+        idle: float = IDLE,
     ) -> None:
         self.runtime = runtime
         self.accounts = Accounts(database)
@@ -91,15 +92,16 @@ class Actors:
             database, clock, ids, self.accounts, self.statuses, audience, broadcast, self.outbox, base_url, local_domain
         )
         self.pools = {
-            "accounts": runtime.add("account", Account, lambda cell: Account(cell, runtime, self.backstage)),
-            "homes": runtime.add("home", Home, lambda cell: Home(cell, runtime, self.backstage)),
-            "publics": runtime.add("public", Public, lambda cell: Public(cell, runtime, self.backstage)),
+            "accounts": runtime.add("account", Account, lambda cell: Account(cell, runtime, self.backstage), idle=idle),
+            "homes": runtime.add("home", Home, lambda cell: Home(cell, runtime, self.backstage), idle=idle),
+            "publics": runtime.add("public", Public, lambda cell: Public(cell, runtime, self.backstage), idle=idle),
         }
 
     def children(self) -> list[Child]:
         """The part of the tree that simulation runs too."""
         pools = [Child(name, pool.run, inspect=pool.census) for name, pool in self.pools.items()]
-        return [*pools, Child("housekeeping", self.runtime.run), Child("outbox", self.outbox.run)]
+        outbox = Child("outbox", self.outbox.run, inspect=self.outbox.inspect)
+        return [*pools, Child("housekeeping", self.runtime.run), outbox]
 
 
 class Troupe:

@@ -22,6 +22,7 @@ import trio
 from ...storage.connect import connect
 from ...storage.engine import Connection, Doubtful, Unavailable
 from .faults import Fault, Faults
+from .scheduler import outside
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -47,7 +48,8 @@ class Lockstep:
 
     def block(self, work: Coroutine[Any, Any, T]) -> T:
         """Run it to its end; meanwhile nothing else moves."""
-        return self._loop.run_until_complete(work)
+        with outside():
+            return self._loop.run_until_complete(work)
 
     @contextmanager
     def run(self) -> Generator[None]:
@@ -138,6 +140,12 @@ class LockstepDatabase:
     def rows(self, query: str, *args: object) -> list[Any]:
         """What the tables hold at this instant, for the claims of a scenario: no step, no fault."""
         return self._lockstep.read(lambda db: db.fetch(query, *args))
+
+    def arrange(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Rows that a scenario starts from: a transaction that is no step and cannot fail."""
+        return self._lockstep.transact(lambda db: work(db, *args, **kwargs))
 
     async def _reach(self, name: str) -> None:
         """Wait for the database like a caller of the production pool."""

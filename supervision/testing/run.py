@@ -14,7 +14,7 @@ from .checks import Eventually, Predicate, Sometimes, asserting, name_of
 from .clock import VirtualClock
 from .faults import Faults, Plan
 from .lockstep import Lockstep, LockstepDatabase
-from .scheduler import Scheduler
+from .scheduler import Scheduler, outside
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -60,7 +60,8 @@ class Run:
     @cached_property
     def database(self) -> LockstepDatabase:
         """PostgreSQL in lockstep, as it was before every run."""
-        lockstep = self._postgres()
+        with outside():
+            lockstep = self._postgres()
         self._open.enter_context(lockstep.run())
         return LockstepDatabase(lockstep, self.faults, self._scheduler.note)
 

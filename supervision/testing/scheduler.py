@@ -228,6 +228,18 @@ def move_first(items: list[Any], names: list[str], current: str) -> bool:
     return True
 
 
+@contextmanager
+def outside() -> Generator[None]:
+    """For blocking work on another loop: trio-asyncio, once imported, asks Trio's current task for asyncio's loop."""
+    context = run_loop.GLOBAL_RUN_CONTEXT
+    task = context.__dict__.pop("task", None)
+    try:
+        yield
+    finally:
+        if task is not None:
+            context.task = task
+
+
 def is_ours(task: trio.lowlevel.Task) -> bool:
     """Whether it lives under the main task; everything else is Trio's own."""
     main = run_loop.GLOBAL_RUN_CONTEXT.runner.main_task

@@ -1,0 +1,143 @@
+"""The people of a simulation, with apps as good as there are: they try again until the server says yes or no."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from ...actors.account import PerspectiveOf, relation_of
+from ...actors.broadcast import account_address, home_address
+from ...actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
+from ...actors.commands.statuses import DeleteStatus, PublishStatus
+from ...actors.kernel import Origin, Refused
+from ...actors.rules.visibility import Perspective, Relation, visible
+from ...actors.timelines.home import HomePage
+from ...actors.timelines.window import Cursors
+from ...storage import follows, relations
+from ...storage.follows import Follow as StoredFollow
+from ...storage.statuses import Status
+from .patience import insist
+from .stream import Stream
+
+if TYPE_CHECKING:
+    from .stage import Simulation
+
+PAGE = 40  # how many statuses an app asks for at once
+
+# What the rule of the home timeline comes to for statuses that neither mention nor answer nor boost.
+BELONGS_AT_HOME = """
+    SELECT s.id FROM statuses s
+    WHERE s.deleted_at IS NULL AND (s.account_id = $1 OR (
+        EXISTS (SELECT FROM follows f WHERE f.account_id = $1 AND f.target_account_id = s.account_id)
+        AND s.visibility <> 'direct'
+        AND NOT EXISTS (
+            SELECT FROM blocks b WHERE (b.account_id, b.target_account_id) IN (($1, s.account_id), (s.account_id, $1))
+        )
+        AND NOT EXISTS (SELECT FROM mutes m WHERE m.account_id = $1 AND m.target_account_id = s.account_id)
+    ))
+    ORDER BY s.id DESC
+"""
+
+
+class Person:
+    """An account and whoever uses it. `published` and `deleted` are what the app was told of, in that order."""
+
+    def __init__(self, sim: Simulation, id: int, name: str) -> None:
+        self.id = id
+        self.name = name
+        self.published: list[int] = []
+        self.deleted: list[int] = []
+        self._sim = sim
+        self._keys = count(1)
+
+    async def publish(self, text: str = "hello", *, visibility: str = "public", key: str | None = None) -> int:
+        """A status; the app sends the same Idempotency-Key until it knows that it is there."""
+        key = key or f"{self.name}-{next(self._keys)}"
+        status: Status = await self.insist(PublishStatus(text, visibility=visibility, idempotency_key=key))
+        if status.id not in self.published:
+            self.published.append(status.id)
+        return status.id
+
+    async def delete(self, status: int) -> None:
+        """Delete an own status; an app that asks again takes `not found` for done."""
+        try:
+            await self.insist(DeleteStatus(status))
+        except Refused as refusal:
+            if refusal.status != 404:
+                raise
+        self.deleted.append(status)
+
+    def has_followed(self, other: Person) -> None:
+        """The follow is there already when the scenario begins."""
+        follow = StoredFollow(self._sim.new_id(), self.id, other.id)
+        self._sim.run.database.arrange(follows.insert_follow, follow, self._sim.run.clock.now())
+
+    async def follow(self, other: Person) -> None:
+        await self.insist(Follow(other.id))
+
+    async def follow_if_allowed(self, other: Person) -> bool:
+        """Whether there is a follow now; the other may have blocked."""
+        try:
+            await self.follow(other)
+        except Refused:
+            return False
+        return True
+
+    async def unfollow(self, other: Person) -> None:
+        await self.insist(Unfollow(other.id))
+
+    async def block(self, other: Person) -> None:
+        await self.insist(Block(other.id))
+
+    async def unblock(self, other: Person) -> None:
+        await self.insist(Unblock(other.id))
+
+    async def mute(self, other: Person) -> None:
+        await self.insist(Mute(other.id))
+
+    async def unmute(self, other: Person) -> None:
+        await self.insist(Unmute(other.id))
+
+    async def home(self) -> list[int]:
+        """The first page of the home timeline, newest first, as the API would render it."""
+        page = HomePage(Cursors(limit=PAGE))
+
+        async def ask() -> list[int]:
+            return await self._sim.runtime.ask(home_address(self.id), page, origin=self.origin)
+
+        return await self._sim.shown(await insist(self._sim, self.name, ask))
+
+    async def sees(self, status: int) -> bool:
+        """Whether the API would show this status to this person."""
+        shown = await insist(self._sim, self.name, lambda: self._sim.actors.statuses.show(status))
+        return shown is not None and visible(shown.status, await self.insist(PerspectiveOf()))
+
+    async def stream(self) -> Stream:
+        """The `user` stream, open."""
+        stream = Stream(self._sim, f"{self.name}'s stream", home_address(self.id), self.home)
+        return await self._sim.open_stream(stream)
+
+    async def relation(self, other: Person) -> Relation:
+        """How this person stands to the other, as the account's memory has it."""
+        perspective: Perspective = await self.insist(PerspectiveOf())
+        return perspective.relation(other.id)
+
+    def stored_relation(self, other: Person) -> Relation:
+        """The same, as the rows have it."""
+        return relation_of(self._sim.run.database.arrange(relations.bond, self.id, other.id))
+
+    def belongs_at_home(self) -> list[int]:
+        """What the home timeline must hold, by the rows of this instant, newest first."""
+        return [row["id"] for row in self._sim.run.database.rows(BELONGS_AT_HOME, self.id)]
+
+    async def insist(self, message: object) -> Any:
+        """Have the own account do it, however often that takes."""
+        return await insist(self._sim, self.name, lambda: self.ask(message))
+
+    async def ask(self, message: object) -> Any:
+        """Ask the own account once."""
+        return await self._sim.runtime.ask(account_address(self.id), message, origin=self.origin)
+
+    @property
+    def origin(self) -> Origin:
+        return Origin(f"of-{self.name}")

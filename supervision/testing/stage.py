@@ -1,0 +1,239 @@
+"""The server's actors under the simulator, and the people who use them.
+
+    @simulation(seeds=200, faults=3, world=stage)
+    async def test_a_follower_sees_everything(sim: Simulation) -> None:
+        ada, bob = await sim.people("ada", "bob")
+        bob.has_followed(ada)
+        stream = await bob.stream()
+        await ada.publish("hello")
+        await sim.calm()
+        assert set(stream.seen) == set(ada.published)
+
+What runs is the product's own tree of actors (`supervision.tree.Actors`) under its own supervisor, over PostgreSQL in
+lockstep and the virtual clock. Two claims hold in every scenario without being made: no stream is ever shown anything
+twice, out of its author's order or after its deletion; and at the end every promise is kept and every count is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import datetime
+from typing import Any
+
+import trio
+
+from ...actors.broadcast import PUBLIC_LOCAL
+from ...actors.kernel import IDLE, Ids, Runtime
+from ...actors.timelines.public import PublicPage
+from ...actors.timelines.window import Cursors
+from ...storage import accounts, users
+from ...storage.accounts import NewAccount
+from ...storage.engine import Connection
+from ...storage.users import NewUser
+from ..parking import Parking
+from ..supervisor import Child, Supervisor
+from ..tree import Actors
+from .checks import Eventually, Predicate
+from .patience import insist
+from .people import PAGE, Person
+from .run import Go, Run
+from .stream import Stream
+
+BASE_URL = "https://troupe.test"
+DOMAIN = "troupe.test"
+
+# After the last promise is kept, virtual seconds until whatever still rests after a crash is back.
+LAST_REST = 3.0
+
+# Virtual seconds in which all faults that a run can have are over.
+LONGEST_STORM = 60.0
+
+WRONG_COUNTS = """
+    SELECT a.username FROM accounts a JOIN account_counts c ON c.account_id = a.id
+    WHERE c.statuses <> (SELECT count(*) FROM statuses s WHERE s.account_id = a.id AND s.deleted_at IS NULL)
+    OR c.followers <> (SELECT count(*) FROM follows f WHERE f.target_account_id = a.id)
+    OR c.following <> (SELECT count(*) FROM follows f WHERE f.account_id = a.id)
+"""
+
+
+@asynccontextmanager
+async def stage(run: Run, *, idle: float = IDLE) -> AsyncGenerator[Simulation]:
+    """The world of a scenario about the server: every actor, nobody there yet. Actors sleep after `idle` seconds."""
+    async with trio.open_nursery() as nursery:
+        sim = Simulation(run, nursery, idle)
+        await sim.start()
+        yield sim
+        await sim.stop()
+        nursery.cancel_scope.cancel()
+
+
+class Simulation:
+    """A server with its people."""
+
+    def __init__(self, run: Run, nursery: trio.Nursery, idle: float) -> None:
+        self.run = run
+        self.log: list[tuple[str, dict[str, Any]]] = []  # what the supervision log would say
+        self.running = trio.Event()
+        self._nursery = nursery
+        self._idle = idle
+        self._ids = Ids(run.clock)
+        self._streams: list[Stream] = []
+        self._build()
+        run.always(self._nobody_is_wronged, "what streams are shown")
+        run.eventually(self._promises_are_kept, "every promise is kept")
+        run.eventually(self._counts_are_right, "every count is what the rows say")
+        run.eventually(self._audience_is_awake, "only awake homes are told of statuses")
+
+    def _build(self) -> None:
+        """A server process, put together as the tree does it, with nothing in its memory."""
+        run = self.run
+        self.runtime = Runtime(
+            record=self._record, chance=run.random.random, choose=run.choose, observe=run.faults.turn
+        )  # fmt: skip
+        self.actors = Actors(
+            run.database, self.runtime, run.clock, self._ids, self._record,
+            base_url=BASE_URL, local_domain=DOMAIN, idle=self._idle,
+        )  # fmt: skip
+        parking = Parking(run.database, run.clock, self._ids)
+        self.runtime.on_park = parking.park
+        *pools, housekeeping, outbox = self.actors.children()
+        children = [*pools, housekeeping, Child("parking", parking.run), outbox]
+        self._supervisor = Supervisor("simulation", children, self._record)
+        self._stopping = trio.Event()
+        self._stopped = trio.Event()
+        self._life = trio.CancelScope()
+
+    # People and what they look at
+
+    async def account(self, name: str, *, locked: bool = False) -> Person:
+        """Somebody with a fresh account."""
+        return (await self.people(name, locked=locked))[0]
+
+    async def people(self, *names: str, locked: bool = False) -> Sequence[Person]:
+        """Several with fresh accounts, which are there before anything happens."""
+        people = [Person(self, self.new_id(), name) for name in names]
+        self.run.database.arrange(_settle_in, people, self.run.clock.now(), locked=locked)
+        return people
+
+    async def public_page(self) -> list[int]:
+        """The local timeline as somebody without an account sees it, newest first."""
+        page = PublicPage(Cursors(limit=PAGE))
+        return await self.shown(await insist(self, "anybody", lambda: self.runtime.ask(PUBLIC_LOCAL, page)))
+
+    async def public_stream(self) -> Stream:
+        return await self.open_stream(Stream(self, "anybody's stream", PUBLIC_LOCAL, self.public_page))
+
+    async def shown(self, ids: Sequence[int]) -> list[int]:
+        """Those of a page's statuses that can still be rendered."""
+        return list(await insist(self, "a page", lambda: self.actors.statuses.show_many(ids)))
+
+    def new_id(self) -> int:
+        return self._ids.next()
+
+    # Time and its passing
+
+    async def calm(self) -> None:
+        """Wait until everything that was begun is done: promises kept, crashes recovered from, streams open."""
+        await Eventually(self._all_is_told, "everything is told", within=LONGEST_STORM).come_true()
+        await trio.sleep(LAST_REST)
+        await self.run.quiet()
+
+    # The server's life
+
+    async def start(self) -> None:
+        """Start the server; after `stop` or `kill`, as a new process that knows nothing but the rows."""
+        if self._stopped.is_set():
+            self._build()
+        await self._nursery.start(self._live)
+        self.running.set()
+
+    async def stop(self) -> None:
+        """Stop in order, as on SIGTERM; returns when every child has stopped."""
+        self.running = trio.Event()
+        self._stopping.set()
+        await self._stopped.wait()
+
+    async def kill(self) -> None:
+        """End it as SIGKILL would, in the middle of everything."""
+        self.running = trio.Event()
+        self._life.cancel()
+        await self._stopped.wait()
+
+    async def _live(self, *, task_status: trio.TaskStatus[None]) -> None:
+        with self._life:
+            await self._supervisor.run(self._stopping, task_status=task_status)
+        self._stopped.set()
+
+    # What a scenario says
+
+    def together(self) -> AbstractAsyncContextManager[Go]:
+        return self.run.together()
+
+    def always(self, predicate: Predicate, name: str | None = None) -> None:
+        self.run.always(predicate, name)
+
+    def eventually(self, predicate: Predicate, name: str | None = None) -> None:
+        self.run.eventually(predicate, name)
+
+    def sometimes(self, happened: bool, name: str) -> None:
+        self.run.sometimes(happened, name)
+
+    def logged(self, event: str, **facts: object) -> int:
+        """How often the supervision log told of this."""
+        return sum(1 for word, known in self.log if word == event and facts.items() <= known.items())
+
+    @property
+    def late(self) -> int:
+        """How many promises this server kept late, because a crash had kept them from being told."""
+        return self.actors.outbox.late
+
+    # For the people
+
+    async def open_stream(self, stream: Stream) -> Stream:
+        self._streams.append(stream)
+        await stream.connect()
+        return stream
+
+    def reopen(self, stream: Stream) -> None:
+        """A client was cut: it comes back."""
+        self._nursery.start_soon(stream.reconnect, name=f"{stream.name} again")
+
+    # Claims of every scenario
+
+    def _nobody_is_wronged(self) -> None:
+        for stream in self._streams:
+            stream.check()
+
+    def _promises_are_kept(self) -> bool:
+        return not self.run.database.rows("SELECT FROM outbox LIMIT 1")
+
+    def _all_is_told(self) -> bool:
+        return self._promises_are_kept() and all(stream.open for stream in self._streams)
+
+    def _counts_are_right(self) -> bool:
+        return not self.run.database.rows(WRONG_COUNTS)
+
+    def _audience_is_awake(self) -> bool:
+        awake = self.runtime.pools["home"].cells
+        return all(awake.get(cell.address.key) is cell for cell in self.actors.backstage.audience.everybody)
+
+    def _record(self, event: str, /, **facts: Any) -> None:
+        self.log.append((event, facts))
+        self.run.note(f"log: {event} {facts.get('decision', '')}", str(facts.get("actor") or facts.get("child") or "-"))
+        if event in ("actor.crashed", "actor.quarantined"):
+            self.actors.outbox.wake()
+
+
+async def _settle_in(db: Connection, people: Sequence[Person], now: datetime, *, locked: bool) -> None:
+    await accounts.create_local_many(db, [_account(person, locked) for person in people], now)
+    await users.create_many(db, [_user(person, now) for person in people], now)
+
+
+def _account(person: Person, locked: bool) -> NewAccount:
+    uri, url = f"{BASE_URL}/users/{person.name}", f"{BASE_URL}/@{person.name}"
+    return NewAccount(person.id, person.name, None, uri, url, display_name=person.name.capitalize(), locked=locked)
+
+
+def _user(person: Person, now: datetime) -> NewUser:
+    return NewUser(person.id, f"{person.name}@{DOMAIN}", None, confirmed_at=now, approved_at=now)

@@ -1,0 +1,98 @@
+"""A client on one stream, as a good one behaves: when it is cut, it connects again and pages to what it missed."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from ...actors.broadcast import Told
+from ...actors.kernel import Address, Event
+from ...actors.statuses import Shown
+from .checks import Broken
+from .faults import Fault
+from .patience import insist
+
+if TYPE_CHECKING:
+    from .stage import Simulation
+
+
+class Stream:
+    """A subscriber. Faults make it too slow, or make it die: either way the server cuts it and it comes back."""
+
+    def __init__(self, sim: Simulation, name: str, address: Address, read: Callable[[], Awaitable[list[int]]]) -> None:
+        self.name = name
+        self.pushed: list[int] = []  # statuses in the order in which they were pushed
+        self.seen: list[int] = []  # the same and, where the stream was cut, what was found on pages
+        self.gone: list[int] = []  # deletions
+        self.notified: list[int] = []
+        self.cuts = 0
+        self.open = False
+        self._sim = sim
+        self._address = address
+        self._read = read
+        self._newest: dict[int, int] = {}  # by author
+        self._wrong: str | None = None
+
+    # What the feed calls
+
+    def push(self, event: Event) -> bool:
+        faults = self._sim.run.faults
+        if faults.strikes(Fault.SLOW, self.name):
+            return False
+        if faults.strikes(Fault.DEAD, self.name):
+            raise ConnectionResetError(f"{self.name} is gone")
+        self._take(event)
+        return True
+
+    def cut(self) -> None:
+        self.open = False
+        self.cuts += 1
+        self._sim.reopen(self)
+
+    # The client's own doing
+
+    async def connect(self) -> None:
+        """Open the stream: everything committed from now on is shown."""
+        cuts = self.cuts
+        await insist(self._sim, self.name, lambda: self._sim.runtime.subscribe(self._address, self))
+        self.open = self.cuts == cuts
+
+    async def reconnect(self) -> None:
+        """Listen again, and only then read what came while nobody listened."""
+        await self.connect()
+        for id in reversed(await self._read()):
+            if id not in self.seen:
+                self.seen.append(id)
+
+    def check(self) -> None:
+        """Raises what this client has to complain of."""
+        if self._wrong is not None:
+            raise Broken(f"{self.name} {self._wrong}")
+
+    def _take(self, event: Event) -> None:
+        self._sim.run.note(f"is shown {event.kind}", self.name)
+        subject = event.subject
+        if event.kind == "update" and isinstance(subject, Shown):
+            self._update(subject)
+        elif event.kind == "delete" and isinstance(subject, int):
+            self.gone.append(subject)
+        elif event.kind == "notification" and isinstance(subject, Told):
+            self._notify(subject)
+
+    def _update(self, shown: Shown) -> None:
+        author = shown.status.account_id
+        if shown.id in self.pushed:
+            self._wrong = f"is shown status {shown.id} twice"
+        elif shown.id in self.gone:
+            self._wrong = f"is shown status {shown.id} after its deletion"
+        elif shown.id < self._newest.get(author, 0):
+            self._wrong = f"is shown status {shown.id} after a newer one of the same author"
+        self._newest[author] = max(shown.id, self._newest.get(author, 0))
+        self.pushed.append(shown.id)
+        if shown.id not in self.seen:
+            self.seen.append(shown.id)
+
+    def _notify(self, told: Told) -> None:
+        if told.id in self.notified:
+            self._wrong = f"is shown notification {told.id} twice"
+        self.notified.append(told.id)

@@ -1,0 +1,43 @@
+"""Actors fall asleep and wake up while statuses are on their way to them."""
+
+from functools import partial
+from itertools import pairwise
+
+import trio
+
+from troupe.supervision.testing import simulation
+from troupe.supervision.testing.stage import Simulation, stage
+
+drowsy = partial(stage, idle=0.0)  # whoever has nothing to do falls asleep at the next look
+
+
+@simulation(seeds=200, faults=2, world=drowsy)
+async def test_nothing_is_missed_between_waking_and_sleeping(sim: Simulation) -> None:
+    ada, bob = await sim.people("ada", "bob")
+    bob.has_followed(ada)
+    homes = sim.runtime.pools["home"].cells
+    awake: list[bool] = []
+
+    async def post() -> None:
+        for _ in range(3):
+            await ada.publish("hello")
+
+    async def look() -> None:
+        for _ in range(3):
+            known = set(ada.published)
+            assert known <= set(await bob.home())
+
+    async def doze() -> None:
+        for _ in range(12):
+            sim.runtime.keep()
+            awake.append(str(bob.id) in homes)
+            await trio.lowlevel.checkpoint()
+
+    async with sim.together() as go:
+        go(post, name="ada")
+        go(look, name="bob")
+        go(doze, name="sandman")
+    assert await bob.home() == bob.belongs_at_home()
+    assert await sim.public_page() == sorted(ada.published, reverse=True)
+    sim.sometimes((True, False) in pairwise(awake), "a home fell asleep in the middle")
+    sim.sometimes((False, True) in pairwise(awake), "a home woke up in the middle")

@@ -1,0 +1,34 @@
+"""A published status reaches every open stream, once and in order."""
+
+from troupe.supervision.testing import simulation
+from troupe.supervision.testing.people import Person
+from troupe.supervision.testing.stage import Simulation, stage
+
+
+@simulation(seeds=200, faults=3, world=stage)
+async def test_a_published_status_reaches_every_open_stream_once_and_in_order(sim: Simulation) -> None:
+    ada, bob, cyd = await sim.people("ada", "bob", "cyd")
+    bob.has_followed(ada)
+    bob.has_followed(cyd)
+    streams = [await bob.stream(), await ada.stream(), await sim.public_stream()]
+
+    async def publish_two(author: Person) -> None:
+        await author.publish("one")
+        await author.publish("two")
+
+    async with sim.together() as go:
+        go(publish_two, ada, name="ada")
+        go(publish_two, cyd, name="cyd")
+    await sim.calm()
+
+    assert ada.published == sorted(ada.published)
+    for stream, expected in zip(
+        streams, (ada.published + cyd.published, ada.published, ada.published + cyd.published), strict=True
+    ):
+        assert set(stream.seen) == set(expected)
+        if not stream.cuts:
+            assert [id for id in stream.pushed if id in ada.published] == ada.published
+    assert await bob.home() == bob.belongs_at_home()
+    assert await sim.public_page() == sorted(ada.published + cyd.published, reverse=True)
+    sim.sometimes(any(stream.cuts for stream in streams), "a client was cut and came back")
+    sim.sometimes(sim.logged("actor.restored", actor=f"home/{bob.id}") > 0, "a home came back with a stream open")
