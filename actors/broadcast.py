@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from ..storage import accounts
 from ..storage.notifications import Notification
-from ..storage.statuses import Deleted, Entry
-from .kernel import Address, Event, Origin, Runtime
-from .rules.visibility import Relation, belongs_in_public
+from ..storage.statuses import Deleted, Entry, Remains
+from .kernel import Address, Cell, Event, Origin, Runtime
+from .rules.visibility import Relation, belongs_in_public, belongs_under_tags
 from .statuses import Shown, entry_of
 from .timelines.audience import Audience
 
@@ -31,6 +31,15 @@ class StatusDeleted:
     """To timelines: a status that nobody may show any more."""
 
     id: int
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class StatusEdited:
+    """To timelines: a status reads otherwise now. Each edit has an id, so that streams show it once."""
+
+    entry: Entry
+    edit_id: int
     event: Event
 
 
@@ -72,6 +81,10 @@ def home_address(id: int) -> Address:
     return Address("home", str(id))
 
 
+def tag_address(name: str) -> Address:
+    return Address("tag", name)
+
+
 class Broadcast:
     """Knows who listens, and tells them."""
 
@@ -86,17 +99,38 @@ class Broadcast:
         self._runtime.tell_cells("home", self._audience.of(entry.account_id), message, origin=origin)
         if belongs_in_public(entry) and not entry.silenced:
             self._to_public(entry.local, message, origin)
+        if belongs_under_tags(entry) and not entry.silenced:
+            self._to_tags((tag.name for tag in shown.status.tags), message, origin)
+
+    def edited(self, shown: Shown, edit_id: int, rebloggers: Iterable[int], origin: Origin) -> None:
+        """To all who may have been shown the status: by its author, by a boost, or because it names them."""
+        entry = entry_of(shown)
+        message = StatusEdited(entry, edit_id, Event("status.update", shown))
+        homes = {cell: None for author in (entry.account_id, *rebloggers) for cell in self._audience.of(author)}
+        homes |= {cell: None for id in entry.mentioned_ids for cell in self._awake(home_address(id))}
+        self._runtime.tell_cells("home", homes, message, origin=origin)
+        if belongs_in_public(entry) and not entry.silenced:
+            self._to_public(entry.local, message, origin)
+        if belongs_under_tags(entry) and not entry.silenced:
+            # All that are awake: the edit may have taken a tag away.
+            self._runtime.tell_cells("tag", list(self._runtime.pools["tag"].cells.values()), message, origin=origin)
 
     def deleted(self, deleted: Deleted, origin: Origin) -> None:
         """The status and the boosts that went with it, to everyone who may have been shown them."""
         status = deleted.status
-        self._retract(status.id, [status.account_id], status.mentioned_ids, origin)
+        remains = Remains(status.visibility, status.mentioned_ids, tuple(tag.name for tag in status.tags))
+        self.gone(status.id, status.account_id, remains, origin)
         for boost, booster in deleted.reblogs:
-            self._retract(boost, [booster], (), origin)
+            self._retract(StatusDeleted(boost, Event("delete", boost)), booster, (), origin)
 
-    def gone(self, id: int, account_id: int, mentioned: Iterable[int], origin: Origin) -> None:
-        """The same, for a deletion found by the outbox."""
-        self._retract(id, [account_id], mentioned, origin)
+    def gone(self, id: int, account_id: int, remains: Remains, origin: Origin) -> None:
+        """One status, to everyone who may have been shown it."""
+        message = StatusDeleted(id, Event("delete", id))
+        self._retract(message, account_id, remains.mentioned_ids, origin)
+        if remains.visibility == "public":
+            self._to_tags(remains.tags, message, origin)
+            for place in PUBLIC_PLACES:
+                self._runtime.tell_awake(place, message, origin=origin)
 
     def related(self, account_id: int, other: int, relation: Relation, stamp: int, origin: Origin) -> None:
         """How `account_id` now stands to `other`, for its home and, unless it said so itself, the account."""
@@ -125,14 +159,18 @@ class Broadcast:
         self._runtime.resync(account_address(account_id))
         self._runtime.resync(home_address(account_id))
 
-    def _retract(self, id: int, authors: Iterable[int], mentioned: Iterable[int], origin: Origin) -> None:
-        message = StatusDeleted(id, Event("delete", id))
-        homes = {cell: None for author in authors for cell in self._audience.of(author)}
-        self._runtime.tell_cells("home", homes, message, origin=origin)
+    def _awake(self, address: Address) -> list[Cell]:
+        cell = self._runtime.pools[address.kind].cells.get(address.key)
+        return [] if cell is None else [cell]
+
+    def _retract(self, message: StatusDeleted, author: int, mentioned: Iterable[int], origin: Origin) -> None:
+        self._runtime.tell_cells("home", self._audience.of(author), message, origin=origin)
         for account in mentioned:
             self._runtime.tell_awake(home_address(account), message, origin=origin)
-        for place in PUBLIC_PLACES:
-            self._runtime.tell_awake(place, message, origin=origin)
+
+    def _to_tags(self, names: Iterable[str], message: object, origin: Origin) -> None:
+        for name in names:
+            self._runtime.tell_awake(tag_address(name), message, origin=origin)
 
     def _to_public(self, local: bool, message: object, origin: Origin) -> None:
         for place in (PUBLIC_ALL, PUBLIC_LOCAL if local else PUBLIC_REMOTE):

@@ -279,6 +279,7 @@ MaybeFlag = Annotated[bool | None, BeforeValidator(_flag)]  # None: not given, w
 Count = Annotated[int | None, BeforeValidator(_count)]
 Choice = BeforeValidator(_choice)  # for Annotated[Literal[...] | None, Choice]: an empty string is not given
 Several = BeforeValidator(_several)  # for Annotated[list[X], Several]
+Texts = Annotated[tuple[Text, ...], Several]
 StatusId = Annotated[int | None, BeforeValidator(_optional_id)]
 AccountId = StatusId
 Cursor = Annotated[int | None, BeforeValidator(_cursor)]

@@ -121,6 +121,13 @@ BURY = """
     UPDATE media_attachments SET status_id = NULL, updated_at = $2 WHERE status_id = ANY($1::bigint[])
 """
 
+REMAINS = """
+    SELECT s.visibility, s.mentioned_ids, ARRAY(
+        SELECT t.name FROM status_tags st JOIN tags t ON t.id = st.tag_id WHERE st.status_id = s.id ORDER BY t.name
+    ) AS tags
+    FROM statuses s WHERE s.id = $1
+"""
+
 # In the order of Entry's fields.
 ENTRY_COLUMNS = """
     s.id, s.account_id, s.visibility, s.in_reply_to_id, s.in_reply_to_account_id, s.reblog_of_id,
@@ -307,6 +314,15 @@ class Deleted:
 
 
 @dataclass(frozen=True, slots=True)
+class Remains:
+    """What says to whom a status may have been shown; `tags` are names."""
+
+    visibility: str
+    mentioned_ids: tuple[int, ...]
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Flags:
     """What one viewer did with a status."""
 
@@ -352,11 +368,16 @@ async def hold(db: Connection, id: int) -> bool:
     return await db.fetchval(HOLD, id) is not None
 
 
+async def lock_own(db: Connection, id: int, account_id: int) -> Status | None:
+    """An account's own status, which nobody else changes or deletes before the transaction ends."""
+    return await find(db, id) if await db.fetchval(LOCK, id, account_id) is not None else None
+
+
 async def soft_delete(db: Connection, id: int, account_id: int, now: datetime) -> Deleted | None:
     """Delete an account's own status and the boosts of it; None when it is not there or not theirs."""
-    if await db.fetchval(LOCK, id, account_id) is None:
+    status = await lock_own(db, id, account_id)
+    if status is None:
         return None
-    status = (await find_many(db, [id]))[id]
     reblogs = tuple((row["id"], row["account_id"]) for row in await db.fetch(REBLOGS, id))
     await accounts.lock_counts(db, [account_id, *(author for _, author in reblogs)])
     await db.execute(BURY, [id, *(boost for boost, _ in reblogs)], now)
@@ -375,9 +396,10 @@ async def deleted_among(db: Connection, ids: Sequence[int]) -> list[int]:
     return [row["id"] for row in rows]
 
 
-async def mentioned_in(db: Connection, id: int) -> tuple[int, ...]:
-    """Whom a status names, be it deleted or not."""
-    return tuple(await db.fetchval("SELECT mentioned_ids FROM statuses WHERE id = $1", id) or ())
+async def remains(db: Connection, id: int) -> Remains | None:
+    """What is known of a status for ever, be it deleted or not."""
+    row = await db.fetchrow(REMAINS, id)
+    return Remains(row["visibility"], tuple(row["mentioned_ids"]), tuple(row["tags"])) if row is not None else None
 
 
 async def ancestors(db: Connection, id: int, limit: int) -> list[Entry]:

@@ -5,6 +5,7 @@ troupe (rest_for_one, 3 crashes in 30 s)
 ├── accounts        one actor an account: its writes, in order
 ├── homes           one actor a home timeline
 ├── publics         the public timelines
+├── tags            one actor a hashtag's timeline
 ├── housekeeping    slow turns, quarantines, sleep
 ├── parking         messages that crashed twice, into dead_letters
 ├── outbox          effects promised by transactions
@@ -37,6 +38,7 @@ from ..actors.statuses import Accounts, Statuses
 from ..actors.timelines.audience import Audience
 from ..actors.timelines.home import Home
 from ..actors.timelines.public import Public
+from ..actors.timelines.tag import Tag
 from ..http.app import make_app
 from ..http.house import House
 from ..http.server import bind
@@ -62,6 +64,9 @@ EXIT_NO_DATABASE = 69  # (EX_UNAVAILABLE)
 EXIT_GAVE_UP = 70  # supervision gave up, or another node took over (EX_SOFTWARE)
 
 EXPLAINED = (AnotherNode, GaveUp, StorageError, OSError)
+
+# Whoever asks for a hashtag's timeline wakes it, be there such a tag or not.
+MOST_TAGS = 10_000
 
 # Most objects live as long as a cache entry does: collecting young ones less often halves what it costs (measured).
 COLLECT_AFTER = (50_000, 20, 50)
@@ -95,6 +100,9 @@ class Actors:
             "accounts": runtime.add("account", Account, lambda cell: Account(cell, runtime, self.backstage), idle=idle),
             "homes": runtime.add("home", Home, lambda cell: Home(cell, runtime, self.backstage), idle=idle),
             "publics": runtime.add("public", Public, lambda cell: Public(cell, runtime, self.backstage), idle=idle),
+            "tags": runtime.add(
+                "tag", Tag, lambda cell: Tag(cell, runtime, self.backstage), most_awake=MOST_TAGS, idle=idle
+            ),
         }
 
     def children(self) -> list[Child]:

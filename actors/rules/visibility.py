@@ -160,6 +160,11 @@ def belongs_in_public(entry: Entry) -> bool:
     )
 
 
+def belongs_under_tags(entry: Entry) -> bool:
+    """Whether the status stands under its hashtags: answers do, boosts don't."""
+    return entry.visibility == "public" and entry.reblog_of_id is None
+
+
 def hidden(entry: Entry, viewer: Perspective) -> bool:
     """Whether blocks and mutes keep the status out of the viewer's timelines: its author, whom it boosts, whom it
     mentions."""

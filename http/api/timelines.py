@@ -1,24 +1,30 @@
-"""Home and public timelines."""
+"""Home, public and hashtag timelines."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...actors.broadcast import tag_address
 from ...actors.kernel.address import Address
+from ...actors.rules.text import tag_name
+from ...actors.rules.visibility import Perspective
 from ...actors.timelines.home import HomePage
 from ...actors.timelines.public import PublicPage
+from ...actors.timelines.tag import TagPage
 from ...actors.timelines.window import Cursors
 from ..answer import Answer, array
 from ..authentication import USER_REQUIRED, Viewer
 from ..errors import Unauthorized
 from ..house import House
 from ..paging import Paged, links
-from ..parameters import Flag
+from ..parameters import Flag, Texts
 from ..request import Request
 from ..routing import api
 from ..showing import perspective_of, render_ids
 
 STATUSES = 20  # on a page, when nobody says how many
+TAGS = 4  # that one condition of a tag timeline can name; more are passed over
+LONGEST_TAG = 255
 
 
 class PublicTimeline(Paged):
@@ -33,6 +39,18 @@ class PublicTimeline(Paged):
         return "local" if self.local else "remote"
 
 
+class TagTimeline(PublicTimeline):
+    any: Texts = ()
+    all: Texts = ()
+    none: Texts = ()
+
+    def message(self, viewer: Perspective) -> TagPage:
+        return TagPage(
+            _cursors(self), viewer, _tags(self.any), _tags(self.all), _tags(self.none),
+            local=None if self.local == self.remote else self.local, only_media=self.only_media,
+        )  # fmt: skip
+
+
 @api.get("/api/v1/timelines/home", auth="user", scopes=("read:statuses",))
 async def show_home(house: House, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """What those the viewer follows have posted."""
@@ -43,11 +61,31 @@ async def show_home(house: House, request: Request, viewer: Viewer, paged: Paged
 @api.get("/api/v1/timelines/public", scopes=("read:statuses",))
 async def show_public(house: House, request: Request, viewer: Viewer | None, wanted: PublicTimeline) -> Answer:
     """What everybody has posted."""
-    if viewer is None and not house.settings.public_preview:
-        raise Unauthorized(USER_REQUIRED)
+    _check_preview(house, viewer)
     message = PublicPage(_cursors(wanted), await perspective_of(viewer), wanted.only_media)
     ids = await house.runtime.ask(Address("public", wanted.place()), message, origin=request.origin)
     return await _timeline(house, request, viewer, ids)
+
+
+@api.get("/api/v1/timelines/tag/<hashtag>", scopes=("read:statuses",))
+async def show_tag(house: House, request: Request, viewer: Viewer | None, hashtag: str, wanted: TagTimeline) -> Answer:
+    """What everybody has posted under a hashtag, answers too."""
+    _check_preview(house, viewer)
+    name = tag_name(hashtag)
+    if not name or len(name) > LONGEST_TAG:
+        return array([])
+    message = wanted.message(await perspective_of(viewer))
+    ids = await house.runtime.ask(tag_address(name), message, origin=request.origin)
+    return await _timeline(house, request, viewer, ids)
+
+
+def _tags(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for name in map(tag_name, names[:TAGS]) if name)
+
+
+def _check_preview(house: House, viewer: Viewer | None) -> None:
+    if viewer is None and not house.settings.public_preview:
+        raise Unauthorized(USER_REQUIRED)
 
 
 def _cursors(paged: Paged) -> Cursors:

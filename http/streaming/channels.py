@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ...actors.broadcast import PUBLIC_ALL, PUBLIC_LOCAL, PUBLIC_REMOTE, home_address
+from ...actors.broadcast import PUBLIC_ALL, PUBLIC_LOCAL, PUBLIC_REMOTE, home_address, tag_address
 from ...actors.kernel import Address
 from ...actors.rules.text import tag_name
 from ...storage.oauth import Token
@@ -27,14 +27,20 @@ Parameter = Literal["tag", "list"]
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """One kind of stream. `place` is a public timeline; without one a stream is the viewer's own."""
+    """One kind of stream. `place` is a public timeline; without one and without a tag a stream is the viewer's own."""
 
     name: str
     shows: frozenset[str]
     scopes: tuple[str, ...] = READ_STATUSES
     place: Address | None = None
     only_media: bool = False
+    only_local: bool = False
     parameter: Parameter | None = None
+
+    @property
+    def public(self) -> bool:
+        """Whether it shows what is everybody's, so that nobody has to say who they are."""
+        return self.place is not None or self.parameter == "tag"
 
 
 def _public(name: str, place: Address) -> tuple[Channel, Channel]:
@@ -49,8 +55,8 @@ CHANNELS = {
         *_public("public", PUBLIC_ALL),
         *_public("public:local", PUBLIC_LOCAL),
         *_public("public:remote", PUBLIC_REMOTE),
-        Channel("hashtag", STATUSES, place=PUBLIC_ALL, parameter="tag"),
-        Channel("hashtag:local", STATUSES, place=PUBLIC_LOCAL, parameter="tag"),
+        Channel("hashtag", STATUSES, parameter="tag"),
+        Channel("hashtag:local", STATUSES, only_local=True, parameter="tag"),
         Channel("list", STATUSES, parameter="list"),
         Channel("direct", CONVERSATIONS),
     )
@@ -92,6 +98,8 @@ class Wanted:
         """Whose feed it reads; None for a stream that nothing feeds yet."""
         if self.channel.place is not None:
             return self.channel.place
+        if self.tag is not None:
+            return tag_address(self.tag)
         if account_id is None or not self.channel.name.startswith("user"):
             return None
         return home_address(account_id)
@@ -126,7 +134,7 @@ def by_path(path: str, parameters: Mapping[str, object]) -> Wanted:
 def check(wanted: Wanted, token: Token | None) -> None:
     """Refuse a stream to whoever may not open it, or who did not say all of its name."""
     channel = wanted.channel
-    if token is None and channel.place is None:
+    if token is None and not channel.public:
         raise Unauthorized("Missing access token")
     if token is not None and not scopes.granted(token.scopes, channel.scopes):
         raise Unauthorized("Access token does not have the required scopes", error="insufficient_scope")

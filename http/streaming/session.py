@@ -160,13 +160,12 @@ class Session:
 class Subscription:
     """One stream of one session: a subscriber of one actor's feed."""
 
-    __slots__ = ("_label", "_session", "_shows", "_tag", "_wanted", "address")
+    __slots__ = ("_label", "_session", "_shows", "_wanted", "address")
 
     def __init__(self, session: Session, wanted: Wanted) -> None:
         self.address = wanted.address(session.account_id)
         self._session = session
         self._wanted = wanted
-        self._tag = wanted.tag
         self._shows = wanted.shows(session.token)
         self._label = orjson.dumps(wanted.label)
 
@@ -179,13 +178,13 @@ class Subscription:
         self._session.end(End.LOST)
 
     def _admits(self, subject: object) -> bool:
-        """A public timeline's feed is everybody's: what this viewer hides, and what is of another tag, is left out."""
+        """A public timeline's feed is everybody's: what this viewer hides or did not ask for is left out."""
         channel = self._wanted.channel
-        if channel.place is None or not isinstance(subject, Shown):
+        if not channel.public or not isinstance(subject, Shown):
             return True
         if channel.only_media and not subject.status.media_ids:
             return False
-        if self._tag is not None and all(tag.name != self._tag for tag in subject.status.tags):
+        if channel.only_local and not subject.status.local:
             return False
         sifts = self._session.sifts
         return sifts is None or sifts(entry_of(subject))

@@ -48,7 +48,7 @@ async def serve_websocket(house: House, frames: Frames, scope: Scope, receive: R
 
 async def _admit(house: House, frames: Frames, request: Request, first: Query, protocol: str | None) -> Session:
     secret = secret_of(request, protocol)
-    if secret is None and (wanted := _named(first)) is not None and wanted.channel.place is None:
+    if secret is None and (wanted := _named(first)) is not None and not wanted.channel.public:
         check(wanted, None)
     return await admit(house, request, secret, frames.for_websocket)
 

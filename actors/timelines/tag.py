@@ -1,0 +1,71 @@
+"""A hashtag's timeline: every public status under it, answers too, but none by the silenced."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from ...storage import tags
+from ...storage.statuses import Entry
+from ..kernel import turn
+from ..rules.visibility import ANONYMOUS, Perspective, hidden
+from ..statuses import Shown
+from .public import Public
+from .sifting import sift
+from .window import Cursors
+
+
+@dataclass(frozen=True, slots=True)
+class TagPage:
+    """Query: ids of one page for this viewer, newest first. `local` None means from wherever."""
+
+    cursors: Cursors
+    viewer: Perspective = ANONYMOUS
+    any_of: tuple[str, ...] = ()
+    all_of: tuple[str, ...] = ()
+    none_of: tuple[str, ...] = ()
+    local: bool | None = None
+    only_media: bool = False
+
+    @property
+    def joins(self) -> bool:
+        """Whether other tags have a say, which memory knows nothing of."""
+        return bool(self.any_of or self.all_of or self.none_of)
+
+    def admits(self, entry: Entry) -> bool:
+        if hidden(entry, self.viewer) or (self.only_media and not entry.has_media):
+            return False
+        return self.local is None or entry.local == self.local
+
+
+class Tag(Public):
+    """`tag/NAME`."""
+
+    async def fetch(self, at: Cursors, *, only_media: bool) -> list[Entry]:
+        return await self.rows(TagPage(at, only_media=only_media), at)
+
+    async def rows(self, wanted: TagPage, at: Cursors) -> list[Entry]:
+        return await self.backstage.database.read(
+            tags.entries, (self.place, *wanted.any_of), all_of=wanted.all_of, none_of=wanted.none_of,
+            local=wanted.local, only_media=wanted.only_media,
+            max_id=at.max_id, since_id=at.since_id, min_id=at.min_id, limit=at.limit,
+        )  # fmt: skip
+
+    def holds(self, subject: object) -> bool:
+        """An edit may have taken the tag away, or have brought it."""
+        return isinstance(subject, Shown) and any(tag.name == self.place for tag in subject.status.tags)
+
+
+@turn(Tag, TagPage)
+def page(self: Tag, message: TagPage) -> list[int] | Coroutine[Any, Any, list[int]]:
+    """From the window, or from rows when it does not hold the page."""
+    ids = None if message.joins else self.window.page(message.cursors, message.admits)
+    return ids if ids is not None else _page_from_rows(self, message)
+
+
+async def _page_from_rows(self: Tag, message: TagPage) -> list[int]:
+    async def fetch(at: Cursors) -> list[Entry]:
+        return await self.rows(message, at)
+
+    return await sift(fetch, message.admits, message.cursors)

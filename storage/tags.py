@@ -1,0 +1,58 @@
+"""Hashtags: what stands under them, newest first. Who may see it is decided by the reader, by one rule."""
+
+from collections.abc import Sequence
+
+from .engine import Connection
+from .paging import both_ways, slice_of
+from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, Entry, entry_of
+
+# For each wanted tag the few rows that can be on the page, by status_tags' own order; then the page of them.
+PAGE = both_ways(f"""
+    WITH wanted AS (
+        SELECT id FROM tags WHERE name = ANY($4::text[])
+    ), page AS (
+        SELECT DISTINCT own.id FROM wanted CROSS JOIN LATERAL (
+            SELECT s.id FROM status_tags st
+            JOIN statuses s ON s.id = st.status_id
+            JOIN accounts a ON a.id = s.account_id
+            WHERE st.tag_id = wanted.id AND st.status_id < $1 AND st.status_id > $2
+            AND s.visibility = 'public' AND s.deleted_at IS NULL AND s.reblog_of_id IS NULL
+            AND a.silenced_at IS NULL AND a.suspended_at IS NULL AND a.deleted_at IS NULL
+            AND ($7::boolean IS NULL OR s.local = $7) AND (NOT $8::boolean OR s.media_ids <> '{{}}')
+            AND $5::text[] <@ ARRAY(
+                SELECT t.name FROM status_tags its JOIN tags t ON t.id = its.tag_id WHERE its.status_id = s.id
+            )
+            AND NOT EXISTS (
+                SELECT FROM status_tags its JOIN tags t ON t.id = its.tag_id
+                WHERE its.status_id = s.id AND t.name = ANY($6::text[])
+            )
+            ORDER BY st.status_id {{order}} LIMIT $3
+        ) AS own
+        ORDER BY own.id {{order}} LIMIT $3
+    )
+    SELECT {ENTRY_COLUMNS} FROM page JOIN statuses s ON s.id = page.id {ENTRY_JOINS} ORDER BY s.id DESC
+""")
+
+
+async def entries(
+    db: Connection,
+    names: Sequence[str],
+    *,
+    all_of: Sequence[str] = (),
+    none_of: Sequence[str] = (),
+    local: bool | None = None,
+    only_media: bool = False,
+    max_id: int | None = None,
+    since_id: int | None = None,
+    min_id: int | None = None,
+    limit: int,
+) -> list[Entry]:
+    """Public statuses under any of `names`, under all of `all_of` and none of `none_of`; answers are among them.
+
+    `local` narrows to this server or, when false, to all others. Silenced authors are never there.
+    """
+    slice = slice_of(max_id, since_id, min_id)
+    rows = await db.fetch(
+        PAGE[slice.oldest_first], slice.below, slice.above, limit, names, all_of, none_of, local, only_media
+    )
+    return [entry_of(row) for row in rows]

@@ -1,0 +1,49 @@
+"""A hashtag's timeline, by page and by stream."""
+
+from urllib.parse import quote
+
+from .conftest import Person, Stage
+from .test_timelines import ids, link
+
+TAG = "/api/v1/timelines/tag"
+
+
+async def test_a_tag_has_answers_but_neither_boosts_nor_what_is_not_public(ada: Person, bob: Person) -> None:
+    root = await ada.publish("a #cat")
+    answer = await bob.publish("another #Cat", in_reply_to_id=root["id"])
+    await ada.publish("#cat in private", visibility="private")
+    await ada.publish("#cat unlisted", visibility="unlisted")
+    await ada.publish("a #dog")
+    assert ids(await ada.get(f"{TAG}/cat")) == [answer["id"], root["id"]]
+    assert ids(await ada.get(f"{TAG}/{quote('#CAT')}?local=true")) == [answer["id"], root["id"]]
+    assert ids(await ada.get(f"{TAG}/cat?remote=true")) == []
+    assert ids(await ada.get(f"{TAG}/cat?only_media=true")) == []
+    assert ids(await ada.get(f"{TAG}/nobody-has-used-this")) == []
+    await bob.delete(f"/api/v1/statuses/{answer['id']}")
+    assert ids(await ada.get(f"{TAG}/cat")) == [root["id"]]
+
+
+async def test_an_awake_tag_is_told_of_what_comes(stage: Stage, ada: Person) -> None:
+    assert ids(await stage.anybody().get(f"{TAG}/cat")) == []
+    status = await ada.publish("the first #cat")
+    assert ids(await stage.anybody().get(f"{TAG}/cat")) == [status["id"]]
+
+
+async def test_the_silenced_and_the_blocked_are_not_there(stage: Stage, ada: Person, bob: Person) -> None:
+    await bob.publish("#cat")
+    await ada.post(f"/api/v1/accounts/{bob.id}/mute")
+    assert ids(await ada.get(f"{TAG}/cat")) == []
+    assert ids(await ada.get(f"{TAG}/cat?any[]=dog")) == []
+    assert len(ids(await bob.get(f"{TAG}/cat"))) == 1
+    await stage.sql("UPDATE accounts SET silenced_at = now() WHERE id = $1", bob.account.id)
+    assert ids(await bob.get(f"{TAG}/cat?any[]=dog")) == []
+
+
+async def test_joins_take_four_names_each_and_stay_in_links(ada: Person) -> None:
+    for text in ("#cat", "#cat #dog", "#dog", "#e5"):
+        await ada.publish(text)
+    five = "&".join(f"any[]={name}" for name in ("b1", "b2", "b3", "dog", "e5"))
+    assert len(ids(await ada.get(f"{TAG}/cat?{five}"))) == 3
+    page = await ada.get(f"{TAG}/cat?any[]=dog&none[]=e5&limit=2")
+    assert "any%5B%5D=dog&none%5B%5D=e5&limit=2&max_id=" in link(page, "next")
+    assert len(ids(await ada.get(link(page, "next")))) == 1
