@@ -45,6 +45,7 @@ class Outbox:
         self._statuses = statuses
         self._broadcast = broadcast
         self._record = record
+        self.late = 0  # how many promises a crash kept from being told, and were kept afterwards
         self._kept: list[int] = []  # handed over: told, to be forgotten
         self._woken = trio.Event()
         self._doers: dict[str, Callable[[Effect, Origin], Awaitable[None]]] = {
@@ -78,6 +79,10 @@ class Outbox:
     def wake(self) -> None:
         """Something crashed: look at once what it may have left."""
         self._woken.set()
+
+    def inspect(self) -> dict[str, object]:
+        """What an operator sees: promises told and not yet forgotten, and how many were kept late."""
+        return {"handed_over": len(self._kept), "kept_late": self.late}
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Forget what was kept and keep what was left over, until `stopping`."""
@@ -119,6 +124,7 @@ class Outbox:
             await self._put_off(effect, error)
         else:
             self._kept.append(effect.id)
+            self.late += 1
 
     async def _put_off(self, effect: Effect, error: Exception) -> None:
         patience = PATIENCE[min(effect.attempts, len(PATIENCE) - 1)]

@@ -29,5 +29,10 @@ class Audience:
                 if not homes:
                     del self._homes[author]
 
+    @property
+    def everybody(self) -> list[Cell]:
+        """All that are told of somebody."""
+        return list(dict.fromkeys(home for homes in self._homes.values() for home in homes))
+
     def of(self, author: int) -> list[Cell]:
         return list(self._homes.get(author, ()))
