@@ -150,7 +150,10 @@ async def _older_page(self: Home, cursors: Cursors) -> list[int]:
 @turn(Home, StatusPublished)
 def take_status(self: Home, message: StatusPublished) -> None:
     entry = message.entry
-    if entry.id in self.feed.gone or not self.admits(entry) or self.window.repeats(entry):
+    # After a crash the message may be older than the rows that were read since.
+    if self.backstage.statuses.is_deleted(entry.id) or entry.id in self.feed.gone:
+        return
+    if not self.admits(entry) or self.window.repeats(entry):
         return
     self.window.add(entry)
     self.feed.announce(entry.id, message.event)

@@ -88,7 +88,8 @@ async def _page_from_rows(self: Public, message: PublicPage, admits: Callable[[E
 
 @turn(Public, StatusPublished)
 def take_status(self: Public, message: StatusPublished) -> None:
-    if message.entry.id not in self.feed.gone:
+    deleted = self.backstage.statuses.is_deleted(message.entry.id)  # after a crash this may be old news
+    if not deleted and message.entry.id not in self.feed.gone:
         self.window.add(message.entry)
         self.feed.announce(message.entry.id, message.event)
 
