@@ -50,6 +50,8 @@ class Account(Actor):
 
     async def load(self) -> None:
         database = self.backstage.database
+        if self._cell.incarnation > 1:
+            await self.backstage.outbox.make_up_for(self.address)
         self.user = await database.read(users.find_user, self.id)
         self.perspective = perspective_of(self.id, await database.read(relations.relations, self.id))
         self.announce_perspective()

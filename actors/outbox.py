@@ -21,7 +21,7 @@ from ..storage import notifications, outbox, statuses
 from ..storage.engine import Connection, Database, Doubtful, Unavailable
 from ..storage.outbox import Effect, NewEffect
 from .broadcast import Broadcast, Told
-from .kernel import Clock, Ids, Origin, Record
+from .kernel import Address, Clock, Ids, Origin, Record
 from .kernel.pool import describe, place
 from .statuses import Accounts, Statuses
 
@@ -79,6 +79,15 @@ class Outbox:
     def wake(self) -> None:
         """Something crashed: look at once what it may have left."""
         self._woken.set()
+
+    async def make_up_for(self, address: Address) -> None:
+        """Tell at once what this actor promised and a crash kept from being told: before it does anything else.
+
+        So nobody is told of a later change of the actor's first, and whoever asks again is answered when all know.
+        """
+        kept = tuple(self._kept)
+        for effect in await self._database.read(outbox.left_by, str(address), self._clock.now(), kept):
+            await self._carry_out(effect)
 
     def inspect(self) -> dict[str, object]:
         """What an operator sees: promises told and not yet forgotten, and how many were kept late."""
