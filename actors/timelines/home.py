@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Any
 
 from ...storage import notifications, relations, statuses, timelines
+from ...storage.engine import Unavailable
 from ...storage.statuses import Entry
 from ..account import perspective_of
 from ..backstage import Backstage
@@ -32,14 +33,6 @@ class HomePage:
     """Query: ids of one page, newest first."""
 
     cursors: Cursors
-
-
-@dataclass(frozen=True, slots=True)
-class BringIn:
-    """To itself: this author's statuses belong here from now on. `quiet` ones are no news, whatever their age."""
-
-    author: int
-    quiet: bool
 
 
 class Home(Actor):
@@ -171,26 +164,29 @@ def take_notification(self: Home, message: Notified) -> None:
 
 
 @turn(Home, Related)
-def be_related(self: Home, message: Related) -> None:
+def be_related(self: Home, message: Related) -> Coroutine[Any, Any, None] | None:
     if self.backstage.broadcast.is_outdated(self.id, message):
-        return
+        return None
     other, before = message.other, self.perspective
     self.change_perspective(before.after(other, message.relation))
-    if other not in self.perspective.following:
-        return
     unmuted = other in before.muting and other not in self.perspective.muting
-    if unmuted or other not in before.following:
-        self.tell(self.address, BringIn(other, quiet=unmuted))
+    if other in self.perspective.following and (unmuted or other not in before.following):
+        return _bring_in(self, other, before, quiet=unmuted)
+    return None
 
 
-@turn(Home, BringIn)
-async def bring_in(self: Home, message: BringIn) -> None:
-    rows = await self.backstage.database.read(timelines.author_entries, message.author, BROUGHT_IN)
-    entries = [entry for entry in reversed(rows) if self.admits(entry) and entry.id not in self.window]
-    for entry in entries:
-        self.window.add(entry)
-    if message.quiet:
+async def _bring_in(self: Home, author: int, before: Perspective, *, quiet: bool) -> None:
+    """This author's statuses belong here from now on; `quiet` ones are no news, whatever their age."""
+    try:
+        rows = await self.backstage.database.read(timelines.author_entries, author, BROUGHT_IN)
+        entries = [entry for entry in reversed(rows) if self.admits(entry) and entry.id not in self.window]
         for entry in entries:
-            self.feed.know(entry.id)
-    elif len(self.feed):
-        await self.show(entries)
+            self.window.add(entry)
+        if quiet:
+            for entry in entries:
+                self.feed.know(entry.id)
+        elif len(self.feed):
+            await self.show(entries)
+    except Unavailable:
+        self.change_perspective(before)  # the message comes again, and must find everything as it was
+        raise
