@@ -141,10 +141,12 @@ def _ending_in_peace(app: ASGIFramework, stopping: trio.Event) -> ASGIFramework:
 
     async def serve_one(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         async def send_in_peace(event: ASGISendEvent) -> None:
-            last = event["type"] == "http.response.body" and not event.get("more_body", False)
             if event["type"] == "http.response.start" and stopping.is_set() and _is_http_1(scope):
                 event["headers"] = [*event.get("headers", ()), (b"connection", b"close")]
-            with trio.CancelScope(shield=last):
+            if event["type"] != "http.response.body" or event.get("more_body", False):
+                await send(event)  # a stream's events come this way, and each scope costs
+                return
+            with trio.CancelScope(shield=True):
                 await send(event)
 
         await app(scope, receive, send_in_peace)
