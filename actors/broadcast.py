@@ -13,6 +13,7 @@ from ..storage import accounts
 from ..storage.notifications import Notification
 from ..storage.statuses import Deleted, Entry, Remains
 from .kernel import Address, Cell, Event, Origin, Runtime
+from .reminders import Reminder
 from .rules.visibility import Relation, belongs_in_public, belongs_under_tags
 from .statuses import Shown, entry_of
 from .timelines.audience import Audience
@@ -157,7 +158,15 @@ class Broadcast:
     def reread(self, account_id: int) -> None:
         """An account's relations changed, and how is not known: it reads them again, and its home too."""
         self._runtime.resync(account_address(account_id))
+        self.reread_home(account_id)
+
+    def reread_home(self, account_id: int) -> None:
+        """The same for the home alone, when the account itself knows."""
         self._runtime.resync(home_address(account_id))
+
+    async def remind(self, account_id: int, reminder: Reminder, origin: Origin) -> None:
+        """Have an account do what it was to be reminded of; raises unless it did."""
+        await self._runtime.ask(account_address(account_id), reminder, origin=origin)
 
     def _awake(self, address: Address) -> list[Cell]:
         cell = self._runtime.pools[address.kind].cells.get(address.key)

@@ -1,0 +1,94 @@
+"""Changing one's profile and the defaults of one's posts, in the turn of the account."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from ...storage import accounts, profiles, users
+from ...storage.engine import Connection
+from ...storage.profiles import Defaults, Profile
+from ..account import Account
+from ..kernel import Origin, turn
+from ..reminders import Unlocked
+from ..rules import text
+from .requests import accept_waiting
+from .statuses import find_mentioned, target_of
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateProfile:
+    """Command: change what is given. The note comes as `note_source`; `fields` are names and values, the whole list."""
+
+    profile: Profile = field(default_factory=Profile)
+    fields: tuple[tuple[str, str], ...] | None = None
+    defaults: Defaults = field(default_factory=Defaults)
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """What the transaction came to: `promised` is empty unless it was an unlocking."""
+
+    account: accounts.Account
+    user: users.User | None
+    promised: list[int]
+
+
+@turn(Account, UpdateProfile)
+async def update_profile(self: Account, message: UpdateProfile) -> None:
+    profile = await compose(self, message)
+    updated = await self.transact(_update, self, profile, message.defaults, self.now, self.origin)
+    self.user = updated.user
+    self.backstage.accounts.put(self.id, updated.account)
+    if updated.promised:
+        await accept_waiting(self)
+        self.backstage.outbox.hand_over(updated.promised)
+
+
+async def compose(self: Account, message: UpdateProfile) -> Profile:
+    """The profile with its note and fields as HTML."""
+    profile, fields = message.profile, message.fields
+    note = profile.note_source
+    texts = [*([] if note is None else [note]), *(value for _, value in fields or ())]
+    local_domain, base_url = self.backstage.local_domain, self.backstage.base_url
+    handles = dict.fromkeys(handle for one in texts for handle in text.scan(one).handles(local_domain))
+    found = await find_mentioned(self, tuple(handles))
+    how: dict[str, Any] = {
+        "mentions": {handle: target_of(account) for handle, account in found.items()},
+        "tag_url": lambda name: f"{base_url}/tags/{name}",
+        "local_domain": local_domain,
+    }
+    if note is not None:
+        profile = replace(profile, note=text.render_note(note, **how))
+    if fields is not None:
+        verified = await _verified(self)
+        profile = replace(profile, fields=[
+            {
+                "name": name, "value": text.render_field_value(value, **how), "source": value,
+                "verified_at": verified.get((name, value)),
+            }
+            for name, value in fields
+        ])  # fmt: skip
+    return profile
+
+
+async def _verified(self: Account) -> dict[tuple[str, str], str | None]:
+    """When the fields were verified that the profile has now: one that stays as it is stays verified."""
+    account = await self.backstage.accounts.find(self.id)
+    fields = account.fields if account is not None else []
+    return {(one["name"], one.get("source", one["value"])): one.get("verified_at") for one in fields}
+
+
+async def _update(
+    db: Connection, self: Account, profile: Profile, defaults: Defaults, now: datetime, origin: Origin
+) -> Updated:
+    unlocked = await profiles.update(db, self.id, profile, now)
+    await profiles.update_defaults(db, self.id, defaults)
+    outbox = self.backstage.outbox
+    reminders = [outbox.reminder(self.id, Unlocked(), f"unlocked/{self.id}", origin)] if unlocked else []
+    return Updated(
+        account=(await accounts.find_many(db, [self.id]))[self.id],
+        user=await users.find_user(db, self.id),
+        promised=await outbox.promise(db, reminders),
+    )

@@ -1,0 +1,42 @@
+"""What the outbox reminds an account of: what it has to do later, or has begun and could not end before a crash.
+
+Each is the message of a turn that may run twice, and that finds out from the rows what is left to do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Unlocked:
+    """The account was unlocked: whoever waited for its word may follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class DomainBlocked:
+    """The account blocked a domain, whose people do not follow it any more."""
+
+    domain: str
+
+
+@dataclass(frozen=True, slots=True)
+class MuteEnded:
+    """A mute's time is over, unless it was changed meanwhile."""
+
+    target_id: int
+
+
+Reminder = Unlocked | DomainBlocked | MuteEnded
+REMINDERS: dict[str, type[Reminder]] = {kind.__name__: kind for kind in (Unlocked, DomainBlocked, MuteEnded)}
+
+
+def payload_of(account_id: int, reminder: Reminder) -> dict[str, Any]:
+    """A reminder as an outbox row keeps it."""
+    return {"account": account_id, "of": type(reminder).__name__, "with": asdict(reminder)}
+
+
+def reminder_of(payload: dict[str, Any]) -> Reminder:
+    """The reminder of an outbox row."""
+    return REMINDERS[payload["of"]](**payload["with"])
