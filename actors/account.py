@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -95,6 +95,12 @@ class Account(Actor):
         self.flags.move_to_end(id)
         if len(self.flags) > FLAGS_KEPT:
             self.flags.popitem(last=False)
+
+    def mark(self, id: int, **changed: Any) -> None:
+        """The account did something with a status, and it is committed."""
+        flags = self.flags.get(id)
+        if flags is not None:
+            self.flags[id] = replace(flags, **changed)
 
     def current_perspective(self) -> Perspective:
         """The perspective without the mutes that are over."""

@@ -12,17 +12,19 @@ This process is the only one that reads the outbox, because the node term makes 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import trio
 
-from ..storage import notifications, outbox, statuses
+from ..storage import edits, notifications, outbox, polls, reblogs, statuses
 from ..storage.engine import Connection, Database, Doubtful, Unavailable
+from ..storage.notifications import NewNotification
 from ..storage.outbox import Effect, NewEffect
 from .broadcast import Broadcast, Told
 from .kernel import Address, Clock, Ids, Origin, Record
 from .kernel.pool import describe, place
+from .reminders import Reminder, payload_of, reminder_of
 from .statuses import Accounts, Statuses
 
 SWEEP = 1.0  # seconds between two looks at what is left over
@@ -46,25 +48,54 @@ class Outbox:
         self._broadcast = broadcast
         self._record = record
         self.late = 0  # how many promises a crash kept from being told, and were kept afterwards
+        # Where no files are kept, there are none to remove.
+        self.remove_files: Callable[[list[str]], Awaitable[None]] | None = None
         self._kept: list[int] = []  # handed over: told, to be forgotten
         self._woken = trio.Event()
         self._doers: dict[str, Callable[[Effect, Origin], Awaitable[None]]] = {
             "status": self._tell_status,
             "relation": self._tell_relation,
+            "reminder": self._remind,
             "notification": self._tell_notification,
+            "counts": self._forget_counts,
+            "edit": self._tell_edit,
+            "poll": self._close_poll,
+            "files": self._remove_files,
         }
 
     def status(self, id: int, account_id: int, origin: Origin) -> NewEffect:
         """The promise to tell of a status that appeared, changed or went."""
         return self._effect("status", f"account/{account_id}", {"id": id, "account": account_id}, origin)
 
-    def relation(self, a: int, b: int, origin: Origin) -> NewEffect:
-        """The promise to tell two accounts of how they stand to each other now."""
-        return self._effect("relation", f"account/{a}", {"accounts": [a, b]}, origin)
+    def relation(self, account_id: int, others: Iterable[int], origin: Origin) -> NewEffect:
+        """The promise to tell an account and others of how they stand to each other now."""
+        return self._effect("relation", f"account/{account_id}", {"accounts": [account_id, *others]}, origin)
+
+    def reminder(
+        self, account_id: int, reminder: Reminder, key: str, origin: Origin, due_at: datetime | None = None
+    ) -> NewEffect:
+        """The promise to remind an account of something. The key is a partition of its own: nothing waits for it."""
+        return self._effect("reminder", key, payload_of(account_id, reminder), origin, due_at)
 
     def notification(self, id: int, account_id: int, origin: Origin) -> NewEffect:
         """The promise to stream a notification."""
         return self._effect("notification", f"account/{account_id}", {"id": id, "account": account_id}, origin)
+
+    def counts(self, id: int, account_id: int, origin: Origin) -> NewEffect:
+        """The promise to forget a status's counts as they were before `account_id` changed them."""
+        return self._effect("counts", f"account/{account_id}", {"id": id}, origin)
+
+    def edit(self, id: int, account_id: int, origin: Origin) -> NewEffect:
+        """The promise to tell of a status that its author edited."""
+        return self._effect("edit", f"account/{account_id}", {"id": id}, origin)
+
+    def poll(self, id: int, expires_at: datetime, origin: Origin) -> NewEffect:
+        """The reminder to end a poll. A partition of its own: nothing has to wait for it."""
+        return self._effect("poll", f"poll/{id}", {"id": id}, origin, expires_at)
+
+    def files(self, names: Iterable[str], origin: Origin) -> NewEffect:
+        """The promise to remove files that nothing names any more; `wake` when it is committed."""
+        return self._effect("files", f"files/{self._ids.next()}", {"names": sorted(names)}, origin)
 
     async def promise(self, db: Connection, effects: list[NewEffect]) -> list[int]:
         """Write promises in the transaction `db` is in; their ids, for `hand_over`."""
@@ -150,8 +181,9 @@ class Outbox:
         shown = await self._statuses.show(id)
         if shown is None:
             self._statuses.delete(id)
-            mentioned = await self._database.read(statuses.mentioned_in, id)
-            self._broadcast.gone(id, account_id, mentioned, origin)
+            remains = await self._database.read(statuses.remains, id)
+            if remains is not None:
+                self._broadcast.gone(id, account_id, remains, origin)
         elif not self._statuses.is_deleted(id):
             self._broadcast.published(shown, origin)
 
@@ -159,6 +191,9 @@ class Outbox:
         for account_id in effect.payload["accounts"]:
             self._accounts.drop(account_id)
             self._broadcast.reread(account_id)
+
+    async def _remind(self, effect: Effect, origin: Origin) -> None:
+        await self._broadcast.remind(effect.payload["account"], reminder_of(effect.payload), origin)
 
     async def _tell_notification(self, effect: Effect, origin: Origin) -> None:
         account_id, id = effect.payload["account"], effect.payload["id"]
@@ -170,5 +205,41 @@ class Outbox:
         if account is not None and (shown is not None or notification.status_id is None):
             self._broadcast.notified(Told(notification, account, shown), origin)
 
-    def _effect(self, kind: str, key: str, payload: dict[str, Any], origin: Origin) -> NewEffect:
-        return NewEffect(self._ids.next(), kind, key, payload, request_id=origin.request_id, causes=origin.causes)
+    async def _forget_counts(self, effect: Effect, origin: Origin) -> None:
+        self._statuses.drop(effect.payload["id"])
+
+    async def _tell_edit(self, effect: Effect, origin: Origin) -> None:
+        id = effect.payload["id"]
+        self._statuses.drop(id)
+        rebloggers = await self._database.read(reblogs.rebloggers, id)
+        latest = await self._database.read(edits.latest, [id], 0)
+        shown = await self._statuses.show(id)
+        if shown is not None and id in latest and not self._statuses.is_deleted(id):
+            self._broadcast.edited(shown, latest[id], rebloggers, origin)
+
+    async def _close_poll(self, effect: Effect, origin: Origin) -> None:
+        """A poll is nobody's memory, so the reminder itself may end it: its row is locked against votes."""
+        status_id = await self._database.transact(self._closing, effect.payload["id"], origin)
+        if status_id is not None:
+            self._statuses.drop(status_id)
+            self.wake()
+
+    async def _closing(self, db: Connection, id: int, origin: Origin) -> int | None:
+        now = self._clock.now()
+        closed = await polls.close(db, id, now)
+        if closed is None:
+            return None
+        concerned = dict.fromkeys((closed.account_id, *closed.voters))
+        new = [NewNotification(self._ids.next(), to, closed.account_id, "poll", closed.status_id) for to in concerned]
+        told = await notifications.insert_many(db, new, now)
+        await self.promise(db, [self.notification(n.id, n.account_id, origin) for n in told])
+        return closed.status_id
+
+    async def _remove_files(self, effect: Effect, origin: Origin) -> None:
+        if self.remove_files is not None:
+            await self.remove_files(effect.payload["names"])
+
+    def _effect(
+        self, kind: str, key: str, payload: dict[str, Any], origin: Origin, due_at: datetime | None = None
+    ) -> NewEffect:
+        return NewEffect(self._ids.next(), kind, key, payload, due_at, origin.request_id, origin.causes)

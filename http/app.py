@@ -13,7 +13,21 @@ from werkzeug.datastructures import Headers
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from .answer import Answer
-from .api import accounts, apps, instance, statuses, streaming, timelines
+from .api import (
+    accounts,
+    apps,
+    bookmarks,
+    conversation_mutes,
+    edits,
+    favourites,
+    instance,
+    pins,
+    polls,
+    reblogs,
+    statuses,
+    streaming,
+    timelines,
+)
 from .dispatch import refuse_route, respond
 from .errors import TooLarge
 from .headers import request_id
@@ -24,7 +38,11 @@ from .routing import Api, Endpoint, api
 from .streaming.front import StreamingFront
 
 # Importing them is what registers their endpoints.
-MODULES = (accounts, apps, instance, statuses, streaming, timelines, authorize, metadata, token)
+MODULES = (
+    *(accounts, apps, bookmarks, conversation_mutes, edits, favourites, instance, pins, polls, reblogs, statuses),
+    *(streaming, timelines),
+    *(authorize, metadata, token),
+)
 
 
 def make_app(house: House, registry: Api = api) -> QuartTrio:

@@ -72,10 +72,13 @@ class House:
     statuses: Statuses
     tokens: Tokens = field(default_factory=Tokens)
     rates: Rates = field(default_factory=Rates)
-    rendered: Renderings = field(default_factory=Renderings)
+    rendered: Renderings = field(init=False)
     kept: Kept = field(default_factory=Kept)
     streams: Streams = field(default_factory=Streams)
     passwords: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(PASSWORDS_AT_ONCE))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rendered", Renderings(self.clock.now))
 
     def forget_token(self, token_hash: bytes) -> None:
         """A token was revoked, here or by another process: it is read anew when it is seen again."""

@@ -12,7 +12,7 @@ from typing import IO, Annotated, Any, Self, cast
 from urllib.parse import unquote_to_bytes
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, ValidationError, WithJsonSchema
 from pydantic_core import PydanticCustomError, PydanticUseDefault
 
 from .errors import HttpError, Malformed, invalid, missing
@@ -271,6 +271,39 @@ def _ids(value: object) -> tuple[int, ...]:
     return tuple(int(text) for text in texts if text.isascii() and text.isdigit() and len(text) <= 18)
 
 
+def _numbers(value: object) -> tuple[int, ...]:
+    """What is no number is none that anything has."""
+    texts = map(str, _several(value))
+    return tuple(int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else -1 for text in texts)
+
+
+def _maybe(value: object) -> object:
+    """An empty form is not given."""
+    if value is None or value == "" or value == {}:
+        raise PydanticUseDefault
+    return value
+
+
+def _upload(value: object) -> Upload | None:
+    """A file part; a form that has none sends an empty text."""
+    if value is None or value == "" or isinstance(value, Upload):
+        return value or None
+    raise PydanticCustomError("invalid", "is invalid")
+
+
+def _fields(value: object) -> tuple[tuple[str, str], ...]:
+    """Names and values of profile fields, in order of appearance, whatever the keys of a hash are."""
+    entries = _several(value)
+    if not all(isinstance(entry, dict) for entry in entries):
+        raise PydanticCustomError("invalid", "is invalid")
+    return tuple((_part(entry, "name"), _part(entry, "value")) for entry in cast("list[dict[str, object]]", entries))
+
+
+def _part(entry: Mapping[str, object], name: str) -> str:
+    value = entry.get(name)
+    return "" if value is None else _text(value)
+
+
 Text = Annotated[str, BeforeValidator(_text)]
 MaybeText = Annotated[str | None, BeforeValidator(_text)]
 Given = Annotated[str, BeforeValidator(_given)]
@@ -284,6 +317,12 @@ StatusId = Annotated[int | None, BeforeValidator(_optional_id)]
 AccountId = StatusId
 Cursor = Annotated[int | None, BeforeValidator(_cursor)]
 Ids = Annotated[tuple[int, ...], BeforeValidator(_ids)]
+Numbers = Annotated[tuple[int, ...], BeforeValidator(_numbers)]
+Maybe = BeforeValidator(_maybe)  # for Annotated[SomeInput | None, Maybe]
+MaybeUpload = Annotated[
+    Upload | None, PlainValidator(_upload), WithJsonSchema({"type": "string", "format": "binary"})
+]
+Fields = Annotated[tuple[tuple[str, str], ...] | None, BeforeValidator(_fields)]
 
 
 class Input(BaseModel):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from ..actors.account import PerspectiveOf, ViewerFlags
 from ..actors.rules.visibility import ANONYMOUS, Perspective, visible
 from ..actors.statuses import Shown
+from .answer import Answer
 from .authentication import Viewer
 from .entities.status import FlagsById, status_json
 from .errors import NotFound
@@ -31,6 +32,11 @@ def may_see(shown: Shown, perspective: Perspective) -> bool:
     if shown.author.suspended_at is not None or not visible(shown.status, perspective):
         return False
     return shown.boosted is None or may_see(shown.boosted, perspective)
+
+
+async def answer_with(house: House, viewer: Viewer | None, id: int) -> Answer:
+    """The status as the viewer sees it now."""
+    return Answer(await render(house, viewer, await find_visible(house, viewer, id)))
 
 
 async def render(house: House, viewer: Viewer | None, shown: Shown) -> bytes:

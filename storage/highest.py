@@ -5,7 +5,8 @@ from .engine import Connection
 HIGHEST = """
     SELECT greatest(
         (SELECT max(id) FROM accounts), (SELECT max(id) FROM statuses), (SELECT max(id) FROM notifications),
-        (SELECT max(id) FROM outbox), 0
+        (SELECT max(id) FROM outbox), (SELECT max(id) FROM favourites), (SELECT max(id) FROM bookmarks),
+        (SELECT max(id) FROM status_edits), (SELECT max(id) FROM poll_votes), 0
     )
 """
 

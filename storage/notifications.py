@@ -82,6 +82,18 @@ WITHDRAW = """
     WHERE account_id = $1 AND from_account_id = $2 AND type = $3 AND status_id IS NOT DISTINCT FROM $4 RETURNING id
 """
 
+WITHDRAW_FROM = "DELETE FROM notifications WHERE from_account_id = $1 AND type = $2 AND status_id = $3"
+
+# An edit is told anew each time, in the place of the one before.
+WITHDRAW_UPDATES = "DELETE FROM notifications WHERE status_id = $1 AND type = 'update'"
+
+WAITING = """
+    SELECT f.account_id FROM follows f JOIN users u ON u.account_id = f.account_id
+    WHERE f.target_account_id = $1 AND f.notify
+    AND ($2::text IS NULL OR f.languages IS NULL OR f.languages = '{}' OR $2 = ANY(f.languages))
+    ORDER BY f.account_id
+"""
+
 DISMISS = "DELETE FROM notifications WHERE account_id = $1 AND id = ANY($2::bigint[])"
 
 CLEAR = "DELETE FROM notifications WHERE account_id = $1"
@@ -157,6 +169,21 @@ async def withdraw(
     """Take back what is no longer so: unfavourited, unboosted, unfollowed."""
     rows = await db.fetch(WITHDRAW, account_id, from_account_id, type, status_id)
     return [row["id"] for row in rows]
+
+
+async def withdraw_from(db: Connection, from_account_id: int, type: str, status_id: int) -> None:
+    """Take back what somebody did with a status, whoever was told."""
+    await db.execute(WITHDRAW_FROM, from_account_id, type, status_id)
+
+
+async def withdraw_updates(db: Connection, status_id: int) -> None:
+    """Take back that a status was edited: it is edited again."""
+    await db.execute(WITHDRAW_UPDATES, status_id)
+
+
+async def waiting_for(db: Connection, author_id: int, language: str | None) -> list[int]:
+    """Who follows an author and wants to be told of each status, if it is in a language of their choice."""
+    return [row["account_id"] for row in await db.fetch(WAITING, author_id, language)]
 
 
 async def dismiss(db: Connection, account_id: int, ids: Sequence[int]) -> None:

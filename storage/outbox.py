@@ -39,6 +39,8 @@ NEXT_DUE = "SELECT min(due_at) FROM outbox"
 
 DELETE_MANY = "DELETE FROM outbox WHERE id = ANY($1::bigint[])"
 
+FORGET = "DELETE FROM outbox WHERE partition_key = $1"
+
 FAIL = "UPDATE outbox SET attempts = attempts + 1, due_at = $2, error = left($3, 2000) WHERE id = $1"
 
 
@@ -102,6 +104,11 @@ async def next_due(db: Connection) -> datetime | None:
 async def delete_many(db: Connection, ids: Sequence[int]) -> None:
     """Forget effects that are done."""
     await db.execute(DELETE_MANY, ids)
+
+
+async def forget(db: Connection, key: str) -> None:
+    """Take back what was promised under a key, because it is not to happen any more, or at another time."""
+    await db.execute(FORGET, key)
 
 
 async def fail(db: Connection, id: int, due_at: datetime, error: str) -> None:

@@ -116,7 +116,7 @@ class NewPoll:
     options: tuple[str, ...]
     multiple: bool
     hide_totals: bool
-    expires_at: datetime
+    expires_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from ...storage import accounts, idempotency, notifications, statuses
+from ...storage import accounts, idempotency, notifications, polls, statuses
 from ...storage.engine import Connection
 from ...storage.notifications import NewNotification, Notification
+from ...storage.polls import NewPoll
 from ...storage.statuses import Deleted, Flags, NewStatus, Status, Tag
 from ..account import Account
 from ..broadcast import Told
 from ..kernel import Origin, Refused, turn
 from ..rules import text
 from ..rules.languages import language_code
+from ..rules.polls import PollTerms
 from ..rules.visibility import visible
 from ..statuses import Shown
 
@@ -34,6 +36,8 @@ class PublishStatus:
     language: str | None = None
     in_reply_to_id: int | None = None
     content_type: str | None = None
+    poll: PollTerms | None = None
+    quote_policy: str | None = None
     application_id: int | None = None
     idempotency_key: str | None = None
 
@@ -43,6 +47,18 @@ class DeleteStatus:
     """Command: delete an own status; answered with the Status as it was."""
 
     status_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A text made ready: what is stored, what is shown, and whom and what it names."""
+
+    text: str
+    content: str
+    content_type: text.ContentType
+    spoiler_text: str
+    mentioned_ids: tuple[int, ...]
+    tags: tuple[Tag, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +79,8 @@ async def publish_status(self: Account, message: PublishStatus) -> Status | Refu
         if parent is None:
             return NO_PARENT
     new = await compose(self, message, parent)
-    published = await self.transact(store, self, new, message.idempotency_key, self.now, self.origin)
+    poll = poll_of(self, message.poll, new.poll_id)
+    published = await self.transact(store, self, new, poll, message.idempotency_key, self.now, self.origin)
     if published is None:
         return NOT_FOUND
     if published.promised:
@@ -73,49 +90,77 @@ async def publish_status(self: Account, message: PublishStatus) -> Status | Refu
 
 async def find_original(self: Account, id: int) -> Status | None:
     """The status an interaction is meant for: visible to this account, and of a boost what is boosted."""
+    status = await find_visible(self, id)
+    if status is None or status.reblog_of_id is None:
+        return status
+    return await find_visible(self, status.reblog_of_id)
+
+
+async def find_visible(self: Account, id: int) -> Status | None:
+    """A status that this account may see; nobody sees those of the suspended."""
     status = await self.backstage.statuses.find(id)
-    if status is not None and status.reblog_of_id is not None:
-        status = await self.backstage.statuses.find(status.reblog_of_id)
-    return status if status is not None and visible(status, self.current_perspective()) else None
+    if status is None or not visible(status, self.current_perspective()):
+        return None
+    author = await self.backstage.accounts.find(status.account_id)
+    return status if author is not None and author.suspended_at is None else None
 
 
 async def compose(self: Account, message: PublishStatus, parent: Status | None) -> NewStatus:
     """Everything about the new status that does not race with anything."""
     backstage = self.backstage
     user = self.owner
-    content_type = text.content_type(message.content_type)
-    source, spoiler = message.text, message.spoiler_text
-    if not source and spoiler:
-        source, spoiler = spoiler, ""
-    source = text.without_local_domain(source, backstage.local_domain) if content_type == "text/plain" else source
-    scan = text.scan(source, content_type)
-    mentioned = await find_mentioned(self, scan.handles(backstage.local_domain))
+    written = await write(self, message.text, message.spoiler_text, text.content_type(message.content_type))
     id = backstage.ids.next()
     uri = f"{backstage.base_url}/users/{user.username}/statuses/{id}"
+    visibility = await choose_visibility(self, message.visibility)
     return NewStatus(
         id=id,
         account_id=self.id,
         uri=uri,
         url=f"{backstage.base_url}/@{user.username}/{id}",
-        visibility=await choose_visibility(self, message.visibility),
-        text=source,
-        content=text.render(
-            source,
-            mentions={handle: target_of(account) for handle, account in mentioned.items()},
-            tag_url=lambda name: f"{backstage.base_url}/tags/{name}",
-            local_domain=backstage.local_domain,
-            content_type=content_type,
-        ),
-        content_type=content_type,
-        spoiler_text=spoiler,
+        visibility=visibility,
+        text=written.text,
+        content=written.content,
+        content_type=written.content_type,
+        spoiler_text=written.spoiler_text,
         sensitive=choose_sensitive(message, user.default_sensitive),
         language=language_code(message.language) or user.default_language,
         in_reply_to_id=parent.id if parent else None,
         in_reply_to_account_id=parent.account_id if parent else None,
         application_id=message.application_id,
-        mentioned_ids=tuple(dict.fromkeys(account.id for account in mentioned.values())),
-        tags=tuple(Tag(backstage.ids.next(), tag.name, tag.text) for tag in unique_tags(scan)),
+        mentioned_ids=written.mentioned_ids,
+        tags=written.tags,
+        quote_policy=quote_policy(visibility, message.quote_policy or user.default_quote_policy),
+        poll_id=backstage.ids.next() if message.poll else None,
     )
+
+
+async def write(self: Account, source: str, spoiler: str, content_type: text.ContentType) -> Written:
+    """From what was typed to what is stored and shown. Without a text, its warning is the text."""
+    backstage = self.backstage
+    if not source and spoiler:
+        source, spoiler = spoiler, ""
+    source = text.without_local_domain(source, backstage.local_domain) if content_type == "text/plain" else source
+    scan = text.scan(source, content_type)
+    mentioned = await find_mentioned(self, scan.handles(backstage.local_domain))
+    content = text.render(
+        source,
+        mentions={handle: target_of(account) for handle, account in mentioned.items()},
+        tag_url=lambda name: f"{backstage.base_url}/tags/{name}",
+        local_domain=backstage.local_domain,
+        content_type=content_type,
+    )
+    mentioned_ids = tuple(dict.fromkeys(account.id for account in mentioned.values()))
+    tags = tuple(Tag(backstage.ids.next(), tag.name, tag.text) for tag in unique_tags(scan))
+    return Written(source, content, content_type, spoiler, mentioned_ids, tags)
+
+
+def poll_of(self: Account, terms: PollTerms | None, id: int | None) -> NewPoll | None:
+    """A poll as it is stored; its time begins now."""
+    if terms is None or id is None:
+        return None
+    expires_at = self.now + timedelta(seconds=terms.seconds or 0)
+    return NewPoll(id, self.id, terms.options, terms.multiple, terms.hide_totals, expires_at)
 
 
 async def find_mentioned(self: Account, handles: tuple[str, ...]) -> dict[str, accounts.Account]:
@@ -128,6 +173,11 @@ async def choose_visibility(self: Account, asked: str | None) -> str:
     account = await self.backstage.accounts.find(self.id)
     silenced = account is not None and account.silenced_at is not None
     return "unlisted" if silenced and visibility == "public" else visibility
+
+
+def quote_policy(visibility: str, asked: str) -> str:
+    """What not everybody may see nobody may quote."""
+    return asked if visibility in ("public", "unlisted") else "nobody"
 
 
 def choose_sensitive(message: PublishStatus, default: bool) -> bool:
@@ -145,20 +195,45 @@ def target_of(account: accounts.Account) -> text.MentionTarget:
 
 
 async def store(
-    db: Connection, self: Account, new: NewStatus, key: str | None, now: datetime, origin: Origin
+    db: Connection, self: Account, new: NewStatus, poll: NewPoll | None, key: str | None, now: datetime, origin: Origin
 ) -> Published | None:
     """The status and everything it promises, or what the key made before; None when that is deleted since."""
     if key is not None and (earlier := await idempotency.find(db, self.id, key, now - KEY_LIFETIME)) is not None:
         return await _published_before(db, self.id, earlier)
+    if poll is not None:
+        await polls.insert(db, poll, now)
     status = await statuses.insert(db, new, now)
     if key is not None:
         await idempotency.insert(db, self.id, key, new.id, now, now - KEY_LIFETIME)
-    ids, outbox = self.backstage.ids, self.backstage.outbox
-    mentions = [NewNotification(ids.next(), id, self.id, "mention", new.id) for id in new.mentioned_ids]
-    told = await notifications.insert_many(db, mentions, now)
-    effects = [outbox.status(new.id, self.id, origin), *(outbox.notification(n.id, n.account_id, origin) for n in told)]
+    told = await notifications.insert_many(db, await _news(db, self, status), now)
     author = (await accounts.find_many(db, [self.id]))[self.id]
-    return Published(status, author, told, await outbox.promise(db, effects))
+    return Published(status, author, told, await _promise(db, self, status, told, origin))
+
+
+async def _news(db: Connection, self: Account, status: Status) -> list[NewNotification]:
+    """For those it names, and those who want to hear of whatever this account posts."""
+    ids = self.backstage.ids
+    news = [NewNotification(ids.next(), id, self.id, "mention", status.id) for id in status.mentioned_ids]
+    if status.visibility != "direct" and status.in_reply_to_account_id in (None, self.id):
+        waiting = await notifications.waiting_for(db, self.id, status.language)
+        news += [NewNotification(ids.next(), id, self.id, "status", status.id) for id in waiting]
+    return news
+
+
+async def _promise(
+    db: Connection, self: Account, status: Status, told: list[Notification], origin: Origin
+) -> list[int]:
+    outbox = self.backstage.outbox
+    effects = [
+        outbox.status(status.id, self.id, origin),
+        *(outbox.notification(n.id, n.account_id, origin) for n in told),
+    ]
+    if status.in_reply_to_id is not None:
+        effects.append(outbox.counts(status.in_reply_to_id, self.id, origin))
+    promised = await outbox.promise(db, effects)
+    if status.poll is not None and status.poll.expires_at is not None:
+        await outbox.promise(db, [outbox.poll(status.poll.id, status.poll.expires_at, origin)])
+    return promised
 
 
 async def _published_before(db: Connection, account_id: int, status_id: int) -> Published | None:
@@ -186,21 +261,30 @@ async def delete_status(self: Account, message: DeleteStatus) -> Status | Refuse
     buried = await self.transact(bury, self, message.status_id, self.now, self.origin)
     if buried is None:
         return NOT_FOUND
-    deleted, promised = buried
+    retract(self, *buried)
+    return buried[0].status
+
+
+def retract(self: Account, deleted: Deleted, promised: list[int]) -> None:
+    """After the commit, before the answer: nobody shows it any more."""
     forget(self, deleted)
     self.backstage.broadcast.deleted(deleted, self.origin)
     self.backstage.outbox.hand_over(promised)
-    return deleted.status
 
 
 async def bury(
     db: Connection, self: Account, id: int, now: datetime, origin: Origin
 ) -> tuple[Deleted, list[int]] | None:
+    """The deletion and what it promises; None when there is no such status of this account."""
     deleted = await statuses.soft_delete(db, id, self.id, now)
     if deleted is None:
         return None
-    outbox = self.backstage.outbox
+    status, outbox = deleted.status, self.backstage.outbox
+    if status.reblog_of_id is not None:
+        await notifications.withdraw_from(db, self.id, "reblog", status.reblog_of_id)
     effects = [outbox.status(id, self.id, origin), *(outbox.status(boost, by, origin) for boost, by in deleted.reblogs)]
+    counted = (status.in_reply_to_id, status.reblog_of_id)
+    effects += [outbox.counts(other, self.id, origin) for other in counted if other is not None]
     return deleted, await outbox.promise(db, effects)
 
 
@@ -212,6 +296,8 @@ def forget(self: Account, deleted: Deleted) -> None:
     for counted in (status.in_reply_to_id, status.reblog_of_id):
         if counted is not None:
             backstage.statuses.drop(counted)
+    if status.reblog_of_id is not None:
+        self.mark(status.reblog_of_id, reblogged=False)
     for boost, booster in deleted.reblogs:
         backstage.statuses.delete(boost)
         backstage.accounts.drop(booster)

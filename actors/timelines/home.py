@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from ...storage import notifications, relations, statuses, timelines
+from ...storage import edits, notifications, relations, statuses, timelines
 from ...storage.engine import Unavailable
 from ...storage.statuses import Entry
 from ..account import perspective_of
 from ..backstage import Backstage
-from ..broadcast import Notified, Related, StatusDeleted, StatusPublished, Told
+from ..broadcast import Notified, Related, StatusDeleted, StatusEdited, StatusPublished, Told
 from ..kernel import Actor, Cell, Event, Runtime, Subscriber, first_id_at, turn
-from ..rules.visibility import Perspective, belongs_at_home
+from ..rules.visibility import Perspective, belongs_at_home, hidden
 from .sifting import sift
 from .window import SIZE, Cursors, Window
 
@@ -85,6 +85,7 @@ class Home(Actor):
         """Show the subscribers of an earlier incarnation what they have missed."""
         await self.show([entry for entry in self.window if entry.id not in self.feed.shown])
         await self.retract_deleted()
+        await self.show_edits()
         latest = await self.backstage.database.read(notifications.page, self.id, since_id=self.feed.floor, limit=NEWS)
         for notification in reversed(latest):
             await self.show_notification(notification)
@@ -105,6 +106,15 @@ class Home(Actor):
         missing = [id for id in self.feed.shown if id not in self.window]
         for id in await self.backstage.database.read(statuses.deleted_among, missing) if missing else ():
             self.feed.retract(id, Event("delete", id))
+
+    async def show_edits(self) -> None:
+        """Edits of what stands here that nobody was told of."""
+        ids = [entry.reblog_of_id or entry.id for entry in self.window]
+        latest = await self.backstage.database.read(edits.latest, ids, self.feed.floor)
+        shown = await self.backstage.statuses.show_many(latest)
+        for id, edit_id in latest.items():
+            if id in shown and not self.backstage.statuses.is_deleted(id):
+                self.feed.announce(edit_id, Event("status.update", shown[id]))
 
     async def show_notification(self, notification: notifications.Notification) -> None:
         if notification.id in self.feed.shown:
@@ -150,6 +160,20 @@ def take_status(self: Home, message: StatusPublished) -> None:
         return
     self.window.add(entry)
     self.feed.announce(entry.id, message.event)
+
+
+@turn(Home, StatusEdited)
+def take_edit(self: Home, message: StatusEdited) -> None:
+    """For whoever has it here, may have read it on an older page, or is named in it."""
+    entry = message.entry
+    if self.backstage.statuses.is_deleted(entry.id) or entry.id in self.feed.gone:
+        return
+    stays, admitted = self.window.amend(entry, self.admits), self.admits(entry)
+    if admitted and not stays and self.window.reaches(entry.id):
+        self.window.add(entry)
+    named = self.id in entry.mentioned_ids and not hidden(entry, self.perspective)
+    if stays or admitted or named:
+        self.feed.announce(message.edit_id, message.event)
 
 
 @turn(Home, StatusDeleted)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from ...storage import statuses, timelines
+from ...storage import edits, statuses, timelines
 from ...storage.statuses import Entry
 from ..backstage import Backstage
-from ..broadcast import StatusDeleted, StatusPublished
+from ..broadcast import StatusDeleted, StatusEdited, StatusPublished
 from ..kernel import Actor, Cell, Event, Runtime, Subscriber, first_id_at, turn
 from ..rules.visibility import ANONYMOUS, Perspective, hidden
 from .sifting import sift
@@ -59,6 +59,10 @@ class Public(Actor):
             only_media=only_media, max_id=at.max_id, since_id=at.since_id, min_id=at.min_id, limit=at.limit,
         )  # fmt: skip
 
+    def holds(self, subject: object) -> bool:
+        """Whether an edited status, of which timelines of this kind are told, belongs to this one."""
+        return True
+
     async def make_up(self) -> None:
         """Show the subscribers of an earlier incarnation what they have missed."""
         news = [id for id in self.window.ids if id not in self.feed.shown and id > self.feed.floor]
@@ -69,6 +73,15 @@ class Public(Actor):
         missing = [id for id in self.feed.shown if id not in self.window]
         for id in await self.backstage.database.read(statuses.deleted_among, missing) if missing else ():
             self.feed.retract(id, Event("delete", id))
+        await self.show_edits()
+
+    async def show_edits(self) -> None:
+        """Edits of what stands here that nobody was told of."""
+        latest = await self.backstage.database.read(edits.latest, self.window.ids, self.feed.floor)
+        shown = await self.backstage.statuses.show_many(latest)
+        for id, edit_id in latest.items():
+            if id in shown and not self.backstage.statuses.is_deleted(id):
+                self.feed.announce(edit_id, Event("status.update", shown[id]))
 
 
 @turn(Public, PublicPage)
@@ -92,6 +105,18 @@ def take_status(self: Public, message: StatusPublished) -> None:
     if not deleted and message.entry.id not in self.feed.gone:
         self.window.add(message.entry)
         self.feed.announce(message.entry.id, message.event)
+
+
+@turn(Public, StatusEdited)
+def take_edit(self: Public, message: StatusEdited) -> None:
+    entry, holds = message.entry, self.holds(message.event.subject)
+    if self.backstage.statuses.is_deleted(entry.id) or entry.id in self.feed.gone:
+        return
+    stays = self.window.amend(entry, lambda _: holds)
+    if holds and not stays and self.window.reaches(entry.id):
+        self.window.add(entry)
+    if holds:
+        self.feed.announce(message.edit_id, message.event)
 
 
 @turn(Public, StatusDeleted)

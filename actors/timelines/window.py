@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from ...storage.statuses import Entry
@@ -69,6 +69,22 @@ class Window:
         newest = (self._entries[id] for id in self._ids[-RECENT:] if id != entry.id)
         return any(entry.reblog_of_id in (other.id, other.reblog_of_id) for other in newest)
 
+    def reaches(self, id: int) -> bool:
+        """Whether a status so old would stand here if it belonged to the timeline."""
+        return self.complete or (bool(self._ids) and id > self._ids[0])
+
+    def amend(self, entry: Entry, admits: Callable[[Entry], bool]) -> bool:
+        """A status was edited: take its new state, for boosts of it too. Whether any of that stays."""
+        stays = False
+        for known in [known for known in self._entries.values() if entry.id in (known.id, known.reblog_of_id)]:
+            changed = entry if known.id == entry.id else _boost_of(entry, known)
+            if admits(changed):
+                self._entries[known.id] = changed
+                stays = True
+            else:
+                self.remove(known.id)
+        return stays
+
     def remove(self, id: int) -> bool:
         if self._entries.pop(id, None) is None:
             return False
@@ -106,3 +122,8 @@ class Window:
                 del self._entries[id]
             del self._ids[:excess]
             self.complete = False
+
+
+def _boost_of(entry: Entry, boost: Entry) -> Entry:
+    """A boost has its original's mentions, language and media."""
+    return replace(boost, mentioned_ids=entry.mentioned_ids, language=entry.language, has_media=entry.has_media)

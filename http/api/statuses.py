@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from ...actors.commands.statuses import DeleteStatus, PublishStatus
 from ...actors.rules import limits
+from ...actors.rules.polls import PollTerms, complaints
 from ...actors.rules.visibility import Perspective, hidden, visible
 from ...actors.statuses import Shown
 from ...storage import statuses
@@ -16,7 +17,8 @@ from ..authentication import Viewer
 from ..entities.status import deleted_status_json
 from ..errors import NotFound, Unprocessable, invalid
 from ..house import House
-from ..parameters import Choice, Ids, Input, MaybeFlag, MaybeText, StatusId, Text
+from ..parameters import Choice, Count, Flag, Ids, Input, Maybe, MaybeFlag, MaybeText, StatusId, Text
+from ..parameters import Several as SeveralTexts
 from ..request import Request
 from ..routing import api
 from ..showing import find_visible, may_see, perspective_of, render, render_all
@@ -29,31 +31,55 @@ MOST_AT_ONCE = 40
 LONGEST_KEY = 255
 
 
-class NewStatus(Input):
+class NewPoll(Input):
+    options: Annotated[tuple[Text, ...], SeveralTexts] = ()
+    expires_in: Count = None
+    multiple: Flag = False
+    hide_totals: Flag = False
+
+    def terms(self) -> PollTerms:
+        options = tuple(option.strip() for option in self.options if option.strip())
+        return PollTerms(options, self.expires_in, self.multiple, self.hide_totals)
+
+
+class Writing(Input):
+    """What a status is made of, when it is new and when it is edited."""
+
     status: Text = ""
     spoiler_text: Text = ""
-    visibility: Annotated[Literal["public", "unlisted", "private", "direct"] | None, Choice] = None
     sensitive: MaybeFlag = None
     language: MaybeText = None
-    in_reply_to_id: StatusId = None
     content_type: MaybeText = None
     media_ids: Ids = ()
-    poll: dict[str, Any] | None = None
+    poll: Annotated[NewPoll | None, Maybe] = None
+    quote_approval_policy: Annotated[Literal["public", "followers", "nobody"] | None, Choice] = None
+
+    def check(self) -> None:
+        """Refuse what no status can be made of."""
+        if self.poll is not None and self.media_ids:
+            raise Unprocessable(f"Cannot attach more than {limits.STATUS_MEDIA} files")
+        if not self.status.strip() and not self.spoiler_text.strip() and not self.media_ids:
+            raise invalid("Text can't be blank")
+        if limits.is_too_long(self.status, self.spoiler_text):
+            raise invalid(f"Text character limit of {limits.STATUS_CHARACTERS} exceeded")
+
+
+class NewStatus(Writing):
+    visibility: Annotated[Literal["public", "unlisted", "private", "direct"] | None, Choice] = None
+    in_reply_to_id: StatusId = None
     scheduled_at: MaybeText = None
     quoted_status_id: StatusId = None
 
     def check(self) -> None:
-        """Refuse what no status can be made of."""
+        """The same, and what this server does not do: better than to publish something else than what was meant."""
         if self.media_ids:
             named = ", ".join(map(str, self.media_ids))
             raise Unprocessable(f"Media {named} not found or already attached to another post")
-        if self.poll or self.scheduled_at or self.quoted_status_id is not None:
-            # Better than to publish something else than what was meant.
-            raise Unprocessable("This server takes no polls, quotes or scheduled posts")
-        if not self.status.strip() and not self.spoiler_text.strip():
-            raise invalid("Text can't be blank")
-        if limits.is_too_long(self.status, self.spoiler_text):
-            raise invalid(f"Text character limit of {limits.STATUS_CHARACTERS} exceeded")
+        if self.scheduled_at or self.quoted_status_id is not None:
+            raise Unprocessable("This server takes no quotes or scheduled posts")
+        super().check()
+        if self.poll is not None and (wrong := list(complaints(self.poll.terms()))):
+            raise invalid(*wrong)
 
 
 class Several(Input):
@@ -73,6 +99,8 @@ async def publish(house: House, request: Request, viewer: Viewer, new: NewStatus
             language=new.language or None,
             in_reply_to_id=new.in_reply_to_id,
             content_type=new.content_type,
+            poll=None if new.poll is None else new.poll.terms(),
+            quote_policy=new.quote_approval_policy,
             application_id=viewer.token.application_id,
             idempotency_key=_idempotency_key(request),
         )

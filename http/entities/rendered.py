@@ -6,6 +6,9 @@ freshness there is to check.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
+
 ACCOUNTS = 20_000  # about 1.2 KB each
 STATUSES = 20_000  # about 1 KB each
 
@@ -35,10 +38,11 @@ class Rendered:
 
 
 class Renderings:
-    """What a house has rendered."""
+    """What a house has rendered, and the time, on which a little of it depends."""
 
-    __slots__ = ("accounts", "statuses")
+    __slots__ = ("accounts", "now", "statuses")
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], datetime]) -> None:
+        self.now = now
         self.accounts = Rendered(ACCOUNTS)
         self.statuses = Rendered(STATUSES)

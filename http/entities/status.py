@@ -1,7 +1,7 @@
 """Status: rendered once for everybody, with the author and the viewer's part spliced in.
 
-{…the status, its counts} ,"account": {…} ,"reblog": {…} ,"favourited": … }
- made once a record        once a record  the same again  for each viewer
+{…the status, its counts} ,"poll": {…} ,"account": {…} ,"reblog": {…} ,"favourited": … }
+ made once a record        each time    once a record  the same again  for each viewer
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import orjson
 from ...actors.statuses import Shown
 from ...storage.statuses import Flags, Status
 from .account import account_json
+from .poll import poll_json
 from .rendered import Renderings
 from .times import instant, maybe_instant
 
@@ -37,12 +38,14 @@ def status_json(
     )
     author = account_json(shown.author, renderings, base_url)
     inner = b"null" if boosted is None else status_json(boosted, renderings, base_url, viewer, flags)
-    tail = b"" if viewer is None else viewer_part(status, (flags or {}).get(counted.id, NO_FLAGS), viewer)
-    return b'%b,"account":%b,"reblog":%b%b}' % (body, author, inner, tail)
+    own = (flags or {}).get(counted.id, NO_FLAGS)
+    poll = b"" if status.poll is None else poll_json(status.poll, renderings.now(), viewer, own.votes)
+    tail = b"" if viewer is None else viewer_part(status, own, viewer)
+    return b'%b%b,"account":%b,"reblog":%b%b}' % (body, poll, author, inner, tail)
 
 
 def static_part(status: Status, counted: Status, base_url: str) -> bytes:
-    """What is the same for everybody, without the closing brace. A boost shows the counts of its original."""
+    """What is always the same for everybody, without the closing brace. A boost shows the counts of its original."""
     return orjson.dumps(_fields(status, counted, base_url) | {"content": status.content})[:-1]
 
 
@@ -51,8 +54,9 @@ def deleted_status_json(shown: Shown, renderings: Renderings, base_url: str) -> 
     status = shown.status
     source = {"text": status.text, "content_type": status.content_type, "reblog": None}
     body = orjson.dumps(_fields(status, status, base_url) | source)[:-1]
+    poll = b"" if status.poll is None else poll_json(status.poll, renderings.now(), status.account_id, ())
     author = account_json(shown.author, renderings, base_url)
-    return b'%b,"account":%b%b}' % (body, author, viewer_part(status, NO_FLAGS, status.account_id))
+    return b'%b%b,"account":%b%b}' % (body, poll, author, viewer_part(status, NO_FLAGS, status.account_id))
 
 
 def viewer_part(status: Status, flags: Flags, viewer: int) -> bytes:
@@ -88,6 +92,8 @@ _VIEWER_PARTS = {
 
 def _fields(status: Status, counted: Status, base_url: str) -> dict[str, Any]:
     fields = _text(status) | _context(status) | _counts(counted) | _attached(status, base_url)
+    if status.poll is None:
+        fields["poll"] = None
     if status.local:
         fields["application"] = _application(status)
     return fields
@@ -133,7 +139,6 @@ def _attached(status: Status, base_url: str) -> dict[str, Any]:
         "tags": [{"name": tag.name, "url": f"{base_url}/tags/{tag.name}"} for tag in status.tags],
         "emojis": [],
         "card": None,
-        "poll": None,
         "quote": None,
         "quote_approval": {
             "automatic": APPROVALS.get(status.quote_policy, []),

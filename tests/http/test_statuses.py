@@ -24,7 +24,7 @@ STATUSES = "/api/v1/statuses"
         ({"status": "x", "in_reply_to_id": "x"}, 422, "Validation failed: In reply to is invalid"),
         ({"status": "x", "in_reply_to_id": "1"}, 404, "The post you are trying to reply to does not appear to exist."),
         ({"status": "x", "media_ids[]": "7"}, 422, "Media 7 not found or already attached to another post"),
-        ({"status": "x", "poll[options][]": "a"}, 422, "This server takes no polls, quotes or scheduled posts"),
+        ({"status": "x", "quoted_status_id": "7"}, 422, "This server takes no quotes or scheduled posts"),
     ],
 )
 async def test_what_can_be_no_status(ada: Person, form: dict[str, Any], status: int, text: str) -> None:

@@ -1,0 +1,234 @@
+"""Editing a status, in the turn of its author: a full replacement of everything but language and who may quote it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from ...storage import edits, media, notifications, outbox, polls, reblogs, statuses
+from ...storage.edits import Description, Revision
+from ...storage.engine import Connection
+from ...storage.media import Media
+from ...storage.notifications import NewNotification, Notification
+from ...storage.polls import NewPoll, Option, Poll
+from ...storage.statuses import Status
+from ..account import Account
+from ..kernel import Origin, Refused, turn
+from ..rules import text
+from ..rules.attachments import complaint
+from ..rules.languages import language_code
+from ..rules.polls import PollTerms
+from .interacting import NOT_ALLOWED, invalid, notify
+from .statuses import NOT_FOUND, Written, quote_policy, write
+
+NO_DEADLINE = invalid("Deadline can't be blank")
+
+
+@dataclass(frozen=True, slots=True)
+class EditStatus:
+    """Command: say it otherwise. What is empty here is removed; None leaves as it is, save the poll."""
+
+    status_id: int
+    text: str
+    spoiler_text: str = ""
+    sensitive: bool = False
+    language: str | None = None
+    content_type: str | None = None
+    media_ids: tuple[int, ...] = ()
+    descriptions: tuple[Description, ...] = ()
+    poll: PollTerms | None = None
+    quote_policy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetQuotePolicy:
+    """Command: who may quote an own status from now on."""
+
+    status_id: int
+    policy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """What the transaction came to; without an `edit_id` nothing that is shown has changed."""
+
+    edit_id: int | None = None
+    rebloggers: list[int] = field(default_factory=list[int])
+    told: list[Notification] = field(default_factory=list[Notification])
+    promised: list[int] = field(default_factory=list[int])
+
+
+@turn(Account, EditStatus)
+async def edit_status(self: Account, message: EditStatus) -> Refused | None:
+    before = await self.backstage.statuses.find(message.status_id)
+    if before is None or before.account_id != self.id:
+        return NOT_FOUND
+    if before.reblog_of_id is not None:
+        return NOT_ALLOWED
+    content_type = text.content_type(message.content_type or before.content_type)
+    written = await write(self, message.text, message.spoiler_text, content_type)
+    edited = await self.transact(_edit, self, message, written, self.now, self.origin)
+    if isinstance(edited, Refused):
+        return edited
+    await _spread(self, message.status_id, edited)
+    return None
+
+
+@turn(Account, SetQuotePolicy)
+async def set_quote_policy(self: Account, message: SetQuotePolicy) -> Refused | None:
+    status = await self.backstage.statuses.find(message.status_id)
+    if status is None or status.account_id != self.id:
+        return NOT_FOUND
+    await self.transact(edits.set_quote_policy, status.id, quote_policy(status.visibility, message.policy))
+    self.backstage.statuses.drop(status.id)
+    return None
+
+
+async def _edit(
+    db: Connection, self: Account, message: EditStatus, written: Written, now: datetime, origin: Origin
+) -> Edited | Refused:
+    status = await statuses.lock_own(db, message.status_id, self.id)
+    if status is None:
+        return NOT_FOUND
+    if message.quote_policy is not None:
+        await edits.set_quote_policy(db, status.id, quote_policy(status.visibility, message.quote_policy))
+    attached = await media.find_many(db, message.media_ids)
+    if (refusal := _refuse(self, message, status, attached)) is not None:
+        return refusal
+    poll = _poll_after(self, status, message.poll, now)
+    revision = _revise(status, message, written, poll)
+    descriptions = [new for new in message.descriptions if _says_otherwise(new, attached)]
+    if not descriptions and poll == status.poll and _is_as_before(revision, status):
+        return Edited()
+    await edits.keep_first(db, self.backstage.ids.next(), status.id)
+    await _store_poll(db, self, status.poll, poll, now, origin)
+    return await _store(db, self, status, revision, descriptions, now, origin)
+
+
+def _refuse(self: Account, message: EditStatus, status: Status, attached: dict[int, Media]) -> Refused | None:
+    if (wrong := complaint(message.media_ids, attached, self.id, status.id)) is not None:
+        return Refused(422, wrong)
+    if message.poll is not None and message.poll.seconds is None and status.poll is None:
+        return NO_DEADLINE
+    return None
+
+
+def _revise(status: Status, message: EditStatus, written: Written, poll: Poll | None) -> Revision:
+    named = written.mentioned_ids
+    return Revision(
+        status_id=status.id,
+        text=written.text,
+        content=written.content,
+        content_type=written.content_type,
+        spoiler_text=written.spoiler_text,
+        sensitive=message.sensitive or bool(message.spoiler_text),
+        language=language_code(message.language) or status.language,
+        mentioned_ids=named,
+        silent_mention_ids=tuple(id for id in status.mentioned_ids if id not in named),
+        tags=written.tags,
+        media_ids=message.media_ids,
+        poll_id=poll.id if poll is not None else None,
+    )
+
+
+def _is_as_before(revision: Revision, status: Status) -> bool:
+    """By what the author says; how it is rendered may change with the server."""
+    return (
+        revision.text == status.text
+        and revision.content_type == status.content_type
+        and revision.spoiler_text == status.spoiler_text
+        and revision.sensitive == status.sensitive
+        and revision.language == status.language
+        and revision.media_ids == status.media_ids
+    )
+
+
+def _says_otherwise(new: Description, attached: dict[int, Media]) -> bool:
+    medium = attached.get(new.media_id)
+    if medium is None:
+        return False
+    focus = None if new.focus is None else {"x": new.focus[0], "y": new.focus[1]}
+    described = new.description is not None and new.description != medium.description
+    return described or (focus is not None and focus != medium.meta.get("focus"))
+
+
+def _poll_after(self: Account, status: Status, terms: PollTerms | None, now: datetime) -> Poll | None:
+    """The poll as it will be; with other options or another way to choose, nobody has voted."""
+    if terms is None:
+        return None
+    before = status.poll
+    expires_at = before.expires_at if before is not None else None
+    if terms.seconds is not None:
+        expires_at = now + timedelta(seconds=terms.seconds)
+    if before is not None and _asks_the_same(before, terms.multiple, terms.options):
+        return Poll(
+            before.id, self.id, before.multiple, terms.hide_totals, before.voters_count, expires_at, before.options
+        )  # fmt: skip
+    id = before.id if before is not None else self.backstage.ids.next()
+    options = tuple(Option(title, 0) for title in terms.options)
+    return Poll(id, self.id, terms.multiple, terms.hide_totals, 0, expires_at, options)
+
+
+def _asks_the_same(before: Poll, multiple: bool, titles: tuple[str, ...]) -> bool:
+    return multiple == before.multiple and titles == _titles(before)
+
+
+def _titles(poll: Poll) -> tuple[str, ...]:
+    return tuple(option.title for option in poll.options)
+
+
+async def _store_poll(
+    db: Connection, self: Account, before: Poll | None, after: Poll | None, now: datetime, origin: Origin
+) -> None:
+    """The poll as it will be, and its reminder in the place of the one before."""
+    if after == before:
+        return
+    if before is not None:
+        await outbox.forget(db, f"poll/{before.id}")
+    if after is not None and before is None:
+        terms = (_titles(after), after.multiple, after.hide_totals, after.expires_at)
+        await polls.insert(db, NewPoll(after.id, self.id, *terms), now)
+    elif after is not None and before is not None:
+        await polls.change(db, after, reset=not _asks_the_same(before, after.multiple, _titles(after)), now=now)
+    elif before is not None:
+        await polls.delete(db, before.id)
+    if after is not None and after.expires_at is not None:
+        relay = self.backstage.outbox
+        await relay.promise(db, [relay.poll(after.id, after.expires_at, origin)])
+
+
+async def _store(
+    db: Connection,
+    self: Account,
+    status: Status,
+    revision: Revision,
+    descriptions: list[Description],
+    now: datetime,
+    origin: Origin,
+) -> Edited:
+    ids, relay = self.backstage.ids, self.backstage.outbox
+    edit_id = ids.next()
+    for description in descriptions:
+        await edits.describe(db, status.id, description, now)
+    await edits.revise(db, edit_id, revision, now)
+    await notifications.withdraw_updates(db, status.id)
+    rebloggers = await reblogs.rebloggers(db, status.id)
+    news = [NewNotification(ids.next(), id, self.id, "mention", status.id) for id in revision.mentioned_ids]
+    news += [NewNotification(ids.next(), id, self.id, "update", status.id) for id in rebloggers]
+    told = await notifications.insert_many(db, news, now)
+    effects = [relay.edit(status.id, self.id, origin)]
+    effects += [relay.notification(n.id, n.account_id, origin) for n in told]
+    return Edited(edit_id, rebloggers, told, await relay.promise(db, effects))
+
+
+async def _spread(self: Account, status_id: int, edited: Edited) -> None:
+    """After the commit, before the answer: whoever has it gets it as it is now."""
+    backstage = self.backstage
+    backstage.statuses.drop(status_id)
+    if edited.edit_id is None:
+        return
+    shown = await backstage.statuses.show(status_id)
+    if shown is not None and not backstage.statuses.is_deleted(status_id):
+        backstage.broadcast.edited(shown, edited.edit_id, edited.rebloggers, self.origin)
+    await notify(self, status_id, edited.told)
+    backstage.outbox.hand_over(edited.promised)

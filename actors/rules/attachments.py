@@ -1,0 +1,30 @@
+"""Which media a status can have. The texts are those that clients compare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...storage.media import Media
+from .limits import STATUS_MEDIA
+
+ALONE = frozenset({"video", "audio", "gifv"})  # kinds of which a status has one and nothing beside it
+
+
+def complaint(
+    asked: Sequence[int], found: Mapping[int, Media], account_id: int, status_id: int | None = None
+) -> str | None:
+    """What is wrong with attaching these to a status of this account; `status_id` is one that may have them already."""
+    if len(asked) > STATUS_MEDIA:
+        return f"Cannot attach more than {STATUS_MEDIA} files"
+    if unusable := [str(id) for id in asked if not _usable(found.get(id), account_id, status_id)]:
+        return f"Media {', '.join(unusable)} not found or already attached to another post"
+    media = [found[id] for id in asked]
+    if len(media) > 1 and any(one.type in ALONE for one in media):
+        return "Cannot attach a video to a post that already contains images"
+    if any(one.state != "ready" for one in media):
+        return "Cannot attach files that have not finished processing. Try again in a moment!"
+    return None
+
+
+def _usable(media: Media | None, account_id: int, status_id: int | None) -> bool:
+    return media is not None and media.account_id == account_id and media.status_id in (None, status_id)

@@ -1,0 +1,114 @@
+"""Edits of statuses: made, listed, and what to begin one with."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from ...actors.commands.edits import EditStatus, SetQuotePolicy
+from ...actors.rules import limits
+from ...actors.rules.polls import about_options, about_time
+from ...storage import edits
+from ...storage.edits import Description
+from .. import rates
+from ..answer import Answer, array, json
+from ..authentication import Viewer
+from ..entities.account import account_json
+from ..entities.edit import edit_json, only_edit, source_fields
+from ..errors import invalid
+from ..house import House
+from ..parameters import Choice, Input, MaybeText, Several, StatusId
+from ..routing import api
+from ..showing import answer_with, find_visible
+from .statuses import Writing
+
+READ = ("read:statuses",)
+WRITE = ("write:statuses",)
+
+
+class MediaAttributes(Input):
+    id: StatusId = None
+    description: MaybeText = None
+    focus: MaybeText = None
+
+    def description_of(self) -> Description | None:
+        return None if self.id is None else Description(self.id, self.description, _focus(self.focus))
+
+
+class Edit(Writing):
+    media_attributes: Annotated[tuple[MediaAttributes, ...], Several] = ()
+
+    def check(self) -> None:
+        super().check()
+        wrong = []
+        if self.poll is not None:
+            terms = self.poll.terms()
+            wrong = [*about_options(terms.options), *(() if terms.seconds is None else about_time(terms.seconds))]
+        longest = limits.MEDIA_DESCRIPTION_CHARACTERS
+        if any(len(one.description or "") > longest for one in self.media_attributes):
+            wrong.append(f"Description is too long (maximum is {longest} characters)")
+        if wrong:
+            raise invalid(*wrong)
+
+    def descriptions(self) -> tuple[Description, ...]:
+        found = (one.description_of() for one in self.media_attributes)
+        return tuple(one for one in found if one is not None)
+
+
+class QuotePolicy(Input):
+    quote_approval_policy: Annotated[Literal["public", "followers", "nobody"] | None, Choice] = None
+
+
+@api.put("/api/v1/statuses/<id>", auth="user", scopes=WRITE, rates=(rates.STATUSES,))
+async def edit(house: House, viewer: Viewer, id: int, edit: Edit) -> Answer:
+    """A full replacement: what is left out is emptied."""
+    edit.check()
+    await viewer.ask(
+        EditStatus(
+            id,
+            text=edit.status,
+            spoiler_text=edit.spoiler_text,
+            sensitive=bool(edit.sensitive),
+            language=edit.language or None,
+            content_type=edit.content_type,
+            media_ids=tuple(dict.fromkeys(edit.media_ids)),
+            descriptions=edit.descriptions(),
+            poll=None if edit.poll is None else edit.poll.terms(),
+            quote_policy=edit.quote_approval_policy,
+        )
+    )
+    return await answer_with(house, viewer, id)
+
+
+@api.put("/api/v1/statuses/<id>/interaction_policy", auth="user", scopes=WRITE)
+async def change_quote_policy(house: House, viewer: Viewer, id: int, policy: QuotePolicy) -> Answer:
+    """Who may quote an own status; without a policy nothing changes."""
+    if policy.quote_approval_policy is not None:
+        await viewer.ask(SetQuotePolicy(id, policy.quote_approval_policy))
+    return await answer_with(house, viewer, id)
+
+
+@api.get("/api/v1/statuses/<id>/history", scopes=READ)
+async def show_history(house: House, viewer: Viewer | None, id: int) -> Answer:
+    """Every state of a status, the first one first."""
+    shown = await find_visible(house, viewer, id)
+    original = shown.boosted or shown
+    base_url = house.settings.base_url
+    author = account_json(original.author, house.rendered, base_url)
+    found = await house.database.read(edits.history, original.id) or [only_edit(original)]
+    return array([edit_json(one, author, base_url) for one in found])
+
+
+@api.get("/api/v1/statuses/<id>/source", auth="user", scopes=READ)
+async def show_source(house: House, viewer: Viewer, id: int) -> Answer:
+    """What was typed, to edit it."""
+    shown = await find_visible(house, viewer, id)
+    return json(source_fields((shown.boosted or shown).status))
+
+
+def _focus(text: str | None) -> tuple[float, float] | None:
+    """`x,y`, each from -1 to 1; what is no such pair says nothing."""
+    try:
+        x, y = (min(max(float(part), -1.0), 1.0) for part in (text or "").split(","))
+    except ValueError:
+        return None
+    return (x, y) if x == x and y == y else None

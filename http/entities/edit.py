@@ -1,0 +1,47 @@
+"""StatusEdit, StatusSource."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from ...actors.statuses import Shown
+from ...storage.edits import Edit
+from ...storage.statuses import Status
+from .times import instant
+
+
+def edit_json(edit: Edit, author: bytes, base_url: str) -> bytes:
+    """One state of a status; `author` is the account as JSON."""
+    fields: dict[str, Any] = {
+        "content": edit.content,
+        "spoiler_text": edit.spoiler_text,
+        "sensitive": edit.sensitive,
+        "created_at": instant(edit.created_at),
+        "media_attachments": [],
+        "emojis": [],
+    }
+    if edit.poll_options is not None:
+        fields["poll"] = {"options": [{"title": title} for title in edit.poll_options]}
+    return b'%b,"account":%b}' % (orjson.dumps(fields)[:-1], author)
+
+
+def only_edit(shown: Shown) -> Edit:
+    """The history of a status that was never edited."""
+    status = shown.status
+    options = None if status.poll is None else tuple(option.title for option in status.poll.options)
+    return Edit(
+        status.id, status.id, status.content, status.spoiler_text, status.sensitive, status.media, options,
+        status.created_at,
+    )  # fmt: skip
+
+
+def source_fields(status: Status) -> dict[str, Any]:
+    """What the author typed."""
+    return {
+        "id": str(status.id),
+        "text": status.text,
+        "spoiler_text": status.spoiler_text,
+        "content_type": status.content_type,
+    }

@@ -1,0 +1,38 @@
+"""Poll. Made anew each time: it ends by itself."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from ...storage.polls import Poll
+from .times import maybe_instant
+
+
+def poll_json(poll: Poll, now: datetime, viewer: int | None, votes: tuple[int, ...]) -> bytes:
+    """The poll as a member of a status."""
+    return b',"poll":' + orjson.dumps(poll_fields(poll, now, viewer, votes))
+
+
+def poll_fields(poll: Poll, now: datetime, viewer: int | None, votes: tuple[int, ...]) -> dict[str, Any]:
+    """The poll for a viewer with their votes; without a viewer, for everybody."""
+    expired = poll.expired(now)
+    fields = {
+        "id": str(poll.id),
+        "expires_at": maybe_instant(poll.expires_at),
+        "expired": expired,
+        "multiple": poll.multiple,
+        "votes_count": sum(option.votes for option in poll.options),
+        "voters_count": poll.voters_count,
+        "options": [
+            {"title": option.title, "votes_count": option.votes if expired or not poll.hide_totals else None}
+            for option in poll.options
+        ],
+        "emojis": [],
+    }
+    if viewer is not None:
+        # Whoever asks need not be asked.
+        fields |= {"voted": bool(votes) or viewer == poll.account_id, "own_votes": list(votes)}
+    return fields

@@ -1,0 +1,176 @@
+"""Edits: what a status said before, and what it says since."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from . import media
+from .engine import Connection, Row
+from .statuses import Tag
+
+SNAPSHOT = f"""
+    INSERT INTO status_edits (
+        id, status_id, text, content, content_type, spoiler_text, sensitive, media, poll_options, created_at
+    )
+    SELECT $2, s.id, s.text, s.content, s.content_type, s.spoiler_text, s.sensitive,
+        coalesce(({media.OF_STATUS}), '[]'),
+        (SELECT array_agg(o.title ORDER BY o.position) FROM poll_options o WHERE o.poll_id = s.poll_id),
+        coalesce(s.edited_at, s.created_at)
+    FROM statuses s WHERE s.id = $1
+"""
+
+# Before the first edit, so that the history begins with what was published.
+FIRST = f"{SNAPSHOT} AND NOT EXISTS (SELECT FROM status_edits e WHERE e.status_id = $1)"
+
+REVISE = """
+    UPDATE statuses SET
+        text = $2, content = $3, content_type = $4, spoiler_text = $5, sensitive = $6, language = $7,
+        mentioned_ids = $8, media_ids = $9, poll_id = $10, edited_at = $11
+    WHERE id = $1
+"""
+
+# Whoever was named once goes on seeing the status, silently.
+MENTIONS = """
+    INSERT INTO mentions (status_id, account_id, silent)
+    SELECT $1, named.id, named.id <> ALL($3::bigint[]) FROM unnest($2::bigint[]) AS named (id)
+    ON CONFLICT (status_id, account_id) DO UPDATE SET silent = excluded.silent
+"""
+
+TAGS = """
+    WITH wanted AS (
+        SELECT * FROM unnest($2::bigint[], $3::text[], $4::text[]) AS wanted (id, name, display_name)
+    ), known AS (
+        SELECT tags.id, tags.name FROM tags JOIN wanted USING (name)
+    ), fresh AS (
+        INSERT INTO tags (id, name, display_name, created_at)
+        SELECT id, name, display_name, $5 FROM wanted WHERE name NOT IN (SELECT name FROM known) ORDER BY name
+        ON CONFLICT (name) DO UPDATE SET name = excluded.name
+        RETURNING id
+    ), tag AS (
+        SELECT id FROM known UNION ALL SELECT id FROM fresh
+    ), gone AS (
+        DELETE FROM status_tags WHERE status_id = $1 AND tag_id NOT IN (SELECT id FROM tag)
+    )
+    INSERT INTO status_tags (tag_id, status_id) SELECT id, $1 FROM tag ON CONFLICT DO NOTHING
+"""
+
+MEDIA = """
+    UPDATE media_attachments SET status_id = CASE WHEN id = ANY($2::bigint[]) THEN $1 END, updated_at = $3
+    WHERE (status_id = $1 AND id <> ALL($2::bigint[])) OR (id = ANY($2::bigint[]) AND status_id IS NULL)
+"""
+
+DESCRIBE = """
+    UPDATE media_attachments SET
+        description = coalesce($3, description),
+        meta = CASE WHEN $4::jsonb IS NULL THEN meta ELSE meta || jsonb_build_object('focus', $4::jsonb) END,
+        updated_at = $5
+    WHERE id = $1 AND status_id = $2
+"""
+
+SET_QUOTE_POLICY = "UPDATE statuses SET quote_policy = $2 WHERE id = $1"
+
+# In the order of Edit's fields.
+HISTORY = """
+    SELECT id, status_id, content, spoiler_text, sensitive, media, poll_options, created_at FROM status_edits
+    WHERE status_id = $1 ORDER BY id
+"""
+
+LATEST = """
+    SELECT status_id, max(id) AS id FROM status_edits WHERE status_id = ANY($1::bigint[]) AND id > $2 GROUP BY status_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One state of a status."""
+
+    id: int
+    status_id: int
+    content: str
+    spoiler_text: str
+    sensitive: bool
+    media: tuple[media.Media, ...]
+    poll_options: tuple[str, ...] | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """All of a status that an edit may change. `mentioned_ids` are those named now, `silent` those named before."""
+
+    status_id: int
+    text: str
+    content: str
+    content_type: str
+    spoiler_text: str
+    sensitive: bool
+    language: str | None
+    mentioned_ids: tuple[int, ...]
+    silent_mention_ids: tuple[int, ...]
+    tags: tuple[Tag, ...]
+    media_ids: tuple[int, ...]
+    poll_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a medium shows, in words, and where its centre is; None leaves as it is."""
+
+    media_id: int
+    description: str | None = None
+    focus: tuple[float, float] | None = None
+
+
+async def keep_first(db: Connection, id: int, status_id: int) -> None:
+    """Keep what was published, before anything of it changes."""
+    await db.execute(FIRST, status_id, id)
+
+
+async def revise(db: Connection, id: int, revision: Revision, now: datetime) -> None:
+    """Change a status and keep its new state under `id`. Its poll and its media's descriptions are changed before."""
+    everybody = [*revision.mentioned_ids, *revision.silent_mention_ids]
+    await db.execute(MEDIA, revision.status_id, list(revision.media_ids), now)
+    await db.execute(
+        REVISE, revision.status_id, revision.text, revision.content, revision.content_type, revision.spoiler_text,
+        revision.sensitive, revision.language, everybody, list(revision.media_ids), revision.poll_id, now,
+    )  # fmt: skip
+    await db.execute(MENTIONS, revision.status_id, everybody, list(revision.mentioned_ids))
+    await _set_tags(db, revision, now)
+    await db.execute(SNAPSHOT, revision.status_id, id)
+
+
+async def describe(db: Connection, status_id: int, description: Description, now: datetime) -> None:
+    """Change what is said of a medium that is attached to a status."""
+    focus = description.focus and {"x": description.focus[0], "y": description.focus[1]}
+    await db.execute(DESCRIBE, description.media_id, status_id, description.description, focus, now)
+
+
+async def set_quote_policy(db: Connection, status_id: int, policy: str) -> None:
+    """Who may quote a status; that is no edit."""
+    await db.execute(SET_QUOTE_POLICY, status_id, policy)
+
+
+async def history(db: Connection, status_id: int) -> list[Edit]:
+    """Every state of a status, the first one first; nothing when it was never edited."""
+    return [_edit(row) for row in await db.fetch(HISTORY, status_id)]
+
+
+async def latest(db: Connection, status_ids: Sequence[int], after_id: int) -> dict[int, int]:
+    """The latest edit of each of these statuses, where there is one with an id above `after_id`."""
+    rows = await db.fetch(LATEST, status_ids, after_id)
+    return {row["status_id"]: row["id"] for row in rows}
+
+
+async def _set_tags(db: Connection, revision: Revision, now: datetime) -> None:
+    ids, names = [tag.id for tag in revision.tags], [tag.name for tag in revision.tags]
+    await db.execute(TAGS, revision.status_id, ids, names, [tag.display_name for tag in revision.tags], now)
+
+
+def _edit(row: Row) -> Edit:
+    *plain, attached, options, created_at = row.values()
+    return Edit(
+        *plain,
+        media=tuple(media.media_of(one) for one in attached),
+        poll_options=tuple(options) if options is not None else None,
+        created_at=created_at,
+    )
