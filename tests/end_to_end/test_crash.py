@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
 import trio
 
 from troupe.storage.embedded import Embedded, embedded
@@ -18,7 +19,11 @@ KILLS = 10
 SEED = 2026
 # A kill comes after so many more acknowledged statuses: right after a restart, or when everything is warm.
 FEWEST, MOST = 1, 25
-DEADLINE = 110
+# Half a minute on a quiet machine, most of it the starting of servers.
+DEADLINE = 240
+
+
+pytestmark = pytest.mark.timeout(DEADLINE + 30)
 
 
 async def test_a_server_killed_ten_times_loses_nothing_and_doubles_nothing(own_server: Server) -> None:
