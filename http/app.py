@@ -15,18 +15,33 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from .answer import Answer
 from .api import (
     accounts,
+    announcements,
     apps,
+    blocks,
     bookmarks,
     conversation_mutes,
+    custom_emojis,
+    discovery,
     edits,
     favourites,
+    follow_requests,
+    grouped_notifications,
     instance,
+    markers,
+    notifications,
     pins,
+    policies,
     polls,
+    preferences,
+    profile,
     reblogs,
+    relations,
+    removed,
+    search,
     statuses,
     streaming,
     timelines,
+    trends,
 )
 from .dispatch import refuse_route, respond
 from .errors import TooLarge
@@ -39,8 +54,11 @@ from .streaming.front import StreamingFront
 
 # Importing them is what registers their endpoints.
 MODULES = (
-    *(accounts, apps, bookmarks, conversation_mutes, edits, favourites, instance, pins, polls, reblogs, statuses),
+    *(accounts, apps, bookmarks, conversation_mutes, discovery, edits, favourites, instance, pins, polls, reblogs, statuses),
+    *(blocks, follow_requests, profile, relations, search),
     *(streaming, timelines),
+    *(announcements, custom_emojis, grouped_notifications, markers, notifications, policies, preferences, removed),
+    *(trends,),
     *(authorize, metadata, token),
 )
 

@@ -1,18 +1,35 @@
 """Numbers about the whole server. They are counted, not kept: ask now and then, and keep the answer."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from .engine import Connection
 
-# The sum over the narrow counts of local users instead of a count over statuses; domains by leaps over their index.
-COUNT = """
+# By leaps over the index of handles, one a domain.
+KNOWN = """
     WITH RECURSIVE known (domain) AS (
         (SELECT domain FROM accounts WHERE domain IS NOT NULL ORDER BY domain LIMIT 1)
         UNION ALL
         SELECT (SELECT a.domain FROM accounts a WHERE a.domain > known.domain ORDER BY a.domain LIMIT 1)
         FROM known WHERE known.domain IS NOT NULL
     )
+"""
+
+PEERS = f"{KNOWN} SELECT domain FROM known WHERE domain IS NOT NULL ORDER BY domain"
+
+# Ids tell the time, so a stretch of time is a stretch of a primary key.
+ACTIVITY = """
+    SELECT
+        (SELECT count(*) FROM statuses s WHERE s.local AND s.deleted_at IS NULL AND s.id >= low AND s.id < high),
+        (SELECT count(DISTINCT t.account_id) FROM access_tokens t WHERE t.id >= low AND t.id < high),
+        (SELECT count(*) FROM users u WHERE u.account_id >= low AND u.account_id < high)
+    FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS stretch (low, high, place) ORDER BY place
+"""
+
+# The sum over the narrow counts of local users instead of a count over statuses.
+COUNT = f"""
+    {KNOWN}
     SELECT
         count(*) FILTER (WHERE u.approved_at IS NOT NULL) AS users,
         coalesce(sum(c.statuses), 0)::bigint AS statuses,
@@ -37,6 +54,15 @@ class Numbers:
     active: int
 
 
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """Statuses written here, users who signed in, and users who came, within some time."""
+
+    statuses: int
+    logins: int
+    registrations: int
+
+
 async def numbers(db: Connection, active_since: datetime) -> Numbers:
     return Numbers(**await db.fetchrow(COUNT, active_since))
 
@@ -44,3 +70,14 @@ async def numbers(db: Connection, active_since: datetime) -> Numbers:
 async def contact_account_id(db: Connection) -> int | None:
     """The first owner, or else the first admin: whom the instance page names."""
     return await db.fetchval(CONTACT)
+
+
+async def peers(db: Connection) -> list[str]:
+    """The domains of all other servers that this one has heard of."""
+    return [row["domain"] for row in await db.fetch(PEERS)]
+
+
+async def activity(db: Connection, stretches: Sequence[tuple[int, int]]) -> list[Activity]:
+    """What was done in stretches of ids, each from its first to before its last."""
+    rows = await db.fetch(ACTIVITY, [low for low, _ in stretches], [high for _, high in stretches])
+    return [Activity(*row.values()) for row in rows]

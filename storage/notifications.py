@@ -8,7 +8,10 @@ from typing import Any
 from .engine import Connection, Row
 from .paging import both_ways, slice_of
 
-COLUMNS = "n.id, n.account_id, n.from_account_id, n.type, n.status_id, n.created_at"
+COLUMNS = "n.id, n.account_id, n.from_account_id, n.type, n.status_id, n.created_at, n.group_key"
+
+GROUPED = ("favourite", "reblog", "follow", "admin.sign_up")
+GROUP_HOURS = 12  # from the first on that a group takes in
 
 # Nobody is told by himself, save of what moderators and polls say; a mention by staff passes all that follows.
 # Being blocked by the sender is not asked: a mention by one's blocker still arrives.
@@ -22,8 +25,14 @@ INSERT = f"""
         SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[])
             AS wanted (id, account_id, from_account_id, type, status_id)
     ), n AS (
-        INSERT INTO notifications (id, account_id, from_account_id, type, status_id, created_at)
-        SELECT w.id, w.account_id, w.from_account_id, w.type, w.status_id, $6::timestamptz
+        INSERT INTO notifications (id, account_id, from_account_id, type, status_id, created_at, group_hour)
+        SELECT w.id, w.account_id, w.from_account_id, w.type, w.status_id, $6::timestamptz, CASE
+            WHEN w.type = ANY('{{{",".join(GROUPED)}}}') THEN coalesce((
+                SELECT max(g.group_hour) FROM notifications g
+                WHERE g.account_id = w.account_id AND g.type = w.type AND g.status_id IS NOT DISTINCT FROM w.status_id
+                AND g.group_hour > $7::bigint - {GROUP_HOURS}
+            ), $7)
+        END
         FROM wanted w
         JOIN users u ON u.account_id = w.account_id
         JOIN accounts recipient ON recipient.id = w.account_id
@@ -94,7 +103,19 @@ WAITING = """
     ORDER BY f.account_id
 """
 
-DISMISS = "DELETE FROM notifications WHERE account_id = $1 AND id = ANY($2::bigint[])"
+UNREAD = f"""
+    SELECT count(*) FROM (
+        SELECT FROM notifications n
+        WHERE n.account_id = $1 AND n.id > coalesce((
+            SELECT last_read_id FROM markers WHERE account_id = $1 AND timeline = 'notifications'
+        ), 0)
+        AND ($3::text[] IS NULL OR n.type = ANY($3)) AND n.type <> ALL($4::text[])
+        AND ($5::bigint IS NULL OR n.from_account_id = $5) AND {ALIVE}
+        LIMIT $2
+    ) AS unread
+"""
+
+DISMISS = "DELETE FROM notifications WHERE account_id = $1 AND id = ANY($2::bigint[]) RETURNING id"
 
 CLEAR = "DELETE FROM notifications WHERE account_id = $1"
 
@@ -120,6 +141,7 @@ class Notification:
     type: str
     status_id: int | None
     created_at: datetime
+    group_key: str
 
 
 async def insert(db: Connection, new: NewNotification, now: datetime) -> Notification | None:
@@ -131,7 +153,7 @@ async def insert(db: Connection, new: NewNotification, now: datetime) -> Notific
 async def insert_many(db: Connection, new: Sequence[NewNotification], now: datetime) -> list[Notification]:
     """Tell many at once; those that the rules forbid, or that were told before, are left out."""
     columns: list[list[Any]] = [list(column) for column in zip(*map(astuple, new), strict=True)]
-    return _notifications(await db.fetch(INSERT, *columns, now)) if columns else []
+    return _notifications(await db.fetch(INSERT, *columns, now, int(now.timestamp() // 3600))) if columns else []
 
 
 async def since(db: Connection, account_id: int, after_id: int, limit: int) -> list[Notification]:
@@ -163,6 +185,19 @@ async def page(
     return sorted(_notifications(rows), key=lambda notification: notification.id, reverse=True)
 
 
+async def unread(
+    db: Connection,
+    account_id: int,
+    *,
+    types: Sequence[str] | None = None,
+    exclude_types: Sequence[str] = (),
+    from_account_id: int | None = None,
+    limit: int,
+) -> int:
+    """How many came after the one read last, counted up to `limit`."""
+    return await db.fetchval(UNREAD, account_id, limit, types, exclude_types, from_account_id)
+
+
 async def withdraw(
     db: Connection, *, account_id: int, from_account_id: int, type: str, status_id: int | None = None
 ) -> list[int]:
@@ -186,8 +221,9 @@ async def waiting_for(db: Connection, author_id: int, language: str | None) -> l
     return [row["account_id"] for row in await db.fetch(WAITING, author_id, language)]
 
 
-async def dismiss(db: Connection, account_id: int, ids: Sequence[int]) -> None:
-    await db.execute(DISMISS, account_id, ids)
+async def dismiss(db: Connection, account_id: int, ids: Sequence[int]) -> bool:
+    """Forget notifications; False when there were none of these."""
+    return await db.fetchval(DISMISS, account_id, ids) is not None
 
 
 async def clear(db: Connection, account_id: int) -> None:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
 
+from ...actors.kernel.ids import first_id_at
 from ...storage import accounts, instance
 from ...storage.accounts import Account
 from ..answer import Answer
-from ..entities.instance import About, instance_v1, instance_v2
+from ..entities.instance import About, activity_fields, instance_v1, instance_v2
 from ..house import House
 from ..pages import page
 from ..pictures import plain_png
 from ..routing import api
 
 MONTH = timedelta(days=30)
+WEEK = timedelta(days=7)
+WEEKS = 12  # of which the activity is told
 PNG = "image/png"
 # Pictures of nobody never change.
 KEPT_BY_BROWSERS = (("Cache-Control", "public, max-age=86400"),)
@@ -63,6 +66,36 @@ async def _contact(house: House) -> Account | None:
         return await house.database.read(accounts.find_by_acct, house.settings.contact_account, None)
     id = await house.database.read(instance.contact_account_id)
     return None if id is None else await house.accounts.find(id)
+
+
+@api.get("/api/v1/instance/peers")
+async def show_peers(house: House) -> Answer:
+    """The servers that this one has heard of."""
+
+    async def make() -> bytes:
+        return orjson.dumps(await house.database.read(instance.peers))
+
+    return Answer(await house.kept.get("peers", house.clock.now(), make))
+
+
+@api.get("/api/v1/instance/activity")
+async def show_activity(house: House) -> Answer:
+    """What was going on here in the last weeks, the current one first. Every number is a text."""
+
+    async def make() -> bytes:
+        begins = weeks(house.clock.now())
+        stretches = [(first_id_at(monday), first_id_at(monday + WEEK)) for monday in begins]
+        told = await house.database.read(instance.activity, stretches)
+        return orjson.dumps([activity_fields(monday, what) for monday, what in zip(begins, told, strict=True)])
+
+    return Answer(await house.kept.get("activity", house.clock.now(), make))
+
+
+def weeks(now: datetime) -> list[datetime]:
+    """The beginnings of the last weeks in UTC, the current one first."""
+    today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    monday = today - timedelta(days=today.weekday())
+    return [monday - WEEK * ago for ago in range(WEEKS)]
 
 
 @api.route("GET", path="/", page=True)

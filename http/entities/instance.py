@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from ... import __version__
 from ...actors.rules import limits
 from ...storage.accounts import Account
-from ...storage.instance import Numbers
+from ...storage.instance import Activity, Numbers
 from .account import account_fields
 
 # Clients switch features on by the numbers in front, and by the API's own version number.
@@ -153,3 +154,13 @@ def _media() -> dict[str, Any]:
 def _access(level: str) -> dict[str, dict[str, str]]:
     feeds = ("live_feeds", "hashtag_feeds", "trending_link_feeds")
     return {feed: {"local": level, "remote": level} for feed in feeds}
+
+
+def activity_fields(monday: datetime, told: Activity) -> dict[str, str]:
+    """InstanceActivity; every number is a text."""
+    return {
+        "week": str(int(monday.timestamp())),
+        "statuses": str(told.statuses),
+        "logins": str(told.logins),
+        "registrations": str(told.registrations),
+    }

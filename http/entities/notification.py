@@ -19,7 +19,7 @@ def notification_json(told: Told, renderings: Renderings, base_url: str, flags: 
             "id": str(notification.id),
             "type": notification.type,
             "created_at": instant(notification.created_at),
-            "group_key": f"ungrouped-{notification.id}",
+            "group_key": notification.group_key,
         }
     )[:-1]
     account = account_json(told.account, renderings, base_url)

@@ -1,0 +1,52 @@
+"""Moving read markers, in the turn of the account that reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...storage import markers
+from ...storage.engine import Connection
+from ...storage.markers import Marker, Timeline
+from ..account import Account
+from ..kernel import Refused, turn
+
+CONFLICT = Refused(409, "Conflict during update, please try again")
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One marker's new place. Whoever names the version it saw is refused when another device has moved it since."""
+
+    timeline: Timeline
+    last_read_id: int
+    seen: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MoveMarkers:
+    """Command: move markers, all or none; answered with them."""
+
+    moves: tuple[Move, ...]
+
+
+class Outrun(Exception):
+    """Another device was first: nothing of the transaction holds."""
+
+
+@turn(Account, MoveMarkers)
+async def move_markers(self: Account, message: MoveMarkers) -> list[Marker] | Refused:
+    try:
+        return await self.transact(_move, self.id, message.moves, self.now)
+    except Outrun:
+        return CONFLICT
+
+
+async def _move(db: Connection, account_id: int, moves: tuple[Move, ...], now: datetime) -> list[Marker]:
+    moved: list[Marker] = []
+    for move in moves:
+        marker = await markers.move(db, account_id, move.timeline, move.last_read_id, move.seen, now)
+        if marker is None:
+            raise Outrun
+        moved.append(marker)
+    return moved

@@ -1,0 +1,116 @@
+"""What the viewer was told, with what is alike told as one."""
+
+from __future__ import annotations
+
+import orjson
+
+from ...actors.commands.notifications import DismissGroup
+from ...actors.statuses import Shown
+from ...storage import notification_groups
+from ...storage.notification_groups import Group
+from ...storage.notifications import GROUPED
+from ..answer import EMPTY, Answer, array, json
+from ..authentication import Viewer
+from ..entities.account import account_json
+from ..entities.notification_group import group_fields, partial_account_fields
+from ..errors import Malformed, NotFound
+from ..house import House
+from ..paging import Paged, clamp, links
+from ..parameters import Count, Text, Texts
+from ..request import Request
+from ..routing import api
+from ..showing import may_see, perspective_of, render_all
+from .notifications import COUNTED, MOST_COUNTED, ON_A_PAGE, READ, WRITE, Sieve
+
+FULL, PARTIAL = "full", "partial_avatars"
+
+
+class Grouping(Sieve):
+    grouped_types: Texts = GROUPED
+
+    def wanted(self) -> notification_groups.Wanted:
+        return notification_groups.Wanted(**self.conditions(), grouped_types=self.grouped_types)
+
+
+class GroupedPage(Paged, Grouping):
+    expand_accounts: Text = FULL
+
+    def check(self) -> None:
+        if self.expand_accounts not in (FULL, PARTIAL):
+            raise Malformed(
+                f"Invalid value for 'expand_accounts': '{self.expand_accounts}', "
+                f"allowed values are '{FULL}' and '{PARTIAL}'"
+            )
+
+
+class GroupsCounted(Grouping):
+    limit: Count = None
+
+
+@api.get("/api/v2/notifications", auth="user", scopes=READ)
+async def show_all(house: House, request: Request, viewer: Viewer, wanted: GroupedPage) -> Answer:
+    """A page of groups, with links around the stretch of notifications it covers."""
+    wanted.check()
+    page = wanted.page(ON_A_PAGE)
+    groups = await house.database.read(
+        notification_groups.page, viewer.account_id, wanted.wanted(),
+        max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
+    )  # fmt: skip
+    ids = [id for group in groups if (id := group.page_id) is not None]
+    headers = links(house.settings.base_url + request.path, request.query_texts, ids)
+    return Answer(await _render(house, viewer, groups, partial=wanted.expand_accounts == PARTIAL), 200, headers)
+
+
+@api.get("/api/v2/notifications/unread_count", auth="user", scopes=READ)
+async def count_unread(house: House, viewer: Viewer, wanted: GroupsCounted) -> Answer:
+    limit = clamp(wanted.limit, COUNTED, MOST_COUNTED)
+    count = await house.database.read(notification_groups.unread, viewer.account_id, wanted.wanted(), limit)
+    return json({"count": count})
+
+
+@api.get("/api/v2/notifications/<group_key>", auth="user", scopes=READ)
+async def show(house: House, viewer: Viewer, group_key: str) -> Answer:
+    group = await house.database.read(notification_groups.find, viewer.account_id, group_key)
+    if group is None:
+        raise NotFound
+    return Answer(await _render(house, viewer, [group], partial=False))
+
+
+@api.get("/api/v2/notifications/<group_key>/accounts", auth="user", scopes=(*READ, *WRITE))
+async def show_accounts(house: House, viewer: Viewer, group_key: str) -> Answer:
+    """Everybody in the group, the latest first."""
+    ids = await house.database.read(notification_groups.members, viewer.account_id, group_key)
+    found = await house.accounts.find_many(ids)
+    return array([account_json(one, house.rendered, house.settings.base_url) for one in found.values()])
+
+
+@api.post("/api/v2/notifications/<group_key>/dismiss", auth="user", scopes=WRITE)
+async def dismiss(viewer: Viewer, group_key: str) -> Answer:
+    await viewer.ask(DismissGroup(group_key))
+    return EMPTY
+
+
+async def _render(house: House, viewer: Viewer, groups: list[Group], *, partial: bool) -> bytes:
+    """The groups, and beside them what they name, each once."""
+    statuses = await _statuses(house, viewer, groups)
+    groups = [one for one in groups if one.status_id is None or one.status_id in statuses]
+    accounts = await house.accounts.find_many(id for one in groups for id in one.account_ids)
+    whole = {one.account_ids[0] for one in groups} if partial else accounts.keys()
+    base_url = house.settings.base_url
+    parts = {
+        b"accounts": [account_json(one, house.rendered, base_url) for id, one in accounts.items() if id in whole],
+        b"statuses": await render_all(house, viewer, list(statuses.values())),
+        b"notification_groups": [orjson.dumps(group_fields(one)) for one in groups],
+    }
+    if partial:
+        rest = [one for id, one in accounts.items() if id not in whole]
+        parts[b"partial_accounts"] = [orjson.dumps(partial_account_fields(one, base_url)) for one in rest]
+    return b"{%b}" % b",".join(b'"%b":[%b]' % (name, b",".join(found)) for name, found in parts.items())
+
+
+async def _statuses(house: House, viewer: Viewer, groups: list[Group]) -> dict[int, Shown]:
+    """What the viewer may still see. A mention is shown to whom it names, even by somebody who blocks them."""
+    mentions = {one.status_id for one in groups if one.type == "mention"}
+    perspective = await perspective_of(viewer)
+    found = await house.statuses.show_many(one.status_id for one in groups if one.status_id is not None)
+    return {id: shown for id, shown in found.items() if id in mentions or may_see(shown, perspective)}

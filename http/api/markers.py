@@ -1,0 +1,52 @@
+"""How far the viewer has read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...actors.commands.markers import Move, MoveMarkers
+from ...storage import markers
+from ...storage.markers import Marker, Timeline
+from ..answer import Answer, json
+from ..authentication import Viewer
+from ..entities.marker import marker_fields
+from ..house import House
+from ..parameters import Count, Input, StatusId, Texts
+from ..routing import api
+
+
+class Timelines(Input):
+    timeline: Texts = ()
+
+
+class Position(Input):
+    last_read_id: StatusId = None
+    version: Count = None
+
+
+NOWHERE = Position()
+
+
+class Positions(Input):
+    home: Position = NOWHERE
+    notifications: Position = NOWHERE
+
+    def moves(self) -> tuple[Move, ...]:
+        given: tuple[tuple[Timeline, Position], ...] = (("home", self.home), ("notifications", self.notifications))
+        return tuple(Move(name, at.last_read_id, at.version) for name, at in given if at.last_read_id is not None)
+
+
+@api.get("/api/v1/markers", auth="user", scopes=("read:statuses",))
+async def show(house: House, viewer: Viewer, wanted: Timelines) -> Answer:
+    """The markers asked for; none asked for, none shown."""
+    return _answer(await house.database.read(markers.find, viewer.account_id, wanted.timeline))
+
+
+@api.post("/api/v1/markers", auth="user", scopes=("write:statuses",))
+async def move(viewer: Viewer, positions: Positions) -> Answer:
+    """The markers as they are now; a client may say which version it saw, and is told when that is not the last."""
+    return _answer(await viewer.ask(MoveMarkers(positions.moves())))
+
+
+def _answer(found: Iterable[Marker]) -> Answer:
+    return json({marker.timeline: marker_fields(marker) for marker in found})

@@ -1,0 +1,115 @@
+"""What the viewer was told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...actors.broadcast import Told
+from ...actors.commands.notifications import ClearNotifications, DismissNotification
+from ...storage import notifications
+from ...storage.notifications import Notification
+from ..answer import EMPTY, Answer, array, json
+from ..authentication import Viewer
+from ..entities.notification import notification_json
+from ..errors import NotFound
+from ..house import House
+from ..paging import Paged, clamp, links
+from ..parameters import AccountId, Count, Input, Texts
+from ..request import Request
+from ..routing import api
+from ..showing import flags_of, may_see, perspective_of
+
+READ = ("read:notifications",)
+WRITE = ("write:notifications",)
+ON_A_PAGE = 40
+COUNTED, MOST_COUNTED = 100, 1000
+
+
+class Sieve(Input):
+    """Which notifications are asked for. Names of types that nobody knows match nothing."""
+
+    types: Texts = ()
+    exclude_types: Texts = ()
+    account_id: AccountId = None
+
+    def conditions(self) -> dict[str, Any]:
+        types = [type for type in self.types if type]
+        return {
+            "types": types or None,
+            "exclude_types": self.exclude_types,
+            "from_account_id": self.account_id,
+        }
+
+
+class Wanted(Paged, Sieve):
+    pass
+
+
+class Counted(Sieve):
+    limit: Count = None
+
+
+@api.get("/api/v1/notifications", auth="user", scopes=READ)
+async def show_all(house: House, request: Request, viewer: Viewer, wanted: Wanted) -> Answer:
+    """A page with both links, for whose cursors hidden ones count as well."""
+    page = wanted.page(ON_A_PAGE)
+    found = await house.database.read(
+        notifications.page, viewer.account_id, **wanted.conditions(),
+        max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
+    )  # fmt: skip
+    bodies = await _render(house, viewer, found)
+    ids = [notification.id for notification in found]
+    return array(bodies, links(house.settings.base_url + request.path, request.query_texts, ids))
+
+
+@api.get("/api/v1/notifications/unread_count", auth="user", scopes=READ)
+async def count_unread(house: House, viewer: Viewer, wanted: Counted) -> Answer:
+    """How many came after the marker."""
+    limit = clamp(wanted.limit, COUNTED, MOST_COUNTED)
+    count = await house.database.read(notifications.unread, viewer.account_id, **wanted.conditions(), limit=limit)
+    return json({"count": count})
+
+
+@api.get("/api/v1/notifications/<id>", auth="user", scopes=READ)
+async def show(house: House, viewer: Viewer, id: int) -> Answer:
+    found = await house.database.read(notifications.find, viewer.account_id, id)
+    bodies = await _render(house, viewer, [found]) if found is not None else []
+    if not bodies:
+        raise NotFound
+    return Answer(bodies[0])
+
+
+@api.post("/api/v1/notifications/clear", auth="user", scopes=WRITE)
+async def clear(viewer: Viewer) -> Answer:
+    await viewer.ask(ClearNotifications())
+    return EMPTY
+
+
+@api.post("/api/v1/notifications/<id>/dismiss", auth="user", scopes=WRITE)
+async def dismiss(viewer: Viewer, id: int) -> Answer:
+    await viewer.ask(DismissNotification(id))
+    return EMPTY
+
+
+async def _render(house: House, viewer: Viewer, found: Sequence[Notification]) -> list[bytes]:
+    told = await _tell(house, viewer, found)
+    flags = await flags_of(viewer, [one.shown for one in told if one.shown is not None])
+    base_url = house.settings.base_url
+    return [notification_json(one, house.rendered, base_url, flags) for one in told]
+
+
+async def _tell(house: House, viewer: Viewer, found: Sequence[Notification]) -> list[Told]:
+    """With accounts and statuses; without what the suspended did and what the viewer may not see any more."""
+    senders = await house.accounts.find_many(one.from_account_id for one in found)
+    statuses = await house.statuses.show_many(one.status_id for one in found if one.status_id is not None)
+    perspective = await perspective_of(viewer)
+    told: list[Told] = []
+    for one in found:
+        sender, shown = senders.get(one.from_account_id), statuses.get(one.status_id or 0)
+        if sender is None or sender.suspended_at is not None or (one.status_id is not None and shown is None):
+            continue
+        # A mention is shown to whom it names, even by somebody who blocks them.
+        if shown is None or one.type == "mention" or may_see(shown, perspective):
+            told.append(Told(one, sender, shown))
+    return told

@@ -1,0 +1,54 @@
+"""What this server asks of people and promises them."""
+
+from __future__ import annotations
+
+import html
+
+from ..answer import Answer, array, json
+from ..errors import NotFound
+from ..house import House
+from ..routing import api
+
+# What the software itself does with data; an operator who does more has to say so elsewhere.
+PRIVACY = """
+<p>This server keeps what you give it: your e-mail address, your password as a hash, your profile, your posts and what
+you do with other people's posts. Public posts can be read by everybody and may be copied by other servers; all others
+are shown to those whom you address.</p>
+<p>Nothing of it is sold. The network addresses of visitors are held in memory, to limit how much one of them can ask
+for; the one from which an account was made may be kept with it.</p>
+<p>What you delete is not shown any more from that moment on.</p>
+"""
+PRIVACY_SINCE = "2026-11-21T00:00:00.000Z"
+
+
+@api.get("/api/v1/instance/rules")
+@api.get("/api/v1/instance/domain_blocks")
+def show_none() -> Answer:
+    """No rules are written down, and no server is shut out."""
+    return array([])
+
+
+@api.get("/api/v1/instance/extended_description")
+def show_description(house: House) -> Answer:
+    return json({"updated_at": None, "content": f"<p>{html.escape(house.settings.description)}</p>"})
+
+
+@api.get("/api/v1/instance/privacy_policy")
+def show_privacy() -> Answer:
+    return json({"updated_at": PRIVACY_SINCE, "content": PRIVACY.strip()})
+
+
+@api.get("/api/v1/instance/translation_languages")
+def show_languages() -> Answer:
+    """Nothing is translated here."""
+    return json({})
+
+
+@api.get("/api/v1/instance/terms_of_service")
+def show_terms() -> Answer:
+    raise NotFound
+
+
+@api.get("/api/v1/instance/terms_of_service/<date>")
+def show_terms_of(date: str) -> Answer:
+    raise NotFound

@@ -1,0 +1,16 @@
+"""Marker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...storage.markers import Marker
+from .times import instant
+
+
+def marker_fields(marker: Marker) -> dict[str, Any]:
+    return {
+        "last_read_id": str(marker.last_read_id),
+        "version": marker.version,
+        "updated_at": instant(marker.updated_at),
+    }

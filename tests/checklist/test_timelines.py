@@ -1,0 +1,177 @@
+"""The seed checklist's rows on timelines, notifications, markers, preferences and what is gone."""
+
+from typing import Any
+
+import pytest
+
+from ..http.conftest import Client, Person, Stage
+from ..http.test_timelines import ids, link
+
+NOTIFICATIONS = "/api/v1/notifications"
+MARKERS = "/api/v1/markers"
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+def walked(pages: list[list[str]]) -> list[str]:
+    return [id for page in pages for id in page]
+
+
+async def walk(client: Client, path: str) -> list[str]:
+    """Every id from the newest page to the end, following Link; then the way back must show the same."""
+    pages = [await client.get(path)]
+    while len(ids(after := await client.get(link(pages[-1], "next")))):
+        pages.append(after)
+    back = [ids(pages[-1])]
+    page = pages[-1]
+    while len(ids(page := await client.get(link(page, "prev")))):
+        back.append(ids(page))
+    found = walked([ids(page) for page in pages])
+    assert walked(back[::-1]) == found
+    return found
+
+
+async def entry(client: Client, path: str) -> Any:
+    reply = await client.get(path)
+    assert reply.status == 200, reply.text
+    return reply.json
+
+
+async def test_s006_and_s189_timelines_take_max_id_and_min_id(ada: Person, bob: Person) -> None:
+    await ada.post(f"/api/v1/accounts/{bob.id}/follow")
+    made = [(await bob.publish(f"{number} #cat"))["id"] for number in range(5)][::-1]
+    for place in ("home", "public", "tag/cat", "tag/cat?any[]=dog&"):
+        path = f"/api/v1/timelines/{place}{'' if '?' in place else '?'}"
+        assert await walk(ada, f"{path}limit=2") == made
+        assert ids(await ada.get(f"{path}min_id={made[4]}&limit=2")) == made[2:4]
+        assert ids(await ada.get(f"{path}max_id={made[1]}&limit=2")) == made[2:4]
+
+
+async def test_s019_and_s212_markers_are_kept(ada: Person, bob: Person) -> None:
+    assert (await ada.get(MARKERS)).json == {}
+    assert (await ada.get(f"{MARKERS}?timeline[]=home")).json == {}
+    written = await ada.post(MARKERS, {"home[last_read_id]": "103035", "elsewhere[last_read_id]": "1"})
+    assert set(written.json) == {"home"}
+    assert written.json["home"]["last_read_id"] == "103035"
+    assert written.json["home"]["version"] == 1
+    both = await ada.post(
+        MARKERS, json={"home": {"last_read_id": "5"}, "notifications": {"last_read_id": "9223372036854775807"}}
+    )
+    assert both.json["home"] | {"updated_at": ""} == {"last_read_id": "5", "version": 2, "updated_at": ""}
+    shown = await ada.get(f"{MARKERS}?timeline[]=home&timeline[]=notifications&timeline[]=else")
+    assert shown.json == both.json
+    assert (await bob.get(f"{MARKERS}?timeline[]=home")).json == {}
+
+
+async def test_the_slower_of_two_devices_is_told_to_try_again(ada: Person) -> None:
+    await ada.post(MARKERS, json={"home": {"last_read_id": "103", "version": 0}})
+    slow = await ada.post(
+        MARKERS, json={"notifications": {"last_read_id": "7"}, "home": {"last_read_id": "101", "version": 0}}
+    )
+    assert (slow.status, slow.json) == (409, {"error": "Conflict during update, please try again"})
+    kept = await ada.get(f"{MARKERS}?timeline[]=home&timeline[]=notifications")
+    assert {name: marker["last_read_id"] for name, marker in kept.json.items()} == {"home": "103"}
+    assert (await ada.post(MARKERS, json={"home": {"last_read_id": "104", "version": 1}})).status == 200
+
+
+async def test_s020_and_s213_preferences_can_be_read(ada: Person) -> None:
+    assert (await ada.get("/api/v1/preferences")).json == {
+        "posting:default:visibility": "public",
+        "posting:default:sensitive": False,
+        "posting:default:language": None,
+        "posting:default:quote_policy": "public",
+        "reading:expand:media": "default",
+        "reading:expand:spoilers": False,
+        "reading:autoplay:gifs": False,
+    }
+
+
+async def test_s023_s161_s193_s209_s266_what_was_removed_is_gone_for_everybody(stage: Stage, ada: Person) -> None:
+    status = await ada.publish("with a card?")
+    removed = (
+        "/api/v1/timelines/direct", "/api/v1/search", f"/api/v1/statuses/{status['id']}/card",
+        f"{NOTIFICATIONS}/dismiss", "/api/push", "/api/salmon/1", "/api/subscriptions/1", "/users/ada.atom",
+    )  # fmt: skip
+    for path in removed:
+        for client in (ada, stage.anybody(), stage.anybody("no such token")):
+            for method in METHODS:
+                reply = await client.send(method, path)
+                assert (reply.status, method, path) == (404, method, path)
+        assert (await ada.get(path)).json == {"error": "Not Found"}
+
+
+async def test_s028_and_s183_activity_is_told_in_texts(stage: Stage, ada: Person) -> None:
+    await ada.publish("something")
+    weeks = (await stage.anybody().get("/api/v1/instance/activity")).json
+    assert len(weeks) == 12
+    assert all(isinstance(value, str) and value.isdigit() for week in weeks for value in week.values())
+    assert {**weeks[0], "week": ""} == {"week": "", "statuses": "1", "logins": "1", "registrations": "1"}
+    assert (await stage.anybody().get("/api/v1/instance/peers")).json == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v1/custom_emojis", "/api/v1/trends", "/api/v1/trends/tags", "/api/v1/trends/statuses",
+        "/api/v1/trends/links", "/api/v1/instance/rules", "/api/v1/instance/domain_blocks",
+    ],
+)  # fmt: skip
+async def test_s016_s018_what_there_is_none_of_is_an_empty_list(stage: Stage, path: str) -> None:
+    assert await entry(stage.anybody(), path) == []
+
+
+async def told(person: Person, query: str = "") -> list[tuple[str, str]]:
+    return [(one["type"], one["account"]["username"]) for one in await entry(person, f"{NOTIFICATIONS}{query}")]
+
+
+async def test_s068_s070_s145_notifications_are_of_a_type_and_by_somebody(
+    stage: Stage, ada: Person, bob: Person
+) -> None:
+    cleo = await stage.person("cleo")
+    await bob.post(f"/api/v1/accounts/{ada.id}/follow")
+    await bob.publish("hello @ada")
+    await cleo.publish("hello @ada")
+    assert await told(ada) == [("mention", "cleo"), ("mention", "bob"), ("follow", "bob")]
+    assert await told(ada, f"?account_id={bob.id}&limit=1") == [("mention", "bob")]
+    assert await told(ada, "?types[]=follow&types[]=unheard-of") == [("follow", "bob")]
+    assert await told(ada, "?types[]=unheard-of") == []
+    assert await told(ada, "?exclude_types[]=mention&exclude_types[]=unheard-of") == [("follow", "bob")]
+    one = (await entry(ada, NOTIFICATIONS))[0]
+    assert one["status"]["mentions"][0]["username"] == "ada"
+    assert one["status"]["favourited"] is False
+
+
+async def test_s069_asking_to_follow_is_told(ada: Person, bob: Person, stage: Stage) -> None:
+    await stage.sql("UPDATE accounts SET locked = true WHERE id = $1", ada.account.id)
+    await bob.post(f"/api/v1/accounts/{ada.id}/follow")
+    assert await told(ada) == [("follow_request", "bob")]
+
+
+async def test_s146_nobody_tells_nothing(ada: Person, bob: Person) -> None:
+    await bob.publish("hello @ada")
+    assert await told(ada, "?account_id=999999999999") == []
+
+
+async def test_s144_and_s147_notifications_are_walked_both_ways(ada: Person, bob: Person) -> None:
+    for number in range(5):
+        await bob.publish(f"@ada {number}")
+    made = [one["id"] for one in await entry(ada, NOTIFICATIONS)]
+    assert await walk(ada, f"{NOTIFICATIONS}?limit=2&types[]=mention") == made
+    assert ids(await ada.get(f"{NOTIFICATIONS}?min_id={made[4]}&limit=2")) == made[2:4]
+    assert "Link" not in (await bob.get(NOTIFICATIONS)).headers
+
+
+async def test_one_notification_is_shown_dismissed_and_all_are_cleared(ada: Person, bob: Person) -> None:
+    for number in range(3):
+        await bob.publish(f"@ada {number}")
+    first, second, third = [one["id"] for one in await entry(ada, NOTIFICATIONS)]
+    assert (await entry(ada, f"{NOTIFICATIONS}/{first}"))["id"] == first
+    assert (await bob.get(f"{NOTIFICATIONS}/{first}")).status == 404
+    assert (await bob.post(f"{NOTIFICATIONS}/{first}/dismiss")).status == 404
+    assert (await entry(ada, f"{NOTIFICATIONS}/unread_count")) == {"count": 3}
+    await ada.post(MARKERS, {"notifications[last_read_id]": third})
+    assert (await entry(ada, f"{NOTIFICATIONS}/unread_count")) == {"count": 2}
+    assert (await entry(ada, f"{NOTIFICATIONS}/unread_count?limit=1")) == {"count": 1}
+    assert (await ada.post(f"{NOTIFICATIONS}/{second}/dismiss")).json == {}
+    assert (await ada.get(f"{NOTIFICATIONS}/{second}")).status == 404
+    assert (await ada.post(f"{NOTIFICATIONS}/clear")).json == {}
+    assert await told(ada) == []
