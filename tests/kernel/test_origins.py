@@ -162,3 +162,14 @@ async def test_after_an_ask_has_ended_the_asked_may_ask_back(kernel: Kernel) -> 
 
     await kernel.ask("a", impatient)
     assert await kernel.ask("b", lambda player: ask_in_a_circle(player, "a")) == "answered"
+
+
+async def test_in_the_rest_of_its_turn_an_actor_waits_for_nobody(kernel: Kernel) -> None:
+    async def impatient(player: Player) -> None:
+        with trio.move_on_after(1):
+            await player.ask_player("b", kernel.pause(3))
+        await trio.sleep(4)
+
+    kernel.tell("a", impatient)
+    await trio.sleep(2)
+    assert await kernel.ask("b", lambda player: ask_in_a_circle(player, "a")) == "answered"

@@ -182,6 +182,8 @@ async def test_quarantine_ends_when_somebody_releases_the_actor(kernel: Kernel) 
     await crash_often(kernel, "a", 6)
     kernel.pool.release(kernel.cell("a"))
     assert await kernel.ask("a", lambda player: "free") == "free"
+    await crash_often(kernel, "a", 1)
+    assert kernel.told("actor.crashed")[-1]["crashes_60s"] == 1
 
 
 async def test_hints_to_a_quarantined_actor_are_answered_for_by_its_reload(kernel: Kernel) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Coroutine
 from typing import Any
 
 import pytest
@@ -105,18 +107,19 @@ async def test_a_pool_that_is_cut_off_answers_everybody(kernel: Kernel) -> None:
         life.cancel_scope.cancel()
 
 
-async def test_a_turn_without_a_task_yet_is_answered_and_closed_when_the_pool_is_cut_off(
-    kernel: Kernel, recwarn: pytest.WarningsRecorder
-) -> None:
+async def test_a_turn_that_has_no_task_yet_is_closed_when_the_pool_is_cut_off(kernel: Kernel) -> None:
     await stop(kernel)
-    async with trio.open_nursery() as askers, trio.open_nursery() as life:
+    turns: list[Coroutine[object, object, None]] = []
+    async with trio.open_nursery() as life:
         await life.start(kernel.pool.run, trio.Event())
-        await kernel.wake("a")
-        askers.start_soon(told_stopping, kernel, "a", kernel.pause(9))
-        while kernel.cell("a").envelope is None:
-            await trio.lowlevel.checkpoint()
-        life.cancel_scope.cancel()
-    assert not [warning for warning in recwarn if "never awaited" in str(warning.message)]
+
+        def cut_off_and_wait(player: Player) -> Coroutine[object, object, None]:
+            life.cancel_scope.cancel()
+            turns.append(kernel.pause(9)(player))
+            return turns[0]
+
+        kernel.tell("a", cut_off_and_wait)
+    assert inspect.getcoroutinestate(turns[0]) == inspect.CORO_CLOSED
 
 
 async def test_a_pool_runs_again_after_it_has_stopped(kernel: Kernel) -> None:
