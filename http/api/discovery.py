@@ -1,0 +1,151 @@
+"""How other servers and statistics sites find accounts here and learn what runs here: webfinger, host-meta, nodeinfo."""
+
+from __future__ import annotations
+
+import html
+import re
+from datetime import timedelta
+from typing import Any
+
+import orjson
+
+from ... import __version__
+from ...actors.rules.identity import handle_of
+from ...storage import accounts, instance
+from ...storage.accounts import Account
+from ..answer import Answer, json
+from ..entities.account import avatar_url
+from ..errors import Gone, NotFound
+from ..house import House
+from ..parameters import Given, Input
+from ..people import presentable
+from ..request import Request
+from ..routing import api
+
+JRD = "application/jrd+json; charset=utf-8"
+XRD = "application/xrd+xml; charset=utf-8"
+NODEINFO = "http://nodeinfo.diaspora.software/ns/schema/2.0"
+ACTIVITY = "application/activity+json"
+PROFILE_PAGE = "http://webfinger.net/rel/profile-page"
+AVATAR = "http://webfinger.net/rel/avatar"
+
+MONTH = timedelta(days=30)
+HALF_YEAR = timedelta(days=180)
+
+# The links under which an account is known: its actor, and its page for people.
+PATH = re.compile(r"/(?:users/|@)([A-Za-z0-9_]{1,30})/?")
+
+
+class Sought(Input):
+    resource: Given
+
+
+# Accounts -----------------------------------------------------------------------------------------------------
+
+
+@api.get("/.well-known/webfinger")
+async def show_webfinger(house: House, sought: Sought) -> Answer:
+    """Where a local account is, by its handle or one of its links. Other servers' accounts are theirs to tell of."""
+    name = local_name(sought.resource, house.settings.local_domain, house.settings.base_url)
+    if name is None:
+        raise NotFound
+    found = await house.database.read(accounts.find_by_acct, name, None)
+    if found is not None and found.deleted_at is not None:
+        raise Gone
+    account = presentable(found)
+    if account.suspended_at is not None:
+        raise Gone
+    settings = house.settings
+    return Answer(orjson.dumps(webfinger(account, settings.local_domain, settings.base_url)), content_type=JRD)
+
+
+def local_name(resource: str, domain: str, base_url: str) -> str | None:
+    """The user's name in a resource of this server; None for everything else."""
+    if resource.startswith(f"{base_url}/"):
+        found = PATH.fullmatch(resource.removeprefix(base_url))
+        return found[1] if found else None
+    handle = handle_of(resource.removeprefix("acct:"), domain)
+    # A bare name says nothing about whose it is.
+    return handle[0] if handle is not None and handle[1] is None and "@" in resource.lstrip("@") else None
+
+
+def webfinger(account: Account, domain: str, base_url: str) -> dict[str, Any]:
+    """RFC 7033, with what other servers look for."""
+    url = account.url or account.uri
+    return {
+        "subject": f"acct:{account.username}@{domain}",
+        "aliases": list(dict.fromkeys((url, account.uri))),
+        "links": [
+            {"rel": PROFILE_PAGE, "type": "text/html", "href": url},
+            {"rel": "self", "type": ACTIVITY, "href": account.uri},
+            {"rel": AVATAR, "href": avatar_url(account, base_url)},
+        ],
+    }
+
+
+# The server ---------------------------------------------------------------------------------------------------
+
+
+@api.get("/.well-known/host-meta")
+def show_host_meta(house: House, request: Request) -> Answer:
+    """RFC 6415: where to ask for accounts, as XML unless JSON is asked for."""
+    if "json" in (request.header(b"accept") or ""):
+        return show_host_meta_json(house)
+    template = html.escape(_webfinger_template(house))
+    body = (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        '<XRD xmlns="http://docs.oasis-open.org/ns/xri/xrd-1.0">\n'
+        f'  <Link rel="lrdd" template="{template}"/>\n'
+        "</XRD>\n"
+    )
+    return Answer(body.encode(), headers=(("Vary", "Accept"),), content_type=XRD)
+
+
+@api.get("/.well-known/host-meta.json")
+def show_host_meta_json(house: House) -> Answer:
+    links = [{"rel": "lrdd", "template": _webfinger_template(house)}]
+    return Answer(orjson.dumps({"links": links}), headers=(("Vary", "Accept"),), content_type=JRD)
+
+
+def _webfinger_template(house: House) -> str:
+    return f"{house.settings.base_url}/.well-known/webfinger?resource={{uri}}"
+
+
+@api.get("/.well-known/nodeinfo")
+def show_nodeinfo_links(house: House) -> Answer:
+    return json({"links": [{"rel": NODEINFO, "href": f"{house.settings.base_url}/nodeinfo/2.0"}]})
+
+
+@api.get("/nodeinfo/2.0")
+async def show_nodeinfo(house: House) -> Answer:
+    """What runs here and how much it is used."""
+
+    async def make() -> bytes:
+        return orjson.dumps(await _nodeinfo(house))
+
+    profile = f'application/json; profile="{NODEINFO}#"; charset=utf-8'
+    return Answer(await house.kept.get("nodeinfo", house.clock.now(), make), content_type=profile)
+
+
+async def _nodeinfo(house: House) -> dict[str, Any]:
+    now = house.clock.now()
+    month = await house.database.read(instance.numbers, now - MONTH)
+    half_year = await house.database.read(instance.numbers, now - HALF_YEAR)
+    return {
+        "version": "2.0",
+        "software": {"name": "troupe", "version": __version__},
+        "protocols": ["activitypub"],
+        "services": {"inbound": [], "outbound": []},
+        "usage": {
+            "users": {"total": month.users, "activeMonth": month.active, "activeHalfyear": half_year.active},
+            "localPosts": month.statuses,
+        },
+        "openRegistrations": house.settings.registrations != "closed",
+        "metadata": {"nodeName": house.settings.title, "nodeDescription": house.settings.description},
+    }
+
+
+@api.get("/health")
+def show_health() -> Answer:
+    """That the server is up; it says nothing about its database."""
+    return json({"status": "UP"})
