@@ -286,9 +286,20 @@ def _maybe(value: object) -> object:
 
 def _upload(value: object) -> Upload | None:
     """A file part; a form that has none sends an empty text."""
-    if value is None or value == "" or isinstance(value, Upload):
-        return value or None
+    if isinstance(value, Upload):
+        return value
+    if value is None or value == "":
+        return None
     raise PydanticCustomError("invalid", "is invalid")
+
+
+def _focus(value: object) -> tuple[float, float] | None:
+    """`x,y`, each from -1 to 1; what is no such pair says nothing."""
+    try:
+        x, y = (min(max(float(part), -1.0), 1.0) for part in value.split(",")) if isinstance(value, str) else (0, 0)
+    except ValueError:
+        return None
+    return (x, y) if isinstance(value, str) and x == x and y == y else None
 
 
 def _fields(value: object) -> tuple[tuple[str, str], ...]:
@@ -322,6 +333,7 @@ Maybe = BeforeValidator(_maybe)  # for Annotated[SomeInput | None, Maybe]
 MaybeUpload = Annotated[
     Upload | None, PlainValidator(_upload), WithJsonSchema({"type": "string", "format": "binary"})
 ]
+Focus = Annotated[tuple[float, float] | None, BeforeValidator(_focus)]
 Fields = Annotated[tuple[tuple[str, str], ...] | None, BeforeValidator(_fields)]
 
 

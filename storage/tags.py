@@ -33,6 +33,15 @@ PAGE = both_ways(f"""
     SELECT {ENTRY_COLUMNS} FROM page JOIN statuses s ON s.id = page.id {ENTRY_JOINS} ORDER BY s.id DESC
 """)
 
+USES = """
+    SELECT
+        st.tag_id, width_bucket(st.status_id, $2::bigint[]) - 1 AS period, count(*) AS uses,
+        count(DISTINCT s.account_id) AS accounts
+    FROM status_tags st JOIN statuses s ON s.id = st.status_id
+    WHERE st.tag_id = ANY($1::bigint[]) AND st.status_id >= ($2::bigint[])[1]
+    AND s.visibility = 'public' AND s.deleted_at IS NULL GROUP BY 1, 2
+"""
+
 
 async def entries(
     db: Connection,
@@ -56,3 +65,11 @@ async def entries(
         PAGE[slice.oldest_first], slice.below, slice.above, limit, names, all_of, none_of, local, only_media
     )
     return [entry_of(row) for row in rows]
+
+
+async def uses(db: Connection, ids: Sequence[int], begins: Sequence[int]) -> dict[int, dict[int, tuple[int, int]]]:
+    """How often each tag was used publicly and by how many, by periods: the n-th begins at the id `begins[n]`."""
+    found: dict[int, dict[int, tuple[int, int]]] = {}
+    for row in await db.fetch(USES, ids, begins):
+        found.setdefault(row["tag_id"], {})[row["period"]] = row["uses"], row["accounts"]
+    return found

@@ -84,6 +84,9 @@ class Settings(BaseModel):
     public_preview: bool = setting(
         True, "Whether people who are not signed in may read the public timelines.", "true or false"
     )
+    search_results: int = setting(
+        40, "The most results of one kind that a search answers with.", "a number from 1 to 200", ge=1, le=200
+    )
     rate_limits: bool = setting(
         True, "Whether requests are counted and throttled; `false` is for load tests.", "true or false"
     )

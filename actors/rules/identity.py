@@ -1,11 +1,16 @@
-"""How a local account is named on the web: the links that its rows hold from the first day on."""
+"""How accounts and servers are named: the links that a local account's rows hold, handles, domains."""
 
 from __future__ import annotations
 
 import re
 
+import idna
+
 from ...storage.accounts import NewAccount
 
+# `name`, `@name`, `name@domain`; the domain may still be being typed.
+HANDLE = re.compile(r"@?(?P<name>[A-Za-z0-9_.-]{1,2048})(?:@(?P<domain>[^\s@/]{0,259}))?")
+DOMAIN = re.compile(r"(?=.{1,253}(?::|$))[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+(:[0-9]{1,5})?")
 USERNAME = re.compile(r"[A-Za-z0-9_]{1,30}")
 
 
@@ -25,3 +30,22 @@ def local_account(id: int, username: str, base_url: str) -> NewAccount:
         following_url=f"{uri}/following",
         featured_url=f"{uri}/collections/featured",
     )
+
+
+def handle_of(written: str, local_domain: str) -> tuple[str, str | None] | None:
+    """Name and domain of a handle, the domain None for this server's own; None when it is no handle."""
+    found = HANDLE.fullmatch(written.strip())
+    if found is None:
+        return None
+    domain = found["domain"].lower() if found["domain"] else None
+    return found["name"], None if domain == local_domain else domain
+
+
+def domain_of(written: str) -> str | None:
+    """A domain as it is stored, in lower-case ASCII; None when it can be none."""
+    name, colon, port = written.strip().removeprefix("@").rstrip(".").partition(":")
+    try:
+        encoded = idna.encode(name, uts46=True).decode() + colon + port
+    except idna.IDNAError:
+        return None
+    return encoded if DOMAIN.fullmatch(encoded) else None

@@ -39,6 +39,7 @@ FEATURED_TAGS = 10
 # .video_frame_rate_limit; the sizes in bytes, the matrices in pixels
 MEDIA_DESCRIPTION_CHARACTERS = 1500
 IMAGE_BYTES = 16 * 1024 * 1024
+PICTURE_BYTES = 2 * 1024 * 1024  # of an avatar or a header; not published
 IMAGE_PIXELS = 33_177_600
 VIDEO_BYTES = 99 * 1024 * 1024
 VIDEO_PIXELS = 8_294_400

@@ -1,29 +1,35 @@
-"""Accounts: one's own, other people's, and how one stands to them."""
+"""Accounts: shown, looked up and searched, with what they posted and whom they know."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Awaitable, Callable
 
-from ...actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
-from ...storage import accounts, follows, relations, users
+from ...actors.rules import text
+from ...actors.rules.identity import handle_of
+from ...actors.rules.visibility import Perspective, visible
+from ...actors.timelines.sifting import sift
+from ...actors.timelines.window import Cursors
+from ...storage import accounts, endorsements, follows, lists, search, timelines
 from ...storage.accounts import Account
-from ...storage.engine import Connection
-from ...storage.users import User
-from .. import rates
-from ..answer import Answer, json
+from ...storage.statuses import Entry
+from ..answer import Answer, array, json
 from ..authentication import Viewer
-from ..entities.account import MOST_REQUESTS_COUNTED, account_json, credential_account_fields
-from ..entities.relationship import relationship_fields
-from ..errors import Gone, NotFound
+from ..entities.list import list_fields
+from ..errors import NotFound
 from ..house import House
-from ..parameters import Count, Flag, Given, Ids, Input, MaybeFlag, Several, Text
+from ..paging import Page, Paged, clamp, links
+from ..parameters import Count, Flag, Given, Ids, Input, Text
+from ..people import PEOPLE, account_answer, accounts_page, find_account, presentable, render_accounts
+from ..request import Request
 from ..routing import api
+from ..showing import may_see, perspective_of, render_all
 
 READ = ("read:accounts",)
-FOLLOWS = ("write:follows", "follow")
-BLOCKS = ("write:blocks", "follow")
-MUTES = ("write:mutes", "follow")
 MOST_AT_ONCE = 40
+STATUSES = 20
+OPEN = ("public", "unlisted")
+
+PageOf = Callable[..., Awaitable[list[tuple[int, int]]]]
 
 
 class Lookup(Input):
@@ -34,117 +40,176 @@ class Accounts(Input):
     id: Ids = ()
 
 
-class FollowTerms(Input):
-    reblogs: MaybeFlag = None
-    notify: MaybeFlag = None
-    languages: Annotated[list[Text] | None, Several] = None
+class Posts(Paged):
+    only_media: Flag = False
+    exclude_replies: Flag = False
+    exclude_reblogs: Flag = False
+    pinned: Flag = False
+    tagged: Text = ""
 
 
-class MuteTerms(Input):
-    notifications: Flag = True
-    duration: Count = 0
+class Query(Input):
+    q: Given
+    limit: Count = None
+    offset: Count = None
+    resolve: Flag = False
+    following: Flag = False
 
 
-@api.get("/api/v1/accounts/verify_credentials", auth="user", scopes=("profile", "read:accounts"))
-async def show_own(house: House, viewer: Viewer) -> Answer:
-    """The viewer's own account, with what only they may see."""
-    account = await house.accounts.find(viewer.account_id)
-    user, requests = await house.database.read(_credentials, viewer.account_id)
-    if account is None or user is None:
-        raise NotFound
-    return json(credential_account_fields(account, user, requests, house.settings.base_url))
-
-
-async def _credentials(db: Connection, account_id: int) -> tuple[User | None, int]:
-    """The user, and how many ask to follow: one visit to the database."""
-    user = await users.find_user(db, account_id)
-    asking = await follows.requests_page(
-        db, account_id, max_id=None, since_id=None, min_id=None, limit=MOST_REQUESTS_COUNTED
-    )
-    return user, len(asking)
+@api.get("/api/v1/accounts")
+async def show_several(house: House, wanted: Accounts) -> Answer:
+    """Those that are there, in the order asked for."""
+    return array(await render_accounts(house, wanted.id[:MOST_AT_ONCE]))
 
 
 @api.get("/api/v1/accounts/lookup", scopes=READ)
 async def look_up(house: House, viewer: Viewer | None, lookup: Lookup) -> Answer:
     """An account by its handle, without asking another server."""
-    name, _, domain = lookup.acct.strip().removeprefix("@").partition("@")
-    foreign = domain.lower() if domain and domain.lower() != house.settings.local_domain else None
-    account = await house.database.read(accounts.find_by_acct, name, foreign)
-    return _answer(house, await _presentable(house, account))
+    handle = handle_of(lookup.acct, house.settings.local_domain)
+    if handle is None:
+        raise NotFound
+    return await account_answer(house, presentable(await house.database.read(accounts.find_by_acct, *handle)))
 
 
-@api.get("/api/v1/accounts/relationships", auth="user", scopes=("read:follows",))
-async def show_relationships(house: House, viewer: Viewer, wanted: Accounts) -> Answer:
-    """How the viewer stands to these accounts, in the order asked for."""
-    ids = list(dict.fromkeys(wanted.id))[:MOST_AT_ONCE]
-    found = await house.database.read(relations.relationships, viewer.account_id, ids, house.clock.now())
-    return json([relationship_fields(found[id]) for id in ids if id in found])
+@api.get("/api/v1/accounts/search", auth="user", scopes=READ)
+async def show_found(house: House, viewer: Viewer, query: Query) -> Answer:
+    """Accounts by a handle or the words of a name, an exact handle first. Other servers are not asked."""
+    ids = await house.database.read(
+        search.accounts,
+        search.names_of(query.q, handle_of(query.q, house.settings.local_domain)),
+        viewer=viewer.account_id,
+        followed=query.following,
+        limit=clamp(query.limit, PEOPLE),
+        offset=max(query.offset or 0, 0),
+    )
+    return array(await render_accounts(house, ids))
 
 
 @api.get("/api/v1/accounts/<id>", scopes=READ)
 async def show(house: House, viewer: Viewer | None, id: int) -> Answer:
     """One account; 410 when it is suspended."""
-    account = await _presentable(house, await house.accounts.find(id))
-    if account.suspended_at is not None:
-        raise Gone
-    return _answer(house, account)
+    return await account_answer(house, await find_account(house, id))
 
 
-@api.post("/api/v1/accounts/<id>/follow", auth="user", scopes=FOLLOWS, rates=(rates.FOLLOWS,))
-async def follow(house: House, viewer: Viewer, id: int, terms: FollowTerms) -> Answer:
-    """Follow, ask to, or change the terms; what is not sent stays as it is."""
-    languages = None if terms.languages is None else tuple(terms.languages)
-    await viewer.ask(Follow(id, terms.reblogs, terms.notify, languages))
-    return await _relationship(house, viewer, id)
+@api.get("/api/v1/accounts/<id>/statuses", scopes=("read:statuses",))
+async def show_statuses(house: House, request: Request, viewer: Viewer | None, id: int, wanted: Posts) -> Answer:
+    """What an account has posted and boosted, as far as the viewer may see it; nothing for those it blocks."""
+    account = await find_account(house, id)
+    perspective = await perspective_of(viewer)
+    if account.id in perspective.blocked_by:
+        return array([])
+    if wanted.pinned:
+        pinned = await house.database.read(timelines.pinned_entries, account.id)
+        ids = [entry.id for entry in pinned if visible(entry, perspective)]
+        return array(await _statuses(house, viewer, perspective, ids))
+    page = wanted.page(STATUSES)
+    ids = await _posts(house, account, perspective, wanted, page)
+    bodies = await _statuses(house, viewer, perspective, ids)
+    return array(bodies, links(house.settings.base_url + request.path, request.query_texts, ids))
 
 
-@api.post("/api/v1/accounts/<id>/unfollow", auth="user", scopes=FOLLOWS)
-async def unfollow(house: House, viewer: Viewer, id: int) -> Answer:
-    await viewer.ask(Unfollow(id))
-    return await _relationship(house, viewer, id)
+async def _posts(house: House, account: Account, viewer: Perspective, wanted: Posts, page: Page) -> list[int]:
+    known = viewer.account_id == account.id or account.id in viewer.following
+
+    async def fetch(at: Cursors) -> list[Entry]:
+        return await house.database.read(
+            timelines.account_entries,
+            account.id,
+            visibilities=timelines.EVERY_VISIBILITY if known else OPEN,
+            exclude_replies=wanted.exclude_replies,
+            exclude_reblogs=wanted.exclude_reblogs,
+            only_media=wanted.only_media,
+            tagged=text.tag_name(wanted.tagged) if wanted.tagged else None,
+            viewer=viewer.account_id,
+            max_id=at.max_id,
+            since_id=at.since_id,
+            min_id=at.min_id,
+            limit=at.limit,
+        )
+
+    def admits(entry: Entry) -> bool:
+        return visible(entry, viewer) and not _boosts_somebody_shunned(entry, viewer)
+
+    return await sift(fetch, admits, Cursors(page.max_id, page.since_id, page.min_id, page.limit))
 
 
-@api.post("/api/v1/accounts/<id>/block", auth="user", scopes=BLOCKS)
-async def block(house: House, viewer: Viewer, id: int) -> Answer:
-    await viewer.ask(Block(id))
-    return await _relationship(house, viewer, id)
+def _boosts_somebody_shunned(entry: Entry, viewer: Perspective) -> bool:
+    boosted = entry.reblog_account_id
+    return boosted is not None and (viewer.shuns(boosted) or entry.reblog_domain in viewer.domain_blocks)
 
 
-@api.post("/api/v1/accounts/<id>/unblock", auth="user", scopes=BLOCKS)
-async def unblock(house: House, viewer: Viewer, id: int) -> Answer:
-    await viewer.ask(Unblock(id))
-    return await _relationship(house, viewer, id)
+async def _statuses(house: House, viewer: Viewer | None, perspective: Perspective, ids: list[int]) -> list[bytes]:
+    shown = await house.statuses.show_many(ids)
+    return await render_all(house, viewer, [one for one in shown.values() if may_see(one, perspective)])
 
 
-@api.post("/api/v1/accounts/<id>/mute", auth="user", scopes=MUTES)
-async def mute(house: House, viewer: Viewer, id: int, terms: MuteTerms) -> Answer:
-    """Mute, or change how."""
-    await viewer.ask(Mute(id, terms.notifications, max(terms.duration or 0, 0)))
-    return await _relationship(house, viewer, id)
+@api.get("/api/v1/accounts/<id>/followers", scopes=READ)
+async def show_followers(house: House, request: Request, viewer: Viewer | None, id: int, paged: Paged) -> Answer:
+    """Who follows an account, the latest first."""
+    return await _network(house, request, viewer, await find_account(house, id), paged, follows.followers_page)
 
 
-@api.post("/api/v1/accounts/<id>/unmute", auth="user", scopes=MUTES)
-async def unmute(house: House, viewer: Viewer, id: int) -> Answer:
-    await viewer.ask(Unmute(id))
-    return await _relationship(house, viewer, id)
+@api.get("/api/v1/accounts/<id>/following", scopes=READ)
+async def show_following(house: House, request: Request, viewer: Viewer | None, id: int, paged: Paged) -> Answer:
+    """Whom an account follows, the latest first."""
+    return await _network(house, request, viewer, await find_account(house, id), paged, follows.following_page)
 
 
-async def _relationship(house: House, viewer: Viewer, id: int) -> Answer:
-    found = await house.database.read(relations.relationships, viewer.account_id, [id], house.clock.now())
-    if id not in found:
-        raise NotFound
-    return json(relationship_fields(found[id]))
+async def _network(
+    house: House, request: Request, viewer: Viewer | None, account: Account, paged: Paged, page_of: PageOf
+) -> Answer:
+    """Nothing for those it blocks, nor for others when it keeps its network to itself."""
+    own = viewer is not None and viewer.account_id == account.id
+    blocked = account.id in (await perspective_of(viewer)).blocked_by
+    if blocked or (account.hide_collections and not own):
+        return array([])
+    page = paged.page(PEOPLE)
+    rows = await house.database.read(
+        page_of, account.id, viewer=None if viewer is None or own else viewer.account_id,
+        max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
+    )  # fmt: skip
+    return await accounts_page(house, request, rows, page.limit)
 
 
-async def _presentable(house: House, account: Account | None) -> Account:
-    """An account that exists for others: users who are not confirmed or approved yet do not."""
-    if account is None or account.deleted_at is not None:
-        raise NotFound
-    user = await house.database.read(users.find_user, account.id) if account.local else None
-    if user is not None and (user.confirmed_at is None or user.approved_at is None):
-        raise NotFound
-    return account
+@api.get("/api/v1/accounts/<id>/endorsements")
+async def show_endorsements_of(house: House, request: Request, id: int, paged: Paged) -> Answer:
+    """Whom an account recommends."""
+    account = await find_account(house, id)
+    return await _endorsements(house, request, account.id, paged)
 
 
-def _answer(house: House, account: Account) -> Answer:
-    return Answer(account_json(account, house.rendered, house.settings.base_url))
+@api.get("/api/v1/endorsements", auth="user", scopes=READ)
+async def show_endorsements(house: House, request: Request, viewer: Viewer, paged: Paged) -> Answer:
+    """Whom the viewer recommends."""
+    return await _endorsements(house, request, viewer.account_id, paged)
+
+
+async def _endorsements(house: House, request: Request, account_id: int, paged: Paged) -> Answer:
+    page = paged.page(PEOPLE)
+    rows = await house.database.read(
+        endorsements.page, account_id,
+        max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
+    )  # fmt: skip
+    return await accounts_page(house, request, rows, page.limit)
+
+
+@api.get("/api/v1/accounts/<id>/lists", auth="user", scopes=("read:lists",))
+async def show_lists(house: House, viewer: Viewer, id: int) -> Answer:
+    """The viewer's lists that an account is on."""
+    account = await find_account(house, id)
+    holding = await house.database.read(lists.holding, viewer.account_id, account.id)
+    return json([list_fields(one) for one in holding])
+
+
+@api.get("/api/v1/accounts/<id>/featured_tags")
+async def show_featured_tags(house: House, id: int) -> Answer:
+    """None: this server has no way yet to feature a hashtag."""
+    await find_account(house, id)
+    return array([])
+
+
+@api.get("/api/v1/accounts/<id>/identity_proofs", auth="user")
+async def show_identity_proofs(house: House, id: int) -> Answer:
+    """None, as everywhere since version 3.5."""
+    await find_account(house, id)
+    return array([])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -9,7 +10,7 @@ import orjson
 from ...storage.accounts import Account
 from ...storage.users import User
 from .rendered import Renderings
-from .times import day, midnight
+from .times import day, maybe_instant, midnight
 
 MISSING_AVATAR = "/avatars/original/missing.png"
 MISSING_HEADER = "/headers/original/missing.png"
@@ -83,9 +84,9 @@ def _profile(account: Account) -> dict[str, Any]:
         "note": "" if suspended else account.note,
         "fields": [] if suspended else [_field(field) for field in account.fields],
         "emojis": [],
-        "show_media": True,
-        "show_media_replies": True,
-        "show_featured": True,
+        "show_media": account.show_media,
+        "show_media_replies": account.show_media_replies,
+        "show_featured": account.show_featured,
     }
 
 
@@ -114,9 +115,11 @@ def _counts(account: Account) -> dict[str, Any]:
     }
 
 
-def credential_account_fields(account: Account, user: User, requests: int, base_url: str) -> dict[str, Any]:
+def credential_account_fields(
+    account: Account, user: User, requests: int, base_url: str, moved: Account | None = None
+) -> dict[str, Any]:
     """The account for its owner: with what only they may see and change."""
-    return account_fields(account, base_url) | {
+    return account_fields(account, base_url, moved) | {
         "source": {
             "privacy": user.default_privacy,
             "sensitive": user.default_sensitive,
@@ -127,7 +130,7 @@ def credential_account_fields(account: Account, user: User, requests: int, base_
             "hide_collections": account.hide_collections,
             "discoverable": account.discoverable,
             "indexable": account.indexable,
-            "attribution_domains": [],
+            "attribution_domains": account.attribution_domains,
             "quote_policy": user.default_quote_policy,
         },
         "role": {
@@ -138,6 +141,35 @@ def credential_account_fields(account: Account, user: User, requests: int, base_
             "highlighted": user.role != "user",
         },
         "follow_requests_count": requests,
+    }
+
+
+def muted_account_json(account: Account, until: datetime | None, renderings: Renderings, base_url: str) -> bytes:
+    """The account in the list of those one mutes, with the end of the mute."""
+    return b'%b,"mute_expires_at":%b}' % (
+        account_json(account, renderings, base_url)[:-1],
+        orjson.dumps(maybe_instant(until)),
+    )
+
+
+def profile_fields(account: Account, base_url: str) -> dict[str, Any]:
+    """The profile for its owner, as it is written rather than as it is shown."""
+    public = account_fields(account, base_url)
+    kept = (
+        "id", "display_name", "avatar_description", "header_description", "locked", "bot", "hide_collections",
+        "discoverable", "indexable", "show_media", "show_media_replies", "show_featured",
+    )  # fmt: skip
+    avatar = public["avatar"] if account.avatar_file is not None else None
+    header = public["header"] if account.header_file is not None else None
+    return {name: public[name] for name in kept} | {
+        "note": account.note_source,
+        "fields": [_source_field(field) for field in account.fields],
+        "avatar": avatar,
+        "avatar_static": avatar,
+        "header": header,
+        "header_static": header,
+        "attribution_domains": account.attribution_domains,
+        "featured_tags": [],
     }
 
 

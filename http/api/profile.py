@@ -1,0 +1,223 @@
+"""The viewer's own account: shown with what only they may see, and changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import BeforeValidator
+
+from ...actors.commands.profiles import UpdateProfile
+from ...actors.rules import limits, text
+from ...actors.rules.identity import domain_of
+from ...actors.rules.languages import language_code
+from ...storage import follows, users
+from ...storage.accounts import Account
+from ...storage.engine import Connection
+from ...storage.profiles import Defaults, Profile
+from ...storage.users import User
+from ..answer import Answer, json
+from ..authentication import Viewer
+from ..entities.account import MOST_REQUESTS_COUNTED, credential_account_fields, profile_fields
+from ..errors import NotFound, Unprocessable
+from ..house import House
+from ..parameters import Choice, Fields, Input, MaybeFlag, MaybeText, MaybeUpload, Several, Text
+from ..routing import api
+
+READ = ("profile", "read:accounts")
+WRITE = ("write:accounts",)
+LARGEST_BODY = 2 * limits.PICTURE_BYTES + 1024 * 1024  # both pictures, and the texts
+MOST_DOMAINS = 10
+# What storage takes of a text that looks short, because it is full of characters that nobody sees.
+NAME_CODE_POINTS = 2048
+NOTE_CODE_POINTS = 20_480
+
+
+class Source(Input):
+    privacy: Annotated[Literal["public", "unlisted", "private", "direct"] | None, Choice] = None
+    sensitive: MaybeFlag = None
+    language: MaybeText = None
+    quote_policy: Annotated[Literal["public", "followers", "nobody"] | None, Choice] = None
+
+    def defaults(self) -> Defaults:
+        """A language is taken back by an empty one; one that nobody knows changes nothing."""
+        code = language_code(self.language)
+        given = self.language is not None and (code is not None or not self.language.strip())
+        return Defaults(self.privacy, self.sensitive, self.quote_policy, given, code)
+
+
+def _source(value: object) -> object:
+    """An empty `source` is not given, whatever it is empty of."""
+    return value if isinstance(value, dict) else {}
+
+
+class Complaint(NamedTuple):
+    """What is wrong with an attribute, in the API's words and by its code."""
+
+    attribute: str
+    code: str
+    text: str
+
+
+def too_long(attribute: str, most: int) -> Complaint:
+    return Complaint(attribute, "ERR_TOO_LONG", f"is too long (maximum is {most} characters)")
+
+
+class Credentials(Input):
+    """Everything that can be changed about oneself; what is not given stays as it is."""
+
+    display_name: MaybeText = None
+    note: MaybeText = None
+    avatar: MaybeUpload = None
+    avatar_description: MaybeText = None
+    header: MaybeUpload = None
+    header_description: MaybeText = None
+    locked: MaybeFlag = None
+    bot: MaybeFlag = None
+    discoverable: MaybeFlag = None
+    indexable: MaybeFlag = None
+    hide_collections: MaybeFlag = None
+    show_media: MaybeFlag = None
+    show_media_replies: MaybeFlag = None
+    show_featured: MaybeFlag = None
+    attribution_domains: Annotated[list[Text] | None, Several] = None
+    fields_attributes: Fields = None
+    source: Annotated[Source, BeforeValidator(_source)] = Source()
+
+    def command(self) -> UpdateProfile:
+        """The command, once nothing is wrong."""
+        fields = _fields(self.fields_attributes)
+        domains = None if self.attribution_domains is None else [domain_of(name) for name in self.attribution_domains]
+        profile = Profile(
+            display_name=None
+            if self.display_name is None
+            else " ".join(text.tidy(self.display_name).split("\n")).strip(),
+            note_source=None if self.note is None else text.tidy(self.note).strip(),
+            avatar_description=self.avatar_description,
+            header_description=self.header_description,
+            locked=self.locked,
+            bot=self.bot,
+            discoverable=self.discoverable,
+            indexable=self.indexable,
+            hide_collections=self.hide_collections,
+            show_media=self.show_media,
+            show_media_replies=self.show_media_replies,
+            show_featured=self.show_featured,
+            attribution_domains=None if domains is None else tuple(dict.fromkeys(name or "" for name in domains)),
+        )
+        _refuse([*_complaints(profile), *_complaints_about_fields(fields)])
+        return UpdateProfile(profile, fields, self.source.defaults())
+
+
+def _fields(given: tuple[tuple[str, str], ...] | None) -> tuple[tuple[str, str], ...] | None:
+    """Names and values, cut to what they may measure; entries without either are left out."""
+    if given is None:
+        return None
+    fields = [
+        (
+            limits.cut(" ".join(text.tidy(name).split("\n")).strip(), limits.FIELD_NAME_CHARACTERS)[:NAME_CODE_POINTS],
+            limits.cut(text.tidy(value).strip(), limits.FIELD_VALUE_CHARACTERS)[:NAME_CODE_POINTS],
+        )
+        for name, value in given
+    ]
+    return tuple((name, value) for name, value in fields if name or value)
+
+
+def _complaints(profile: Profile) -> Iterator[Complaint]:
+    name, note, domains = profile.display_name or "", profile.note_source or "", profile.attribution_domains or ()
+    if len(name) > NAME_CODE_POINTS or limits.graphemes(name) > limits.DISPLAY_NAME_CHARACTERS:
+        yield too_long("display_name", limits.DISPLAY_NAME_CHARACTERS)
+    if len(note) > NOTE_CODE_POINTS or limits.is_too_long(note, limit=limits.NOTE_CHARACTERS):
+        yield too_long("note", limits.NOTE_CHARACTERS)
+    for attribute in ("avatar_description", "header_description"):
+        if len(getattr(profile, attribute) or "") > limits.MEDIA_DESCRIPTION_CHARACTERS:
+            yield too_long(attribute, limits.MEDIA_DESCRIPTION_CHARACTERS)
+    if len(domains) > MOST_DOMAINS:
+        yield too_long("attribution_domains", MOST_DOMAINS)
+    if "" in domains:
+        yield Complaint("attribution_domains", "ERR_INVALID", "is invalid")
+
+
+def _complaints_about_fields(fields: tuple[tuple[str, str], ...] | None) -> Iterator[Complaint]:
+    if len(fields or ()) > limits.FIELDS:
+        yield too_long("fields", limits.FIELDS)
+    if any(value and not name for name, value in fields or ()):
+        yield Complaint("fields", "ERR_INVALID", "contains values with missing labels")
+
+
+def _refuse(complaints: list[Complaint]) -> None:
+    """422 with all that is wrong, for people and for programs."""
+    if not complaints:
+        return
+    details: dict[str, list[dict[str, str]]] = {}
+    for attribute, code, why in complaints:
+        details.setdefault(attribute, []).append({"error": code, "description": why})
+    sentences = (f"{attribute.capitalize().replace('_', ' ')} {why}" for attribute, _, why in complaints)
+    raise Unprocessable(f"Validation failed: {', '.join(sentences)}", details=details)
+
+
+@api.get("/api/v1/accounts/verify_credentials", auth="user", scopes=READ)
+async def show_own(house: House, viewer: Viewer) -> Answer:
+    """The viewer's own account, with what only they may see."""
+    return await _own_account(house, viewer)
+
+
+@api.put("/api/v1/accounts/update_credentials", auth="user", scopes=WRITE, body_limit=LARGEST_BODY)
+async def update_own(house: House, viewer: Viewer, credentials: Credentials) -> Answer:
+    """Change what is given."""
+    await _update(house, viewer, credentials)
+    return await _own_account(house, viewer)
+
+
+@api.get("/api/v1/profile", auth="user", scopes=READ)
+async def show_profile(house: House, viewer: Viewer) -> Answer:
+    """The viewer's profile as they wrote it."""
+    return json(profile_fields(await _own(house, viewer), house.settings.base_url))
+
+
+@api.put("/api/v1/profile", auth="user", scopes=WRITE, body_limit=LARGEST_BODY)
+async def update_profile(house: House, viewer: Viewer, credentials: Credentials) -> Answer:
+    """The same change, answered with the profile."""
+    await _update(house, viewer, credentials)
+    return json(profile_fields(await _own(house, viewer), house.settings.base_url))
+
+
+@api.delete("/api/v1/profile/avatar", auth="user", scopes=WRITE)
+async def remove_avatar(house: House, viewer: Viewer) -> Answer:
+    await viewer.ask(UpdateProfile(Profile(avatar_file="", avatar_description="")))
+    return await _own_account(house, viewer)
+
+
+@api.delete("/api/v1/profile/header", auth="user", scopes=WRITE)
+async def remove_header(house: House, viewer: Viewer) -> Answer:
+    await viewer.ask(UpdateProfile(Profile(header_file="", header_description="")))
+    return await _own_account(house, viewer)
+
+
+async def _own_account(house: House, viewer: Viewer) -> Answer:
+    account = await _own(house, viewer)
+    user, requests = await house.database.read(_credentials, viewer.account_id)
+    if user is None:
+        raise NotFound
+    moved = None if account.moved_to_id is None else await house.accounts.find(account.moved_to_id)
+    return json(credential_account_fields(account, user, requests, house.settings.base_url, moved))
+
+
+async def _update(house: House, viewer: Viewer, credentials: Credentials) -> None:
+    await viewer.ask(credentials.command())
+
+
+async def _own(house: House, viewer: Viewer) -> Account:
+    account = await house.accounts.find(viewer.account_id)
+    if account is None:
+        raise NotFound
+    return account
+
+
+async def _credentials(db: Connection, account_id: int) -> tuple[User | None, int]:
+    """The user, and how many ask to follow: one visit to the database."""
+    user = await users.find_user(db, account_id)
+    asking = await follows.requests_page(
+        db, account_id, max_id=None, since_id=None, min_id=None, limit=MOST_REQUESTS_COUNTED
+    )
+    return user, len(asking)

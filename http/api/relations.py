@@ -1,0 +1,185 @@
+"""How the viewer stands to others: following, blocking, muting, recommending, noting."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+from ...actors.commands.endorsements import Endorse, Unendorse, WriteNote
+from ...actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
+from ...actors.commands.requests import RemoveFollower
+from ...actors.rules.identity import handle_of
+from ...actors.rules.languages import language_code
+from ...storage import accounts, relations
+from ...storage.relations import Relationship
+from .. import rates
+from ..answer import Answer, json
+from ..authentication import Viewer
+from ..entities.account import account_fields
+from ..entities.relationship import relationship_fields
+from ..errors import NotFound, invalid
+from ..house import House
+from ..parameters import Count, Flag, Ids, Input, MaybeFlag, Several, Text
+from ..people import account_answer, presentable
+from ..routing import api
+
+FOLLOWS = ("write:follows", "follow")
+BLOCKS = ("write:blocks", "follow")
+MUTES = ("write:mutes", "follow")
+ENDORSE = ("write:accounts",)
+MOST_AT_ONCE = 40
+LONGEST_MUTE = 100 * 365 * 24 * 60 * 60  # seconds; who wants more wants it for good
+LONGEST_NOTE = 2000
+FAMILIAR = 40  # of one account
+
+
+class Accounts(Input):
+    id: Ids = ()
+    with_suspended: Flag = False
+
+
+class FollowTerms(Input):
+    reblogs: MaybeFlag = None
+    notify: MaybeFlag = None
+    languages: Annotated[list[Text] | None, Several] = None
+
+    def command(self, id: int) -> Follow:
+        codes = None if self.languages is None else dict.fromkeys(map(language_code, self.languages))
+        languages = None if codes is None else tuple(code for code in codes if code)
+        return Follow(id, self.reblogs, self.notify, languages)
+
+
+class MuteTerms(Input):
+    notifications: Flag = True
+    duration: Count = 0
+
+
+class Note(Input):
+    comment: Text = ""
+
+
+class Handle(Input):
+    uri: Text = ""
+
+
+@api.get("/api/v1/accounts/relationships", auth="user", scopes=("read:follows",))
+async def show_relationships(house: House, viewer: Viewer, wanted: Accounts) -> Answer:
+    """How the viewer stands to these accounts, in the order asked for."""
+    ids = list(dict.fromkeys(wanted.id))[:MOST_AT_ONCE]
+    known = await house.accounts.find_many(ids)
+    found = await house.database.read(relations.relationships, viewer.account_id, list(known), house.clock.now())
+    shown = [account.id for account in known.values() if wanted.with_suspended or account.suspended_at is None]
+    return json([relationship_fields(found[id]) for id in shown if id in found])
+
+
+@api.get("/api/v1/accounts/familiar_followers", auth="user", scopes=("read:follows",))
+async def show_familiar_followers(house: House, viewer: Viewer, wanted: Accounts) -> Answer:
+    """Of each account, those of its followers whom the viewer follows."""
+    ids = list(dict.fromkeys(wanted.id))[:MOST_AT_ONCE]
+    found = await house.database.read(relations.familiar_followers, viewer.account_id, ids, FAMILIAR)
+    people = await house.accounts.find_many(id for familiar in found.values() for id in familiar)
+    base_url = house.settings.base_url
+    return json([
+        {"id": str(id), "accounts": [account_fields(people[one], base_url) for one in found[id] if one in people]}
+        for id in ids if id in found
+    ])  # fmt: skip
+
+
+@api.post("/api/v1/accounts/<id>/follow", auth="user", scopes=FOLLOWS, rates=(rates.FOLLOWS,))
+async def follow(house: House, viewer: Viewer, id: int, terms: FollowTerms) -> Answer:
+    """Follow, ask to, or change the terms; what is not sent stays as it is."""
+    await viewer.ask(terms.command(id))
+    return json(relationship_fields(await _as_if_accepted(house, await _find(house, viewer, id))))
+
+
+@api.post("/api/v1/follows", auth="user", scopes=FOLLOWS, rates=(rates.FOLLOWS,))
+async def follow_by_handle(house: House, viewer: Viewer, handle: Handle) -> Answer:
+    """Follow by `user@domain`, or by name whoever is of this server; answered with the account."""
+    named = handle_of(handle.uri, house.settings.local_domain)
+    if named is None:
+        raise NotFound
+    account = presentable(await house.database.read(accounts.find_by_acct, *named))
+    await viewer.ask(Follow(account.id))
+    return await account_answer(house, presentable(await house.accounts.find(account.id)))
+
+
+async def _as_if_accepted(house: House, relationship: Relationship) -> Relationship:
+    """Another server takes a while to accept. Until it refuses, an account that is not locked counts as followed."""
+    target = await house.accounts.find(relationship.id)
+    if target is None or target.local or target.locked or not relationship.requested:
+        return relationship
+    return replace(relationship, following=True, requested=False)
+
+
+@api.post("/api/v1/accounts/<id>/unfollow", auth="user", scopes=FOLLOWS)
+async def unfollow(house: House, viewer: Viewer, id: int) -> Answer:
+    await viewer.ask(Unfollow(id))
+    return await relationship(house, viewer, id)
+
+
+@api.post("/api/v1/accounts/<id>/remove_from_followers", auth="user", scopes=FOLLOWS)
+async def remove_from_followers(house: House, viewer: Viewer, id: int) -> Answer:
+    await viewer.ask(RemoveFollower(id))
+    return await relationship(house, viewer, id)
+
+
+@api.post("/api/v1/accounts/<id>/block", auth="user", scopes=BLOCKS)
+async def block(house: House, viewer: Viewer, id: int) -> Answer:
+    await viewer.ask(Block(id))
+    return await relationship(house, viewer, id)
+
+
+@api.post("/api/v1/accounts/<id>/unblock", auth="user", scopes=BLOCKS)
+async def unblock(house: House, viewer: Viewer, id: int) -> Answer:
+    await viewer.ask(Unblock(id))
+    return await relationship(house, viewer, id)
+
+
+@api.post("/api/v1/accounts/<id>/mute", auth="user", scopes=MUTES)
+async def mute(house: House, viewer: Viewer, id: int, terms: MuteTerms) -> Answer:
+    """Mute, or change how."""
+    duration = min(max(terms.duration or 0, 0), LONGEST_MUTE)
+    await viewer.ask(Mute(id, terms.notifications, duration))
+    return await relationship(house, viewer, id)
+
+
+@api.post("/api/v1/accounts/<id>/unmute", auth="user", scopes=MUTES)
+async def unmute(house: House, viewer: Viewer, id: int) -> Answer:
+    await viewer.ask(Unmute(id))
+    return await relationship(house, viewer, id)
+
+
+@api.post("/api/v1/accounts/<id>/pin", auth="user", scopes=ENDORSE)
+@api.post("/api/v1/accounts/<id>/endorse", auth="user", scopes=ENDORSE)
+async def endorse(house: House, viewer: Viewer, id: int) -> Answer:
+    await viewer.ask(Endorse(id))
+    return await relationship(house, viewer, id)
+
+
+@api.post("/api/v1/accounts/<id>/unpin", auth="user", scopes=ENDORSE)
+@api.post("/api/v1/accounts/<id>/unendorse", auth="user", scopes=ENDORSE)
+async def unendorse(house: House, viewer: Viewer, id: int) -> Answer:
+    await viewer.ask(Unendorse(id))
+    return await relationship(house, viewer, id)
+
+
+@api.post("/api/v1/accounts/<id>/note", auth="user", scopes=("write:accounts",))
+async def write_note(house: House, viewer: Viewer, id: int, note: Note) -> Answer:
+    """A note that only the viewer sees; an empty one strikes it out."""
+    comment = note.comment.strip()
+    if len(comment) > LONGEST_NOTE:
+        raise invalid(f"Comment is too long (maximum is {LONGEST_NOTE} characters)")
+    await viewer.ask(WriteNote(id, comment))
+    return await relationship(house, viewer, id)
+
+
+async def relationship(house: House, viewer: Viewer, id: int) -> Answer:
+    """How the viewer stands to one account now."""
+    return json(relationship_fields(await _find(house, viewer, id)))
+
+
+async def _find(house: House, viewer: Viewer, id: int) -> Relationship:
+    found = await house.database.read(relations.relationships, viewer.account_id, [id], house.clock.now())
+    if id not in found:
+        raise NotFound
+    return found[id]

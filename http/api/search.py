@@ -1,0 +1,119 @@
+"""Search: accounts, hashtags and statuses at once, or page by page of one kind."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Literal
+
+import orjson
+
+from ...actors.kernel.ids import first_id_at
+from ...actors.rules import text
+from ...actors.rules.identity import handle_of
+from ...actors.rules.visibility import Perspective, hidden, visible
+from ...storage import search, tags
+from ...storage.statuses import Entry
+from ..answer import Answer
+from ..authentication import Viewer
+from ..entities.tag import tag_fields
+from ..errors import Malformed, Unauthorized
+from ..house import House
+from ..paging import Page, clamp
+from ..parameters import AccountId, Choice, Count, Cursor, Flag, Given, Input
+from ..people import render_accounts
+from ..routing import api
+from ..showing import may_see, perspective_of, render_all
+
+RESULTS = 20  # of one kind, when nobody says how many
+DAYS = 7  # of a hashtag's history
+DAY = timedelta(days=1)
+
+PAGING = "Search queries pagination is not supported without authentication"
+RESOLVING = "Search queries that resolve remote resources are not supported without authentication"
+NEGATIVE = "Pagination values for `offset` and `limit` must be positive"
+
+
+class Query(Input):
+    q: Given
+    type: Annotated[Literal["accounts", "hashtags", "statuses"] | None, Choice] = None
+    resolve: Flag = False
+    following: Flag = False
+    account_id: AccountId = None
+    exclude_unreviewed: Flag = False
+    max_id: Cursor = None
+    min_id: Cursor = None
+    limit: Count = None
+    offset: Count = None
+
+    def check(self, viewer: Viewer | None) -> None:
+        """Refuse what only users may do, and what nobody can."""
+        if (self.limit or 0) < 0 or (self.offset or 0) < 0:
+            raise Malformed(NEGATIVE)
+        if viewer is None and self.offset:
+            raise Unauthorized(PAGING)
+        if viewer is None and self.resolve:
+            raise Unauthorized(RESOLVING)
+
+    def wants(self, kind: str) -> bool:
+        return self.type in (None, kind)
+
+    def page(self, most: int) -> Page:
+        """How many, and from where: paging is for one kind alone."""
+        limit = min(clamp(self.limit, RESULTS), most)
+        return Page(limit) if self.type is None else Page(limit, max_id=self.max_id, min_id=self.min_id)
+
+    @property
+    def skipped(self) -> int:
+        return 0 if self.type is None else self.offset or 0
+
+
+@api.get("/api/v2/search", scopes=("read:search",))
+async def show(house: House, viewer: Viewer | None, query: Query) -> Answer:
+    """What is here by these words; other servers are not asked."""
+    query.check(viewer)
+    page = query.page(house.settings.search_results)
+    people = await _accounts(house, viewer, query, page) if query.wants("accounts") else []
+    posts = await _statuses(house, viewer, query, page) if query.wants("statuses") and viewer is not None else []
+    hashtags = await _hashtags(house, query, page) if query.wants("hashtags") else []
+    kinds = (b",".join(kind) for kind in (people, posts, hashtags))
+    return Answer(b'{"accounts":[%b],"statuses":[%b],"hashtags":[%b]}' % tuple(kinds))
+
+
+async def _accounts(house: House, viewer: Viewer | None, query: Query, page: Page) -> list[bytes]:
+    names = search.names_of(query.q, handle_of(query.q, house.settings.local_domain))
+    ids = await house.database.read(
+        search.accounts, names, viewer=viewer.account_id if viewer else None,
+        followed=query.following, limit=page.limit, offset=query.skipped,
+    )  # fmt: skip
+    return await render_accounts(house, ids)
+
+
+async def _hashtags(house: House, query: Query, page: Page) -> list[bytes]:
+    name = text.tag_name(query.q.strip().removeprefix("#"))
+    if not name or len(query.q.split()) > 1:
+        return []
+    found = await house.database.read(
+        search.tags, name, reviewed=query.exclude_unreviewed, limit=page.limit, offset=query.skipped
+    )
+    today = house.clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
+    days = [today - DAY * ago for ago in reversed(range(DAYS))]
+    uses = await house.database.read(tags.uses, [tag.id for tag in found], [first_id_at(day) for day in days])
+    base_url = house.settings.base_url
+    return [orjson.dumps(tag_fields(tag, days, uses.get(tag.id, {}), base_url)) for tag in found]
+
+
+async def _statuses(house: House, viewer: Viewer, query: Query, page: Page) -> list[bytes]:
+    perspective = await perspective_of(viewer)
+    found = await house.database.read(
+        search.statuses, query.q, viewer=viewer.account_id, account_id=query.account_id,
+        max_id=page.max_id, min_id=page.min_id, limit=page.limit, offset=query.skipped,
+    )  # fmt: skip
+    shown = await house.statuses.show_many(entry.id for entry in found if _may_be_found(entry, perspective))
+    return await render_all(house, viewer, [one for one in shown.values() if may_see(one, perspective)])
+
+
+def _may_be_found(entry: Entry, viewer: Perspective) -> bool:
+    """As in timelines; whoever was silenced is found by their followers only."""
+    if not visible(entry, viewer) or hidden(entry, viewer):
+        return False
+    return not entry.silenced or entry.account_id == viewer.account_id or entry.account_id in viewer.following

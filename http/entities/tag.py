@@ -1,0 +1,25 @@
+"""Tag, with the days on which it was used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from ...storage.search import Tag
+
+
+def tag_fields(
+    tag: Tag, days: Sequence[datetime], uses: Mapping[int, tuple[int, int]], base_url: str
+) -> dict[str, Any]:
+    """`days` are the beginnings of days, oldest first, `uses` how often and by how many on the n-th of them."""
+    return {
+        "id": str(tag.id),
+        "name": tag.name,
+        "url": f"{base_url}/tags/{tag.name}",
+        "history": [_day(days[number], *uses.get(number, (0, 0))) for number in reversed(range(len(days)))],
+    }
+
+
+def _day(begins: datetime, uses: int, accounts: int) -> dict[str, str]:
+    return {"day": str(int(begins.timestamp())), "uses": str(uses), "accounts": str(accounts)}

@@ -1,0 +1,55 @@
+"""Accounts as they leave the house: found for others to see, alone or by page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import orjson
+
+from ..storage.accounts import Account
+from .answer import Answer, array
+from .entities.account import account_fields, account_json
+from .errors import Gone, NotFound
+from .house import House
+from .listing import Rows, row_links
+from .request import Request
+
+PEOPLE = 40  # on a page, when nobody says how many
+
+
+def presentable(account: Account | None) -> Account:
+    """An account that exists for others: users who are not confirmed or approved yet do not."""
+    if account is None or account.deleted_at is not None or account.pending:
+        raise NotFound
+    return account
+
+
+async def find_account(house: House, id: int) -> Account:
+    """An account that others may look at; 410 when it is suspended."""
+    account = presentable(await house.accounts.find(id))
+    if account.suspended_at is not None:
+        raise Gone
+    return account
+
+
+async def account_answer(house: House, account: Account) -> Answer:
+    """One account, with the account it has moved to."""
+    base_url = house.settings.base_url
+    if account.moved_to_id is None:
+        return Answer(account_json(account, house.rendered, base_url))
+    moved = await house.accounts.find(account.moved_to_id)
+    return Answer(orjson.dumps(account_fields(account, base_url, moved)))
+
+
+async def render_accounts(house: House, ids: Iterable[int]) -> list[bytes]:
+    """Accounts in the order asked for, without those that are not there any more."""
+    found = await house.accounts.find_many(ids)
+    base_url = house.settings.base_url
+    there = (account for account in found.values() if account.deleted_at is None and not account.pending)
+    return [account_json(account, house.rendered, base_url) for account in there]
+
+
+async def accounts_page(house: House, request: Request, rows: Rows, limit: int) -> Answer:
+    """A page of accounts, all of which the viewer may see."""
+    bodies = await render_accounts(house, (id for _, id in rows))
+    return array(bodies, row_links(house, request, rows, limit, "since_id"))

@@ -1,0 +1,147 @@
+"""Finding accounts, hashtags and statuses by words."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .engine import Connection
+from .paging import NO_LIMIT
+from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, Entry, entry_of
+
+WORD = re.compile(r"\w+")
+MOST_WORDS = 10
+LONGEST_WORD = 100
+
+# By the beginning of a handle ($1 with $2) or by words of a name ($3); an exact handle ($4, $5) first, then whom the
+# viewer ($6) follows.
+ACCOUNTS = """
+    SELECT a.id FROM accounts a
+    JOIN account_counts c ON c.account_id = a.id
+    LEFT JOIN follows f ON f.account_id = $6 AND f.target_account_id = a.id
+    WHERE (
+        (lower(a.username) LIKE $1 AND coalesce(a.domain, '') LIKE $2)
+        OR to_tsvector('simple', a.username || ' ' || a.display_name) @@ to_tsquery('simple', $3)
+    )
+    AND a.suspended_at IS NULL AND a.deleted_at IS NULL AND a.moved_to_id IS NULL
+    AND NOT EXISTS (
+        SELECT FROM users u WHERE u.account_id = a.id AND (u.confirmed_at IS NULL OR u.approved_at IS NULL)
+    )
+    AND (NOT $7 OR f.id IS NOT NULL)
+    ORDER BY
+        (lower(a.username) = $4 AND lower(coalesce(a.domain, '')) = $5) DESC, (f.id IS NOT NULL) DESC,
+        c.followers DESC, a.id
+    LIMIT $8 OFFSET $9
+"""
+
+TAGS = """
+    SELECT t.id, t.name, t.display_name FROM tags t
+    WHERE t.name LIKE $1 AND t.usable AND t.listable AND (NOT $3 OR t.reviewed_at IS NOT NULL)
+    ORDER BY (t.name = $2) DESC, length(t.name), t.name LIMIT $4 OFFSET $5
+"""
+
+# One's own, what one is mentioned in or has done something with, and what the author lets everybody find.
+STATUSES = f"""
+    WITH found AS (
+        SELECT s.id FROM statuses s JOIN accounts a ON a.id = s.account_id
+        WHERE to_tsvector('simple', s.spoiler_text || ' ' || s.content) @@ websearch_to_tsquery('simple', $1)
+        AND s.deleted_at IS NULL AND s.reblog_of_id IS NULL AND s.id < $3 AND s.id > $4
+        AND ($5::bigint IS NULL OR s.account_id = $5)
+        AND a.suspended_at IS NULL AND a.deleted_at IS NULL
+        AND (
+            s.account_id = $2 OR $2 = ANY(s.mentioned_ids) OR (a.indexable AND s.visibility = 'public')
+            OR EXISTS (SELECT FROM favourites f WHERE f.account_id = $2 AND f.status_id = s.id)
+            OR EXISTS (SELECT FROM bookmarks b WHERE b.account_id = $2 AND b.status_id = s.id)
+            OR EXISTS (
+                SELECT FROM statuses r WHERE r.reblog_of_id = s.id AND r.account_id = $2 AND r.deleted_at IS NULL
+            )
+            OR EXISTS (SELECT FROM poll_votes v WHERE v.account_id = $2 AND v.poll_id = s.poll_id)
+        )
+        ORDER BY s.id DESC LIMIT $6 OFFSET $7
+    )
+    SELECT {ENTRY_COLUMNS} FROM found JOIN statuses s ON s.id = found.id {ENTRY_JOINS} ORDER BY s.id DESC
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What accounts are looked for by: words of a name, and a handle when the query can be one."""
+
+    words: tuple[str, ...]
+    username: str | None = None
+    domain: str | None = None
+    of_domain: bool = False  # a domain was named, if only this server's own
+
+    @property
+    def empty(self) -> bool:
+        return not self.words and self.username is None
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A hashtag that was found."""
+
+    id: int
+    name: str
+    display_name: str
+
+
+def names_of(query: str, handle: tuple[str, str | None] | None) -> Names:
+    """What to look for accounts by; a handle's words are not words of a name once it has a domain."""
+    of_domain = handle is not None and "@" in query.strip().removeprefix("@")
+    words = () if of_domain else tuple(word[:LONGEST_WORD] for word in WORD.findall(query.lower())[:MOST_WORDS])
+    if handle is None:
+        return Names(words)
+    return Names(words, handle[0].lower(), handle[1], of_domain)
+
+
+async def accounts(
+    db: Connection, names: Names, *, viewer: int | None, followed: bool = False, limit: int, offset: int = 0
+) -> list[int]:
+    """Ids of accounts, the best first; `followed` narrows to those the viewer follows."""
+    if names.empty:
+        return []
+    name, domain = names.username or "", (names.domain or "").lower()
+    rows = await db.fetch(
+        ACCOUNTS, f"{_literal(name)}%" if name else "", _domains(names), _words(names.words), name, domain,
+        viewer, followed, limit, offset,
+    )  # fmt: skip
+    return [row["id"] for row in rows]
+
+
+async def tags(db: Connection, name: str, *, reviewed: bool, limit: int, offset: int = 0) -> list[Tag]:
+    """Hashtags that begin with a name, itself first; `reviewed` leaves out those that staff has not looked at."""
+    rows = await db.fetch(TAGS, f"{_literal(name)}%", name, reviewed, limit, offset)
+    return [Tag(*row.values()) for row in rows]
+
+
+async def statuses(
+    db: Connection,
+    query: str,
+    *,
+    viewer: int,
+    account_id: int | None = None,
+    max_id: int | None = None,
+    min_id: int | None = None,
+    limit: int,
+    offset: int = 0,
+) -> list[Entry]:
+    """Statuses with all words, newest first. Who may see them is decided by the reader."""
+    below, above = NO_LIMIT if max_id is None else max_id, min_id or 0
+    rows = await db.fetch(STATUSES, query, viewer, below, above, account_id, limit, offset)
+    return [entry_of(row) for row in rows]
+
+
+def _domains(names: Names) -> str:
+    if not names.of_domain:
+        return "%"
+    return f"{_literal(names.domain)}%" if names.domain else ""
+
+
+def _words(words: Sequence[str]) -> str:
+    """A query that finds the beginnings of all words; they are letters, digits and underscores alone."""
+    return " & ".join(f"{word}:*" for word in words)
+
+
+def _literal(text: str) -> str:
+    """Text in a LIKE pattern that stands for itself."""
+    return re.sub(r"([\\%_])", r"\\\1", text)
