@@ -1,4 +1,4 @@
-"""How other servers and statistics sites find accounts here and learn what runs here: webfinger, host-meta, nodeinfo."""
+"""How other servers find accounts and statistics sites learn what runs here: webfinger, host-meta, nodeinfo."""
 
 from __future__ import annotations
 
@@ -89,20 +89,26 @@ def webfinger(account: Account, domain: str, base_url: str) -> dict[str, Any]:
 @api.get("/.well-known/host-meta")
 def show_host_meta(house: House, request: Request) -> Answer:
     """RFC 6415: where to ask for accounts, as XML unless JSON is asked for."""
-    if "json" in (request.header(b"accept") or ""):
-        return show_host_meta_json(house)
-    template = html.escape(_webfinger_template(house))
+    return _as_json(house) if "json" in (request.header(b"accept") or "") else _as_xml(house)
+
+
+@api.get("/.well-known/host-meta.json")
+def show_host_meta_json(house: House) -> Answer:
+    """The same for those who ask by path."""
+    return _as_json(house)
+
+
+def _as_xml(house: House) -> Answer:
     body = (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         '<XRD xmlns="http://docs.oasis-open.org/ns/xri/xrd-1.0">\n'
-        f'  <Link rel="lrdd" template="{template}"/>\n'
+        f'  <Link rel="lrdd" template="{html.escape(_webfinger_template(house))}"/>\n'
         "</XRD>\n"
     )
     return Answer(body.encode(), headers=(("Vary", "Accept"),), content_type=XRD)
 
 
-@api.get("/.well-known/host-meta.json")
-def show_host_meta_json(house: House) -> Answer:
+def _as_json(house: House) -> Answer:
     links = [{"rel": "lrdd", "template": _webfinger_template(house)}]
     return Answer(orjson.dumps({"links": links}), headers=(("Vary", "Accept"),), content_type=JRD)
 

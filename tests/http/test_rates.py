@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from troupe.http.rates import Rates, Rule, subject_of
+from troupe.http.rates import PER_ACCOUNT, Rates, Rule, subject_of
 
 from .conftest import Person, Stage
 
@@ -82,3 +82,40 @@ class TestLimited:
         for number in range(6):
             forwarded = {"X-Forwarded-For": f"198.51.100.9, 192.0.2.{number}"}
             assert (await stage.anybody().post("/api/v1/apps", app, headers=forwarded)).status == 200
+
+    async def test_tokens_are_counted_apart_and_their_account_as_a_whole(self, stage: Stage) -> None:
+        account = await stage.account("ada")
+        phone, laptop = [stage.anybody(await stage.token(account)) for _ in range(2)]
+        answers = [await phone.get("/api/v1/statuses/1") for _ in range(3)]
+        assert answers[-1].headers["X-RateLimit-Remaining"] == "297"
+        assert (await laptop.get("/api/v1/statuses/1")).headers["X-RateLimit-Remaining"] == "299"
+        now = stage.house.clock.now()
+        for _ in range(PER_ACCOUNT.limit - 4):
+            stage.house.rates.count(PER_ACCOUNT, str(account.id), now)
+        assert (await laptop.get("/api/v1/statuses/1")).status == 429
+
+    @pytest.mark.parametrize(
+        ("first", "second", "same"),
+        [
+            ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", True),
+            ("2001:db8:1:2::1", "2001:db8:1:3::1", False),
+            ("192.0.2.1", "::ffff:192.0.2.1", True),
+        ],
+    )
+    async def test_addresses_without_a_token(self, stage: Stage, first: str, second: str, same: bool) -> None:
+        client = stage.anybody()
+        await client.get("/api/v1/instance", headers={"X-Forwarded-For": first})
+        answer = await client.get("/api/v1/instance", headers={"X-Forwarded-For": second})
+        assert answer.headers["X-RateLimit-Remaining"] == ("298" if same else "299")
+
+
+class TestBehindNobody:
+    @pytest.fixture
+    def options(self) -> dict[str, object]:
+        return {"rate_limits": True, "trusted_proxies": ("10.0.0.0/8",)}
+
+    async def test_a_forwarded_address_from_whoever_is_no_proxy_changes_nothing(self, stage: Stage) -> None:
+        client = stage.anybody()
+        said = [{"X-Forwarded-For": f"192.0.2.{number}"} for number in range(3)]
+        answers = [await client.get("/api/v1/instance", headers=headers) for headers in said]
+        assert answers[-1].headers["X-RateLimit-Remaining"] == "297"

@@ -41,6 +41,7 @@ def request(line: bytes, *headers: bytes, body: bytes = b"") -> bytes:
 async def test_head_sends_no_body(port: int) -> None:
     head, _, body = (await say(port, request(b"HEAD /api/v1/instance"))).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200")
+    assert b"\r\ndate: " in head.lower()
     assert body == b""
 
 

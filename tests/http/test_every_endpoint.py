@@ -1,0 +1,42 @@
+"""What holds for every endpoint there is, whoever adds the next one."""
+
+import re
+from collections.abc import Iterator
+
+from troupe.http.headers import cors_methods
+from troupe.http.routing import Endpoint, api
+
+from .conftest import Person, Stage
+
+
+def address(endpoint: Endpoint, id: str) -> str:
+    """The endpoint's path with an id, or whatever stands there, filled in."""
+    return re.sub(r"<\w+>", id, endpoint.path)
+
+
+def reads() -> Iterator[Endpoint]:
+    return (endpoint for endpoint in api.endpoints if endpoint.method == "GET")
+
+
+async def test_head_is_answered_wherever_get_is(stage: Stage, ada: Person) -> None:
+    status = await ada.publish()
+    for endpoint in reads():
+        path = address(endpoint, status["id"])
+        got, headed = await ada.get(path), await ada.send("HEAD", path)
+        assert headed.status == got.status, path
+        assert headed.headers["Content-Type"] == got.headers["Content-Type"], path
+        assert got.status in (200, 400, 404), path
+
+
+async def test_browsers_of_other_origins_may_ask_first_wherever_they_may_call(stage: Stage) -> None:
+    asked = {"Origin": "https://app.example", "Access-Control-Request-Headers": "authorization"}
+    for endpoint in api.endpoints:
+        answer = await stage.anybody().send("OPTIONS", address(endpoint, "103"), headers=asked)
+        allowed = cors_methods(endpoint.path)
+        if allowed is None:
+            assert answer.status == 405, endpoint.path
+            assert "Access-Control-Allow-Origin" not in answer.headers
+        else:
+            assert answer.status == 200, endpoint.path
+            assert endpoint.method in answer.headers["Access-Control-Allow-Methods"]
+            assert answer.headers["Access-Control-Allow-Headers"] == "authorization"
