@@ -17,11 +17,12 @@ from typing import Any
 
 import trio
 
-from ..storage import edits, notifications, outbox, polls, reblogs, statuses
+from ..storage import conversations, edits, notifications, outbox, polls, reblogs, statuses
 from ..storage.engine import Connection, Database, Doubtful, Unavailable
 from ..storage.notifications import NewNotification
 from ..storage.outbox import Effect, NewEffect
 from .broadcast import Broadcast, Told
+from .correspondence import correspondences
 from .kernel import Address, Clock, Ids, Origin, Record
 from .kernel.pool import describe, place
 from .reminders import Reminder, payload_of, reminder_of
@@ -57,6 +58,7 @@ class Outbox:
             "relation": self._tell_relation,
             "reminder": self._remind,
             "notification": self._tell_notification,
+            "conversation": self._tell_conversation,
             "counts": self._forget_counts,
             "edit": self._tell_edit,
             "poll": self._close_poll,
@@ -80,6 +82,10 @@ class Outbox:
     def notification(self, id: int, account_id: int, origin: Origin) -> NewEffect:
         """The promise to stream a notification."""
         return self._effect("notification", f"account/{account_id}", {"id": id, "account": account_id}, origin)
+
+    def conversation(self, id: int, account_id: int, author_id: int, origin: Origin) -> NewEffect:
+        """The promise to stream that a conversation has a new last status, by `author_id`."""
+        return self._effect("conversation", f"account/{author_id}", {"id": id, "account": account_id}, origin)
 
     def counts(self, id: int, account_id: int, origin: Origin) -> NewEffect:
         """The promise to forget a status's counts as they were before `account_id` changed them."""
@@ -127,14 +133,20 @@ class Outbox:
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Forget what was kept and keep what was left over, until `stopping`."""
         task_status.started()
-        while not stopping.is_set():
-            with trio.move_on_after(SWEEP):
-                await self._woken.wait()
-            self._woken = trio.Event()
-            await self._round()
-            with trio.move_on_after(GATHER):
-                await stopping.wait()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._wake_when, stopping)
+            while not stopping.is_set():
+                with trio.move_on_after(SWEEP):
+                    await self._woken.wait()
+                self._woken = trio.Event()
+                await self._round()
+                with trio.move_on_after(GATHER):
+                    await stopping.wait()
         await self._round()
+
+    async def _wake_when(self, stopping: trio.Event) -> None:
+        await stopping.wait()
+        self.wake()
 
     async def _round(self) -> None:
         try:
@@ -204,6 +216,13 @@ class Outbox:
         shown = await self._statuses.show(notification.status_id) if notification.status_id else None
         if account is not None and (shown is not None or notification.status_id is None):
             self._broadcast.notified(Told(notification, account, shown), origin)
+
+    async def _tell_conversation(self, effect: Effect, origin: Origin) -> None:
+        account_id, id = effect.payload["account"], effect.payload["id"]
+        conversation = await self._database.read(conversations.find, account_id, id)
+        if conversation is not None:
+            (told,) = await correspondences([conversation], self._accounts, self._statuses)
+            self._broadcast.corresponded(told, origin)
 
     async def _forget_counts(self, effect: Effect, origin: Origin) -> None:
         self._statuses.drop(effect.payload["id"])

@@ -109,8 +109,9 @@ class Embedded:
         _stop(self._files, self._runner)
 
     def start(self) -> None:
-        """Start it again after `stop`, with the settings it had."""
-        _start(self._files, self._runner)
+        """Start it again when it does not run, with the settings it had."""
+        with _locked(self._files.door):
+            _start(self._files, self._runner)
 
     def leave(self) -> None:
         """Give it up; the last one to leave stops it."""

@@ -1,4 +1,7 @@
-"""The database as a child of the tree: this node's term and the connections that carry it."""
+"""The database as a child of the tree: this node's term and the connections that carry it.
+
+`revive` starts PostgreSQL when it is ours and has died; it blocks, and does nothing when PostgreSQL runs.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,13 @@ from typing import Concatenate, ParamSpec, TypeVar
 import trio
 
 from ..actors.kernel import Ids, Record
+from ..storage.embedded import EmbeddedFailed
 from ..storage.engine import Connection, Fenced, Unavailable
 from ..storage.highest import highest_id
 from ..storage.pool import Pool, open_pool
 from ..storage.term import hold_term
+
+REVIVAL = 1.0  # seconds between two looks whether PostgreSQL is back
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,6 +35,7 @@ class SupervisedDatabase:
         ids: Ids,
         record: Record,
         on_notice: Callable[[str | None], None],
+        revive: Callable[[], None] | None = None,
     ) -> None:
         self._dsn = dsn
         self._size = size
@@ -36,7 +43,9 @@ class SupervisedDatabase:
         self._ids = ids
         self._record = record
         self._on_notice = on_notice
+        self._revive = revive
         self._pool: Pool | None = None
+        self._lost = trio.Event()
 
     async def transact(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
@@ -64,6 +73,8 @@ class SupervisedDatabase:
                 task_status.started()
                 nursery.start_soon(_raise_when, term.lost)
                 nursery.start_soon(_raise_when, pool.fenced)
+                if self._revive is not None:
+                    nursery.start_soon(self._keep_alive, pool, self._revive)
                 await stopping.wait()
             finally:
                 self._pool = None
@@ -79,10 +90,26 @@ class SupervisedDatabase:
             raise Unavailable("the database is being restarted")
         return self._pool
 
+    async def _keep_alive(self, pool: Pool, revive: Callable[[], None]) -> None:
+        """Start our own PostgreSQL again when it dies; an outer one is its operator's."""
+        while True:
+            await self._lost.wait()
+            self._lost = trio.Event()
+            while not pool.connected:
+                await trio.to_thread.run_sync(self._try, revive)
+                await trio.sleep(REVIVAL)
+
+    def _try(self, revive: Callable[[], None]) -> None:
+        try:
+            revive()
+        except (EmbeddedFailed, OSError) as error:
+            self._record("storage.lost", error=error, decision="start it again")
+
     def _report(self, connected: bool) -> None:
         if connected and self._pool is not None:
             self._record("storage.back")
         elif not connected:
+            self._lost.set()
             self._record("storage.lost", decision="requests get 503 until it is back")
 
 

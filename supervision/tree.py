@@ -9,6 +9,7 @@ troupe (rest_for_one, 3 crashes in 30 s)
 ├── housekeeping    slow turns, quarantines, sleep
 ├── parking         messages that crashed twice, into dead_letters
 ├── outbox          effects promised by transactions
+├── media           uploads that wait to be processed, and those that nobody wants
 ├── control         the command line's socket
 └── http            the listener: REST, streaming, OAuth, pages
 """
@@ -33,6 +34,7 @@ from ..actors.account import Account
 from ..actors.backstage import Backstage
 from ..actors.broadcast import Broadcast
 from ..actors.kernel import IDLE, Ids, Runtime, SystemClock
+from ..actors.media.workshop import Workshop
 from ..actors.outbox import Outbox
 from ..actors.statuses import Accounts, Statuses
 from ..actors.timelines.audience import Audience
@@ -115,7 +117,9 @@ class Actors:
 class Troupe:
     """One server process, put together and not yet running."""
 
-    def __init__(self, settings: Settings, dsn: str, log: SupervisionLog) -> None:
+    def __init__(
+        self, settings: Settings, dsn: str, log: SupervisionLog, revive: Callable[[], None] | None = None
+    ) -> None:
         self.settings = settings
         self.log = log
         clock = SystemClock()
@@ -123,7 +127,7 @@ class Troupe:
         self.runtime = Runtime(record=self._record, chance=random.random)
         self.database = SupervisedDatabase(
             dsn, size=settings.database_connections, takeover=settings.takeover, ids=ids, record=log.record,
-            on_notice=self._hear,
+            on_notice=self._hear, revive=revive,
         )  # fmt: skip
         self.actors = Actors(
             self.database, self.runtime, clock, ids, log.record,
@@ -131,10 +135,15 @@ class Troupe:
         )  # fmt: skip
         self.parking = Parking(self.database, clock, ids)
         self.runtime.on_park = self.parking.park
+        self.media = Workshop(
+            self.database, self.runtime, clock, log.record, self.actors.outbox, settings.data / "media",
+            key=lambda: secrets.token_hex(16),
+        )  # fmt: skip
         self.house = House(
             settings=settings, database=self.database, runtime=self.runtime, clock=clock, ids=ids, record=log.record,
             secret=lambda: secrets.token_urlsafe(32), vapid_public_key=vapid_public_key(settings.data),
             accounts=self.actors.accounts, statuses=self.actors.statuses,
+            media=self.media,
         )  # fmt: skip
         self.supervisor = Supervisor("troupe", self._children(), log.record, fatal=(Fenced, AnotherNode))
 
@@ -148,6 +157,7 @@ class Troupe:
             housekeeping,
             Child("parking", self.parking.run),
             outbox,
+            Child("media", self.media.run),
             Child("control", control.run),
             Child("http", self._http, grace=grace),
         ]
@@ -203,7 +213,7 @@ def serve(settings: Settings) -> int:
         if settings.database_url:
             return _run(settings, settings.database_url.get_secret_value(), log)
         with embedded(settings.data) as server:
-            return _run(settings, server.dsn, log)
+            return _run(settings, server.dsn, log, server.start)
     except (MigrationRefused, EmbeddedFailed, StorageError, OSError) as error:
         click.echo(f"troupe: {error}", err=True)
         return EXIT_NO_DATABASE if isinstance(error, EmbeddedFailed | StorageError) else EXIT_FAILED
@@ -218,7 +228,7 @@ def declared() -> dict[str, object]:
         return Troupe(Settings(data=Path(folder)), "", log).supervisor.portrait()
 
 
-def _run(settings: Settings, dsn: str, log: SupervisionLog) -> int:
+def _run(settings: Settings, dsn: str, log: SupervisionLog, revive: Callable[[], None] | None = None) -> int:
     from .commands.serve import greeting
 
     for migration in upgrade(dsn):
@@ -230,7 +240,7 @@ def _run(settings: Settings, dsn: str, log: SupervisionLog) -> int:
         click.echo(greeting(settings), err=True)
 
     try:
-        trio.run(Troupe(settings, dsn, log).run, started)
+        trio.run(Troupe(settings, dsn, log, revive).run, started)
     except BaseExceptionGroup as group:
         if (error := _innermost(group)) is None:
             raise

@@ -25,7 +25,11 @@ class Event(Enum):
     CHILD_STOPPED = "child.stopped", Level.INFO, "A part of the infrastructure was stopped."
     CHILD_CRASHED = "child.crashed", Level.ERROR, "A part of the infrastructure failed; the parts after it restart too."
     ACTOR_CRASHED = "actor.crashed", Level.ERROR, "An actor failed on a message; its memory is thrown away."
-    ACTOR_RESTORED = "actor.restored", Level.INFO, "An actor is back after a crash, reloaded from rows."
+    ACTOR_RESTORED = (
+        "actor.restored",
+        Level.INFO,
+        "An actor's memory was made anew from rows: after a crash, or because it had missed hints.",
+    )
     ACTOR_QUARANTINED = "actor.quarantined", Level.ERROR, "An actor failed too often and takes no messages for a while."
     ACTOR_RELEASED = "actor.released", Level.INFO, "An actor is out of quarantine."
     MESSAGE_PARKED = "message.parked", Level.ERROR, "A message crashed its actor again and lies in `dead_letters`."
@@ -42,6 +46,7 @@ class Event(Enum):
     NODE_FENCED = "node.fenced", Level.ERROR, "Another server took over the database; this one exits."
     OUTBOX_RETRY = "outbox.retry", Level.WARNING, "An effect of a committed change failed and is tried again later."
     REQUEST_FAILED = "request.failed", Level.ERROR, "A request failed for a reason that is no refusal; it got a 500."
+    MEDIA_FAILED = "media.failed", Level.WARNING, "A media process came to no result; its upload was refused."
     LIBRARY_SAID = "library.said", Level.WARNING, "A library that Troupe stands on logged a warning or an error."
     SHUTDOWN_BEGUN = "shutdown.begun", Level.INFO, "The server takes no new requests and finishes what runs."
     SHUTDOWN_DONE = "shutdown.done", Level.INFO, "The server has stopped in order."

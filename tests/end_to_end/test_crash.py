@@ -1,10 +1,11 @@
 """Whatever dies, and whenever: what was acknowledged stands, once, in every timeline that it belongs to."""
 
+import fcntl
 import os
 import random
 import signal
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ async def test_a_server_killed_ten_times_loses_nothing_and_doubles_nothing(own_s
     assert own_server.stop() == 0
 
 
-async def test_work_goes_on_by_itself_when_postgresql_is_back(own_server: Server) -> None:
+async def test_a_server_starts_its_dead_postgresql_again_and_works_on_by_itself(own_server: Server) -> None:
     site = Site(own_server)
     await site.start()
     ada, eve, bob, carol = await people(own_server)
@@ -63,11 +64,11 @@ async def test_work_goes_on_by_itself_when_postgresql_is_back(own_server: Server
         async with load(site, [ada, eve]) as (ledger, writers):
             for take_down in (Embedded.stop, kill_postgresql(own_server.data)):
                 await ledger.more(MOST)
-                await trio.to_thread.run_sync(take_down, postgres)
-                for writer in writers:
-                    writer.refused = 0
-                await site.until(lambda: any(writer.refused for writer in writers))
-                await trio.to_thread.run_sync(postgres.start)
+                with kept_down(own_server.data):
+                    await trio.to_thread.run_sync(take_down, postgres)
+                    for writer in writers:
+                        writer.refused = 0
+                    await site.until(lambda: any(writer.refused for writer in writers))
             await ledger.more(MOST)
         assert [writer.wrong for writer in writers if writer.wrong] == []
         for person in (bob, carol):
@@ -105,6 +106,14 @@ async def check_home(person: Person, acknowledged: dict[str, str]) -> None:
     newest_first = sorted(acknowledged, key=int, reverse=True)
     assert home == [(id, f"<p>{acknowledged[id]}</p>") for id in newest_first]
     assert len(set(acknowledged.values())) == len(acknowledged)
+
+
+@contextmanager
+def kept_down(data: Path) -> Iterator[None]:
+    """Hold the lock that starting PostgreSQL takes, so that the server can't have it back before we have seen 503."""
+    with (data / "postgres.lock").open("r+") as door:
+        fcntl.flock(door, fcntl.LOCK_EX)
+        yield
 
 
 def kill_postgresql(data: Path) -> Callable[[Embedded], None]:
