@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ..storage import accounts
 from ..storage.notifications import Notification
 from ..storage.statuses import Deleted, Entry, Remains
+from .correspondence import Correspondence
 from .kernel import Address, Cell, Event, Origin, Runtime
 from .reminders import Reminder
 from .rules.visibility import Relation, belongs_in_public, belongs_under_tags
@@ -74,12 +75,25 @@ class Notified:
     event: Event
 
 
+@dataclass(frozen=True, slots=True)
+class Corresponded:
+    """To a home: a conversation of the account's has changed. News, which streams show once, have a key."""
+
+    key: int | None
+    event: Event
+
+
 def account_address(id: int) -> Address:
     return Address("account", str(id))
 
 
 def home_address(id: int) -> Address:
     return Address("home", str(id))
+
+
+def correspondence_key(last_status_id: int) -> int:
+    """What feeds remember a conversation's news by: below zero, where neither statuses nor notifications are."""
+    return -last_status_id
 
 
 def tag_address(name: str) -> Address:
@@ -154,6 +168,12 @@ class Broadcast:
     def notified(self, told: Told, origin: Origin) -> None:
         message = Notified(told.id, Event("notification", told))
         self._runtime.tell_awake(home_address(told.notification.account_id), message, origin=origin)
+
+    def corresponded(self, told: Correspondence, origin: Origin, *, news: bool = True) -> None:
+        """A conversation has a new last status or, when that is no news, was marked."""
+        last = told.conversation.last_status_id
+        message = Corresponded(correspondence_key(last) if news and last else None, Event("conversation", told))
+        self._runtime.tell_awake(home_address(told.conversation.account_id), message, origin=origin)
 
     def reread(self, account_id: int) -> None:
         """An account's relations changed, and how is not known: it reads them again, and its home too."""

@@ -10,7 +10,7 @@ from quart import request as quart_request
 from quart.wrappers import Request as QuartRequest
 from quart_trio import QuartTrio
 from werkzeug.datastructures import Headers
-from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
+from werkzeug.exceptions import HTTPException
 
 from .answer import Answer
 from .api import (
@@ -20,14 +20,17 @@ from .api import (
     blocks,
     bookmarks,
     conversation_mutes,
+    conversations,
     custom_emojis,
     discovery,
     edits,
     favourites,
+    files,
     follow_requests,
     grouped_notifications,
     instance,
     markers,
+    media,
     notifications,
     pins,
     policies,
@@ -43,22 +46,35 @@ from .api import (
     timelines,
     trends,
 )
+from .bodies import KEY, Bodies
 from .dispatch import refuse_route, respond
-from .errors import TooLarge
 from .headers import request_id
 from .house import House
 from .oauth import authorize, metadata, token
-from .request import Request
+from .request import LARGEST_BODY, Request
 from .routing import Api, Endpoint, api
 from .streaming.front import StreamingFront
 
 # Importing them is what registers their endpoints.
 MODULES = (
-    *(accounts, apps, bookmarks, conversation_mutes, discovery, edits, favourites, instance, pins, polls, reblogs, statuses),
+    *(
+        accounts,
+        apps,
+        bookmarks,
+        conversation_mutes,
+        discovery,
+        edits,
+        favourites,
+        instance,
+        pins,
+        polls,
+        reblogs,
+        statuses,
+    ),
     *(blocks, follow_requests, profile, relations, search),
     *(streaming, timelines),
     *(announcements, custom_emojis, grouped_notifications, markers, notifications, policies, preferences, removed),
-    *(trends,),
+    *(conversations, files, media, trends),
     *(authorize, metadata, token),
 )
 
@@ -66,8 +82,10 @@ MODULES = (
 def make_app(house: House, registry: Api = api) -> QuartTrio:
     """The ASGI application of a house."""
     app = QuartTrio(__name__, static_folder=None)
-    # What Quart may hold of a body nobody has asked for yet; each endpoint's own limit is checked when it is read.
-    app.config["MAX_CONTENT_LENGTH"] = max(endpoint.body_limit for endpoint in registry.endpoints)
+    # What Quart may hold of a body that does not say what it is: nobody asks for one.
+    app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY
+    # A file may take a slow client long; one that takes nothing at all is the connection's business.
+    app.config["RESPONSE_TIMEOUT"] = None
     app.config["PROPAGATE_EXCEPTIONS"] = False
     # No redirects to paths with more or fewer slashes. One at the end means nothing, as in the reference server: some
     # clients (Mastodon.py) ask for `/api/v1/instance/`.
@@ -76,7 +94,7 @@ def make_app(house: House, registry: Api = api) -> QuartTrio:
     for number, endpoint in enumerate(registry.endpoints):
         _mount(app, house, endpoint, number)
     app.register_error_handler(HTTPException, _no_route(house))
-    app.asgi_app = StreamingFront(house, app.asgi_app)  # the way Quart has of wrapping an application
+    app.asgi_app = StreamingFront(house, Bodies(app.asgi_app))  # the way Quart has of wrapping an application
     return app
 
 
@@ -110,20 +128,18 @@ def _request(house: House, request: QuartRequest) -> Request:
         scope["query_string"],
         scope["headers"],
         (scope.get("client") or ("127.0.0.1", 0))[0],
-        _body(request),
+        scope.get(KEY) or _nothing(),
     )
     made.request_id = request_id(made.header(b"x-request-id"), house.secret)
     return made
 
 
-async def _body(request: QuartRequest) -> AsyncIterator[bytes]:
-    try:
-        async for chunk in request.body:
-            yield chunk
-    except RequestEntityTooLarge:
-        raise TooLarge from None
+async def _nothing() -> AsyncIterator[bytes]:
+    for nothing in ():
+        yield nothing
 
 
 def _response(answer: Answer) -> Response:
     fields: Iterable[Any] = (("Content-Type", answer.content_type), *answer.headers)
-    return Response(answer.body, answer.status, Headers(list(fields)))
+    body = answer.body if answer.stream is None else answer.stream()
+    return Response(body, answer.status, Headers(list(fields)))

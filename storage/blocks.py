@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from . import follows
+from . import conversations, follows
 from .engine import Connection
 from .paging import both_ways, page_of, slice_of
 
@@ -69,6 +69,7 @@ async def insert_block(
     await follows.delete_request(db, account_id, target_id)
     await follows.delete_request(db, target_id, account_id)
     await db.execute(FORGET_NOTIFICATIONS, account_id, target_id)
+    await conversations.forget(db, account_id, target_id)
     return Severed(new, following, followed_by)
 
 

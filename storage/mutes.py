@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from . import conversations
 from .engine import Connection
 from .paging import both_ways, slice_of
 
@@ -57,6 +58,7 @@ async def insert_mute(
     await db.execute(UPSERT, id, account_id, target_id, hide_notifications, expires_at, now)
     if hide_notifications:
         await db.execute(FORGET_NOTIFICATIONS, account_id, target_id)
+        await conversations.forget(db, account_id, target_id)
 
 
 async def delete_mute(db: Connection, account_id: int, target_id: int) -> bool:

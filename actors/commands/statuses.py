@@ -6,15 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from ...storage import accounts, idempotency, notifications, polls, statuses
+from ...storage import accounts, conversations, idempotency, media, notifications, polls, statuses
 from ...storage.engine import Connection
 from ...storage.notifications import NewNotification, Notification
 from ...storage.polls import NewPoll
 from ...storage.statuses import Deleted, Flags, NewStatus, Status, Tag
 from ..account import Account
 from ..broadcast import Told
+from ..correspondence import Correspondence
 from ..kernel import Origin, Refused, turn
 from ..rules import text
+from ..rules.attachments import complaint
 from ..rules.languages import language_code
 from ..rules.polls import PollTerms
 from ..rules.visibility import visible
@@ -36,6 +38,7 @@ class PublishStatus:
     language: str | None = None
     in_reply_to_id: int | None = None
     content_type: str | None = None
+    media_ids: tuple[int, ...] = ()
     poll: PollTerms | None = None
     quote_policy: str | None = None
     application_id: int | None = None
@@ -68,6 +71,7 @@ class Published:
     status: Status
     author: accounts.Account
     told: list[Notification] = field(default_factory=list[Notification])
+    letters: list[Correspondence] = field(default_factory=list[Correspondence])
     promised: list[int] = field(default_factory=list[int])
 
 
@@ -83,6 +87,8 @@ async def publish_status(self: Account, message: PublishStatus) -> Status | Refu
     published = await self.transact(store, self, new, poll, message.idempotency_key, self.now, self.origin)
     if published is None:
         return NOT_FOUND
+    if isinstance(published, Refused):
+        return published
     if published.promised:
         spread(self, published)
     return published.status
@@ -128,6 +134,7 @@ async def compose(self: Account, message: PublishStatus, parent: Status | None) 
         in_reply_to_id=parent.id if parent else None,
         in_reply_to_account_id=parent.account_id if parent else None,
         application_id=message.application_id,
+        media_ids=message.media_ids,
         mentioned_ids=written.mentioned_ids,
         tags=written.tags,
         quote_policy=quote_policy(visibility, message.quote_policy or user.default_quote_policy),
@@ -196,10 +203,12 @@ def target_of(account: accounts.Account) -> text.MentionTarget:
 
 async def store(
     db: Connection, self: Account, new: NewStatus, poll: NewPoll | None, key: str | None, now: datetime, origin: Origin
-) -> Published | None:
+) -> Published | Refused | None:
     """The status and everything it promises, or what the key made before; None when that is deleted since."""
     if key is not None and (earlier := await idempotency.find(db, self.id, key, now - KEY_LIFETIME)) is not None:
         return await _published_before(db, self.id, earlier)
+    if new.media_ids and (refusal := await _refuse_media(db, self, new.media_ids)) is not None:
+        return refusal
     if poll is not None:
         await polls.insert(db, poll, now)
     status = await statuses.insert(db, new, now)
@@ -207,7 +216,14 @@ async def store(
         await idempotency.insert(db, self.id, key, new.id, now, now - KEY_LIFETIME)
     told = await notifications.insert_many(db, await _news(db, self, status), now)
     author = (await accounts.find_many(db, [self.id]))[self.id]
-    return Published(status, author, told, await _promise(db, self, status, told, origin))
+    letters = await _correspond(db, self, Shown(status, author), told)
+    return Published(status, author, told, letters, await _promise(db, self, status, told, letters, origin))
+
+
+async def _refuse_media(db: Connection, self: Account, ids: tuple[int, ...]) -> Refused | None:
+    """Why these can't be attached; when they can, nobody else attaches them before this transaction ends."""
+    wrong = complaint(ids, await media.lock(db, ids), self.id)
+    return None if wrong is None else Refused(422, wrong)
 
 
 async def _news(db: Connection, self: Account, status: Status) -> list[NewNotification]:
@@ -220,13 +236,30 @@ async def _news(db: Connection, self: Account, status: Status) -> list[NewNotifi
     return news
 
 
+async def _correspond(db: Connection, self: Account, shown: Shown, told: list[Notification]) -> list[Correspondence]:
+    """A direct status comes into the conversations of its author and of those who are told of it."""
+    if shown.status.visibility != "direct":
+        return []
+    concerned = [self.id, *(notification.account_id for notification in told)]
+    fresh = [self.backstage.ids.next() for _ in concerned]
+    changed = await conversations.put(db, shown.id, concerned, fresh)
+    people = await accounts.find_many(db, list({id for one in changed for id in one.participant_ids}))
+    return [Correspondence(one, tuple(people[id] for id in one.participant_ids), shown) for one in changed]
+
+
 async def _promise(
-    db: Connection, self: Account, status: Status, told: list[Notification], origin: Origin
+    db: Connection,
+    self: Account,
+    status: Status,
+    told: list[Notification],
+    letters: list[Correspondence],
+    origin: Origin,
 ) -> list[int]:
     outbox = self.backstage.outbox
     effects = [
         outbox.status(status.id, self.id, origin),
         *(outbox.notification(n.id, n.account_id, origin) for n in told),
+        *(outbox.conversation(c.conversation.id, c.conversation.account_id, self.id, origin) for c in letters),
     ]
     if status.in_reply_to_id is not None:
         effects.append(outbox.counts(status.in_reply_to_id, self.id, origin))
@@ -253,6 +286,8 @@ def spread(self: Account, published: Published) -> None:
     backstage.broadcast.published(shown, self.origin)
     for notification in published.told:
         backstage.broadcast.notified(Told(notification, published.author, shown), self.origin)
+    for letter in published.letters:
+        backstage.broadcast.corresponded(letter, self.origin)
     backstage.outbox.hand_over(published.promised)
 
 
@@ -282,6 +317,8 @@ async def bury(
     status, outbox = deleted.status, self.backstage.outbox
     if status.reblog_of_id is not None:
         await notifications.withdraw_from(db, self.id, "reblog", status.reblog_of_id)
+    if status.visibility == "direct":
+        await conversations.retract(db, id)
     effects = [outbox.status(id, self.id, origin), *(outbox.status(boost, by, origin) for boost, by in deleted.reblogs)]
     counted = (status.in_reply_to_id, status.reblog_of_id)
     effects += [outbox.counts(other, self.id, origin) for other in counted if other is not None]

@@ -12,12 +12,22 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from ...storage import edits, notifications, relations, statuses, timelines
+from ...storage import conversations, edits, notifications, relations, statuses, timelines
 from ...storage.engine import Unavailable
 from ...storage.statuses import Entry
 from ..account import perspective_of
 from ..backstage import Backstage
-from ..broadcast import Notified, Related, StatusDeleted, StatusEdited, StatusPublished, Told
+from ..broadcast import (
+    Corresponded,
+    Notified,
+    Related,
+    StatusDeleted,
+    StatusEdited,
+    StatusPublished,
+    Told,
+    correspondence_key,
+)
+from ..correspondence import correspondences
 from ..kernel import Actor, Cell, Event, Runtime, Subscriber, first_id_at, turn
 from ..rules.visibility import Perspective, belongs_at_home, hidden
 from .sifting import sift
@@ -89,6 +99,7 @@ class Home(Actor):
         latest = await self.backstage.database.read(notifications.page, self.id, since_id=self.feed.floor, limit=NEWS)
         for notification in reversed(latest):
             await self.show_notification(notification)
+        await self.show_conversations()
 
     async def show(self, entries: list[Entry]) -> None:
         """Announce what is news, take the rest as known."""
@@ -124,6 +135,13 @@ class Home(Actor):
         shown = await self.backstage.statuses.show(status_id) if status_id is not None else None
         if account is not None and (shown is not None or status_id is None):
             self.feed.announce(notification.id, Event("notification", Told(notification, account, shown)))
+
+    async def show_conversations(self) -> None:
+        backstage = self.backstage
+        latest = await backstage.database.read(conversations.page, self.id, since_id=self.feed.floor, limit=NEWS)
+        for told in reversed(await correspondences(latest, backstage.accounts, backstage.statuses)):
+            if told.last is not None:
+                self.feed.announce(correspondence_key(told.last.id), Event("conversation", told))
 
     def change_perspective(self, changed: Perspective) -> None:
         """Listen to other authors, and let go of what does not belong here any more."""
@@ -187,6 +205,14 @@ def take_notification(self: Home, message: Notified) -> None:
     self.feed.announce(message.id, message.event)
 
 
+@turn(Home, Corresponded)
+def take_conversation(self: Home, message: Corresponded) -> None:
+    if message.key is None:
+        self.feed.append(message.event)
+    else:
+        self.feed.announce(message.key, message.event)
+
+
 @turn(Home, Related)
 def be_related(self: Home, message: Related) -> Coroutine[Any, Any, None] | None:
     if self.backstage.broadcast.is_outdated(self.id, message):
@@ -194,7 +220,10 @@ def be_related(self: Home, message: Related) -> Coroutine[Any, Any, None] | None
     other, before = message.other, self.perspective
     self.change_perspective(before.after(other, message.relation))
     unmuted = other in before.muting and other not in self.perspective.muting
-    if other in self.perspective.following and (unmuted or other not in before.following):
+    following, earlier = self.perspective.following.get(other), before.following.get(other)
+    # Another follow than before was ended and begun again meanwhile: the window may be of the time between.
+    begun = following is not None and (earlier is None or earlier.since != following.since)
+    if begun or (following is not None and unmuted):
         return _bring_in(self, other, before, quiet=unmuted)
     return None
 

@@ -16,6 +16,7 @@ from ..parameters import Flag, Input, Text
 
 STATUSES = frozenset({"update", "status.update", "delete"})
 NOTIFICATIONS = frozenset({"notification"})
+EDITS = frozenset({"status.update"})
 OWN = STATUSES | {"filters_changed"}
 CONVERSATIONS = frozenset({"conversation"})
 
@@ -35,6 +36,7 @@ class Channel:
     place: Address | None = None
     only_media: bool = False
     only_local: bool = False
+    only_named: bool = False  # of statuses, those that mention the viewer
     parameter: Parameter | None = None
 
     @property
@@ -51,7 +53,7 @@ CHANNELS = {
     channel.name: channel
     for channel in (
         Channel("user", OWN),
-        Channel("user:notification", NOTIFICATIONS, READ_NOTIFICATIONS),
+        Channel("user:notification", NOTIFICATIONS | EDITS, READ_NOTIFICATIONS, only_named=True),
         *_public("public", PUBLIC_ALL),
         *_public("public:local", PUBLIC_LOCAL),
         *_public("public:remote", PUBLIC_REMOTE),
@@ -100,7 +102,7 @@ class Wanted:
             return self.channel.place
         if self.tag is not None:
             return tag_address(self.tag)
-        if account_id is None or not self.channel.name.startswith("user"):
+        if account_id is None or self.channel.parameter == "list":
             return None
         return home_address(account_id)
 

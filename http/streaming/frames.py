@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from ...actors.kernel import Event
+from ..entities.conversation import conversation_json
 from ..entities.notification import notification_json
 from ..entities.rendered import Renderings
 from ..entities.status import status_json
@@ -27,6 +28,7 @@ class Frames:
             "status.update": self._status,
             "delete": lambda id: b"%d" % id,
             "notification": lambda told: notification_json(told, renderings, base_url),
+            "conversation": lambda told: conversation_json(told, renderings, base_url),
             "filters_changed": lambda _: None,
         }
 

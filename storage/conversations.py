@@ -1,0 +1,140 @@
+"""Conversations: threads of direct statuses as each of those who take part sees them.
+
+An account has one row for a thread and a set of others in it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .engine import Connection, Row
+from .paging import both_ways, slice_of
+
+COLUMNS = "c.id, c.account_id, c.participant_ids, c.last_status_id, c.unread"
+
+MOST_PARTICIPANTS = 300
+
+
+def _participants(everybody: str, account: str) -> str:
+    """The others; of somebody who writes to nobody but themselves, they themselves."""
+    return f"""coalesce(nullif(ARRAY(
+        SELECT DISTINCT p FROM unnest({everybody}) AS p WHERE p <> {account} ORDER BY p LIMIT {MOST_PARTICIPANTS}
+    ), '{{}}'), ARRAY[{account}])"""
+
+
+# Always in the order of the accounts: two who write at once wait for each other's rows in no circle.
+PUT = f"""
+    INSERT INTO account_conversations AS c (
+        id, account_id, conversation_id, participant_ids, last_status_id, first_status_id, unread
+    )
+    SELECT made.id, made.account_id, s.conversation_id,
+        {_participants("s.mentioned_ids || s.account_id", "made.account_id")}, s.id, s.id,
+        made.account_id <> s.account_id
+    FROM unnest($1::bigint[], $2::bigint[]) AS made (id, account_id) JOIN statuses s ON s.id = $3
+    ORDER BY made.account_id
+    ON CONFLICT (account_id, conversation_id, participant_ids) DO UPDATE SET
+        last_status_id = greatest(c.last_status_id, excluded.last_status_id), unread = excluded.unread
+    RETURNING {COLUMNS}
+"""
+
+# The status before the deleted one, if there is one since the row was made; otherwise the row goes.
+RETRACT = f"""
+    WITH concerned AS (
+        SELECT c.id, (
+            SELECT max(s.id) FROM statuses s
+            WHERE s.conversation_id = c.conversation_id AND s.visibility = 'direct' AND s.deleted_at IS NULL
+            AND s.id >= c.first_status_id AND s.id < $1
+            AND c.participant_ids = {_participants("s.mentioned_ids || s.account_id", "c.account_id")}
+        ) AS earlier
+        FROM account_conversations c WHERE c.last_status_id = $1
+        ORDER BY c.account_id FOR UPDATE
+    ), emptied AS (
+        DELETE FROM account_conversations c USING concerned WHERE c.id = concerned.id AND concerned.earlier IS NULL
+    )
+    UPDATE account_conversations c SET last_status_id = concerned.earlier
+    FROM concerned WHERE c.id = concerned.id AND concerned.earlier IS NOT NULL
+"""
+
+FIND = f"SELECT {COLUMNS} FROM account_conversations c WHERE c.account_id = $1 AND c.id = $2"
+
+PAGE = both_ways(f"""
+    SELECT {COLUMNS} FROM account_conversations c
+    WHERE c.account_id = $1 AND c.last_status_id < $2 AND c.last_status_id > $3
+    ORDER BY c.last_status_id {{order}} LIMIT $4
+""")
+
+MARK = f"UPDATE account_conversations c SET unread = $3 WHERE c.account_id = $1 AND c.id = $2 RETURNING {COLUMNS}"
+
+REMOVE = "DELETE FROM account_conversations WHERE account_id = $1 AND id = $2 RETURNING id"
+
+FORGET = "DELETE FROM account_conversations WHERE account_id = $1 AND $2 = ANY(participant_ids)"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A thread as one account sees it."""
+
+    id: int
+    account_id: int
+    participant_ids: tuple[int, ...]
+    last_status_id: int | None
+    unread: bool
+
+
+async def put(
+    db: Connection, status_id: int, account_ids: Sequence[int], fresh_ids: Sequence[int]
+) -> list[Conversation]:
+    """A direct status comes into the conversations of these accounts. `fresh_ids` are for those it begins."""
+    return _conversations(await db.fetch(PUT, fresh_ids, account_ids, status_id))
+
+
+async def retract(db: Connection, status_id: int) -> None:
+    """A direct status was deleted: conversations that end with it end with the one before."""
+    await db.execute(RETRACT, status_id)
+
+
+async def find(db: Connection, account_id: int, id: int) -> Conversation | None:
+    return _maybe(await db.fetchrow(FIND, account_id, id))
+
+
+async def page(
+    db: Connection,
+    account_id: int,
+    *,
+    max_id: int | None = None,
+    since_id: int | None = None,
+    min_id: int | None = None,
+    limit: int,
+) -> list[Conversation]:
+    """An account's conversations by their last statuses, whose ids are the cursors, newest first."""
+    slice = slice_of(max_id, since_id, min_id)
+    rows = await db.fetch(PAGE[slice.oldest_first], account_id, slice.below, slice.above, limit)
+    return sorted(_conversations(rows), key=lambda one: one.last_status_id or 0, reverse=True)
+
+
+async def mark(db: Connection, account_id: int, id: int, unread: bool) -> Conversation | None:
+    """Say whether it was read; None when the account has no such conversation."""
+    return _maybe(await db.fetchrow(MARK, account_id, id, unread))
+
+
+async def remove(db: Connection, account_id: int, id: int) -> bool:
+    """Take it from the account's list; the next status brings it back."""
+    return await db.fetchval(REMOVE, account_id, id) is not None
+
+
+async def forget(db: Connection, account_id: int, participant_id: int) -> None:
+    """Take everything with this participant from the account's list."""
+    await db.execute(FORGET, account_id, participant_id)
+
+
+def _conversations(rows: Sequence[Row]) -> list[Conversation]:
+    return [_conversation(row) for row in rows]
+
+
+def _maybe(row: Row | None) -> Conversation | None:
+    return _conversation(row) if row is not None else None
+
+
+def _conversation(row: Row) -> Conversation:
+    values: dict[str, Any] = {**row, "participant_ids": tuple(row["participant_ids"])}
+    return Conversation(**values)
