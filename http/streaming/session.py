@@ -180,7 +180,11 @@ class Subscription:
     def _admits(self, subject: object) -> bool:
         """A public timeline's feed is everybody's: what this viewer hides or did not ask for is left out."""
         channel = self._wanted.channel
-        if not channel.public or not isinstance(subject, Shown):
+        if not isinstance(subject, Shown):
+            return True
+        if channel.only_named:
+            return self._session.account_id in subject.status.mentioned_ids
+        if not channel.public:
             return True
         if channel.only_media and not subject.status.media_ids:
             return False

@@ -67,6 +67,9 @@ class Client:
     async def post(self, path: str, form: dict[str, Any] | None = None, **how: Any) -> Reply:
         return await self.send("POST", path, **({"form": form} if form is not None else {}), **how)
 
+    async def put(self, path: str, form: dict[str, Any] | None = None, **how: Any) -> Reply:
+        return await self.send("PUT", path, **({"form": form} if form is not None else {}), **how)
+
     async def delete(self, path: str, **how: Any) -> Reply:
         return await self.send("DELETE", path, **how)
 
@@ -125,6 +128,10 @@ class Stage:
     async def person(self, name: str, scopes: tuple[str, ...] = SCOPES, **state: Any) -> Person:
         account = await self.account(name, **state)
         return Person(self, account, await self.token(account, scopes))
+
+    async def rows(self, query: str, *args: object) -> list[list[Any]]:
+        """What the database holds."""
+        return [list(row.values()) for row in await self.house.database.read(lambda db: db.fetch(query, *args))]
 
     async def sql(self, query: str, *args: object) -> None:
         """Change a row behind everybody's back, and have it noticed."""

@@ -32,7 +32,7 @@ class Socket:
         """The next frame, its payload read as well."""
         with trio.fail_after(PATIENCE):
             frame = json.loads(await self.connection.get_message())
-        if frame.get("event") in ("update", "notification"):
+        if frame.get("event") in ("update", "status.update", "notification"):
             frame["payload"] = json.loads(frame["payload"])
         return frame
 

@@ -1,0 +1,149 @@
+"""Edits: a full replacement, its history, and who hears of it."""
+
+from typing import Any
+
+import pytest
+
+from .conftest import Person, Stage
+
+
+async def edit(person: Person, status: Any, text: str = "", **more: Any) -> Any:
+    reply = await person.send("PUT", f"/api/v1/statuses/{status['id']}", json={"status": text} | more)
+    assert reply.status == 200, reply.text
+    return reply.json
+
+
+async def test_an_edit_replaces_everything_but_language(stage: Stage, ada: Person) -> None:
+    status = await ada.publish("one #old", spoiler_text="warm", language="de", visibility="unlisted")
+    assert status["edited_at"] is None
+    edited = await edit(ada, status, "two #new")
+    kept = ("id", "uri", "url", "created_at", "visibility", "language", "replies_count")
+    assert {key: edited[key] for key in kept} == {key: status[key] for key in kept}
+    assert (edited["spoiler_text"], edited["sensitive"]) == ("", False)
+    assert "two" in edited["content"]
+    assert [tag["name"] for tag in edited["tags"]] == ["new"]
+    assert edited["edited_at"] > edited["created_at"]
+    assert (await stage.anybody().get(f"/api/v1/statuses/{status['id']}")).json["content"] == edited["content"]
+    assert (await edit(ada, status, "two #new", language="fr"))["language"] == "fr"
+
+
+async def test_the_history_begins_with_what_was_published(stage: Stage, ada: Person) -> None:
+    status = await ada.publish("one")
+    path = f"/api/v1/statuses/{status['id']}/history"
+    assert [one["content"] for one in (await ada.get(path)).json] == ["<p>one</p>"]
+    await edit(ada, status, "two", spoiler_text="warm")
+    await edit(ada, status, "three")
+    history = (await stage.anybody().get(path)).json
+    assert [(one["content"], one["spoiler_text"], one["sensitive"]) for one in history] == [
+        ("<p>one</p>", "", False), ("<p>two</p>", "warm", True), ("<p>three</p>", "", False),
+    ]  # fmt: skip
+    assert history[0]["created_at"] == status["created_at"] < history[1]["created_at"]
+    assert history[0].keys() == {
+        "content", "spoiler_text", "sensitive", "created_at", "account", "media_attachments", "emojis"
+    }  # fmt: skip
+    assert history[0]["account"]["id"] == ada.id
+
+
+async def test_an_edit_that_changes_nothing_is_none(ada: Person) -> None:
+    status = await ada.publish("one @ada #x", spoiler_text="warm")
+    same = await edit(ada, status, "one @ada #x", spoiler_text="warm")
+    assert same == status
+    assert len((await ada.get(f"/api/v1/statuses/{status['id']}/history")).json) == 1
+
+
+async def test_what_was_typed_can_be_typed_anew(ada: Person, bob: Person) -> None:
+    status = await ada.publish("a *b* @bob", spoiler_text="warm", content_type="text/markdown")
+    source = (await ada.get(f"/api/v1/statuses/{status['id']}/source")).json
+    assert source == {
+        "id": status["id"], "text": "a *b* @bob", "spoiler_text": "warm", "content_type": "text/markdown"
+    }  # fmt: skip
+    assert "<em>c</em>" in (await edit(ada, status, "a *c*"))["content"]
+    assert (await bob.get(f"/api/v1/statuses/{status['id']}/source")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ({}, "Text can't be blank"),
+        ({"status": "x" * 501}, "Text character limit of 500 exceeded"),
+        ({"status": "x", "poll": {"options": ["a"], "expires_in": 300}}, "Choices must have more than one item"),
+        ({"status": "x", "poll": {"options": ["a", "b"]}}, "Deadline can't be blank"),
+        ({"status": "x", "poll": {"options": ["a", "b"], "expires_in": 1}}, "Deadline is too soon"),
+    ],
+)
+async def test_what_can_be_no_edit(ada: Person, form: dict[str, Any], text: str) -> None:
+    status = await ada.publish("one")
+    answer = await ada.send("PUT", f"/api/v1/statuses/{status['id']}", json=form)
+    assert (answer.status, answer.json) == (422, {"error": f"Validation failed: {text}"})
+    assert (await ada.get(f"/api/v1/statuses/{status['id']}")).json == status
+
+
+async def test_only_the_author_edits_and_no_boosts(ada: Person, bob: Person) -> None:
+    status = await ada.publish("one")
+    boost = (await ada.post(f"/api/v1/statuses/{status['id']}/reblog")).json
+    form = {"status": "two"}
+    assert (await bob.put(f"/api/v1/statuses/{status['id']}", form)).status == 404
+    assert (await ada.put(f"/api/v1/statuses/{boost['id']}", form)).status == 403
+    await ada.delete(f"/api/v1/statuses/{status['id']}")
+    assert (await ada.put(f"/api/v1/statuses/{status['id']}", form)).status == 404
+
+
+async def test_the_newly_mentioned_are_told_and_the_old_go_on_seeing(stage: Stage, ada: Person, bob: Person) -> None:
+    cyd = await stage.person("cyd")
+    status = await ada.publish("psst @bob", visibility="direct")
+    for _ in range(2):
+        edited = await edit(ada, status, "psst @cyd")
+    assert [mention["id"] for mention in edited["mentions"]] == [cyd.id]
+    for person in (bob, cyd):
+        assert (await person.get(f"/api/v1/statuses/{status['id']}")).status == 200
+    told = await stage.rows("SELECT account_id, type FROM notifications ORDER BY id")
+    assert told == [[bob.account.id, "mention"], [cyd.account.id, "mention"]]
+
+
+async def test_who_boosted_is_told_of_the_latest_edit(stage: Stage, ada: Person, bob: Person) -> None:
+    status = await ada.publish("one")
+    await bob.post(f"/api/v1/statuses/{status['id']}/reblog")
+    seen: list[Any] = []
+    for text in ("two", "two", "three"):
+        await edit(ada, status, text)
+        seen.append(await stage.rows("SELECT id FROM notifications WHERE account_id = $1", bob.account.id))
+    assert [len(rows) for rows in seen] == [1, 1, 1]
+    assert seen[0] == seen[1] < seen[2]
+
+
+async def test_other_options_begin_a_poll_anew(ada: Person, bob: Person) -> None:
+    terms = {"options": ["yes", "no"], "expires_in": 300}
+    status = (await ada.send("POST", "/api/v1/statuses", json={"status": "?", "poll": terms})).json
+    path = f"/api/v1/polls/{status['poll']['id']}"
+    await bob.post(f"{path}/votes", {"choices[]": "0"})
+    same = await edit(ada, status, "??", poll={"options": ["yes", "no"]})
+    assert (same["poll"]["id"], same["poll"]["votes_count"]) == (status["poll"]["id"], 1)
+    other = await edit(ada, status, "??", poll={"options": ["yes", "no", "well"], "expires_in": 600})
+    assert (other["poll"]["votes_count"], other["poll"]["voters_count"]) == (0, 0)
+    assert other["poll"]["expires_at"] > same["poll"]["expires_at"]
+    assert (await bob.post(f"{path}/votes", {"choices[]": "2"})).json["own_votes"] == [2]
+    assert (await edit(ada, status, "??"))["poll"] is None
+    assert (await bob.get(path)).status == 404
+    history = (await ada.get(f"/api/v1/statuses/{status['id']}/history")).json
+    titles = [[option["title"] for option in one["poll"]["options"]] if "poll" in one else None for one in history]
+    assert titles == [["yes", "no"], ["yes", "no"], ["yes", "no", "well"], None]
+
+
+async def test_a_poll_that_comes_with_an_edit_ends_by_itself(stage: Stage, ada: Person) -> None:
+    status = await ada.publish("?")
+    edited = await edit(ada, status, "?", poll={"options": ["yes", "no"], "expires_in": 300})
+    assert edited["poll"]["expired"] is False
+    await edit(ada, status, "?", poll={"options": ["yes", "no"], "expires_in": 900})
+    assert len(await stage.rows("SELECT FROM outbox WHERE kind = 'poll'")) == 1
+    await edit(ada, status, "?")
+    assert await stage.rows("SELECT FROM outbox WHERE kind = 'poll'") == []
+
+
+async def test_who_may_quote(ada: Person) -> None:
+    status = await ada.publish("one", quote_approval_policy="followers")
+    assert status["quote_approval"]["automatic"] == ["followers"]
+    path = f"/api/v1/statuses/{status['id']}/interaction_policy"
+    answer = (await ada.put(path, {"quote_approval_policy": "nobody"})).json
+    assert (answer["quote_approval"]["automatic"], answer["edited_at"]) == ([], None)
+    private = await ada.publish("one", visibility="private", quote_approval_policy="public")
+    assert private["quote_approval"]["automatic"] == []

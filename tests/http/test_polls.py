@@ -1,0 +1,168 @@
+"""Polls: asked, answered, ended."""
+
+from typing import Any
+
+import pytest
+import trio
+
+from troupe.actors.broadcast import Told, home_address
+from troupe.actors.kernel import Event
+
+from .conftest import Person, Stage
+
+FORM = "status=%3F&poll[options][]=yes&poll[options][]=no&poll[expires_in]=300&poll[multiple]=true"
+
+ALREADY, NO_OPTION = "You have already voted on this poll", "The chosen vote option does not exist"
+
+
+async def ask(person: Person, text: str = "?", **more: Any) -> Any:
+    reply = await person.send("POST", "/api/v1/statuses", json={"status": text, "poll": poll(**more)})
+    assert reply.status == 200, reply.text
+    return reply.json
+
+
+def poll(**more: Any) -> dict[str, Any]:
+    return {"options": ["yes", "no"], "expires_in": 300} | more
+
+
+@pytest.mark.parametrize(
+    ("terms", "text"),
+    [
+        ({"options": ["a"]}, "Choices must have more than one item"),
+        ({"options": ["a", " "]}, "Choices must have more than one item"),
+        ({"options": list("abcde")}, "Choices can't contain more than 4 items"),
+        ({"options": ["a", "b" * 51]}, "Choices cannot be longer than 50 characters each"),
+        ({"options": ["a", "a "]}, "Choices contain duplicate items"),
+        ({"options": []}, "Choices can't be blank, Choices must have more than one item"),
+        ({"expires_in": 299}, "Deadline is too soon"),
+        ({"expires_in": "x"}, "Deadline is too soon"),
+        ({"expires_in": -(10**17)}, "Deadline is too soon"),
+        ({"expires_in": 2629747}, "Deadline is too far into the future"),
+        ({"expires_in": 10**17}, "Deadline is too far into the future"),
+        ({"expires_in": None}, "Deadline can't be blank"),
+    ],
+)
+async def test_what_can_be_no_poll(ada: Person, terms: dict[str, Any], text: str) -> None:
+    answer = await ada.send("POST", "/api/v1/statuses", json={"status": "?", "poll": poll(**terms)})
+    assert (answer.status, answer.json) == (422, {"error": f"Validation failed: {text}"})
+
+
+async def test_a_poll_is_part_of_its_status(stage: Stage, ada: Person) -> None:
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    status = (await ada.send("POST", "/api/v1/statuses", data=FORM, headers=form)).json
+    asked = status["poll"]
+    assert {key: value for key, value in asked.items() if key not in ("id", "expires_at")} == {
+        "expired": False, "multiple": True, "votes_count": 0, "voters_count": 0, "emojis": [], "voted": True,
+        "own_votes": [], "options": [{"title": "yes", "votes_count": 0}, {"title": "no", "votes_count": 0}],
+    }  # fmt: skip
+    anybody = (await stage.anybody().get(f"/api/v1/polls/{asked['id']}")).json
+    assert anybody == {key: value for key, value in asked.items() if key not in ("voted", "own_votes")}
+    assert (await ada.get(f"/api/v1/polls/{asked['id']}")).json == asked
+    assert (await ada.publish("no poll", poll=""))["poll"] is None
+    deleted = (await ada.delete(f"/api/v1/statuses/{status['id']}")).json
+    assert (deleted["poll"]["id"], "content" in deleted) == (asked["id"], False)
+    assert (await ada.get(f"/api/v1/polls/{asked['id']}")).status == 404
+
+
+async def test_a_vote_counts_and_shows(ada: Person, bob: Person) -> None:
+    status = await ask(ada)
+    path = f"/api/v1/polls/{status['poll']['id']}"
+    answer = (await bob.post(f"{path}/votes", {"choices[]": "1"})).json
+    assert (answer["voted"], answer["own_votes"], answer["votes_count"], answer["voters_count"]) == (True, [1], 1, 1)
+    assert [option["votes_count"] for option in answer["options"]] == [0, 1]
+    seen = (await ada.get(f"/api/v1/statuses/{status['id']}")).json["poll"]
+    assert (seen["votes_count"], seen["own_votes"]) == (1, [])
+    assert (await bob.get(f"/api/v1/statuses/{status['id']}")).json["poll"] == answer
+
+
+@pytest.mark.parametrize(
+    ("multiple", "calls"),
+    [
+        (False, [([0, 1], ALREADY), ([0], None), ([1], ALREADY)]),
+        (True, [([0, 0], ALREADY), ([0], None), ([1, 0], ALREADY), ([1], None)]),
+        (True, [([2], NO_OPTION), (["x"], NO_OPTION), ([-1], NO_OPTION), ([0, 1], None)]),
+    ],
+)
+async def test_votes_are_final_and_whole(ada: Person, bob: Person, multiple: bool, calls: list[Any]) -> None:
+    status = await ask(ada, multiple=multiple)
+    path, votes = f"/api/v1/polls/{status['poll']['id']}", set[int]()
+    for choices, text in calls:
+        answer = await bob.send("POST", f"{path}/votes", json={"choices": choices})
+        assert answer.status == (422 if text else 200)
+        if text:
+            assert answer.json == {"error": f"Validation failed: {text}"}
+        else:
+            votes |= set(choices)
+        now = (await bob.get(path)).json
+        assert (set(now["own_votes"]), now["votes_count"], now["voters_count"]) == (votes, len(votes), bool(votes))
+
+
+async def test_whom_a_poll_refuses(stage: Stage, ada: Person, bob: Person) -> None:
+    path = f"/api/v1/polls/{(await ask(ada))['poll']['id']}/votes"
+    own = await ada.post(path, {"choices[]": "0"})
+    assert (own.status, own.json) == (422, {"error": "Validation failed: You cannot vote in your own polls"})
+    empty = await bob.post(path)
+    assert (empty.status, empty.json) == (400, {"error": "param is missing or the value is empty: choices"})
+    assert (await stage.anybody().post(path, {"choices[]": "0"})).status == 401
+    assert (await bob.post("/api/v1/polls/1/votes", {"choices[]": "0"})).status == 404
+
+
+async def test_totals_stay_hidden_until_the_end(stage: Stage, ada: Person, bob: Person) -> None:
+    status = await ask(ada, hide_totals=True)
+    path = f"/api/v1/polls/{status['poll']['id']}"
+    await bob.post(f"{path}/votes", {"choices[]": "0"})
+    assert [option["votes_count"] for option in (await bob.get(path)).json["options"]] == [None, None]
+    await end(stage, status)
+    ended = (await bob.get(path)).json
+    assert (ended["expired"], [option["votes_count"] for option in ended["options"]]) == (True, [1, 0])
+
+
+async def test_an_ended_poll_tells_its_author_and_voters_once(stage: Stage, ada: Person, bob: Person) -> None:
+    cyd = await stage.person("cyd")
+    status = await ask(ada)
+    path = f"/api/v1/polls/{status['poll']['id']}/votes"
+    await bob.post(path, {"choices[]": "0"})
+    ears = [await Ear.at(stage, ada), await Ear.at(stage, bob)]
+    await end(stage, status)
+    late = await cyd.post(path, {"choices[]": "0"})
+    assert (late.status, late.json) == (422, {"error": "Validation failed: The poll has already ended"})
+    for ear in ears:
+        with trio.fail_after(30):
+            assert await ear.hears() == "poll"
+    told = await stage.rows("SELECT account_id, from_account_id, type FROM notifications")
+    assert sorted(told) == sorted([person.account.id, ada.account.id, "poll"] for person in (ada, bob))
+
+
+class Ear:
+    """Subscribed to somebody's streams, for one notification."""
+
+    def __init__(self) -> None:
+        self._heard = trio.Event()
+        self._type = ""
+
+    @classmethod
+    async def at(cls, stage: Stage, person: Person) -> "Ear":
+        ear = cls()
+        await stage.house.runtime.subscribe(home_address(person.account.id), ear)
+        return ear
+
+    def push(self, event: Event) -> bool:
+        assert isinstance(event.subject, Told)
+        self._type = event.subject.notification.type
+        self._heard.set()
+        return True
+
+    def cut(self) -> None:
+        self._heard.set()
+
+    async def hears(self) -> str:
+        await self._heard.wait()
+        return self._type
+
+
+async def end(stage: Stage, status: Any) -> None:
+    """Let the poll's time be over."""
+    over = "now() - interval '1 second'"
+    await stage.sql(f"UPDATE polls SET expires_at = {over} WHERE id = $1", int(status["poll"]["id"]))
+    await stage.sql(f"UPDATE outbox SET due_at = {over} WHERE kind = 'poll'")
+    stage.house.statuses.clear()
