@@ -1,0 +1,464 @@
+"""The seed checklist's rows on follows, requests, blocks, mutes, endorsements and what lists of them say."""
+
+from typing import Any
+
+import pytest
+
+from troupe.storage import accounts
+from troupe.storage.accounts import Account, NewAccount
+
+from ..http.conftest import Client, Person, Reply, Stage
+from ..http.test_timelines import ids, link
+
+ACCOUNTS = "/api/v1/accounts"
+REQUESTS = "/api/v1/follow_requests"
+MUTED = "UPDATE accounts SET silenced_at = now() WHERE id = $1"
+LOCKED = "UPDATE accounts SET locked = true WHERE id = $1"
+
+
+async def relation(viewer: Person, other: Person | Account) -> Any:
+    return (await viewer.get(f"{ACCOUNTS}/relationships?id[]={other.id}")).json[0]
+
+
+async def notified(person: Person) -> list[tuple[str, str]]:
+    """Types and senders of what somebody was told, newest first."""
+    told = (await person.get("/api/v1/notifications")).json
+    return [(one["type"], one["account"]["id"]) for one in told]
+
+
+async def follow(follower: Person, target: Person | Account, **terms: str) -> Any:
+    answer = await follower.post(f"{ACCOUNTS}/{target.id}/follow", terms)
+    assert answer.status == 200, answer.text
+    return answer.json
+
+
+async def boosted_by(booster: Person, author: Person) -> str:
+    """A fresh status of `author`, boosted; the id of the boost."""
+    status = await author.publish("worth it")
+    return (await booster.post(f"/api/v1/statuses/{status['id']}/reblog")).json["id"]
+
+
+async def far(stage: Stage, name: str = "rob", **facts: Any) -> Account:
+    """Somebody of another server."""
+    id, uri = stage.house.ids.next(), f"https://far.example/users/{name}"
+    new = NewAccount(id, name, "far.example", uri, uri, **facts)
+    return await stage.house.database.transact(accounts.create_remote, new, stage.house.clock.now())
+
+
+@pytest.fixture
+async def cyd(stage: Stage) -> Person:
+    """Cyd is locked."""
+    cyd = await stage.person("cyd")
+    await stage.sql(LOCKED, cyd.account.id)
+    return cyd
+
+
+async def test_s012_s216_endorsing(ada: Person, bob: Person, stage: Stage) -> None:
+    for pin, unpin in (("pin", "unpin"), ("endorse", "unendorse")):
+        refused = await ada.post(f"{ACCOUNTS}/{bob.id}/{pin}")
+        text = "Validation failed: You must be already following the person you want to endorse"
+        assert (refused.status, refused.json) == (422, {"error": text})
+        await follow(ada, bob)
+        assert [(await ada.post(f"{ACCOUNTS}/{bob.id}/{pin}")).json["endorsed"] for _ in range(2)] == [True, True]
+        assert ids(await ada.get("/api/v1/endorsements")) == [bob.id]
+        assert ids(await stage.anybody().get(f"{ACCOUNTS}/{ada.id}/endorsements")) == [bob.id]
+        assert (await ada.post(f"{ACCOUNTS}/{bob.id}/{unpin}")).json["endorsed"] is False
+        assert ids(await ada.get("/api/v1/endorsements")) == []
+        await ada.post(f"{ACCOUNTS}/{bob.id}/{pin}")
+        assert (await ada.post(f"{ACCOUNTS}/{bob.id}/unfollow")).json["endorsed"] is False
+    assert (await ada.post(f"{ACCOUNTS}/1/endorse")).status == 404
+
+
+async def test_s013_blocks_mutes_and_domain_blocks_are_listed(ada: Person, bob: Person, cyd: Person) -> None:
+    await ada.post(f"{ACCOUNTS}/{bob.id}/block")
+    await ada.post(f"{ACCOUNTS}/{cyd.id}/mute")
+    assert (await ada.post("/api/v1/domain_blocks", {"domain": "Far.Example"})).json == {}
+    assert ids(await ada.get("/api/v1/blocks")) == [bob.id]
+    assert ids(await ada.get("/api/v1/mutes")) == [cyd.id]
+    assert (await ada.get("/api/v1/domain_blocks")).json == ["far.example"]
+    assert (await ada.delete("/api/v1/domain_blocks?domain=FAR.example")).json == {}
+    assert (await ada.get("/api/v1/domain_blocks")).json == []
+
+
+async def test_s024_the_removed_protocol_cannot_be_followed(stage: Stage, ada: Person) -> None:
+    rob = await far(stage, protocol="ostatus")
+    answer = await ada.post(f"{ACCOUNTS}/{rob.id}/follow")
+    assert (answer.status, answer.json) == (403, {"error": "This action is not allowed"})
+    assert (await relation(ada, rob))["requested"] is False
+
+
+async def test_s033_requests_are_counted(stage: Stage, ada: Person, bob: Person, cyd: Person) -> None:
+    for person in (ada, bob):
+        await follow(person, cyd)
+    own = (await cyd.get(f"{ACCOUNTS}/verify_credentials")).json
+    assert own["follow_requests_count"] == own["source"]["follow_requests_count"] == 2
+    await cyd.post(f"{REQUESTS}/{ada.id}/authorize")
+    assert (await cyd.get(f"{ACCOUNTS}/verify_credentials")).json["follow_requests_count"] == 1
+
+
+async def test_s035_s036_following_and_muting_are_true_or_false(ada: Person, bob: Person) -> None:
+    assert (await relation(ada, bob))["following"] is False
+    await follow(ada, bob)
+    assert (await relation(ada, bob))["following"] is True
+    assert (await ada.post(f"{ACCOUNTS}/{bob.id}/mute")).json["muting"] is True
+    assert (await ada.post(f"{ACCOUNTS}/{bob.id}/unmute")).json["muting"] is False
+
+
+async def test_s037_s038_s039_s075_boosts_are_shown_unless_said_otherwise(
+    stage: Stage, ada: Person, bob: Person, cyd: Person
+) -> None:
+    assert (await follow(ada, bob))["showing_reblogs"] is True
+    asked = await follow(ada, cyd)
+    assert (asked["requested"], asked["showing_reblogs"]) == (True, True)
+    dan = await stage.person("dan")
+    assert (await follow(dan, bob, reblogs="false"))["showing_reblogs"] is False
+    assert (await follow(dan, cyd, reblogs="false"))["showing_reblogs"] is False
+
+
+@pytest.mark.parametrize("hides", [True, False])
+async def test_s040_s132_mutes_say_whether_they_hide_notifications(ada: Person, bob: Person, hides: bool) -> None:
+    answer = (await ada.post(f"{ACCOUNTS}/{bob.id}/mute", {"notifications": str(hides).lower()})).json
+    assert (answer["muting"], answer["muting_notifications"]) == (True, hides)
+
+
+async def test_s041_nobody_is_told_who_blocks_them(ada: Person, bob: Person) -> None:
+    await bob.post(f"{ACCOUNTS}/{ada.id}/block")
+    answers = [await relation(ada, bob)]
+    for action in ("unfollow", "block", "unblock", "mute", "unmute"):
+        answers.append((await ada.post(f"{ACCOUNTS}/{bob.id}/{action}")).json)
+    assert not [answer for answer in answers if "blocked_by" in answer]
+
+
+async def test_s064_a_mute_keeps_or_hides_notifications(ada: Person, bob: Person) -> None:
+    await ada.post(f"{ACCOUNTS}/{bob.id}/mute", {"notifications": "false"})
+    await bob.post(f"/api/v1/statuses/{(await ada.publish())['id']}/favourite")
+    assert await notified(ada) == [("favourite", bob.id)]
+    await ada.post(f"{ACCOUNTS}/{bob.id}/mute", {"notifications": "true"})
+    await bob.post(f"/api/v1/statuses/{(await ada.publish())['id']}/favourite")
+    assert await notified(ada) == []
+
+
+async def test_s065_s067_boosts_reach_home_unless_reblogs_is_off(stage: Stage, ada: Person, bob: Person) -> None:
+    cyd = await stage.person("cyd")
+    await follow(ada, bob, show_reblogs="false")
+    boost = await boosted_by(bob, cyd)
+    assert ids(await ada.get("/api/v1/timelines/home")) == [boost]
+    await follow(ada, bob, reblogs="false")
+    assert ids(await ada.get("/api/v1/timelines/home")) == []
+
+
+async def test_s066_s079_a_request_keeps_its_terms_on_acceptance(
+    stage: Stage, ada: Person, bob: Person, cyd: Person
+) -> None:
+    await follow(ada, cyd)
+    await follow(bob, cyd, reblogs="false")
+    for person in (ada, bob):
+        await cyd.post(f"{REQUESTS}/{person.id}/authorize")
+    assert ((await relation(ada, cyd))["showing_reblogs"], (await relation(bob, cyd))["showing_reblogs"]) == (
+        True,
+        False,
+    )
+    boost = await boosted_by(cyd, await stage.person("dan"))
+    assert ids(await ada.get("/api/v1/timelines/home")) == [boost]
+    assert ids(await bob.get("/api/v1/timelines/home")) == []
+
+
+async def test_s069_s076_the_locked_are_asked(ada: Person, cyd: Person) -> None:
+    asked = await follow(ada, cyd)
+    assert (asked["following"], asked["requested"]) == (False, True)
+    assert await notified(cyd) == [("follow_request", ada.id)]
+    assert (await relation(cyd, ada.account))["requested_by"] is True
+    assert (await ada.post(f"{ACCOUNTS}/{cyd.id}/unfollow")).json["requested"] is False
+    assert await notified(cyd) == []
+
+
+async def test_s074_open_target_follows_at_once(ada: Person, bob: Person) -> None:
+    made = await follow(ada, bob)
+    assert (made["following"], made["requested"]) == (True, False)
+    assert await notified(bob) == [("follow", ada.id)]
+
+
+async def test_s077_the_silenced_ask(stage: Stage, ada: Person, bob: Person) -> None:
+    await stage.sql(MUTED, ada.account.id)
+    assert (await follow(ada, bob))["requested"] is True
+
+
+async def test_s078_the_muted_ask_without_a_hint_of_the_mute(ada: Person, bob: Person, cyd: Person) -> None:
+    await bob.post(f"{ACCOUNTS}/{ada.id}/mute")
+    muted, locked = await follow(ada, bob), await follow(ada, cyd)
+    assert muted | {"id": cyd.id} == locked
+    assert (await ada.get(f"{ACCOUNTS}/{bob.id}")).json["locked"] is False
+
+
+async def test_s080_following_again_changes_what_was_sent_alone(ada: Person, bob: Person) -> None:
+    await follow(ada, bob, notify="true", **{"languages[]": "de"})
+    again = await follow(ada, bob, reblogs="false")
+    assert (again["following"], again["showing_reblogs"]) == (True, False)
+    assert (again["notifying"], again["languages"]) == (True, ["de"])
+    assert (await bob.get(f"{ACCOUNTS}/{bob.id}")).json["followers_count"] == 1
+    assert await notified(bob) == [("follow", ada.id)]
+
+
+async def test_s081_unlocking_accepts_who_waits(ada: Person, bob: Person, cyd: Person) -> None:
+    for person in (ada, bob):
+        await follow(person, cyd)
+    assert (await cyd.put(f"{ACCOUNTS}/update_credentials", {"locked": "false"})).json["follow_requests_count"] == 0
+    assert (await relation(ada, cyd))["following"] is (await relation(bob, cyd))["following"] is True
+    assert ids(await cyd.get(REQUESTS)) == []
+    assert (await cyd.get(f"{ACCOUNTS}/{cyd.id}")).json["followers_count"] == 2
+    assert await notified(cyd) == [("follow", bob.id), ("follow", ada.id)]
+
+
+async def test_s082_s083_unlocking_accepts_neither_silenced_nor_muted(
+    stage: Stage, ada: Person, bob: Person, cyd: Person
+) -> None:
+    for person in (ada, bob):
+        await follow(person, cyd)
+    await stage.sql(MUTED, ada.account.id)
+    await cyd.post(f"{ACCOUNTS}/{bob.id}/mute")
+    await cyd.put(f"{ACCOUNTS}/update_credentials", {"locked": "false"})
+    for person in (ada, bob):
+        assert {"following": False, "requested": True}.items() <= (await relation(person, cyd)).items()
+    assert ids(await cyd.get(REQUESTS)) == [bob.id, ada.id]
+
+
+async def test_unlocking_accepts_hundreds_at_once(stage: Stage, ada: Person, cyd: Person) -> None:
+    await stage.sql("""
+        INSERT INTO accounts (id, username, uri, created_at, updated_at)
+        SELECT n, 'u' || n, 'x' || n, now(), now() FROM generate_series(1, 250) n
+    """)
+    await stage.sql("INSERT INTO account_counts (account_id) SELECT generate_series(1, 250)")
+    await stage.sql(
+        "INSERT INTO follow_requests (id, account_id, target_account_id, created_at) "
+        "SELECT n, n, $1, now() FROM generate_series(1, 250) n", cyd.account.id
+    )  # fmt: skip
+    await stage.sql(
+        "INSERT INTO mutes (id, account_id, target_account_id, created_at) VALUES (1, $1, 7, now())", cyd.account.id
+    )
+    await cyd.put(f"{ACCOUNTS}/update_credentials", {"locked": "false"})
+    assert ids(await cyd.get(REQUESTS)) == ["7"]
+    assert (await cyd.get(f"{ACCOUNTS}/{cyd.id}")).json["followers_count"] == 249
+    assert (await cyd.get(f"{ACCOUNTS}/8")).json["following_count"] == 1
+    assert await stage.rows("SELECT count(*) FROM follows") == [[249]]
+
+
+async def test_s084_s085_accepting_answers_the_relationship(ada: Person, cyd: Person) -> None:
+    await follow(ada, cyd)
+    answer = await cyd.post(f"{REQUESTS}/{ada.id}/authorize")
+    assert (answer.json["id"], answer.json["followed_by"], answer.json["requested_by"]) == (ada.id, True, False)
+    assert (await relation(ada, cyd))["following"] is True
+    assert await notified(cyd) == [("follow", ada.id)]
+    assert (await cyd.post(f"{REQUESTS}/{ada.id}/authorize")).status == 404
+
+
+async def test_s086_rejecting_answers_the_relationship(ada: Person, cyd: Person) -> None:
+    await follow(ada, cyd)
+    answer = await cyd.post(f"{REQUESTS}/{ada.id}/reject")
+    assert (answer.json["id"], answer.json["followed_by"]) == (ada.id, False)
+    assert {"following": False, "requested": False}.items() <= (await relation(ada, cyd)).items()
+    assert await notified(cyd) == []
+    assert (await cyd.post(f"{REQUESTS}/{ada.id}/reject")).status == 404
+
+
+async def test_s087_open_accounts_elsewhere_count_as_followed_at_once(stage: Stage, ada: Person) -> None:
+    rob, locked = await far(stage), await far(stage, "lou", locked=True)
+    made = await follow(ada, rob)
+    assert (made["following"], made["requested"]) == (True, False)
+    asked = await follow(ada, locked)
+    assert (asked["following"], asked["requested"]) == (False, True)
+
+
+async def test_s133_muting_again_changes_the_one_mute(stage: Stage, ada: Person, bob: Person) -> None:
+    for hides in ("false", "true"):
+        answer = (await ada.post(f"{ACCOUNTS}/{bob.id}/mute", {"notifications": hides})).json
+    assert answer["muting_notifications"] is True
+    assert await stage.rows("SELECT count(*) FROM mutes") == [[1]]
+
+
+async def test_s134_following_answers_the_relationship(ada: Person, bob: Person) -> None:
+    made = await follow(ada, bob, reblogs="0")
+    assert (made["id"], made["following"], made["showing_reblogs"]) == (bob.id, True, False)
+
+
+@pytest.mark.parametrize("uri", ["bob", "@bob", "bob@localhost:3000", "BOB@LOCALHOST:3000"])
+async def test_s135_s136_following_by_handle_answers_the_account(ada: Person, bob: Person, uri: str) -> None:
+    for _ in range(2):
+        answer = await ada.post("/api/v1/follows", {"uri": uri})
+        assert (answer.status, answer.json["id"]) == (200, bob.id)
+    assert (await relation(ada, bob))["following"] is True
+
+
+async def test_s135_following_by_handle_refuses_as_by_id(stage: Stage, ada: Person, bob: Person) -> None:
+    rob = await far(stage)
+    assert (await ada.post("/api/v1/follows", {"uri": "rob@far.example"})).json["acct"] == rob.acct
+    for uri in ("", "nobody", "rob@elsewhere.example", "not a handle"):
+        assert (await ada.post("/api/v1/follows", {"uri": uri})).status == 404
+    await bob.post(f"{ACCOUNTS}/{ada.id}/block")
+    assert (await ada.post("/api/v1/follows", {"uri": "bob"})).status == 403
+
+
+async def test_s137_relationships_of_many(ada: Person, bob: Person, cyd: Person) -> None:
+    answer = (await ada.get(f"{ACCOUNTS}/relationships?id[]={bob.id}&id[]={cyd.id}&id[]=1")).json
+    assert [one["id"] for one in answer] == [bob.id, cyd.id]
+    assert [one["id"] for one in (await ada.get(f"{ACCOUNTS}/relationships?id={bob.id}")).json] == [bob.id]
+
+
+async def made_forty_five(stage: Stage, table: str, column: str, owner: Person) -> list[str]:
+    """45 rows of a relation with as many accounts; their ids, the latest first."""
+    await stage.sql("""
+        INSERT INTO accounts (id, username, domain, uri, created_at, updated_at)
+        SELECT n, 'u' || n, 'd.example', 'x' || n, now(), now() FROM generate_series(101, 145) n
+    """)
+    await stage.sql("INSERT INTO account_counts (account_id) SELECT generate_series(101, 145)")
+    other = "account_id" if column == "target_account_id" else "target_account_id"
+    await stage.sql(
+        f"INSERT INTO {table} (id, {column}, {other}, created_at) "
+        "SELECT n, $1, n, now() FROM generate_series(101, 145) n", owner.account.id
+    )  # fmt: skip
+    return [str(id) for id in range(145, 100, -1)]
+
+
+async def walk(client: Client, path: str) -> list[str]:
+    """All there is, by the links from page to page, and back again to the first."""
+    page = await client.get(path)
+    pages = [page]
+    while (following := link_or_none(page, "next")) is not None:
+        page = await client.get(following)
+        pages.append(page)
+    assert len(ids(page)) < 20
+    back = ids(await client.get(link(pages[-1], "prev")))
+    assert back == ids(pages[0])  # since_id keeps the newest page
+    return [id for one in pages for id in ids(one)]
+
+
+def link_or_none(reply: Reply, relation: str) -> str | None:
+    return link(reply, relation) if f'rel="{relation}"' in reply.headers.get("Link", "") else None
+
+
+@pytest.mark.parametrize(
+    ("path", "table", "column"),
+    [
+        ("/api/v1/blocks", "blocks", "account_id"),
+        ("/api/v1/mutes", "mutes", "account_id"),
+        (REQUESTS, "follow_requests", "target_account_id"),
+        ("/api/v1/accounts/{id}/followers", "follows", "target_account_id"),
+        ("/api/v1/accounts/{id}/following", "follows", "account_id"),
+        ("/api/v1/endorsements", "endorsements", "account_id"),
+    ],
+)
+async def test_s108_s110_s111_s138_s139_s142_lists_of_accounts_page(
+    stage: Stage, ada: Person, path: str, table: str, column: str
+) -> None:
+    everybody = await made_forty_five(stage, table, column, ada)
+    path = path.format(id=ada.id)
+    assert ids(await ada.get(path)) == everybody[:40]
+    assert await walk(ada, f"{path}?limit=20") == everybody
+    assert ids(await ada.get(f"{path}?limit=2&min_id=110")) == ["112", "111"]
+    assert ids(await ada.get(f"{path}?limit=2&max_id=110")) == ["109", "108"]
+    assert ids(await ada.get(f"{path}?limit=2&since_id=110")) == everybody[:2]
+    assert ids(await ada.get(f"{path}?limit=999")) == everybody
+    assert ids(await ada.get(f"{path}?limit=0")) == []
+
+
+async def test_s110_an_empty_list_has_no_links(ada: Person) -> None:
+    for path in ("/api/v1/blocks", "/api/v1/mutes", REQUESTS, "/api/v1/domain_blocks", "/api/v1/endorsements"):
+        answer = await ada.get(path)
+        assert (answer.status, answer.json, "Link" in answer.headers) == (200, [], False)
+
+
+async def test_s143_domain_blocks_page(stage: Stage, ada: Person) -> None:
+    await stage.sql(
+        "INSERT INTO account_domain_blocks (id, account_id, domain, created_at) "
+        "SELECT n, $1, 'd' || n, now() FROM generate_series(1, 5) n", ada.account.id
+    )  # fmt: skip
+    first = await ada.get("/api/v1/domain_blocks?limit=3")
+    assert first.json == ["d5", "d4", "d3"]
+    second = await ada.get(link(first, "next"))
+    assert (second.json, link_or_none(second, "next")) == (["d2", "d1"], None)
+    assert (await ada.get("/api/v1/domain_blocks?min_id=2&limit=2")).json == ["d4", "d3"]
+
+
+async def test_contract_11_a_blocked_domain_loses_its_follows(stage: Stage, ada: Person, bob: Person) -> None:
+    rob = await far(stage)
+    await stage.sql(
+        "INSERT INTO follows (id, account_id, target_account_id, created_at) VALUES (1, $1, $2, now())",
+        rob.id,
+        ada.account.id,
+    )
+    await stage.sql(
+        "INSERT INTO follows (id, account_id, target_account_id, created_at) VALUES (2, $2, $1, now())",
+        rob.id,
+        ada.account.id,
+    )
+    await stage.sql("UPDATE account_counts SET followers = 1, following = 1")
+    assert (await relation(ada, rob))["followed_by"] is True
+    await ada.post("/api/v1/domain_blocks", {"domain": "far.example"})
+    now = await relation(ada, rob)
+    assert (now["followed_by"], now["following"], now["domain_blocking"]) == (False, True, True)
+    assert (await ada.get(f"{ACCOUNTS}/{ada.id}")).json["followers_count"] == 0
+    await ada.post(f"{ACCOUNTS}/{rob.id}/unfollow")
+    assert (await ada.post(f"{ACCOUNTS}/{rob.id}/follow")).status == 403
+    await ada.delete("/api/v1/domain_blocks", form={"domain": "far.example"})
+    assert (await ada.post(f"{ACCOUNTS}/{rob.id}/follow")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("domain", "text"),
+    [
+        ("", "Validation failed: Domain can't be blank"),
+        (" ", "Validation failed: Domain can't be blank"),
+        ("a b", "Validation failed: Domain is not a valid domain name"),
+        ("nodots", "Validation failed: Domain is not a valid domain name"),
+        ("x" * 300 + ".example", "Validation failed: Domain is not a valid domain name"),
+    ],
+)
+async def test_what_is_no_domain(ada: Person, domain: str, text: str) -> None:
+    answer = await ada.post("/api/v1/domain_blocks", {"domain": domain})
+    assert (answer.status, answer.json) == (422, {"error": text})
+
+
+async def test_a_follower_is_removed(ada: Person, bob: Person) -> None:
+    await follow(ada, bob)
+    answer = await bob.post(f"{ACCOUNTS}/{ada.id}/remove_from_followers")
+    assert (answer.status, answer.json["followed_by"]) == (200, False)
+    assert (await relation(ada, bob))["following"] is False
+    assert (await bob.post(f"{ACCOUNTS}/{ada.id}/remove_from_followers")).status == 200
+    assert (await bob.post(f"{ACCOUNTS}/1/remove_from_followers")).status == 404
+
+
+async def test_a_note_is_private_and_struck_out_by_an_empty_one(ada: Person, bob: Person) -> None:
+    assert (await ada.post(f"{ACCOUNTS}/{bob.id}/note", {"comment": "met at PyCon"})).json["note"] == "met at PyCon"
+    assert (await relation(bob, ada.account))["note"] == ""
+    assert (await ada.post(f"{ACCOUNTS}/{bob.id}/note", {"comment": "x" * 2001})).status == 422
+    assert (await ada.post(f"{ACCOUNTS}/{bob.id}/note", {"comment": ""})).json["note"] == ""
+    assert (await ada.post(f"{ACCOUNTS}/1/note", {"comment": "who?"})).status == 404
+
+
+async def test_familiar_followers_are_those_one_follows(stage: Stage, ada: Person, bob: Person) -> None:
+    dan, eve = await stage.person("dan"), await stage.person("eve")
+    for follower, target in ((ada, bob), (ada, dan), (bob, eve), (dan, eve)):
+        await follow(follower, target)
+    await dan.put(f"{ACCOUNTS}/update_credentials", {"hide_collections": "true"})
+    answer = (await ada.get(f"{ACCOUNTS}/familiar_followers?id[]={eve.id}&id[]=1")).json
+    assert [(one["id"], [account["id"] for account in one["accounts"]]) for one in answer] == [(eve.id, [bob.id])]
+
+
+async def test_mutes_say_when_they_end_and_absurd_times_are_cut(ada: Person, bob: Person, cyd: Person) -> None:
+    await ada.post(f"{ACCOUNTS}/{bob.id}/mute", {"duration": "9" * 17})
+    await ada.post(f"{ACCOUNTS}/{cyd.id}/mute", {"duration": "-60"})
+    forever, long = (await ada.get("/api/v1/mutes")).json
+    assert (forever["mute_expires_at"], long["mute_expires_at"] > "2100") == (None, True)
+
+
+async def test_unknown_languages_of_a_follow_are_left_out(ada: Person, bob: Person) -> None:
+    terms = {"languages": ["de", "xx-nonsense", "DE", "fr", *["en"] * 300]}
+    assert (await ada.send("POST", f"{ACCOUNTS}/{bob.id}/follow", json=terms)).json["languages"] == ["de", "fr", "en"]
+
+
+async def test_suspended_accounts_have_no_relationship_unless_asked_for(stage: Stage, ada: Person, bob: Person) -> None:
+    await stage.sql("UPDATE accounts SET suspended_at = now() WHERE id = $1", bob.account.id)
+    assert (await ada.get(f"{ACCOUNTS}/relationships?id[]={bob.id}")).json == []
+    assert len((await ada.get(f"{ACCOUNTS}/relationships?id[]={bob.id}&with_suspended=true")).json) == 1
+    assert (await ada.post(f"{ACCOUNTS}/{bob.id}/follow")).status == 404
+    for path in ("followers", "following", "lists", "statuses"):
+        assert (await ada.get(f"{ACCOUNTS}/{bob.id}/{path}")).status == 410
