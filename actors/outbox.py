@@ -17,7 +17,7 @@ from typing import Any
 
 import trio
 
-from ..storage import conversations, edits, notifications, outbox, polls, reblogs, statuses
+from ..storage import conversations, edits, notifications, outbox, polls, reblogs, relations, statuses
 from ..storage.engine import Connection, Database, Doubtful, Unavailable
 from ..storage.notifications import NewNotification
 from ..storage.outbox import Effect, NewEffect
@@ -200,7 +200,13 @@ class Outbox:
             self._broadcast.published(shown, origin)
 
     async def _tell_relation(self, effect: Effect, origin: Origin) -> None:
-        for account_id in effect.payload["accounts"]:
+        """All read again how they stand; what is in their mail about each other is older than what they read then."""
+        one, *others = effect.payload["accounts"]
+        for other in others:
+            stamp = await self._database.transact(_draw_stamp, one, other)
+            self._broadcast.note_change(one, other, stamp)
+            self._broadcast.note_change(other, one, stamp)
+        for account_id in (one, *others):
             self._accounts.drop(account_id)
             self._broadcast.reread(account_id)
 
@@ -262,3 +268,9 @@ class Outbox:
         self, kind: str, key: str, payload: dict[str, Any], origin: Origin, due_at: datetime | None = None
     ) -> NewEffect:
         return NewEffect(self._ids.next(), kind, key, payload, due_at, origin.request_id, origin.causes)
+
+
+async def _draw_stamp(db: Connection, one: int, other: int) -> int:
+    """A stamp above those of all changes that are committed, and below those of all that are to come."""
+    await relations.lock_pair(db, one, other)
+    return await relations.stamp(db)
