@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +15,16 @@ Headers = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A finished response. The server around it adds what every answer has: request id, cache and rate headers."""
+    """A finished response. The server around it adds what every answer has: request id, cache and rate headers.
+
+    What is too large for memory comes as a `stream` in place of a body, with its length among the headers.
+    """
 
     body: bytes = b""
     status: int = 200
     headers: Headers = ()
     content_type: str = JSON
+    stream: Callable[[], AsyncIterator[bytes]] | None = None
 
 
 # The API's "nothing to say" is an empty object, never 204.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from . import headers, pages, rates, scopes
 from .answer import Answer
@@ -56,7 +57,7 @@ def finish(answer: Answer, request: Request, standing: Standing | None) -> Answe
     extra = (*answer.headers, ("X-Request-Id", request.request_id), *headers.family(request.path, answer.headers))
     if standing is not None:
         extra += standing.headers
-    return Answer(answer.body, answer.status, extra, answer.content_type)
+    return replace(answer, headers=extra)
 
 
 async def _admitted(endpoint: Endpoint, call: Call) -> Answer:

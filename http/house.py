@@ -12,6 +12,7 @@ from ..actors.kernel.clock import Clock
 from ..actors.kernel.ids import Ids
 from ..actors.kernel.pool import Record
 from ..actors.kernel.runtime import Runtime
+from ..actors.media.workshop import Workshop
 from ..actors.statuses import Accounts, Statuses
 from ..storage.engine import Database
 from .entities.rendered import Renderings
@@ -72,6 +73,7 @@ class House:
     vapid_public_key: str
     accounts: Accounts
     statuses: Statuses
+    media: Workshop
     tokens: Tokens = field(default_factory=Tokens)
     rates: Rates = field(default_factory=Rates)
     rendered: Renderings = field(init=False)

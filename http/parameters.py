@@ -296,10 +296,10 @@ def _upload(value: object) -> Upload | None:
 def _focus(value: object) -> tuple[float, float] | None:
     """`x,y`, each from -1 to 1; what is no such pair says nothing."""
     try:
-        x, y = (min(max(float(part), -1.0), 1.0) for part in value.split(",")) if isinstance(value, str) else (0, 0)
+        x, y = (min(max(float(part), -1.0), 1.0) for part in str(value).split(","))
     except ValueError:
         return None
-    return (x, y) if isinstance(value, str) and x == x and y == y else None
+    return (x, y) if x == x and y == y else None
 
 
 def _fields(value: object) -> tuple[tuple[str, str], ...]:

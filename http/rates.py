@@ -36,6 +36,7 @@ PAGING = Rule("paging", 300, 15 * MINUTE)
 # Certain calls, per account
 STATUSES = Rule("statuses", 300, 3 * HOUR)
 DELETIONS = Rule("deletions", 30, 30 * MINUTE)
+MEDIA = Rule("media", 30, 30 * MINUTE)
 FOLLOWS = Rule("follows", 400, DAY)
 # Certain calls, per address
 APPS = Rule("apps", 5, 10 * MINUTE, per_address=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from .engine import Connection, Row
@@ -20,10 +21,61 @@ OF_STATUS = f"""
     FROM (SELECT {COLUMNS} FROM media_attachments WHERE status_id = s.id) AS m WHERE m.id = ANY(s.media_ids)
 """
 
+# Held until the transaction ends, in one order for all, so that two statuses never take the same.
+LOCK = f"{FIND_MANY} ORDER BY id FOR UPDATE"
+
+INSERT = f"""
+    INSERT INTO media_attachments (
+        id, account_id, type, state, file, file_type, file_size, thumbnail_file, blurhash, meta, description,
+        created_at, updated_at
+    )
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)
+    RETURNING {COLUMNS}
+"""
+
+ATTACH = "UPDATE media_attachments SET status_id = $2, updated_at = $3 WHERE id = ANY($1::bigint[])"
+
+DESCRIBE = f"""
+    UPDATE media_attachments SET
+        description = coalesce($2, description), thumbnail_file = coalesce($3, thumbnail_file),
+        blurhash = coalesce($4, blurhash), meta = meta || $5::jsonb, updated_at = $6
+    WHERE id = $1
+    RETURNING {COLUMNS}
+"""
+
+# A focus or a thumbnail that its owner has chosen since stays.
+FINISH = """
+    UPDATE media_attachments SET
+        type = $2, state = $3, file = $4, file_type = $5, file_size = $6, thumbnail_file = coalesce(thumbnail_file, $7),
+        blurhash = coalesce(blurhash, $8), meta = $9::jsonb || meta, updated_at = $10
+    WHERE id = $1 AND state = 'waiting'
+"""
+
+DELETE = f"DELETE FROM media_attachments WHERE id = ANY($1::bigint[]) RETURNING {COLUMNS}"
+
+# Skips those that a status takes at this moment.
+DELETE_LOOSE = f"""
+    DELETE FROM media_attachments WHERE id IN (
+        SELECT id FROM media_attachments WHERE status_id IS NULL AND updated_at < $1
+        ORDER BY updated_at LIMIT $2 FOR UPDATE SKIP LOCKED
+    )
+    RETURNING {COLUMNS}
+"""
+
+WAITING = f"SELECT {COLUMNS} FROM media_attachments WHERE state = 'waiting' ORDER BY id LIMIT $1"
+
+# Looks through everything: asked only after a crash, and only of the files that it left in doubt.
+KNOWN_FILES = """
+    SELECT file FROM media_attachments WHERE file = ANY($1::text[])
+    UNION ALL SELECT thumbnail_file FROM media_attachments WHERE thumbnail_file = ANY($1::text[])
+    UNION ALL SELECT avatar_file FROM accounts WHERE avatar_file = ANY($1::text[])
+    UNION ALL SELECT header_file FROM accounts WHERE header_file = ANY($1::text[])
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """One attachment. `file` and `thumbnail_file` are names below the media folder."""
+    """One attachment. `file` and `thumbnail_file` are names in the media folder."""
 
     id: int
     account_id: int
@@ -40,10 +92,112 @@ class Media:
     blurhash: str | None
     meta: dict[str, Any]
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The names of all its files."""
+        return tuple(name for name in (self.file, self.thumbnail_file) if name is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What processing made of an upload."""
+
+    type: str
+    file: str
+    file_type: str
+    file_size: int
+    thumbnail_file: str | None
+    blurhash: str | None
+    meta: dict[str, Any]
+
 
 async def find_many(db: Connection, ids: Sequence[int]) -> dict[int, Media]:
     """Attachments by id."""
     return {row["id"]: media_of(row) for row in await db.fetch(FIND_MANY, ids)}
+
+
+async def find(db: Connection, id: int) -> Media | None:
+    return (await find_many(db, [id])).get(id)
+
+
+async def lock(db: Connection, ids: Sequence[int]) -> dict[int, Media]:
+    """Attachments by id, which nobody else changes until the transaction ends."""
+    return {row["id"]: media_of(row) for row in await db.fetch(LOCK, ids)}
+
+
+async def insert(
+    db: Connection, id: int, account_id: int, made: Made, description: str, focus: dict[str, float] | None,
+    now: datetime,
+) -> Media:  # fmt: skip
+    """Store what is ready."""
+    meta = made.meta if focus is None else made.meta | {"focus": focus}
+    row = await db.fetchrow(
+        INSERT, id, account_id, made.type, "ready", made.file, made.file_type, made.file_size, made.thumbnail_file,
+        made.blurhash, meta, description, now,
+    )  # fmt: skip
+    return media_of(row)
+
+
+async def insert_waiting(
+    db: Connection, id: int, account_id: int, type: str, thumbnail: Made | None, description: str,
+    focus: dict[str, float] | None, now: datetime,
+) -> Media:  # fmt: skip
+    """Store what is still to be processed; a thumbnail of its owner's choice may be ready."""
+    small = None if thumbnail is None else thumbnail.thumbnail_file
+    blurhash = None if thumbnail is None else thumbnail.blurhash
+    meta = {} if focus is None else {"focus": focus}
+    row = await db.fetchrow(
+        INSERT, id, account_id, type, "waiting", None, None, None, small, blurhash, meta, description, now
+    )
+    return media_of(row)
+
+
+async def attach(db: Connection, ids: Sequence[int], status_id: int, now: datetime) -> None:
+    """Give locked attachments to a status."""
+    await db.execute(ATTACH, ids, status_id, now)
+
+
+async def describe(
+    db: Connection, id: int, description: str | None, focus: dict[str, float] | None, thumbnail: Made | None,
+    now: datetime,
+) -> Media:  # fmt: skip
+    """Change what its owner may change of an attachment; None leaves as it is."""
+    meta = {} if focus is None else {"focus": focus}
+    small, blurhash = None, None
+    if thumbnail is not None:
+        small, blurhash, meta = thumbnail.thumbnail_file, thumbnail.blurhash, meta | {"small": thumbnail.meta["small"]}
+    return media_of(await db.fetchrow(DESCRIBE, id, description, small, blurhash, meta, now))
+
+
+async def finish(db: Connection, id: int, made: Made | None, now: datetime) -> None:
+    """Processing is over: with files, or, with None, for good without."""
+    if made is None:
+        await db.execute("UPDATE media_attachments SET state = 'failed', updated_at = $2 WHERE id = $1", id, now)
+        return
+    await db.execute(
+        FINISH, id, made.type, "ready", made.file, made.file_type, made.file_size, made.thumbnail_file, made.blurhash,
+        made.meta, now,
+    )  # fmt: skip
+
+
+async def delete_many(db: Connection, ids: Sequence[int]) -> list[Media]:
+    """Delete attachments, whoever has them, and say what they were: their files are to be removed after the commit."""
+    return [media_of(row) for row in await db.fetch(DELETE, ids)]
+
+
+async def delete_loose(db: Connection, before: datetime, limit: int) -> list[Media]:
+    """Delete some of those that no status has had since `before`."""
+    return [media_of(row) for row in await db.fetch(DELETE_LOOSE, before, limit)]
+
+
+async def waiting(db: Connection, limit: int) -> list[Media]:
+    """Those still to be processed, oldest first."""
+    return [media_of(row) for row in await db.fetch(WAITING, limit)]
+
+
+async def known_files(db: Connection, names: Sequence[str]) -> set[str]:
+    """Which of these files belong to something."""
+    return {row["file"] for row in await db.fetch(KNOWN_FILES, names)}
 
 
 def media_of(row: Row) -> Media:

@@ -337,6 +337,8 @@ class Flags:
 async def insert(db: Connection, new: NewStatus, now: datetime) -> Status:
     """Store a status with its mentions, tags and every count it changes, and read it back as all others will see it."""
     await db.fetchval(INSERT, *_arguments(new, now))
+    if new.media_ids:
+        await media.attach(db, new.media_ids, new.id, now)
     status = await find(db, new.id)
     if status is None:
         raise LookupError(f"status {new.id} was stored and is not there")

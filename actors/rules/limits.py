@@ -38,10 +38,11 @@ FEATURED_TAGS = 10
 # media_attachments.description_limit, .image_size_limit, .image_matrix_limit, .video_size_limit, .video_matrix_limit,
 # .video_frame_rate_limit; the sizes in bytes, the matrices in pixels
 MEDIA_DESCRIPTION_CHARACTERS = 1500
-IMAGE_BYTES = 16 * 1024 * 1024
-PICTURE_BYTES = 2 * 1024 * 1024  # of an avatar or a header; not published
+MIB = 1024 * 1024
+IMAGE_BYTES = 16 * MIB
+PICTURE_BYTES = 2 * MIB  # of an avatar or a header; not published
 IMAGE_PIXELS = 33_177_600
-VIDEO_BYTES = 99 * 1024 * 1024
+VIDEO_BYTES = 99 * MIB
 VIDEO_PIXELS = 8_294_400
 VIDEO_FRAMES_PER_SECOND = 120
 

@@ -72,9 +72,6 @@ class NewStatus(Writing):
 
     def check(self) -> None:
         """The same, and what this server does not do: better than to publish something else than what was meant."""
-        if self.media_ids:
-            named = ", ".join(map(str, self.media_ids))
-            raise Unprocessable(f"Media {named} not found or already attached to another post")
         if self.scheduled_at or self.quoted_status_id is not None:
             raise Unprocessable("This server takes no quotes or scheduled posts")
         super().check()
@@ -99,6 +96,7 @@ async def publish(house: House, request: Request, viewer: Viewer, new: NewStatus
             language=new.language or None,
             in_reply_to_id=new.in_reply_to_id,
             content_type=new.content_type,
+            media_ids=tuple(dict.fromkeys(new.media_ids)),
             poll=None if new.poll is None else new.poll.terms(),
             quote_policy=new.quote_approval_policy,
             application_id=viewer.token.application_id,

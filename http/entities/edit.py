@@ -9,6 +9,7 @@ import orjson
 from ...actors.statuses import Shown
 from ...storage.edits import Edit
 from ...storage.statuses import Status
+from .media import media_fields
 from .times import instant
 
 
@@ -19,7 +20,7 @@ def edit_json(edit: Edit, author: bytes, base_url: str) -> bytes:
         "spoiler_text": edit.spoiler_text,
         "sensitive": edit.sensitive,
         "created_at": instant(edit.created_at),
-        "media_attachments": [],
+        "media_attachments": [media_fields(one, base_url) for one in edit.media],
         "emojis": [],
     }
     if edit.poll_options is not None:

@@ -14,6 +14,7 @@ import orjson
 from ...actors.statuses import Shown
 from ...storage.statuses import Flags, Status
 from .account import account_json
+from .media import media_fields
 from .poll import poll_json
 from .rendered import Renderings
 from .times import instant, maybe_instant
@@ -131,7 +132,7 @@ def _counts(status: Status) -> dict[str, Any]:
 
 def _attached(status: Status, base_url: str) -> dict[str, Any]:
     return {
-        "media_attachments": [],
+        "media_attachments": [media_fields(one, base_url) for one in status.media],
         "mentions": [
             {"id": str(mention.id), "username": mention.username, "url": mention.url, "acct": mention.acct}
             for mention in status.mentions

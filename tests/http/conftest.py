@@ -11,6 +11,7 @@ import trio
 from quart.typing import TestClientProtocol
 
 from troupe.actors.kernel import Ids, Runtime, SystemClock
+from troupe.actors.media.workshop import Workshop
 from troupe.actors.rules.passwords import hashed
 from troupe.http.app import make_app
 from troupe.http.house import House
@@ -164,9 +165,15 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any]) -> AsyncItera
         )  # fmt: skip
         for child in acting.children():
             await nursery.start(child.run, stopping)
+        media = Workshop(
+            pool, runtime, clock, record, acting.outbox, tmp_path / "media",
+            key=lambda: secrets.token_hex(16),
+        )  # fmt: skip
+        await nursery.start(media.run, stopping)
         house = House(
             settings=settings, database=pool, runtime=runtime, clock=clock, ids=ids, record=record,
             secret=_secrets(), vapid_public_key="a key", accounts=acting.accounts, statuses=acting.statuses,
+            media=media,
         )  # fmt: skip
         yield Stage(house, failures)
         stopping.set()

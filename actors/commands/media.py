@@ -1,0 +1,165 @@
+"""Media attachments, in the turn of their owner: stored, described, finished, deleted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ...storage import media
+from ...storage.engine import Connection
+from ...storage.media import Made, Media
+from ..account import Account
+from ..kernel import Origin, Refused, turn
+
+NOT_FOUND = Refused(404, "Record not found")
+IN_USE = Refused(422, "Media attachment is currently used by a status")
+FAILED = Refused(422, "Error processing thumbnail for uploaded media")
+
+
+@dataclass(frozen=True, slots=True)
+class AddMedia:
+    """Command: store what is ready. Its files are in their places already."""
+
+    made: Made
+    description: str = ""
+    focus: dict[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddWaitingMedia:
+    """Command: store what is still to be processed under an id that its upload bears already."""
+
+    id: int
+    type: str
+    thumbnail: Made | None = None
+    description: str = ""
+    focus: dict[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeMedia:
+    """Command: change what may be changed while no status has it; None leaves as it is."""
+
+    id: int
+    description: str | None = None
+    focus: dict[str, float] | None = None
+    thumbnail: Made | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FinishMedia:
+    """Command: processing is over; None when nothing came of it."""
+
+    id: int
+    made: Made | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteMedia:
+    """Command: delete what no status has."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What a transaction came to: the attachment as it is, or was; and files promised to be removed."""
+
+    medium: Media
+    promised: bool = field(default=False)
+
+
+@turn(Account, AddMedia)
+async def add_media(self: Account, message: AddMedia) -> Media:
+    id = self.backstage.ids.next()
+    return await self.transact(
+        media.insert, id, self.id, message.made, message.description, message.focus, self.now
+    )  # fmt: skip
+
+
+@turn(Account, AddWaitingMedia)
+async def add_waiting_media(self: Account, message: AddWaitingMedia) -> Media:
+    return await self.transact(
+        media.insert_waiting, message.id, self.id, message.type, message.thumbnail, message.description, message.focus,
+        self.now,
+    )  # fmt: skip
+
+
+@turn(Account, DescribeMedia)
+async def describe_media(self: Account, message: DescribeMedia) -> Media | Refused:
+    changed = await self.transact(describe, self, message, self.now, self.origin)
+    return _told(self, changed)
+
+
+async def describe(
+    db: Connection, self: Account, message: DescribeMedia, now: datetime, origin: Origin
+) -> Changed | Refused:
+    """An attached one is changed by an edit of its status."""
+    medium = await _own(db, self, message.id)
+    if medium is None or medium.status_id is not None:
+        return NOT_FOUND
+    if medium.state == "failed":
+        return FAILED
+    now_is = await media.describe(db, medium.id, message.description, message.focus, message.thumbnail, now)
+    return Changed(now_is, await _discard(db, self, set(medium.files) - set(now_is.files), origin))
+
+
+@turn(Account, FinishMedia)
+async def finish_media(self: Account, message: FinishMedia) -> Media | Refused:
+    changed = await self.transact(finish, self, message, self.now, self.origin)
+    return _told(self, changed)
+
+
+async def finish(
+    db: Connection, self: Account, message: FinishMedia, now: datetime, origin: Origin
+) -> Changed | Refused:
+    """Files that nobody waits for any more, or that their owner has put others in place of, go again."""
+    made = message.made
+    files = set[str]() if made is None else {file for file in (made.file, made.thumbnail_file) if file is not None}
+    medium = await _own(db, self, message.id)
+    if medium is None or medium.state != "waiting":
+        await _discard(db, self, files - set(() if medium is None else medium.files), origin)
+        return NOT_FOUND
+    await media.finish(db, medium.id, made, now)
+    finished = await media.find(db, medium.id) or medium
+    return Changed(finished, await _discard(db, self, files - set(finished.files), origin))
+
+
+@turn(Account, DeleteMedia)
+async def delete_media(self: Account, message: DeleteMedia) -> Media | Refused:
+    changed = await self.transact(delete, self, message, self.now, self.origin)
+    return _told(self, changed)
+
+
+async def delete(
+    db: Connection, self: Account, message: DeleteMedia, now: datetime, origin: Origin
+) -> Changed | Refused:
+    medium = await _own(db, self, message.id)
+    if medium is None:
+        return NOT_FOUND
+    if medium.status_id is not None:
+        return IN_USE
+    await media.delete_many(db, [medium.id])
+    return Changed(medium, await _discard(db, self, set(medium.files), origin))
+
+
+async def _own(db: Connection, self: Account, id: int) -> Media | None:
+    medium = (await media.lock(db, [id])).get(id)
+    return medium if medium is not None and medium.account_id == self.id else None
+
+
+async def _discard(db: Connection, self: Account, files: set[str], origin: Origin) -> bool:
+    """Promise to remove files; whether there were any. The outbox keeps the promise, never a turn."""
+    if not files:
+        return False
+    outbox = self.backstage.outbox
+    await outbox.promise(db, [outbox.files(files, origin)])
+    return True
+
+
+def _told(self: Account, changed: Changed | Refused) -> Media | Refused:
+    if isinstance(changed, Refused):
+        return changed
+    if changed.promised:
+        self.backstage.outbox.wake()
+    return changed.medium

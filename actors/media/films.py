@@ -1,0 +1,151 @@
+"""Video and sound, in a process of its own: ffprobe looks, ffmpeg makes it anew, and only local files are opened."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from ...storage.media import Made
+from ..rules.limits import VIDEO_FRAMES_PER_SECOND, VIDEO_PIXELS
+from .images import finished
+from .jobs import UNVERIFIED, Job, Refused
+
+# By kind, the demuxer that ffmpeg is held to: one that it picked itself might follow what a playlist names.
+DEMUXERS = {
+    "mp4": "mov", "mov": "mov", "m4a": "mov", "webm": "matroska", "mp3": "mp3", "ogg": "ogg", "wav": "wav",
+    "flac": "flac", "aac": "aac", "gif": "gif",
+}  # fmt: skip
+LOCAL_FILES = ("-protocol_whitelist", "file")
+NO_METADATA = ("-map_metadata", "-1", "-map_chapters", "-1")
+# H.264 takes even sides only.
+EVEN_SIDES = "scale=trunc(iw/2)*2:trunc(ih/2)*2"
+VIDEO = (
+    "-c:v", "libx264", "-preset", "veryfast", "-crf", "23", "-pix_fmt", "yuv420p", "-vf", EVEN_SIDES, "-threads", "2",
+    "-movflags", "+faststart",
+)  # fmt: skip
+SOUND_OF_VIDEO = ("-c:a", "aac", "-b:a", "128k", "-ac", "2")
+SOUND = ("-c:a", "libmp3lame", "-q:a", "2", "-ac", "2")
+LONGEST_REPORT = 1024 * 1024
+
+_INPUT = ("-nostdin", "-v", "error", *LOCAL_FILES, "-f")
+
+
+def make_film(job: Job) -> Made:
+    """An MP4 with a still of it, or an MP3, whatever came in."""
+    report = _probe(job, job.source, DEMUXERS[job.kind])
+    video = next((stream for stream in report["streams"] if _is_film(stream)), None)
+    audio = next((stream for stream in report["streams"] if stream.get("codec_type") == "audio"), None)
+    if video is not None:
+        return _make_video(job, video, audio)
+    if audio is None:
+        raise Refused(UNVERIFIED)
+    return _make_sound(job)
+
+
+def _make_video(job: Job, video: dict[str, Any], audio: dict[str, Any] | None) -> Made:
+    _check(video)
+    file = f"{job.name}.mp4"
+    sound = ("-map", "0:a:0", *SOUND_OF_VIDEO) if audio else ("-an",)
+    _ffmpeg(job, ("-map", f"0:{int(video['index'])}", *VIDEO, *sound, *NO_METADATA), file)
+    still = f"{job.name}.png"
+    _still(job, file, still)
+    pictured = finished(job, "video", still, "image/png")
+    path = Path(job.folder) / file
+    size = pictured.meta["original"]
+    facts = _video_facts(_probe(job, str(path), "mov"), size)
+    return Made(
+        "video" if audio else "gifv", file, "video/mp4", path.stat().st_size, pictured.thumbnail_file,
+        pictured.blurhash, facts | {"small": pictured.meta["small"]},
+    )  # fmt: skip
+
+
+def _make_sound(job: Job) -> Made:
+    file = f"{job.name}.mp3"
+    _ffmpeg(job, ("-map", "0:a:0", "-vn", *SOUND, *NO_METADATA), file)
+    path = Path(job.folder) / file
+    report = _probe(job, str(path), "mp3")
+    seconds, rate = _seconds(report), int(report["format"].get("bit_rate") or 0)
+    meta = {"length": _clock(seconds), "duration": seconds, "original": {"duration": seconds, "bitrate": rate}}
+    return Made("audio", file, "audio/mpeg", path.stat().st_size, None, None, meta | _sound_facts(report))
+
+
+def _check(video: dict[str, Any]) -> None:
+    width, height = int(video.get("width") or 0), int(video.get("height") or 0)
+    if not width or not height:
+        raise Refused(UNVERIFIED)
+    if width * height > VIDEO_PIXELS:
+        raise Refused(f"{width}x{height} videos are not supported")
+    rate = _rate(video)
+    if rate > VIDEO_FRAMES_PER_SECOND:
+        raise Refused(f"{round(rate)}fps videos are not supported")
+
+
+def _is_film(stream: dict[str, Any]) -> bool:
+    """Whether it moves: the cover of an album is a video stream, too."""
+    return stream.get("codec_type") == "video" and not stream.get("disposition", {}).get("attached_pic")
+
+
+def _rate(video: dict[str, Any]) -> Fraction:
+    try:
+        return Fraction(video.get("avg_frame_rate") or "0")
+    except (ValueError, ZeroDivisionError):
+        return Fraction(0)
+
+
+def _video_facts(report: dict[str, Any], size: dict[str, Any]) -> dict[str, Any]:
+    video = next(stream for stream in report["streams"] if stream["codec_type"] == "video")
+    seconds, rate = _seconds(report), int(report["format"].get("bit_rate") or 0)
+    frames = video.get("avg_frame_rate") or "0/1"
+    original = {"width": size["width"], "height": size["height"], "frame_rate": frames, "duration": seconds}
+    length = {"length": _clock(seconds), "duration": seconds, "fps": round(_rate(video))}
+    return length | size | {"original": original | {"bitrate": rate}} | _sound_facts(report)
+
+
+def _sound_facts(report: dict[str, Any]) -> dict[str, Any]:
+    audio = next((stream for stream in report["streams"] if stream["codec_type"] == "audio"), None)
+    if audio is None:
+        return {}
+    return {
+        "audio_encode": audio.get("codec_name", ""),
+        "audio_bitrate": f"{int(audio.get('sample_rate') or 0)} Hz",
+        "audio_channels": audio.get("channel_layout", ""),
+    }
+
+
+def _seconds(report: dict[str, Any]) -> float:
+    return round(float(report["format"].get("duration") or 0), 3)
+
+
+def _clock(seconds: float) -> str:
+    hours, rest = divmod(seconds, 3600)
+    minutes, rest = divmod(rest, 60)
+    return f"{int(hours)}:{int(minutes):02}:{rest:05.2f}"
+
+
+def _probe(job: Job, source: str, demuxer: str) -> dict[str, Any]:
+    how = ("-v", "error", *LOCAL_FILES, "-f", demuxer, "-print_format", "json", "-show_format", "-show_streams")
+    report = json.loads(_run(job.ffprobe, *how, source))
+    return {"streams": report.get("streams", []), "format": report.get("format", {})}
+
+
+def _ffmpeg(job: Job, how: tuple[str, ...], file: str) -> None:
+    _run(job.ffmpeg, *_INPUT, DEMUXERS[job.kind], "-i", job.source, *how, str(Path(job.folder) / file))
+
+
+def _still(job: Job, film: str, file: str) -> None:
+    """The first picture of a film that was made here."""
+    folder = Path(job.folder)
+    _run(job.ffmpeg, *_INPUT, "mov", "-i", str(folder / film), "-frames:v", "1", str(folder / file))
+
+
+def _run(program: str, *arguments: str) -> bytes:
+    """What the program printed; a file that it can't read is none."""
+    done = subprocess.run(  # noqa: S603 - no shell, and no argument is a client's text
+        (program, *arguments), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False
+    )
+    if done.returncode or len(done.stdout) > LONGEST_REPORT:
+        raise Refused(UNVERIFIED)
+    return done.stdout

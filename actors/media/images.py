@@ -1,0 +1,143 @@
+"""Decoding images, in a process of its own: named loaders only, bounded pixels, and no metadata on the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isqrt
+from pathlib import Path
+from typing import Any
+
+import blurhash
+import pyvips
+
+from ...storage.media import Made
+from ..rules.limits import IMAGE_PIXELS
+from .jobs import UNVERIFIED, Job, Refused
+
+ANIMATION_PIXELS = 921_600  # of one frame
+ANIMATION_PIXELS_IN_ALL = 200_000_000
+LARGEST_ORIGINAL = 8_294_400  # pixels; more is scaled down
+LARGEST_SMALL = 230_400
+BLURHASH_SIDE = 32  # the hash has four waves a side; more pixels would change nothing
+BLURHASH_COMPONENTS = 4
+
+# By kind: nothing lets the file itself choose a loader.
+LOADERS: dict[str, Callable[..., Any]] = {
+    "jpeg": pyvips.Image.jpegload,
+    "png": pyvips.Image.pngload,
+    "gif": pyvips.Image.gifload,
+    "webp": pyvips.Image.webpload,
+    "avif": pyvips.Image.heifload,
+}
+NOTHING = 0  # of metadata is kept
+WITH_FRAMES = {"gif", "webp"}
+
+
+def make_image(job: Job) -> Made:
+    """The image to show, without metadata, and a small one."""
+    image = open_image(job.kind, job.source)
+    frames = frames_of(image)
+    if frames > 1:
+        return _make_animation(job, frames)
+    kept = _fitting(image, LARGEST_ORIGINAL)
+    file, file_type = save(kept, Path(job.folder), job.name, job.kind)
+    return finished(job, "image", file, file_type)
+
+
+def make_picture(job: Job) -> Made:
+    """A picture for a profile: cut to the size asked for, standing still."""
+    image = open_image(job.kind, job.source)
+    cut = image.thumbnail_image(
+        job.width, height=job.height, size="both", crop="centre", output_profile="srgb", fail_on="error"
+    )
+    file, file_type = save(cut, Path(job.folder), job.name, "png" if cut.hasalpha() else "jpeg")
+    return Made("image", file, file_type, (Path(job.folder) / file).stat().st_size, None, None, {})
+
+
+def make_thumbnail(job: Job) -> Made:
+    """Only the small picture that stands for a medium, of its owner's choice."""
+    image = open_image(job.kind, job.source)
+    small, blur, size = make_small(image, job)
+    return Made("image", small, "image/webp", 0, small, blur, {"small": size})
+
+
+def finished(job: Job, type: str, file: str, file_type: str, meta: dict[str, Any] | None = None) -> Made:
+    """The facts about an image that was written, and its small picture made of what was written."""
+    path = Path(job.folder) / file
+    image = LOADERS[file_type.removeprefix("image/")](str(path))
+    small, blur, size = make_small(image, job)
+    original = size_of(image.width, image.get_page_height())
+    return Made(type, file, file_type, path.stat().st_size, small, blur, {"original": original, "small": size})
+
+
+def open_image(kind: str, source: str) -> pyvips.Image:
+    """The image, of which no pixel has been decoded yet; refused when it has too many."""
+    try:
+        image = LOADERS[kind](source, fail_on="error")
+        frames = frames_of(image) if kind in WITH_FRAMES else 1
+    except pyvips.Error as error:
+        raise Refused(UNVERIFIED) from error
+    pixels = image.width * image.height
+    if pixels > IMAGE_PIXELS:
+        raise Refused(f"{image.width}x{image.height} images are not supported")
+    if frames > 1 and (pixels > ANIMATION_PIXELS or pixels * frames > ANIMATION_PIXELS_IN_ALL):
+        raise Refused(f"{image.width}x{image.height} animations with {frames} frames are not supported")
+    return image
+
+
+def frames_of(image: pyvips.Image) -> int:
+    return image.get_n_pages()
+
+
+def _make_animation(job: Job, frames: int) -> Made:
+    """All frames anew, in the same format: what was between them stays behind."""
+    image = LOADERS[job.kind](job.source, n=frames, fail_on="error")
+    file = f"{job.name}.{job.kind}"
+    write = image.gifsave if job.kind == "gif" else image.webpsave
+    write(str(Path(job.folder) / file), keep=NOTHING)
+    return finished(job, "image", file, f"image/{job.kind}")
+
+
+def make_small(image: pyvips.Image, job: Job) -> tuple[str, str, dict[str, Any]]:
+    """The small picture's name, the blurred impression of it, and its size."""
+    small = _fitting(image, LARGEST_SMALL).copy_memory()
+    file = f"{job.name}-small.webp"
+    small.webpsave(str(Path(job.folder) / file), Q=80, keep=NOTHING)
+    return file, _blurhash(small), size_of(small.width, small.height)
+
+
+def save(image: pyvips.Image, folder: Path, name: str, kind: str) -> tuple[str, str]:
+    """Write an image in the format it came in, or one that every client knows; its name and type."""
+    if kind == "jpeg":
+        image.jpegsave(str(folder / f"{name}.jpg"), Q=88, keep=NOTHING, optimize_coding=True)
+        return f"{name}.jpg", "image/jpeg"
+    if kind in ("png", "gif"):
+        image.pngsave(str(folder / f"{name}.png"), compression=6, keep=NOTHING)
+        return f"{name}.png", "image/png"
+    image.webpsave(str(folder / f"{name}.webp"), Q=88, keep=NOTHING)
+    return f"{name}.webp", "image/webp"
+
+
+def size_of(width: int, height: int) -> dict[str, Any]:
+    return {"width": width, "height": height, "size": f"{width}x{height}", "aspect": width / height}
+
+
+def _fitting(image: pyvips.Image, pixels: int) -> pyvips.Image:
+    """Upright, in sRGB with 8 bits, and no larger than so many pixels."""
+    width, height = max(image.width, 1), max(image.get_page_height(), 1)
+    if width * height > pixels:
+        width, height = max(isqrt(pixels * width // height), 1), max(isqrt(pixels * height // width), 1)
+    # A square around it, because the orientation that is applied may swap its sides.
+    side = max(width, height)
+    fitting = image.thumbnail_image(side, height=side, size="down", output_profile="srgb", fail_on="error")
+    return fitting.colourspace("srgb").cast("uchar")
+
+
+def _blurhash(image: pyvips.Image) -> str:
+    side = BLURHASH_SIDE
+    tiny = image.thumbnail_image(side, height=side, size="both")
+    if tiny.hasalpha():
+        tiny = tiny.flatten(background=[255, 255, 255])
+    raw, width = tiny.cast("uchar").write_to_memory(), tiny.width
+    rows = [[list(raw[3 * (y * width + x) :][:3]) for x in range(width)] for y in range(tiny.height)]
+    return blurhash.encode(rows, BLURHASH_COMPONENTS, BLURHASH_COMPONENTS)

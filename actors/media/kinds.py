@@ -1,0 +1,81 @@
+"""What kind of file bytes are, by their first bytes: the name and the type that a client gives mean nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+HEAD = 64  # bytes that tell them apart
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One format that is taken: `type` is what it becomes, as far as can be said before decoding."""
+
+    name: str
+    type: str
+    mime: str
+
+
+JPEG = Kind("jpeg", "image", "image/jpeg")
+PNG = Kind("png", "image", "image/png")
+GIF = Kind("gif", "image", "image/gif")
+WEBP = Kind("webp", "image", "image/webp")
+AVIF = Kind("avif", "image", "image/avif")
+MP4 = Kind("mp4", "video", "video/mp4")
+MOV = Kind("mov", "video", "video/quicktime")
+WEBM = Kind("webm", "video", "video/webm")
+MP3 = Kind("mp3", "audio", "audio/mpeg")
+OGG = Kind("ogg", "audio", "audio/ogg")
+WAV = Kind("wav", "audio", "audio/wav")
+FLAC = Kind("flac", "audio", "audio/flac")
+AAC = Kind("aac", "audio", "audio/aac")
+M4A = Kind("m4a", "audio", "audio/mp4")
+
+IMAGES = (JPEG, PNG, GIF, WEBP, AVIF)
+FILMS = (MP4, MOV, WEBM)
+SOUNDS = (MP3, OGG, WAV, FLAC, AAC, M4A)
+
+BEGINNINGS = (
+    (b"\xff\xd8\xff", JPEG),
+    (b"\x89PNG\r\n\x1a\n", PNG),
+    (b"GIF87a", GIF),
+    (b"GIF89a", GIF),
+    (b"\x1a\x45\xdf\xa3", WEBM),
+    (b"OggS", OGG),
+    (b"fLaC", FLAC),
+    (b"ID3", MP3),
+)
+RIFF = {b"WEBP": WEBP, b"WAVE": WAV}
+BRANDS = {b"avif": AVIF, b"avis": AVIF, b"qt  ": MOV, b"M4A ": M4A, b"M4B ": M4A}
+# ISO base media that is neither of these: photos for which no decoder is shipped.
+NOT_FILMS = {b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1", b"crx "}
+
+
+def kind_of(head: bytes) -> Kind | None:
+    """The kind of a file that begins like this; None when it is none that is taken."""
+    for beginning, kind in BEGINNINGS:
+        if head.startswith(beginning):
+            return kind
+    if head[:4] == b"RIFF":
+        return RIFF.get(head[8:12])
+    if head[4:8] == b"ftyp":
+        return _of_brand(head)
+    return _of_audio_frame(head)
+
+
+def _of_brand(head: bytes) -> Kind | None:
+    brand = head[8:12]
+    if brand in NOT_FILMS:
+        # Encoders of AVIF may name it only among the compatible brands.
+        return AVIF if b"avif" in head[16:] else None
+    return BRANDS.get(brand, MP4)
+
+
+def _of_audio_frame(head: bytes) -> Kind | None:
+    """MPEG audio without any header: eleven bits that are set, then a layer and a rate that exist."""
+    if len(head) < 3 or head[0] != 0xFF or head[1] & 0xE0 != 0xE0:
+        return None
+    if head[1] & 0xF6 == 0xF0:
+        return AAC
+    layer, rate = head[1] & 0x06, head[2] >> 4
+    return MP3 if layer in (0x02, 0x04) and 0 < rate < 15 else None

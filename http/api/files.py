@@ -1,0 +1,93 @@
+"""The media files themselves: static, under names that nobody guesses, and never anything that a browser would run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import trio
+
+from ...storage.files import NAME
+from ..answer import Answer, Headers
+from ..errors import NotFound
+from ..house import House
+from ..request import Request
+from ..routing import api
+
+# All that is ever made here. What has another ending is not served, whatever lies in the folder.
+TYPES = {
+    "jpg": "image/jpeg",
+    "png": "image/png",
+    "gif": "image/gif",
+    "webp": "image/webp",
+    "mp4": "video/mp4",
+    "mp3": "audio/mpeg",
+}
+AT_ONCE = 256 * 1024
+RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
+
+# A file never changes under its name.
+HEADERS: Headers = (
+    ("Cache-Control", "public, max-age=31536000, immutable"),
+    ("Content-Disposition", "inline"),
+    ("Content-Security-Policy", "default-src 'none'; sandbox"),
+    ("Accept-Ranges", "bytes"),
+    ("Access-Control-Allow-Origin", "*"),
+    ("Cross-Origin-Resource-Policy", "cross-origin"),
+)
+
+
+@api.get("/media/<name>")
+async def show(house: House, request: Request, name: str) -> Answer:
+    """A file, or the part of it that a player asks for."""
+    if not NAME.fullmatch(name) or (content_type := TYPES.get(name.rpartition(".")[2])) is None:
+        raise NotFound("Not Found")
+    path = house.media.folder.path(name)
+    try:
+        size = (await trio.to_thread.run_sync(path.stat)).st_size
+    except OSError:
+        raise NotFound("Not Found") from None
+    tag = f'"{name}"'
+    if request.header(b"if-none-match") == tag:
+        return Answer(b"", 304, (*HEADERS, ("ETag", tag)), content_type)
+    return _part(path, size, _range(request, tag), (*HEADERS, ("ETag", tag)), content_type)
+
+
+def _range(request: Request, tag: str) -> str | None:
+    """The range asked for, unless it is of another file."""
+    if request.header(b"if-range") not in (None, tag):
+        return None
+    return request.header(b"range")
+
+
+def _part(path: Path, size: int, asked: str | None, headers: Headers, content_type: str) -> Answer:
+    wanted = RANGE.fullmatch(asked or "")
+    if wanted is None or wanted[0] == "bytes=-":
+        # Several ranges at once are nobody's right: the whole is always an answer.
+        return Answer(b"", 200, (*headers, _length(size)), content_type, stream=lambda: _read(path, 0, size))
+    first, last = _bounds(wanted[1], wanted[2], size)
+    if first >= size or first > last:
+        return Answer(b"", 416, (*headers, ("Content-Range", f"bytes */{size}")), content_type)
+    length = last - first + 1
+    headers = (*headers, _length(length), ("Content-Range", f"bytes {first}-{last}/{size}"))
+    return Answer(b"", 206, headers, content_type, stream=lambda: _read(path, first, length))
+
+
+def _bounds(first: str, last: str, size: int) -> tuple[int, int]:
+    """`500-999`, `500-` and, for the last 500, `-500`."""
+    if not first:
+        return max(size - int(last), 0) if int(last) else size, size - 1
+    return int(first), min(int(last), size - 1) if last else size - 1
+
+
+def _length(size: int) -> tuple[str, str]:
+    return ("Content-Length", str(size))
+
+
+async def _read(path: Path, start: int, length: int) -> AsyncIterator[bytes]:
+    async with await trio.open_file(path, "rb") as file:
+        await file.seek(start)
+        while length > 0 and (data := await file.read(min(length, AT_ONCE))):
+            length -= len(data)
+            yield data

@@ -1,0 +1,115 @@
+"""Media attachments: uploaded, described, deleted while no status has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...actors.commands.media import FAILED, AddMedia, AddWaitingMedia, DeleteMedia, DescribeMedia
+from ...actors.media.workshop import Incoming
+from ...actors.rules import limits
+from ...storage import media
+from ...storage.media import Media
+from .. import rates, uploads
+from ..answer import EMPTY, Answer, json
+from ..authentication import Viewer
+from ..entities.media import media_fields
+from ..errors import NotFound, invalid
+from ..house import House
+from ..parameters import Focus, Input, MaybeText, MaybeUpload
+from ..routing import api
+
+SCOPES = ("write:media",)
+LONGEST_DESCRIPTION = 10_000  # code points, of which a character that a reader sees may have many
+
+
+class Described(Input):
+    thumbnail: MaybeUpload = None
+    description: MaybeText = None
+    focus: Focus = None
+
+    def check(self) -> None:
+        """Refuse a description that would have to be cut."""
+        text, most = self.description or "", limits.MEDIA_DESCRIPTION_CHARACTERS
+        if len(text) > LONGEST_DESCRIPTION or limits.graphemes(text) > most:
+            raise invalid(f"Description is too long (maximum is {most} characters)")
+
+
+class NewMedia(Described):
+    file: MaybeUpload = None
+
+
+@api.post("/api/v1/media", auth="user", scopes=SCOPES, rates=(rates.MEDIA,), body_limit=uploads.MEDIA_BODY)
+async def upload_and_wait(house: House, viewer: Viewer, new: NewMedia) -> Answer:
+    """Answered when it is processed, however long that takes."""
+    medium = await _upload(house, viewer, new)
+    if medium.state == "waiting":
+        await house.media.finished(medium.id)
+        medium = await _own(house, viewer, medium.id)
+    return _answer(house, medium)
+
+
+@api.post("/api/v2/media", auth="user", scopes=SCOPES, rates=(rates.MEDIA,), body_limit=uploads.MEDIA_BODY)
+async def upload(house: House, viewer: Viewer, new: NewMedia) -> Answer:
+    """200 with images, which are ready; 202 with what is processed later."""
+    medium = await _upload(house, viewer, new)
+    house.media.wake()
+    return _answer(house, medium, unfinished=202)
+
+
+async def _upload(house: House, viewer: Viewer, new: NewMedia) -> Media:
+    new.check()
+    async with uploads.received(house, new.file) as incoming, uploads.thumbnail(house, new.thumbnail) as small:
+        described = {"description": (new.description or "").strip(), "focus": _point(new.focus)}
+        if incoming.kind is not None and incoming.kind.type != "image":
+            return await viewer.ask(await _put_off(house, incoming, thumbnail=small, **described))
+        made = await uploads.make(house, incoming, "image")
+        if small is not None:
+            made = await uploads.exchange_thumbnail(house, made, small)
+        return await viewer.ask(AddMedia(made, **described))
+
+
+async def _put_off(house: House, incoming: Incoming, **more: Any) -> AddWaitingMedia:
+    id = house.ids.next()
+    await house.media.put_off(incoming, id)
+    return AddWaitingMedia(id, incoming.kind.type if incoming.kind else "unknown", **more)
+
+
+@api.get("/api/v1/media/<id>", auth="user", scopes=SCOPES)
+async def show(house: House, viewer: Viewer, id: int) -> Answer:
+    """206 until it is processed; a status's media are shown with the status only."""
+    return _answer(house, await _own(house, viewer, id))
+
+
+@api.put("/api/v1/media/<id>", auth="user", scopes=SCOPES, body_limit=uploads.THUMBNAIL_BODY)
+async def describe(house: House, viewer: Viewer, id: int, described: Described) -> Answer:
+    """Only while no status has it."""
+    described.check()
+    await _own(house, viewer, id)
+    text = None if described.description is None else described.description.strip()
+    async with uploads.thumbnail(house, described.thumbnail) as small:
+        changed = await viewer.ask(DescribeMedia(id, text, _point(described.focus), small))
+    return _answer(house, changed)
+
+
+@api.delete("/api/v1/media/<id>", auth="user", scopes=SCOPES)
+async def delete(viewer: Viewer, id: int) -> Answer:
+    await viewer.ask(DeleteMedia(id))
+    return EMPTY
+
+
+async def _own(house: House, viewer: Viewer, id: int) -> Media:
+    medium = await house.database.read(media.find, id)
+    if medium is None or medium.account_id != viewer.account_id or medium.status_id is not None:
+        raise NotFound
+    if medium.state == "failed":
+        raise FAILED
+    return medium
+
+
+def _point(focus: tuple[float, float] | None) -> dict[str, float] | None:
+    return None if focus is None else {"x": focus[0], "y": focus[1]}
+
+
+def _answer(house: House, medium: Media, unfinished: int = 206) -> Answer:
+    status = 200 if medium.state == "ready" else unfinished
+    return json(media_fields(medium, house.settings.base_url), status)

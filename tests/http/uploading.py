@@ -1,0 +1,82 @@
+"""Files to upload, made by the tests themselves, and the way to send them."""
+
+from io import BytesIO
+from typing import Any
+
+import pyvips
+import trio
+import trio.testing
+from quart.datastructures import FileStorage
+
+from .conftest import Client, Person, Reply, Stage
+
+ORIENTATION = "exif-ifd0-Orientation"
+
+
+def picture(width: int = 64, height: int = 40, kind: str = "png", **how: Any) -> bytes:
+    """An image with something to see, in red at its upper left corner."""
+    image = pyvips.Image.gaussnoise(width, height, seed=7).cast("uchar").bandjoin([100, 50])
+    image = image.copy(interpretation="srgb").draw_rect([255, 0, 0], 0, 0, width // 2, height // 2, fill=True)
+    return image.write_to_buffer(f".{kind}", **how)
+
+
+def animation(width: int = 16, height: int = 16, frames: int = 3, kind: str = "gif") -> bytes:
+    """Frames that differ."""
+    each = [pyvips.Image.black(width, height).bandjoin([n * 40, 0]) + n for n in range(frames)]
+    image = pyvips.Image.arrayjoin([one.cast("uchar") for one in each], across=1).copy(interpretation="srgb")
+    image.set_type(pyvips.GValue.gint_type, "page-height", height)
+    return image.write_to_buffer(f".{kind}")
+
+
+def photo_of_a_place() -> bytes:
+    """A photo as a phone takes it: lying on its side, with where it was taken and by what."""
+    image = pyvips.Image.new_from_buffer(picture(60, 40, "jpg"), "").copy()
+    for name, value in (
+        (ORIENTATION, "6"),
+        ("exif-ifd0-Make", "Secret camera"),
+        ("exif-ifd3-GPSLatitude", "52/1 31/1 12/1"),
+        ("exif-ifd3-GPSLatitudeRef", "N"),
+    ):
+        image.set_type(pyvips.GValue.gstr_type, name, value)
+    return image.jpegsave_buffer()
+
+
+async def upload(
+    client: Client, data: bytes, name: str = "a.png", *, path: str = "/api/v2/media", thumbnail: bytes | None = None,
+    **form: str,
+) -> Reply:  # fmt: skip
+    """Send a file as a form does."""
+    files = {"file": FileStorage(BytesIO(data), filename=name, content_type="image/png")}
+    if thumbnail is not None:
+        files["thumbnail"] = FileStorage(BytesIO(thumbnail), filename="t.png", content_type="image/png")
+    return await client.post(path, files=files, form=form)
+
+
+async def uploaded(client: Client, data: bytes | None = None, **how: Any) -> Any:
+    """The attachment that came of a file."""
+    reply = await upload(client, picture() if data is None else data, **how)
+    assert reply.status == 200, reply.text
+    return reply.json
+
+
+async def attach(person: Person, *media: Any, text: str = "look") -> Any:
+    """The status that has these attachments."""
+    reply = await try_to_attach(person, *(medium["id"] for medium in media), text=text)
+    assert reply.status == 200, reply.text
+    return reply.json
+
+
+async def try_to_attach(person: Person, *ids: str, text: str = "look") -> Reply:
+    return await person.post("/api/v1/statuses", json={"status": text, "media_ids": list(ids)})
+
+
+async def fetched(client: Client, url: str, **headers: str) -> Reply:
+    """A served file, by the address in an answer."""
+    return await client.get("/" + url.split("/", 3)[3], headers=headers)
+
+
+async def files_removed(stage: Stage) -> None:
+    """Wait until no promise to remove files is left."""
+    with trio.fail_after(20):
+        while await stage.rows("SELECT id FROM outbox WHERE kind = 'files'"):
+            await trio.testing.wait_all_tasks_blocked(0.01)
