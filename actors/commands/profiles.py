@@ -28,11 +28,12 @@ class UpdateProfile:
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """What the transaction came to: `promised` is empty unless it was an unlocking."""
+    """What the transaction came to: `promised` for an unlocking alone, `files` when some are to go."""
 
     account: accounts.Account
     user: users.User | None
     promised: list[int]
+    files: bool
 
 
 @turn(Account, UpdateProfile)
@@ -44,6 +45,8 @@ async def update_profile(self: Account, message: UpdateProfile) -> None:
     if updated.promised:
         await accept_waiting(self)
         self.backstage.outbox.hand_over(updated.promised)
+    if updated.files:
+        self.backstage.outbox.wake()
 
 
 async def compose(self: Account, message: UpdateProfile) -> Profile:
@@ -83,12 +86,18 @@ async def _verified(self: Account) -> dict[tuple[str, str], str | None]:
 async def _update(
     db: Connection, self: Account, profile: Profile, defaults: Defaults, now: datetime, origin: Origin
 ) -> Updated:
+    outbox = self.backstage.outbox
+    before = (await accounts.find_many(db, [self.id]))[self.id]
     unlocked = await profiles.update(db, self.id, profile, now)
     await profiles.update_defaults(db, self.id, defaults)
-    outbox = self.backstage.outbox
+    after = (await accounts.find_many(db, [self.id]))[self.id]
     reminders = [outbox.reminder(self.id, Unlocked(), f"unlocked/{self.id}", origin)] if unlocked else []
-    return Updated(
-        account=(await accounts.find_many(db, [self.id]))[self.id],
-        user=await users.find_user(db, self.id),
-        promised=await outbox.promise(db, reminders),
-    )
+    replaced = _pictures(before) - _pictures(after)
+    if replaced:
+        await outbox.promise(db, [outbox.files(replaced, origin)])
+    promised = await outbox.promise(db, reminders)
+    return Updated(after, await users.find_user(db, self.id), promised, bool(replaced))
+
+
+def _pictures(account: accounts.Account) -> set[str]:
+    return {file for file in (account.avatar_file, account.header_file) if file is not None}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BeforeValidator
@@ -21,12 +23,12 @@ from ..authentication import Viewer
 from ..entities.account import MOST_REQUESTS_COUNTED, credential_account_fields, profile_fields
 from ..errors import NotFound, Unprocessable
 from ..house import House
-from ..parameters import Choice, Fields, Input, MaybeFlag, MaybeText, MaybeUpload, Several, Text
+from ..parameters import Choice, Fields, Input, MaybeFlag, MaybeText, MaybeUpload, Several, Text, Upload
 from ..routing import api
+from ..uploads import PICTURE_BODY, picture
 
 READ = ("profile", "read:accounts")
 WRITE = ("write:accounts",)
-LARGEST_BODY = 2 * limits.PICTURE_BYTES + 1024 * 1024  # both pictures, and the texts
 MOST_DOMAINS = 10
 # What storage takes of a text that looks short, because it is full of characters that nobody sees.
 NAME_CODE_POINTS = 2048
@@ -162,7 +164,7 @@ async def show_own(house: House, viewer: Viewer) -> Answer:
     return await _own_account(house, viewer)
 
 
-@api.put("/api/v1/accounts/update_credentials", auth="user", scopes=WRITE, body_limit=LARGEST_BODY)
+@api.put("/api/v1/accounts/update_credentials", auth="user", scopes=WRITE, body_limit=PICTURE_BODY)
 async def update_own(house: House, viewer: Viewer, credentials: Credentials) -> Answer:
     """Change what is given."""
     await _update(house, viewer, credentials)
@@ -175,7 +177,7 @@ async def show_profile(house: House, viewer: Viewer) -> Answer:
     return json(profile_fields(await _own(house, viewer), house.settings.base_url))
 
 
-@api.put("/api/v1/profile", auth="user", scopes=WRITE, body_limit=LARGEST_BODY)
+@api.put("/api/v1/profile", auth="user", scopes=WRITE, body_limit=PICTURE_BODY)
 async def update_profile(house: House, viewer: Viewer, credentials: Credentials) -> Answer:
     """The same change, answered with the profile."""
     await _update(house, viewer, credentials)
@@ -204,7 +206,24 @@ async def _own_account(house: House, viewer: Viewer) -> Answer:
 
 
 async def _update(house: House, viewer: Viewer, credentials: Credentials) -> None:
-    await viewer.ask(credentials.command())
+    command = credentials.command()
+    async with AsyncExitStack() as pictures:
+        avatar = await pictures.enter_async_context(_picture(house, credentials.avatar, "avatar"))
+        header = await pictures.enter_async_context(_picture(house, credentials.header, "header"))
+        profile = replace(command.profile, avatar_file=avatar, header_file=header)
+        await viewer.ask(replace(command, profile=profile))
+
+
+@asynccontextmanager
+async def _picture(
+    house: House, upload: Upload | None, which: Literal["avatar", "header"]
+) -> AsyncIterator[str | None]:
+    """The file made of a picture, for as long as it may still be refused; None when there is none."""
+    if upload is None:
+        yield None
+        return
+    async with picture(house, upload, which) as file:
+        yield file
 
 
 async def _own(house: House, viewer: Viewer) -> Account:
