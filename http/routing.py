@@ -29,6 +29,7 @@ Auth = Literal["none", "app", "user"]
 Function = Callable[..., Answer | Awaitable[Answer]]
 
 SEGMENT = re.compile(r"<(\w+)>")
+UNSTORABLE = re.compile("[\\0\ud800-\udfff]")
 
 
 @dataclass(slots=True)
@@ -142,7 +143,8 @@ def _taken(function: Function, path: str) -> _Taken:
 def _getter(taken: _Taken, function: Function, name: str, kind: Any, segments: set[str]) -> Callable[[Call], Any]:
     if name in segments:
         segments.discard(name)
-        return (lambda call: path_id(call.path[name])) if kind is int else (lambda call: call.path[name])
+        read = path_id if kind is int else path_text
+        return lambda call: read(call.path[name])
     if isinstance(kind, type) and issubclass(kind, Input):
         taken.input = kind
         return lambda call: call.input
@@ -169,3 +171,10 @@ def path_id(segment: str) -> int:
     if segment.isascii() and segment.isdigit() and len(segment) <= 19 and (found := int(segment)) <= LARGEST_ID:
         return found
     raise NotFound
+
+
+def path_text(segment: str) -> str:
+    """A name in a path; what PostgreSQL could not store has nobody."""
+    if UNSTORABLE.search(segment):
+        raise NotFound
+    return segment

