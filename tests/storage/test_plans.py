@@ -9,17 +9,21 @@ import pytest
 from troupe.storage import (
     accounts,
     blocks,
+    conversations,
     dead_letters,
     endorsements,
     follows,
     idempotency,
     lists,
+    markers,
     mutes,
+    notification_groups,
     notifications,
     oauth,
     outbox,
     relations,
     statuses,
+    tags,
     timelines,
     users,
 )
@@ -58,6 +62,8 @@ FILL = """
     INSERT INTO polls (id, account_id, created_at) SELECT n, 1 + n % 500, now() FROM generate_series(1, 5000) n;
     INSERT INTO poll_options (poll_id, position, title)
     SELECT n, p, 'x' FROM generate_series(1, 5000) n, generate_series(0, 1) p;
+    INSERT INTO poll_votes (id, poll_id, position, account_id, created_at)
+    SELECT n, n, 0, 1 + n % 500, now() FROM generate_series(1, 5000) n;
     INSERT INTO mentions (status_id, account_id) SELECT id, 1 + id % 500 FROM statuses WHERE id % 3 = 0;
     INSERT INTO tags (id, name, display_name, created_at)
     SELECT n, 't' || n, 't' || n, now() FROM generate_series(1, 2000) n;
@@ -86,6 +92,10 @@ FILL = """
     INSERT INTO conversation_mutes SELECT 1 + id % 500, id, now() FROM statuses WHERE id % 4 = 0;
     INSERT INTO notifications (id, account_id, from_account_id, type, status_id, created_at)
     SELECT id, 1 + id % 500, 1 + id % 1999, 'favourite', id, now() FROM statuses WHERE 1 + id % 500 <> 1 + id % 1999;
+    INSERT INTO account_conversations (id, account_id, conversation_id, participant_ids, last_status_id)
+    SELECT id, 1 + id % 500, id, ARRAY[1 + id % 1999], id FROM statuses;
+    INSERT INTO markers (account_id, timeline, last_read_id, updated_at)
+    SELECT account_id, timeline, 1, now() FROM users, unnest('{home,notifications}'::text[]) AS timeline;
     INSERT INTO idempotency SELECT 1 + id % 500, id::text, id, now() FROM statuses WHERE id < 5000;
     INSERT INTO outbox (id, kind, partition_key, payload, due_at, created_at)
     SELECT n, 'x', 'account/' || n % 500, '{}', now(), now() FROM generate_series(1, 5000) n;
@@ -127,6 +137,17 @@ QUERIES = [
     ("all followers", follows.FOLLOWERS_OF, (101, LOW, 100)),
     *both("notifications", notifications.PAGE, 7, *PAGE, None, ["mention"], None),
     ("notifications since", notifications.SINCE, (7, 1000, 20)),
+    ("unread notifications", notifications.UNREAD, (7, 100, None, ["mention"], None)),
+    *both("groups", notification_groups.PAGES, 7, *PAGE, None, ["mention"], None, ["favourite"]),
+    ("group", notification_groups.ONE, (7, "favourite-7-1", None)),
+    ("group of one", notification_groups.ONE, (7, "ungrouped-7", 7)),
+    ("members of a group", notification_groups.MEMBERS, (7, "favourite-7-1", None, 100)),
+    ("unread groups", notification_groups.UNREAD, (7, *PAGE, None, ["mention"], None, ["favourite"])),
+    *both("hashtags", tags.PAGE, *PAGE, ["t7", "t8"], ["t9"], ["t10"], None, True),
+    *both("conversations", conversations.PAGE, 7, *PAGE),
+    ("conversations with somebody", conversations.FORGET, (7, 8)),
+    ("conversations that end with a status", conversations.RETRACT, (7,)),
+    ("markers", markers.FIND, (7, ["home"])),
     *both("dead letters", dead_letters.PAGE, *PAGE),
     ("effects due", outbox.DUE, (NOW, [1, 2], 100)),
     ("statuses", statuses.FIND_MANY, (list(range(1, 21)),)),
