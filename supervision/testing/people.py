@@ -9,11 +9,12 @@ from ...actors.account import PerspectiveOf, relation_of
 from ...actors.broadcast import account_address, home_address
 from ...actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
 from ...actors.commands.statuses import DeleteStatus, PublishStatus
-from ...actors.kernel import Origin, Refused
+from ...actors.kernel import NotAnswered, Origin, Refused
 from ...actors.rules.visibility import Perspective, Relation, visible
 from ...actors.timelines.home import HomePage
 from ...actors.timelines.window import Cursors
 from ...storage import follows, relations
+from ...storage.engine import StorageError
 from ...storage.follows import Follow as StoredFollow
 from ...storage.statuses import Status
 from .patience import insist
@@ -75,14 +76,6 @@ class Person:
     async def follow(self, other: Person) -> None:
         await self.insist(Follow(other.id))
 
-    async def follow_if_allowed(self, other: Person) -> bool:
-        """Whether there is a follow now; the other may have blocked."""
-        try:
-            await self.follow(other)
-        except Refused:
-            return False
-        return True
-
     async def unfollow(self, other: Person) -> None:
         await self.insist(Unfollow(other.id))
 
@@ -133,6 +126,13 @@ class Person:
     async def insist(self, message: object) -> Any:
         """Have the own account do it, however often that takes."""
         return await insist(self._sim, self.name, lambda: self.ask(message))
+
+    async def attempt(self, message: object) -> None:
+        """Ask once and go on, whatever the answer."""
+        try:
+            await self.ask(message)
+        except (Refused, NotAnswered, StorageError) as error:
+            self._sim.run.note(f"was told {type(error).__name__}, leaves it", self.name)
 
     async def ask(self, message: object) -> Any:
         """Ask the own account once."""

@@ -220,7 +220,8 @@ class Simulation:
 
     def _record(self, event: str, /, **facts: Any) -> None:
         self.log.append((event, facts))
-        self.run.note(f"log: {event} {facts.get('decision', '')}", str(facts.get("actor") or facts.get("child") or "-"))
+        said = [str(facts[fact]) for fact in ("error", "decision") if fact in facts]
+        self.run.note(": ".join(["log", event, *said]), str(facts.get("actor") or facts.get("child") or "-"))
         if event in ("actor.crashed", "actor.quarantined"):
             self.actors.outbox.wake()
 

@@ -1,0 +1,156 @@
+"""Rules of the design broken on purpose: the simulator finds each of them within a few seeds.
+
+A scenario that no mutant fails proves nothing. Run with `-s` to read which seed found what.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from troupe.actors.broadcast import StatusPublished
+from troupe.actors.kernel import Cell, Envelope, Pool
+from troupe.actors.kernel.cell import Phase
+from troupe.actors.outbox import Outbox
+from troupe.actors.statuses import Statuses
+from troupe.actors.timelines.home import Home
+from troupe.storage.outbox import NewEffect
+from troupe.supervision.testing import Budget, Fault, sandbox, simulation
+from troupe.supervision.testing.series import Played, Series
+from troupe.supervision.testing.stage import Simulation, stage
+
+MOST = 200  # seeds until a mutant counts as not found
+KINDS = frozenset({Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.DOUBT_DONE, Fault.LOST})
+
+Patch = pytest.MonkeyPatch
+
+
+async def an_ordinary_morning(sim: Simulation) -> None:
+    """Ada posts from two devices and regrets one; bob listens, and others look in while it happens."""
+    ada, *readers = await sim.people("ada", "bob", "cyd", "dan", "eve")
+    for reader in readers:
+        reader.has_followed(ada)
+    bob, *others = readers
+    stream = await bob.stream()
+
+    async def phone() -> None:
+        await ada.publish("one")
+        await ada.delete(await ada.publish("two"))
+
+    async with sim.together() as go:
+        go(phone, name="phone")
+        go(ada.publish, name="laptop")
+        for other in others:
+            go(other.home, name=other.name)
+    told = await bob.home()
+    assert told == bob.belongs_at_home(), "who was answered finds it in the timeline"
+    await sim.calm()
+    assert set(stream.seen) >= set(ada.published) - set(ada.deleted), "everything reaches the stream"
+    for reader in readers:
+        assert await reader.home() == reader.belongs_at_home(), "the timeline is what the rows say"
+
+
+def promises_are_not_stored(patch: Patch) -> None:
+    """Rule 2: effects are carried out from memory after the commit, and nothing in the transaction says so."""
+
+    async def promise(self: Outbox, db: object, effects: list[NewEffect]) -> list[int]:
+        return [effect.id for effect in effects]
+
+    patch.setattr(Outbox, "promise", promise)
+
+
+def streams_are_told_and_not_moved(patch: Patch) -> None:
+    """Rule 3: a stream shows the messages that its timeline receives, and a restart does not look for missed ones."""
+
+    async def make_up(self: Home) -> None:
+        pass
+
+    patch.setattr(Home, "make_up", make_up)
+
+
+def homes_register_after_loading(patch: Patch) -> None:
+    """Rule 4: rows first, and the place where news arrive afterwards."""
+    load = Home.load
+
+    async def late(self: Home) -> None:
+        audience = self.backstage.audience
+        joining: list[Any] = []
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(audience, "join", lambda *whom: joining.append(whom))
+            await load(self)
+        for whom in joining:
+            audience.join(*whom)
+
+    patch.setattr(Home, "load", late)
+
+
+def turns_interleave(patch: Patch) -> None:
+    """Rule 4: an actor takes its next message while a turn of it waits for a transaction."""
+    take_turn = Pool._take_turn
+
+    class Forgiving(dict[Cell, None]):
+        def __delitem__(self, cell: Cell) -> None:
+            self.pop(cell, None)
+
+    def hasty(self: Pool, cell: Cell, envelope: Envelope, turn: Any) -> None:
+        take_turn(self, cell, envelope, turn)
+        if cell.phase is Phase.WAITING:
+            self._watched = Forgiving(self._watched)
+            cell.phase = Phase.READY
+            self._schedule(cell)
+
+    patch.setattr(Pool, "_take_turn", hasty)
+
+
+def deletions_are_forgotten(patch: Patch) -> None:
+    """An older message about a status is believed, although its deletion is known."""
+    patch.setattr(Statuses, "is_deleted", lambda self, id: False)
+    take = Home.turns[StatusPublished]
+
+    def believe(self: Home, message: StatusPublished) -> None:
+        self.feed.gone.clear()
+        take(self, message)
+
+    patch.setitem(Home.turns, StatusPublished, believe)
+
+
+def accounts_come_back_without_a_look_behind(patch: Patch) -> None:
+    """An account takes its next message before others are told what its crash kept back."""
+
+    async def make_up_for(self: Outbox, address: object) -> None:
+        pass
+
+    patch.setattr(Outbox, "make_up_for", make_up_for)
+
+
+MUTANTS = [
+    promises_are_not_stored, streams_are_told_and_not_moved, homes_register_after_loading, turns_interleave,
+    deletions_are_forgotten, accounts_come_back_without_a_look_behind,
+]  # fmt: skip
+
+
+def first_failure(series: Series) -> tuple[int, Played]:
+    """How many runs it took, and the one that failed."""
+    runs = [(seed, strategy) for seed in range(MOST) for strategy in ("random", "pct")]
+    for number, (seed, strategy) in enumerate(runs, 1):
+        played = series.play_seed(seed, strategy)
+        if played.error is not None:
+            return number, played
+    pytest.fail(f"not found in {len(runs)} runs")
+
+
+@pytest.mark.parametrize("break_rule", MUTANTS)
+def test_a_broken_rule_is_found(break_rule: Callable[[Patch], None]) -> None:
+    series = Series(an_ordinary_morning, stage, sandbox, Budget(5, KINDS))
+    with Patch.context() as patch:
+        break_rule(patch)
+        number, played = first_failure(series)
+    assert isinstance(played.error, AssertionError), "a claim is broken, and not merely the code"
+    assert series.play_seed(played.seed, played.strategy).error is None, "and it holds when the rule does"
+    sys.stdout.write(f"\n{break_rule.__name__}: run {number}, seed {played.seed}, {played.strategy}: {played.error}\n")
+
+
+@simulation(seeds=50, faults=Budget(5, KINDS), world=stage)
+async def test_the_same_morning_goes_well_when_no_rule_is_broken(sim: Simulation) -> None:
+    await an_ordinary_morning(sim)
