@@ -54,17 +54,9 @@ TAGS = """
     INSERT INTO status_tags (tag_id, status_id) SELECT id, $1 FROM tag ON CONFLICT DO NOTHING
 """
 
-MEDIA = """
-    UPDATE media_attachments SET status_id = CASE WHEN id = ANY($2::bigint[]) THEN $1 END, updated_at = $3
-    WHERE (status_id = $1 AND id <> ALL($2::bigint[])) OR (id = ANY($2::bigint[]) AND status_id IS NULL)
-"""
-
-DESCRIBE = """
-    UPDATE media_attachments SET
-        description = coalesce($3, description),
-        meta = CASE WHEN $4::jsonb IS NULL THEN meta ELSE meta || jsonb_build_object('focus', $4::jsonb) END,
-        updated_at = $5
-    WHERE id = $1 AND status_id = $2
+# Those that the status has no more are loose again.
+DETACH = """
+    UPDATE media_attachments SET status_id = NULL, updated_at = $3 WHERE status_id = $1 AND id <> ALL($2::bigint[])
 """
 
 SET_QUOTE_POLICY = "UPDATE statuses SET quote_policy = $2 WHERE id = $1"
@@ -112,24 +104,16 @@ class Revision:
     poll_id: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
-    """What a medium shows, in words, and where its centre is; None leaves as it is."""
-
-    media_id: int
-    description: str | None = None
-    focus: tuple[float, float] | None = None
-
-
 async def keep_first(db: Connection, id: int, status_id: int) -> None:
     """Keep what was published, before anything of it changes."""
     await db.execute(FIRST, status_id, id)
 
 
 async def revise(db: Connection, id: int, revision: Revision, now: datetime) -> None:
-    """Change a status and keep its new state under `id`. Its poll and its media's descriptions are changed before."""
+    """Change a status and keep its new state under `id`. Its poll is changed before; its new media are locked."""
     everybody = [*revision.mentioned_ids, *revision.silent_mention_ids]
-    await db.execute(MEDIA, revision.status_id, list(revision.media_ids), now)
+    await db.execute(DETACH, revision.status_id, list(revision.media_ids), now)
+    await media.attach(db, revision.media_ids, revision.status_id, now)
     await db.execute(
         REVISE, revision.status_id, revision.text, revision.content, revision.content_type, revision.spoiler_text,
         revision.sensitive, revision.language, everybody, list(revision.media_ids), revision.poll_id, now,
@@ -137,12 +121,6 @@ async def revise(db: Connection, id: int, revision: Revision, now: datetime) -> 
     await db.execute(MENTIONS, revision.status_id, everybody, list(revision.mentioned_ids))
     await _set_tags(db, revision, now)
     await db.execute(SNAPSHOT, revision.status_id, id)
-
-
-async def describe(db: Connection, status_id: int, description: Description, now: datetime) -> None:
-    """Change what is said of a medium that is attached to a status."""
-    focus = description.focus and {"x": description.focus[0], "y": description.focus[1]}
-    await db.execute(DESCRIBE, description.media_id, status_id, description.description, focus, now)
 
 
 async def set_quote_policy(db: Connection, status_id: int, policy: str) -> None:

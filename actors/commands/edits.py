@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from ...storage import edits, media, notifications, outbox, polls, reblogs, statuses
-from ...storage.edits import Description, Revision
+from ...storage.edits import Revision
 from ...storage.engine import Connection
 from ...storage.media import Media
 from ...storage.notifications import NewNotification, Notification
@@ -22,6 +22,22 @@ from .interacting import NOT_ALLOWED, invalid, notify
 from .statuses import NOT_FOUND, Written, quote_policy, write
 
 NO_DEADLINE = invalid("Deadline can't be blank")
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What an attached medium shows, in words, and where its centre is; None leaves as it is."""
+
+    media_id: int
+    text: str | None = None
+    focus: dict[str, float] | None = None
+
+    def changes(self, medium: Media | None) -> bool:
+        """Whether there is something new in it."""
+        if medium is None:
+            return False
+        worded = self.text is not None and self.text != medium.description
+        return worded or (self.focus is not None and self.focus != medium.meta.get("focus"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +108,12 @@ async def _edit(
         return NOT_FOUND
     if message.quote_policy is not None:
         await edits.set_quote_policy(db, status.id, quote_policy(status.visibility, message.quote_policy))
-    attached = await media.find_many(db, message.media_ids)
+    attached = await media.lock(db, message.media_ids)
     if (refusal := _refuse(self, message, status, attached)) is not None:
         return refusal
     poll = _poll_after(self, status, message.poll, now)
     revision = _revise(status, message, written, poll)
-    descriptions = [new for new in message.descriptions if _says_otherwise(new, attached)]
+    descriptions = [new for new in message.descriptions if new.changes(attached.get(new.media_id))]
     if not descriptions and poll == status.poll and _is_as_before(revision, status):
         return Edited()
     await edits.keep_first(db, self.backstage.ids.next(), status.id)
@@ -141,15 +157,6 @@ def _is_as_before(revision: Revision, status: Status) -> bool:
         and revision.language == status.language
         and revision.media_ids == status.media_ids
     )
-
-
-def _says_otherwise(new: Description, attached: dict[int, Media]) -> bool:
-    medium = attached.get(new.media_id)
-    if medium is None:
-        return False
-    focus = None if new.focus is None else {"x": new.focus[0], "y": new.focus[1]}
-    described = new.description is not None and new.description != medium.description
-    return described or (focus is not None and focus != medium.meta.get("focus"))
 
 
 def _poll_after(self: Account, status: Status, terms: PollTerms | None, now: datetime) -> Poll | None:
@@ -208,8 +215,8 @@ async def _store(
 ) -> Edited:
     ids, relay = self.backstage.ids, self.backstage.outbox
     edit_id = ids.next()
-    for description in descriptions:
-        await edits.describe(db, status.id, description, now)
+    for new in descriptions:
+        await media.describe(db, new.media_id, new.text, new.focus, None, now)
     await edits.revise(db, edit_id, revision, now)
     await notifications.withdraw_updates(db, status.id)
     rebloggers = await reblogs.rebloggers(db, status.id)

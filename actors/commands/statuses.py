@@ -47,9 +47,10 @@ class PublishStatus:
 
 @dataclass(frozen=True, slots=True)
 class DeleteStatus:
-    """Command: delete an own status; answered with the Status as it was."""
+    """Command: delete an own status; answered with the Status as it was. Its media stay for another one, or go too."""
 
     status_id: int
+    delete_media: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +294,7 @@ def spread(self: Account, published: Published) -> None:
 
 @turn(Account, DeleteStatus)
 async def delete_status(self: Account, message: DeleteStatus) -> Status | Refused:
-    buried = await self.transact(bury, self, message.status_id, self.now, self.origin)
+    buried = await self.transact(bury, self, message.status_id, self.now, self.origin, with_media=message.delete_media)
     if buried is None:
         return NOT_FOUND
     retract(self, *buried)
@@ -308,7 +309,7 @@ def retract(self: Account, deleted: Deleted, promised: list[int]) -> None:
 
 
 async def bury(
-    db: Connection, self: Account, id: int, now: datetime, origin: Origin
+    db: Connection, self: Account, id: int, now: datetime, origin: Origin, *, with_media: bool = False
 ) -> tuple[Deleted, list[int]] | None:
     """The deletion and what it promises; None when there is no such status of this account."""
     deleted = await statuses.soft_delete(db, id, self.id, now)
@@ -319,6 +320,9 @@ async def bury(
         await notifications.withdraw_from(db, self.id, "reblog", status.reblog_of_id)
     if status.visibility == "direct":
         await conversations.retract(db, id)
+    if with_media and status.media:
+        gone = await media.delete_many(db, [medium.id for medium in status.media])
+        await outbox.promise(db, [outbox.files([file for medium in gone for file in medium.files], origin)])
     effects = [outbox.status(id, self.id, origin), *(outbox.status(boost, by, origin) for boost, by in deleted.reblogs)]
     counted = (status.in_reply_to_id, status.reblog_of_id)
     effects += [outbox.counts(other, self.id, origin) for other in counted if other is not None]

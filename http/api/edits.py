@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from ...actors.commands.edits import EditStatus, SetQuotePolicy
+from ...actors.commands.edits import Description, EditStatus, SetQuotePolicy
 from ...actors.rules import limits
 from ...actors.rules.polls import about_options, about_time
 from ...storage import edits
-from ...storage.edits import Description
 from .. import rates
 from ..answer import Answer, array, json
 from ..authentication import Viewer
@@ -16,7 +15,7 @@ from ..entities.account import account_json
 from ..entities.edit import edit_json, only_edit, source_fields
 from ..errors import invalid
 from ..house import House
-from ..parameters import Choice, Input, MaybeText, Several, StatusId
+from ..parameters import Choice, Focus, Input, MaybeText, Several, StatusId
 from ..routing import api
 from ..showing import answer_with, find_visible
 from .statuses import Writing
@@ -28,10 +27,13 @@ WRITE = ("write:statuses",)
 class MediaAttributes(Input):
     id: StatusId = None
     description: MaybeText = None
-    focus: MaybeText = None
+    focus: Focus = None
 
     def description_of(self) -> Description | None:
-        return None if self.id is None else Description(self.id, self.description, _focus(self.focus))
+        if self.id is None:
+            return None
+        focus = None if self.focus is None else {"x": self.focus[0], "y": self.focus[1]}
+        return Description(self.id, self.description, focus)
 
 
 class Edit(Writing):
@@ -44,7 +46,7 @@ class Edit(Writing):
             terms = self.poll.terms()
             wrong = [*about_options(terms.options), *(() if terms.seconds is None else about_time(terms.seconds))]
         longest = limits.MEDIA_DESCRIPTION_CHARACTERS
-        if any(len(one.description or "") > longest for one in self.media_attributes):
+        if any(limits.graphemes(one.description or "") > longest for one in self.media_attributes):
             wrong.append(f"Description is too long (maximum is {longest} characters)")
         if wrong:
             raise invalid(*wrong)
@@ -103,12 +105,3 @@ async def show_source(house: House, viewer: Viewer, id: int) -> Answer:
     """What was typed, to edit it."""
     shown = await find_visible(house, viewer, id)
     return json(source_fields((shown.boosted or shown).status))
-
-
-def _focus(text: str | None) -> tuple[float, float] | None:
-    """`x,y`, each from -1 to 1; what is no such pair says nothing."""
-    try:
-        x, y = (min(max(float(part), -1.0), 1.0) for part in (text or "").split(","))
-    except ValueError:
-        return None
-    return (x, y) if x == x and y == y else None

@@ -79,6 +79,10 @@ class NewStatus(Writing):
             raise invalid(*wrong)
 
 
+class Deletion(Input):
+    delete_media: Flag = False
+
+
 class Several(Input):
     id: Ids = ()
 
@@ -121,9 +125,9 @@ async def show(house: House, viewer: Viewer | None, id: int) -> Answer:
 
 
 @api.delete("/api/v1/statuses/<id>", auth="user", scopes=("write:statuses",), rates=(rates.DELETIONS,))
-async def delete(house: House, viewer: Viewer, id: int) -> Answer:
+async def delete(house: House, viewer: Viewer, id: int, deletion: Deletion) -> Answer:
     """The status as it was, with its source text, so that it can be written anew."""
-    deleted: Status = await viewer.ask(DeleteStatus(id))
+    deleted: Status = await viewer.ask(DeleteStatus(id, deletion.delete_media))
     shown = await _shown(house, deleted)
     return Answer(deleted_status_json(shown, house.rendered, house.settings.base_url))
 

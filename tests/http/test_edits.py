@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from .conftest import Person, Stage
+from .uploading import attach, fetched, files_removed, uploaded
 
 
 async def edit(person: Person, status: Any, text: str = "", **more: Any) -> Any:
@@ -147,3 +148,39 @@ async def test_who_may_quote(ada: Person) -> None:
     assert (answer["quote_approval"]["automatic"], answer["edited_at"]) == ([], None)
     private = await ada.publish("one", visibility="private", quote_approval_policy="public")
     assert private["quote_approval"]["automatic"] == []
+
+
+async def test_media_come_go_and_are_described_by_an_edit(ada: Person) -> None:
+    one, two = await uploaded(ada), await uploaded(ada)
+    status = await attach(ada, one)
+    edited = await edit(ada, status, "", media_ids=[two["id"], one["id"]])
+    assert [medium["id"] for medium in edited["media_attachments"]] == [two["id"], one["id"]]
+    attributes = [{"id": one["id"], "description": "noise", "focus": "0.5,-0.5"}]
+    described = await edit(ada, status, "", media_ids=[one["id"]], media_attributes=attributes)
+    (medium,) = described["media_attachments"]
+    assert (medium["description"], medium["meta"]["focus"]) == ("noise", {"x": 0.5, "y": -0.5})
+    history = (await ada.get(f"/api/v1/statuses/{status['id']}/history")).json
+    assert [[medium["id"] for medium in state["media_attachments"]] for state in history] == [
+        [one["id"]], [two["id"], one["id"]], [one["id"]],
+    ]  # fmt: skip
+    assert history[1]["media_attachments"][1]["description"] is None
+    assert (await ada.get(f"/api/v1/media/{two['id']}")).status == 200
+    assert await edit(ada, status, "", media_ids=[one["id"]], media_attributes=attributes) == described
+
+
+async def test_media_of_others_are_not_taken(ada: Person, bob: Person) -> None:
+    status, others = await ada.publish("one"), await attach(bob, await uploaded(bob))
+    id = others["media_attachments"][0]["id"]
+    answer = await ada.send("PUT", f"/api/v1/statuses/{status['id']}", json={"status": "x", "media_ids": [id]})
+    assert (answer.status, answer.json["error"]) == (422, f"Media {id} not found or already attached to another post")
+    assert (await bob.get(f"/api/v1/statuses/{others['id']}")).json == others
+
+
+async def test_a_delete_can_take_the_media_along(stage: Stage, ada: Person) -> None:
+    status = await attach(ada, await uploaded(ada))
+    id = status["media_attachments"][0]["id"]
+    deleted = (await ada.delete(f"/api/v1/statuses/{status['id']}?delete_media=true")).json
+    assert [medium["id"] for medium in deleted["media_attachments"]] == [id]
+    assert (await ada.get(f"/api/v1/media/{id}")).status == 404
+    await files_removed(stage)
+    assert (await fetched(ada, status["media_attachments"][0]["url"])).status == 404

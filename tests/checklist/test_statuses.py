@@ -1,0 +1,197 @@
+"""The seed checklist's rows on statuses, on polls, and on what one does with them."""
+
+import re
+from typing import Any
+
+import pytest
+
+from ..http.conftest import Person, Reply, Stage
+
+STATUSES = "/api/v1/statuses"
+POLL = {"options": ["yes", "no"], "expires_in": 300}
+
+
+async def ask(person: Person, **more: Any) -> Any:
+    """A status with a poll."""
+    reply = await person.send("POST", STATUSES, json={"status": "?", "poll": POLL} | more)
+    assert reply.status == 200, reply.text
+    return reply.json
+
+
+async def test_s005_s048_a_poll_is_optional(ada: Person) -> None:
+    assert (await ada.publish("no poll"))["poll"] is None
+    assert [option["title"] for option in (await ask(ada))["poll"]["options"]] == ["yes", "no"]
+
+
+async def test_s007_s008_s009_bookmarks_are_private_and_uncounted(stage: Stage, ada: Person, bob: Person) -> None:
+    status = await ada.publish("hi")
+    path = f"{STATUSES}/{status['id']}"
+    anybodys = (await stage.anybody().get(path)).json
+    assert (await bob.post(f"{path}/bookmark")).json["bookmarked"] is True
+    assert (await ada.get(path)).json == status
+    assert (await stage.anybody().get(path)).json == anybodys
+    assert not any("bookmark" in key for key in anybodys)
+    assert await stage.rows("SELECT FROM notifications") == []
+    assert await stage.rows("SELECT FROM outbox WHERE kind <> 'status'") == []
+
+
+async def test_s010_s141_s204_bookmarks_otherwise_behave_like_favourites(ada: Person, bob: Person) -> None:
+    one, two = await ada.publish("one"), await ada.publish("two")
+    for status in (two, one, one):
+        answer = await bob.post(f"{STATUSES}/{status['id']}/bookmark")
+        assert (answer.status, answer.json["bookmarked"]) == (200, True)
+    newest = await bob.get("/api/v1/bookmarks?limit=1")
+    assert ids(newest) == [one["id"]]
+    older = await bob.get(link(newest, "next"))
+    assert ids(older) == [two["id"]]
+    assert ids(await bob.get(link(older, "prev"))) == [one["id"]]
+    for _ in range(2):
+        answer = await bob.post(f"{STATUSES}/{one['id']}/unbookmark")
+        assert (answer.status, answer.json["bookmarked"]) == (200, False)
+    assert ids(await bob.get("/api/v1/bookmarks")) == [two["id"]]
+
+
+async def test_s011_s205_pinning(ada: Person, bob: Person) -> None:
+    own, others = await ada.publish("hi"), await bob.publish("hi")
+    hidden = await bob.publish("psst", visibility="private")
+    assert own["pinned"] is False
+    assert (await ada.post(f"{STATUSES}/{own['id']}/pin")).json["pinned"] is True
+    assert (await ada.post(f"{STATUSES}/{others['id']}/pin")).status == 422
+    assert (await ada.post(f"{STATUSES}/{hidden['id']}/pin")).status == 404
+    assert "pinned" not in (await bob.get(f"{STATUSES}/{own['id']}")).json
+    assert (await ada.post(f"{STATUSES}/{own['id']}/unpin")).json["pinned"] is False
+
+
+async def test_s043_s044_s045_s099_s207_only_the_answer_to_a_delete_has_the_source(ada: Person) -> None:
+    source = "a *b* https://x.example"
+    status = await ada.publish(source)
+    assert "text" not in status
+    assert "text" not in (await ada.get(f"{STATUSES}/{status['id']}")).json
+    deleted = (await ada.delete(f"{STATUSES}/{status['id']}")).json
+    assert (deleted["text"], "content" in deleted) == (source, False)
+
+
+async def test_s046_s202_each_visibility_goes_round(ada: Person) -> None:
+    for visibility in ("public", "unlisted", "private", "direct"):
+        id = (await ada.publish("hi", visibility=visibility))["id"]
+        assert (await ada.get(f"{STATUSES}/{id}")).json["visibility"] == visibility
+
+
+@pytest.mark.parametrize(
+    ("content_type", "content"),
+    [("text/markdown", "<em>b</em>"), ("text/plain", "*b*"), ("text/nonsense", "*b*")],
+)
+async def test_s047_s202_the_content_type_takes_effect(ada: Person, content_type: str, content: str) -> None:
+    assert content in (await ada.publish("*b*", content_type=content_type))["content"]
+
+
+async def test_s050_s097_a_deleted_status_is_kept_and_nowhere_to_be_seen(
+    stage: Stage, ada: Person, bob: Person
+) -> None:
+    await bob.post(f"/api/v1/accounts/{ada.id}/follow")
+    root = await bob.publish("root")
+    status = await ada.publish("gone #tag", in_reply_to_id=root["id"])
+    path = f"{STATUSES}/{status['id']}"
+    for what in ("favourite", "bookmark", "reblog"):
+        assert (await bob.post(f"{path}/{what}")).status == 200
+    await ada.delete(path)
+    assert (await stage.anybody().get(path)).status == 404
+    for place in (
+        "timelines/home", "timelines/public", "timelines/tag/tag", f"accounts/{ada.id}/statuses", "favourites",
+        "bookmarks", "notifications",
+    ):  # fmt: skip
+        reply = await bob.get(f"/api/v1/{place}")
+        assert (reply.status, status["id"] in reply.text) == (200, False), place
+    assert (await bob.get(f"{STATUSES}/{root['id']}/context")).json["descendants"] == []
+    assert (await bob.get(f"{STATUSES}/{root['id']}")).json["replies_count"] == 0
+    assert await stage.rows(
+        "SELECT text FROM statuses WHERE id = $1 AND deleted_at IS NOT NULL", int(status["id"])
+    ) == [["gone #tag"]]
+
+
+async def test_s054_options_carry_counts(ada: Person, bob: Person) -> None:
+    status = await ask(ada)
+    await bob.post(f"/api/v1/polls/{status['poll']['id']}/votes", {"choices[]": "1"})
+    shown = (await ada.get(f"{STATUSES}/{status['id']}")).json["poll"]
+    assert [option["votes_count"] for option in shown["options"]] == [0, 1]
+
+
+async def test_s140_favourites_page_in_the_order_of_favouriting(ada: Person, bob: Person) -> None:
+    statuses = [await ada.publish(str(number)) for number in range(3)]
+    order = [statuses[number]["id"] for number in (1, 0, 2)]
+    for id in order:
+        await bob.post(f"{STATUSES}/{id}/favourite")
+    first = await bob.get("/api/v1/favourites?limit=1")
+    second = await bob.get(link(first, "next"))
+    third = await bob.get(link(second, "next"))
+    assert [*ids(first), *ids(second), *ids(third)] == order[::-1]
+    assert "min_id=" in link(third, "prev")
+    assert ids(await bob.get(link(third, "prev"))) == [order[1]]
+
+
+async def test_s200_a_public_poll_is_for_anybody(stage: Stage, ada: Person) -> None:
+    asked = (await ask(ada))["poll"]
+    reply = await stage.anybody().get(f"/api/v1/polls/{asked['id']}")
+    assert (reply.status, reply.json["id"]) == (200, asked["id"])
+
+
+@pytest.mark.parametrize("visibility", ["unlisted", "private", "direct"])
+async def test_s201_s232_other_polls_need_somebody(stage: Stage, ada: Person, bob: Person, visibility: str) -> None:
+    cyd = await stage.person("cyd")
+    await bob.post(f"/api/v1/accounts/{ada.id}/follow")
+    status = await ask(ada, visibility=visibility, status="@bob ?")
+    path = f"/api/v1/polls/{status['poll']['id']}"
+    assert (await stage.anybody().get(path)).status == 404
+    assert (await bob.get(path)).status == 200
+    assert (await cyd.get(path)).status == (200 if visibility == "unlisted" else 404)
+    assert (await cyd.post(f"{path}/votes", {"choices[]": "0"})).status == (200 if visibility == "unlisted" else 404)
+
+
+async def test_s202_a_poll_has_what_was_asked_for(ada: Person) -> None:
+    status = await ask(ada, poll=POLL | {"multiple": True, "hide_totals": True})
+    assert status["poll"]["multiple"] is True
+    assert [option["votes_count"] for option in status["poll"]["options"]] == [None, None]
+
+
+async def test_s203_a_boost_takes_a_visibility(ada: Person, bob: Person) -> None:
+    status = await ada.publish("hi")
+    answer = await bob.post(f"{STATUSES}/{status['id']}/reblog", {"visibility": "private"})
+    assert (answer.status, answer.json["visibility"], answer.json["reblog"]["visibility"]) == (200, "private", "public")
+
+
+async def test_s206_who_favourited_and_who_boosted(stage: Stage, ada: Person, bob: Person) -> None:
+    path = f"{STATUSES}/{(await ada.publish('hi'))['id']}"
+    for what, list in (("favourite", "favourited_by"), ("reblog", "reblogged_by")):
+        await bob.post(f"{path}/{what}")
+        assert ids(await stage.anybody().get(f"{path}/{list}")) == [bob.id]
+
+
+async def test_s226_bookmarks_have_scopes_of_their_own(stage: Stage, ada: Person, bob: Person) -> None:
+    path = f"{STATUSES}/{(await ada.publish('hi'))['id']}"
+    for scopes, status in (
+        (("read:bookmarks", "write:bookmarks"), 200),
+        (("read:favourites", "write:favourites"), 403),
+    ):
+        client = stage.anybody(await stage.token(bob.account, scopes))
+        assert (await client.post(f"{path}/bookmark")).status == status
+        assert (await client.get("/api/v1/bookmarks")).status == status
+
+
+async def test_s250_unknown_statuses_and_polls_are_404(ada: Person) -> None:
+    for path in (
+        "statuses/1", "statuses/1/context", "statuses/1/history", "statuses/1/source", "statuses/1/favourited_by",
+        "statuses/1/reblogged_by", "polls/1",
+    ):  # fmt: skip
+        reply = await ada.get(f"/api/v1/{path}")
+        assert (reply.status, reply.json) == (404, {"error": "Record not found"})
+
+
+def ids(reply: Reply) -> list[str]:
+    assert reply.status == 200, reply.text
+    return [one["id"] for one in reply.json]
+
+
+def link(reply: Reply, relation: str) -> str:
+    found = re.search(rf'<http://localhost:3000([^>]+)>; rel="{relation}"', reply.headers["Link"])
+    assert found is not None
+    return found[1]
