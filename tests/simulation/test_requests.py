@@ -1,0 +1,70 @@
+"""Unlocking with people waiting, and mutes that end by themselves."""
+
+import pytest
+
+from troupe.actors.account import PerspectiveOf
+from troupe.actors.commands import requests
+from troupe.actors.commands.profiles import UpdateProfile
+from troupe.actors.commands.relations import Mute
+from troupe.actors.rules.visibility import Perspective
+from troupe.storage import follows, mutes
+from troupe.storage.follows import Follow as StoredFollow
+from troupe.storage.profiles import Profile
+from troupe.supervision.testing import simulation
+from troupe.supervision.testing.stage import Simulation, stage
+
+UNLOCK = UpdateProfile(Profile(locked=False))
+PENDING = "SELECT account_id FROM follow_requests WHERE target_account_id = $1 ORDER BY account_id"
+FOLLOWERS = "SELECT account_id FROM follows WHERE target_account_id = $1 ORDER BY account_id"
+
+
+@pytest.fixture(autouse=True)
+def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that an unlocking takes several transactions."""
+    monkeypatch.setattr(requests, "AT_ONCE", 3)
+
+
+@simulation(seeds=100, faults=3, world=stage)
+async def test_unlocking_accepts_whoever_waits_however_it_is_interrupted(sim: Simulation) -> None:
+    cyd = await sim.account("cyd", locked=True)
+    waiting = await sim.people(*(f"w{number}" for number in range(7)))
+    muted, late = await sim.people("mum", "late")
+    now = sim.run.clock.now()
+    for person in (*waiting, muted):
+        sim.run.database.arrange(follows.insert_request, StoredFollow(sim.new_id(), person.id, cyd.id), now)
+    sim.run.database.arrange(mutes.insert_mute, sim.new_id(), cyd.id, muted.id, now)
+    await waiting[0].home()
+
+    async with sim.together() as go:
+        go(cyd.insist, UNLOCK, name="cyd")
+        go(late.follow, cyd, name="late")
+        go(waiting[3].unfollow, cyd, name="w3")
+    await sim.calm()
+
+    expected = sorted(person.id for person in (*waiting, late) if person is not waiting[3])
+    assert [row["account_id"] for row in sim.run.database.rows(FOLLOWERS, cyd.id)] == expected
+    assert [row["account_id"] for row in sim.run.database.rows(PENDING, cyd.id)] == [muted.id]
+    posted = await cyd.publish("welcome")
+    assert await waiting[0].home() == [posted]
+    for person in (*waiting, muted, late):
+        assert await person.relation(cyd) == person.stored_relation(cyd)
+
+
+@simulation(seeds=100, faults=3, world=stage)
+async def test_a_mute_that_ends_brings_the_muted_back(sim: Simulation) -> None:
+    ada, bob = await sim.people("ada", "bob")
+    bob.has_followed(ada)
+    stream = await bob.stream()
+    await bob.insist(Mute(ada.id, duration=500))
+    await bob.insist(Mute(ada.id, duration=20))  # the later reminder must not wait for the earlier
+    unheard = await ada.publish("into the void")
+    assert await bob.home() == []
+    await sim.calm()
+
+    perspective: Perspective = await bob.insist(PerspectiveOf())
+    assert ada.id not in perspective.muting
+    assert sim.run.database.rows("SELECT FROM mutes") == []
+    heard = await ada.publish("can you hear me")
+    assert await bob.home() == [heard, unheard]
+    await sim.calm()
+    assert heard in stream.seen
