@@ -4,10 +4,12 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+import pyvips
 
 from ..http.conftest import Person, Reply, Stage
 from ..http.test_entities import ACCOUNT, CREDENTIAL_ACCOUNT, differences
 from ..http.test_timelines import ids, link
+from ..http.uploading import fetched, files_removed, part, picture
 
 ACCOUNTS = "/api/v1/accounts"
 UPDATE = f"{ACCOUNTS}/update_credentials"
@@ -330,3 +332,28 @@ async def test_small_lists_that_are_empty_here(stage: Stage, ada: Person) -> Non
     assert (await stage.anybody().get(f"{ACCOUNTS}/{ada.id}/featured_tags")).json == []
     assert (await ada.get(f"{ACCOUNTS}/{ada.id}/identity_proofs")).json == []
     assert (await stage.anybody().get(f"{ACCOUNTS}/1/featured_tags")).status == 404
+
+
+async def test_avatars_and_headers_are_taken_shown_and_removed(stage: Stage, ada: Person) -> None:
+    files = {"avatar": part(picture(500, 300)), "header": part(picture(300, 300, "jpg"))}
+    own = (await ada.send("PATCH", UPDATE, form={"display_name": "Ada"}, files=files)).json
+    assert own["avatar"] == own["avatar_static"] != own["header"]
+    for url, size in ((own["avatar"], (400, 400)), (own["header"], (1500, 500))):
+        shown = await fetched(stage.anybody(), url)
+        image = pyvips.Image.new_from_buffer(shown.body, "")
+        assert (shown.status, (image.width, image.height)) == (200, size)
+    bare = (await ada.delete("/api/v1/profile/avatar")).json
+    assert bare["avatar"].endswith("/avatars/original/missing.png")
+    assert bare["header"] == own["header"]
+    assert (await ada.delete("/api/v1/profile/header")).json["header"].endswith("/headers/original/missing.png")
+    await files_removed(stage)
+    assert (await fetched(stage.anybody(), own["avatar"])).status == 404
+
+
+async def test_what_is_no_picture_changes_nothing(ada: Person) -> None:
+    before = (await ada.get(OWN)).json
+    files = {"avatar": part(b"<html>")}
+    refused = await ada.send("PATCH", UPDATE, form={"display_name": "Eve"}, files=files)
+    text = "Validation failed: Avatar content type is invalid, Avatar is invalid"
+    assert (refused.status, refused.json) == (422, {"error": text})
+    assert (await ada.get(OWN)).json == before
