@@ -25,6 +25,7 @@ class Stream:
         self.seen: list[int] = []  # the same and, where the stream was cut, what was found on pages
         self.gone: list[int] = []  # deletions
         self.notified: list[int] = []
+        self.said: list[tuple[int, str]] = []  # what statuses read, when they came and at each edit
         self.cuts = 0
         self.open = False
         self._sim = sim
@@ -74,6 +75,8 @@ class Stream:
         subject = event.subject
         if event.kind == "update" and isinstance(subject, Shown):
             self._update(subject)
+        elif event.kind == "status.update" and isinstance(subject, Shown):
+            self._edit(subject)
         elif event.kind == "delete" and isinstance(subject, int):
             self.gone.append(subject)
         elif event.kind == "notification" and isinstance(subject, Told):
@@ -88,9 +91,15 @@ class Stream:
         elif shown.id < self._newest.get(author, 0):
             self._wrong = f"is shown status {shown.id} after a newer one of the same author"
         self._newest[author] = max(shown.id, self._newest.get(author, 0))
+        self.said.append((shown.id, shown.status.text))
         self.pushed.append(shown.id)
         if shown.id not in self.seen:
             self.seen.append(shown.id)
+
+    def _edit(self, shown: Shown) -> None:
+        if shown.id in self.gone:
+            self._wrong = f"is shown an edit of status {shown.id} after its deletion"
+        self.said.append((shown.id, shown.status.text))
 
     def _notify(self, told: Told) -> None:
         if told.id in self.notified:

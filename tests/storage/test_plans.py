@@ -9,9 +9,13 @@ import pytest
 from troupe.storage import (
     accounts,
     blocks,
+    bookmarks,
+    conversation_mutes,
     conversations,
     dead_letters,
+    edits,
     endorsements,
+    favourites,
     follows,
     idempotency,
     lists,
@@ -21,6 +25,9 @@ from troupe.storage import (
     notifications,
     oauth,
     outbox,
+    pins,
+    polls,
+    reblogs,
     relations,
     statuses,
     tags,
@@ -99,6 +106,8 @@ FILL = """
     INSERT INTO idempotency SELECT 1 + id % 500, id::text, id, now() FROM statuses WHERE id < 5000;
     INSERT INTO outbox (id, kind, partition_key, payload, due_at, created_at)
     SELECT n, 'x', 'account/' || n % 500, '{}', now(), now() FROM generate_series(1, 5000) n;
+    INSERT INTO status_edits (id, status_id, text, content, content_type, spoiler_text, sensitive, created_at)
+    SELECT id, id, '', '', 'text/plain', '', false, now() FROM statuses;
     INSERT INTO dead_letters (id, address, kind, message, error, created_at)
     SELECT n, 'home/1', 'x', '{}', 'x', now() FROM generate_series(1, 3000) n;
 """
@@ -148,6 +157,20 @@ QUERIES = [
     ("conversations with somebody", conversations.FORGET, (7, 8)),
     ("conversations that end with a status", conversations.RETRACT, (7,)),
     ("markers", markers.FIND, (7, ["home"])),
+    *both("favourites", favourites.PAGE, 7, *PAGE),
+    *both("favourites of a status", favourites.PAGE_OF_STATUS, 7, *PAGE),
+    *both("bookmarks", bookmarks.PAGE, 7, *PAGE),
+    *both("boosts", reblogs.PAGE, 12, *PAGE),
+    ("who has boosted", reblogs.REBLOGGERS, (12,)),
+    ("edits of a status", edits.HISTORY, (7,)),
+    ("latest edits", edits.LATEST, (list(range(1, 21)), LOW)),
+    ("who waits for an author's statuses", notifications.WAITING, (101, "en")),
+    ("notifications of what is taken back", notifications.WITHDRAW_FROM, (7, "favourite", 7)),
+    ("who takes part in a thread", conversation_mutes.TAKES_PART, (7, 7)),
+    ("status of a poll", polls.STATUS_OF, (7,)),
+    ("voters", polls.VOTERS, (7,)),
+    ("reminders of a poll", outbox.FORGET, ("poll/7",)),
+    ("pins of an account", pins.PINNED, (7,)),
     *both("dead letters", dead_letters.PAGE, *PAGE),
     ("effects due", outbox.DUE, (NOW, [1, 2], 100)),
     ("statuses", statuses.FIND_MANY, (list(range(1, 21)),)),
