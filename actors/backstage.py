@@ -14,7 +14,10 @@ from .timelines.audience import Audience
 
 @dataclass(frozen=True, slots=True)
 class Backstage:
-    """One for each process. `base_url` and `local_domain` are how this server names itself."""
+    """One for each process. `base_url` and `local_domain` are how this server names itself.
+
+    `audience` knows the awake homes by authors, `listed` the awake lists by authors, `owned` the awake lists by owners.
+    """
 
     database: Database
     clock: Clock
@@ -22,6 +25,8 @@ class Backstage:
     accounts: Accounts
     statuses: Statuses
     audience: Audience
+    listed: Audience
+    owned: Audience
     broadcast: Broadcast
     outbox: Outbox
     base_url: str

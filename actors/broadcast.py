@@ -91,6 +91,10 @@ def home_address(id: int) -> Address:
     return Address("home", str(id))
 
 
+def list_address(id: int) -> Address:
+    return Address("list", str(id))
+
+
 def correspondence_key(last_status_id: int) -> int:
     """What feeds remember a conversation's news by: below zero, where neither statuses nor notifications are."""
     return -last_status_id
@@ -103,15 +107,18 @@ def tag_address(name: str) -> Address:
 class Broadcast:
     """Knows who listens, and tells them."""
 
-    def __init__(self, runtime: Runtime, audience: Audience) -> None:
+    def __init__(self, runtime: Runtime, audience: Audience, listed: Audience, owned: Audience) -> None:
         self._runtime = runtime
         self._audience = audience
+        self._listed = listed
+        self._owned = owned
         self._stamps: dict[tuple[int, int], int] = {}
 
     def published(self, shown: Shown, origin: Origin) -> None:
         entry = entry_of(shown)
         message = StatusPublished(entry, Event("update", shown))
         self._runtime.tell_cells("home", self._audience.of(entry.account_id), message, origin=origin)
+        self._runtime.tell_cells("list", self._listed.of(entry.account_id), message, origin=origin)
         if belongs_in_public(entry) and not entry.silenced:
             self._to_public(entry.local, message, origin)
         if belongs_under_tags(entry) and not entry.silenced:
@@ -121,9 +128,12 @@ class Broadcast:
         """To all who may have been shown the status: by its author, by a boost, or because it names them."""
         entry = entry_of(shown)
         message = StatusEdited(entry, edit_id, Event("status.update", shown))
-        homes = {cell: None for author in (entry.account_id, *rebloggers) for cell in self._audience.of(author)}
+        authors = (entry.account_id, *rebloggers)
+        lists = {cell: None for author in authors for cell in self._listed.of(author)}
+        homes = {cell: None for author in authors for cell in self._audience.of(author)}
         homes |= {cell: None for id in entry.mentioned_ids for cell in self._awake(home_address(id))}
         self._runtime.tell_cells("home", homes, message, origin=origin)
+        self._runtime.tell_cells("list", lists, message, origin=origin)
         if belongs_in_public(entry) and not entry.silenced:
             self._to_public(entry.local, message, origin)
         if belongs_under_tags(entry) and not entry.silenced:
@@ -153,6 +163,7 @@ class Broadcast:
         message = Related(other, relation, stamp)
         self._runtime.tell_awake(home_address(account_id), message, origin=origin)
         self._runtime.tell_awake(account_address(account_id), message, origin=origin)
+        self._reread_lists(account_id)
 
     def note_change(self, account_id: int, other: int, stamp: int) -> None:
         """Remember the newest change of a pair: turns learn of their commits in any order."""
@@ -181,8 +192,18 @@ class Broadcast:
         self.reread_home(account_id)
 
     def reread_home(self, account_id: int) -> None:
-        """The same for the home alone, when the account itself knows."""
+        """The same for the home and the lists alone, when the account itself knows."""
         self._runtime.resync(home_address(account_id))
+        self._reread_lists(account_id)
+
+    def list_changed(self, id: int, owner: int) -> None:
+        """A list, or who is on it, is not what it was: it reads its rows again, and so does its owner's home."""
+        self._runtime.resync(list_address(id))
+        self._runtime.resync(home_address(owner))
+
+    def _reread_lists(self, owner: int) -> None:
+        for cell in self._owned.of(owner):
+            self._runtime.resync(cell.address)
 
     async def remind(self, account_id: int, reminder: Reminder, origin: Origin) -> None:
         """Have an account do what it was to be reminded of; raises unless it did."""
@@ -194,6 +215,7 @@ class Broadcast:
 
     def _retract(self, message: StatusDeleted, author: int, mentioned: Iterable[int], origin: Origin) -> None:
         self._runtime.tell_cells("home", self._audience.of(author), message, origin=origin)
+        self._runtime.tell_cells("list", self._listed.of(author), message, origin=origin)
         for account in mentioned:
             self._runtime.tell_awake(home_address(account), message, origin=origin)
 

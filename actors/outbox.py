@@ -59,6 +59,7 @@ class Outbox:
             "reminder": self._remind,
             "notification": self._tell_notification,
             "conversation": self._tell_conversation,
+            "list": self._tell_list,
             "counts": self._forget_counts,
             "edit": self._tell_edit,
             "poll": self._close_poll,
@@ -86,6 +87,10 @@ class Outbox:
     def conversation(self, id: int, account_id: int, author_id: int, origin: Origin) -> NewEffect:
         """The promise to stream that a conversation has a new last status, by `author_id`."""
         return self._effect("conversation", f"account/{author_id}", {"id": id, "account": account_id}, origin)
+
+    def list_changed(self, id: int, owner: int, origin: Origin) -> NewEffect:
+        """The promise to tell a list that it, or who is on it, has changed."""
+        return self._effect("list", f"account/{owner}", {"id": id, "account": owner}, origin)
 
     def counts(self, id: int, account_id: int, origin: Origin) -> NewEffect:
         """The promise to forget a status's counts as they were before `account_id` changed them."""
@@ -229,6 +234,9 @@ class Outbox:
         if conversation is not None:
             (told,) = await correspondences([conversation], self._accounts, self._statuses)
             self._broadcast.corresponded(told, origin)
+
+    async def _tell_list(self, effect: Effect, origin: Origin) -> None:
+        self._broadcast.list_changed(effect.payload["id"], effect.payload["account"])
 
     async def _forget_counts(self, effect: Effect, origin: Origin) -> None:
         self._statuses.drop(effect.payload["id"])

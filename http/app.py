@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from quart import Response
 from quart import request as quart_request
-from quart.wrappers import Request as QuartRequest
 from quart_trio import QuartTrio
 from werkzeug.datastructures import Headers
 from werkzeug.exceptions import HTTPException
@@ -29,9 +28,11 @@ from .api import (
     follow_requests,
     grouped_notifications,
     instance,
+    lists,
     markers,
     media,
     notifications,
+    openapi,
     pins,
     policies,
     polls,
@@ -48,12 +49,13 @@ from .api import (
     trends,
 )
 from .bodies import KEY, Bodies
+from .direct import Direct
 from .dispatch import refuse_route, respond
-from .headers import request_id
 from .house import House
 from .oauth import authorize, metadata, token
 from .request import LARGEST_BODY, Request
 from .routing import Api, Endpoint, api
+from .streaming.asgi import request_of
 from .streaming.front import StreamingFront
 
 # Importing them is what registers their endpoints.
@@ -64,6 +66,7 @@ MODULES = (
         bookmarks,
         conversation_mutes,
         discovery,
+        openapi,
         edits,
         favourites,
         instance,
@@ -76,7 +79,7 @@ MODULES = (
     *(blocks, follow_requests, profile, relations, search),
     *(streaming, timelines),
     *(announcements, custom_emojis, grouped_notifications, markers, notifications, policies, preferences, removed),
-    *(conversations, files, media, trends),
+    *(conversations, files, lists, media, trends),
     *(authorize, metadata, token),
 )
 
@@ -96,13 +99,14 @@ def make_app(house: House, registry: Api = api) -> QuartTrio:
     for number, endpoint in enumerate(registry.endpoints):
         _mount(app, house, endpoint, number)
     app.register_error_handler(HTTPException, _no_route(house))
-    app.asgi_app = StreamingFront(house, Bodies(app.asgi_app))  # the way Quart has of wrapping an application
+    direct = Direct(house, registry.endpoints, app.asgi_app)
+    app.asgi_app = StreamingFront(house, Bodies(direct))  # the way Quart has of wrapping an application
     return app
 
 
 def _mount(app: QuartTrio, house: House, endpoint: Endpoint, number: int) -> None:
     async def view(**path: str) -> Response:
-        request = _request(house, quart_request)
+        request = _request(house)
         return _response(await respond(house, endpoint, request, path))
 
     app.add_url_rule(
@@ -117,28 +121,14 @@ def _mount(app: QuartTrio, house: House, endpoint: Endpoint, number: int) -> Non
 def _no_route(house: House) -> Callable[[HTTPException], Awaitable[Response]]:
     async def refuse(error: HTTPException) -> Response:
         allowed = ", ".join(sorted(getattr(error, "valid_methods", None) or ())) if error.code == 405 else None
-        return _response(refuse_route(house, _request(house, quart_request), allowed))
+        return _response(refuse_route(house, _request(house), allowed))
 
     return refuse
 
 
-def _request(house: House, request: QuartRequest) -> Request:
-    scope = request.scope
-    made = Request(
-        request.method,
-        scope["path"],
-        scope["query_string"],
-        scope["headers"],
-        (scope.get("client") or ("127.0.0.1", 0))[0],
-        scope.get(KEY) or _nothing(),
-    )
-    made.request_id = request_id(made.header(b"x-request-id"), house.secret)
-    return made
-
-
-async def _nothing() -> AsyncIterator[bytes]:
-    for nothing in ():
-        yield nothing
+def _request(house: House) -> Request:
+    scope: Any = quart_request.scope
+    return request_of(house, scope, scope.get(KEY))
 
 
 def _response(answer: Answer) -> Response:

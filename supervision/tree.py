@@ -4,6 +4,7 @@ troupe (rest_for_one, 3 crashes in 30 s)
 ├── storage         this node's term and the connections to PostgreSQL
 ├── accounts        one actor an account: its writes, in order
 ├── homes           one actor a home timeline
+├── lists           one actor a list's timeline
 ├── publics         the public timelines
 ├── tags            one actor a hashtag's timeline
 ├── housekeeping    slow turns, quarantines, sleep
@@ -39,6 +40,7 @@ from ..actors.outbox import Outbox
 from ..actors.statuses import Accounts, Statuses
 from ..actors.timelines.audience import Audience
 from ..actors.timelines.home import Home
+from ..actors.timelines.list import List
 from ..actors.timelines.public import Public
 from ..actors.timelines.tag import Tag
 from ..http.app import make_app
@@ -92,15 +94,17 @@ class Actors:
         self.runtime = runtime
         self.accounts = Accounts(database)
         self.statuses = Statuses(database, self.accounts)
-        audience = Audience()
-        broadcast = Broadcast(runtime, audience)
+        audience, listed, owned = Audience(), Audience(), Audience()
+        broadcast = Broadcast(runtime, audience, listed, owned)
         self.outbox = Outbox(database, clock, ids, self.accounts, self.statuses, broadcast, record)
         self.backstage = Backstage(
-            database, clock, ids, self.accounts, self.statuses, audience, broadcast, self.outbox, base_url, local_domain
-        )
+            database, clock, ids, self.accounts, self.statuses, audience, listed, owned, broadcast, self.outbox,
+            base_url, local_domain,
+        )  # fmt: skip
         self.pools = {
             "accounts": runtime.add("account", Account, lambda cell: Account(cell, runtime, self.backstage), idle=idle),
             "homes": runtime.add("home", Home, lambda cell: Home(cell, runtime, self.backstage), idle=idle),
+            "lists": runtime.add("list", List, lambda cell: List(cell, runtime, self.backstage), idle=idle),
             "publics": runtime.add("public", Public, lambda cell: Public(cell, runtime, self.backstage), idle=idle),
             "tags": runtime.add(
                 "tag", Tag, lambda cell: Tag(cell, runtime, self.backstage), most_awake=MOST_TAGS, idle=idle

@@ -34,6 +34,8 @@ FIELD_NAME_CHARACTERS = 255
 FIELD_VALUE_CHARACTERS = 255
 PINS = 5
 FEATURED_TAGS = 10
+LISTS = 50
+LIST_TITLE_CHARACTERS = 256
 
 # media_attachments.description_limit, .image_size_limit, .image_matrix_limit, .video_size_limit, .video_matrix_limit,
 # .video_frame_rate_limit; the sizes in bytes, the matrices in pixels

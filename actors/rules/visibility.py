@@ -7,7 +7,7 @@ sees nothing, save what is private or direct and mentions them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, Protocol, TypeVar
@@ -149,6 +149,17 @@ def belongs_at_home(entry: Entry, viewer: Perspective) -> bool:
     if following.languages and entry.language is not None and entry.language not in following.languages:
         return False
     return _answers_someone_known(entry, viewer)
+
+
+def belongs_in_list(entry: Entry, viewer: Perspective, members: Container[int], replies_policy: str) -> bool:
+    """Whether the status is part of a list of the viewer's: as at home, of its members, and of their answers those
+    that the policy wants. Answers to the viewer and to oneself always are."""
+    if entry.account_id not in members or not belongs_at_home(entry, viewer):
+        return False
+    answered = entry.in_reply_to_account_id
+    if answered is None or answered in (viewer.account_id, entry.account_id):
+        return True
+    return replies_policy == "followed" or (replies_policy == "list" and answered in members)
 
 
 def belongs_in_public(entry: Entry) -> bool:

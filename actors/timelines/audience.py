@@ -1,4 +1,4 @@
-"""Which home timelines are awake and show which authors: the fan-out's index.
+"""Which timelines are awake and show which authors: the fan-out's index.
 
 Only awake timelines are told of a new status; a sleeping one reads it from rows when it wakes. A home registers for its
 authors before it reads its entries, so that nothing is committed unseen between the two.

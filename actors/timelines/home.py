@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from ...storage import conversations, edits, notifications, relations, statuses, timelines
+from ...storage import conversations, edits, lists, notifications, relations, statuses, timelines
 from ...storage.engine import Unavailable
 from ...storage.statuses import Entry
 from ..account import perspective_of
@@ -54,6 +54,7 @@ class Home(Actor):
         self.cell = cell
         self.id = int(cell.address.key)
         self.perspective = Perspective(self.id)
+        self.exclusive: set[int] = set()  # whom the owner reads in a list and not here
         self.window = Window()
 
     async def load(self) -> None:
@@ -61,6 +62,7 @@ class Home(Actor):
         database = self.backstage.database
         self.perspective = perspective_of(self.id, await database.read(relations.relations, self.id))
         self.backstage.audience.join(self.cell, self.authors)
+        self.exclusive = await database.read(lists.exclusive_members, self.id)
         rows = await database.read(timelines.home_entries, self.id, limit=SIZE)
         self.window.fill((), complete=len(rows) < SIZE)
         for entry in reversed(rows):
@@ -84,7 +86,7 @@ class Home(Actor):
         return (self.id, *self.perspective.following)
 
     def admits(self, entry: Entry) -> bool:
-        return belongs_at_home(entry, self.perspective)
+        return entry.account_id not in self.exclusive and belongs_at_home(entry, self.perspective)
 
     def is_news(self, entry: Entry) -> bool:
         """Whether streams should hear of it: older statuses of a new follow come in quietly."""
@@ -149,6 +151,7 @@ class Home(Actor):
         self.backstage.audience.leave(self.cell, [id for id in before if id not in after])
         self.backstage.audience.join(self.cell, [id for id in after if id not in before])
         self.perspective = changed
+        self.exclusive.intersection_update(after)  # a follow that ends takes its places in lists along
         self.window.keep(self.admits)
 
 

@@ -59,13 +59,17 @@ class Public(Actor):
             only_media=only_media, max_id=at.max_id, since_id=at.since_id, min_id=at.min_id, limit=at.limit,
         )  # fmt: skip
 
-    def holds(self, subject: object) -> bool:
-        """Whether an edited status, of which timelines of this kind are told, belongs to this one."""
+    def holds(self, entry: Entry, subject: object) -> bool:
+        """Whether a status, of which timelines of this kind are told, belongs to this one as it is now."""
         return True
+
+    def is_news(self, entry: Entry) -> bool:
+        """Whether streams should hear of it."""
+        return entry.id > self.feed.floor
 
     async def make_up(self) -> None:
         """Show the subscribers of an earlier incarnation what they have missed."""
-        news = [id for id in self.window.ids if id not in self.feed.shown and id > self.feed.floor]
+        news = [entry.id for entry in self.window if entry.id not in self.feed.shown and self.is_news(entry)]
         shown = await self.backstage.statuses.show_many(news)
         for id in news:
             if id in shown and not self.backstage.statuses.is_deleted(id):
@@ -101,21 +105,25 @@ async def _page_from_rows(self: Public, message: PublicPage, admits: Callable[[E
 
 @turn(Public, StatusPublished)
 def take_status(self: Public, message: StatusPublished) -> None:
-    deleted = self.backstage.statuses.is_deleted(message.entry.id)  # after a crash this may be old news
-    if not deleted and message.entry.id not in self.feed.gone:
-        self.window.add(message.entry)
-        self.feed.announce(message.entry.id, message.event)
+    entry = message.entry
+    # After a crash this may be old news.
+    if self.backstage.statuses.is_deleted(entry.id) or entry.id in self.feed.gone:
+        return
+    if self.holds(entry, message.event.subject) and not self.window.repeats(entry):
+        self.window.add(entry)
+        self.feed.announce(entry.id, message.event)
 
 
 @turn(Public, StatusEdited)
 def take_edit(self: Public, message: StatusEdited) -> None:
-    entry, holds = message.entry, self.holds(message.event.subject)
+    entry, subject = message.entry, message.event.subject
     if self.backstage.statuses.is_deleted(entry.id) or entry.id in self.feed.gone:
         return
-    stays = self.window.amend(entry, lambda _: holds)
+    holds = self.holds(entry, subject)
+    stays = self.window.amend(entry, lambda changed: self.holds(changed, subject))
     if holds and not stays and self.window.reaches(entry.id):
         self.window.add(entry)
-    if holds:
+    if holds or stays:
         self.feed.announce(message.edit_id, message.event)
 
 

@@ -52,7 +52,7 @@ class Tag(Public):
             max_id=at.max_id, since_id=at.since_id, min_id=at.min_id, limit=at.limit,
         )  # fmt: skip
 
-    def holds(self, subject: object) -> bool:
+    def holds(self, entry: Entry, subject: object) -> bool:
         """An edit may have taken the tag away, or have brought it."""
         return isinstance(subject, Shown) and any(tag.name == self.place for tag in subject.status.tags)
 

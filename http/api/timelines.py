@@ -1,14 +1,15 @@
-"""Home, public and hashtag timelines."""
+"""Home, list, public and hashtag timelines."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...actors.broadcast import tag_address
+from ...actors.broadcast import list_address, tag_address
 from ...actors.kernel.address import Address
 from ...actors.rules.text import tag_name
 from ...actors.rules.visibility import Perspective
 from ...actors.timelines.home import HomePage
+from ...actors.timelines.list import ListPage
 from ...actors.timelines.public import PublicPage
 from ...actors.timelines.tag import TagPage
 from ...actors.timelines.window import Cursors
@@ -76,6 +77,13 @@ async def show_tag(house: House, request: Request, viewer: Viewer | None, hashta
         return array([])
     message = wanted.message(await perspective_of(viewer))
     ids = await house.runtime.ask(tag_address(name), message, origin=request.origin)
+    return await _timeline(house, request, viewer, ids)
+
+
+@api.get("/api/v1/timelines/list/<id>", auth="user", scopes=("read:lists",))
+async def show_list(house: House, request: Request, viewer: Viewer, id: int, paged: Paged) -> Answer:
+    """What those on one of the viewer's lists have posted."""
+    ids = await viewer.ask(ListPage(viewer.account_id, _cursors(paged)), list_address(id))
     return await _timeline(house, request, viewer, ids)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ...actors.broadcast import PUBLIC_ALL, PUBLIC_LOCAL, PUBLIC_REMOTE, home_address, tag_address
+from ...actors.broadcast import PUBLIC_ALL, PUBLIC_LOCAL, PUBLIC_REMOTE, home_address, list_address, tag_address
 from ...actors.kernel import Address
 from ...actors.rules.text import tag_name
 from ...storage.oauth import Token
@@ -24,6 +24,8 @@ READ_STATUSES = ("read:statuses",)
 READ_NOTIFICATIONS = ("read:notifications",)
 
 Parameter = Literal["tag", "list"]
+
+NOT_ONES_OWN = "Not authorized to stream this list"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,9 @@ class Wanted:
             return self.channel.place
         if self.tag is not None:
             return tag_address(self.tag)
-        if account_id is None or self.channel.parameter == "list":
+        if self.channel.parameter == "list":
+            return list_address(int(self.parameter))
+        if account_id is None:
             return None
         return home_address(account_id)
 
@@ -143,12 +147,10 @@ def check(wanted: Wanted, token: Token | None) -> None:
     if channel.parameter == "tag" and not wanted.tag:
         raise Malformed("Missing tag name parameter")
     if channel.parameter == "list":
-        # Nobody has a list yet, so every list is somebody else's or unknown.
-        raise (
-            Unauthorized("Not authorized to stream this list")
-            if wanted.parameter
-            else Malformed("Missing list name parameter")
-        )
+        if not wanted.parameter:
+            raise Malformed("Missing list name parameter")
+        if not (wanted.parameter.isascii() and wanted.parameter.isdigit() and len(wanted.parameter) <= 18):
+            raise Unauthorized(NOT_ONES_OWN)
 
 
 def _parameter(channel: Channel, query: Query) -> str:

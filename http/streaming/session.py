@@ -17,10 +17,11 @@ from ...actors.broadcast import account_address
 from ...actors.kernel import Address, Event, Origin, Runtime
 from ...actors.rules.visibility import ANONYMOUS, Perspective
 from ...actors.statuses import Shown, entry_of
+from ...actors.timelines.list import ListOwner
 from ...actors.timelines.public import sieve
 from ...storage.oauth import Token
-from ..errors import HttpError
-from .channels import Wanted, check
+from ..errors import HttpError, Unauthorized
+from .channels import NOT_ONES_OWN, Wanted, check
 
 # Seconds in which a connection that ends may still take its last words.
 FAREWELL = 1.0
@@ -90,6 +91,7 @@ class Session:
         if wanted.key in self._subscriptions:
             return
         check(wanted, self.token)
+        await self._check_owner(wanted)
         if len(self._subscriptions) >= MOST_STREAMS:
             raise TooManyStreams("Too many streams on one connection")
         subscription = self._subscriptions[wanted.key] = Subscription(self, wanted)
@@ -115,6 +117,14 @@ class Session:
             if subscription.address is not None:
                 self._runtime.unsubscribe(subscription.address, subscription)
         self._subscriptions.clear()
+
+    async def _check_owner(self, wanted: Wanted) -> None:
+        """A list is streamed to its owner alone; other people's are as unknown as those that nobody has."""
+        address = wanted.address(self.account_id)
+        if wanted.channel.parameter != "list" or address is None:
+            return
+        if await self._runtime.ask(address, ListOwner(), origin=self._origin) != self.account_id:
+            raise Unauthorized(NOT_ONES_OWN)
 
     async def _join(self, address: Address, subscriber: Subscription | Watch) -> None:
         # Shielded, because a message that nobody waits for any more would still join: the feed would keep it for ever.

@@ -1,0 +1,135 @@
+"""The viewer's lists, and who is on them."""
+
+from __future__ import annotations
+
+from ...actors.commands.lists import AddToList, ChangeList, CreateList, DeleteList, RemoveFromList
+from ...actors.rules.limits import LIST_TITLE_CHARACTERS
+from ...storage import lists
+from ...storage.lists import List
+from ..answer import EMPTY, Answer, array, json
+from ..authentication import Viewer
+from ..entities.account import account_json
+from ..entities.list import list_fields
+from ..errors import NotFound, Unprocessable, invalid, missing
+from ..house import House
+from ..paging import Paged, links
+from ..parameters import Ids, Input, MaybeFlag, MaybeText
+from ..request import Request
+from ..routing import api
+
+READ = ("read:lists",)
+WRITE = ("write:lists",)
+POLICIES = ("list", "followed", "none")
+ON_A_PAGE = 40
+
+
+class Terms(Input):
+    title: MaybeText = None
+    replies_policy: MaybeText = None
+    exclusive: MaybeFlag = None
+    show_replies: MaybeFlag = None
+
+    def checked_title(self) -> str | None:
+        """The title, if one is given."""
+        if self.title is None:
+            return None
+        title = self.title.strip()
+        if not title:
+            raise invalid("Title can't be blank")
+        if len(title) > LIST_TITLE_CHARACTERS:
+            raise invalid(f"Title is too long (maximum is {LIST_TITLE_CHARACTERS} characters)")
+        return title
+
+    def policy(self, before: str) -> str | None:
+        """Which answers are shown. The older parameter says whether any are."""
+        if self.replies_policy:
+            if self.replies_policy not in POLICIES:
+                raise Unprocessable(f"'{self.replies_policy}' is not a valid replies_policy")
+            return self.replies_policy
+        if self.show_replies is None:
+            return None
+        if not self.show_replies:
+            return "none"
+        return "list" if before == "none" else before
+
+
+class Members(Input):
+    account_ids: Ids = ()
+
+    def given(self) -> tuple[int, ...]:
+        if not self.account_ids:
+            raise missing("account_ids")
+        return self.account_ids
+
+
+@api.get("/api/v1/lists", auth="user", scopes=READ)
+async def show_all(house: House, viewer: Viewer) -> Answer:
+    """All of them, on one page."""
+    return json([list_fields(one) for one in await house.database.read(lists.all_of, viewer.account_id)])
+
+
+@api.post("/api/v1/lists", auth="user", scopes=WRITE)
+async def create(viewer: Viewer, terms: Terms) -> Answer:
+    title = terms.checked_title()
+    if title is None:
+        raise invalid("Title can't be blank")
+    made = await viewer.ask(CreateList(title, terms.policy("list") or "list", bool(terms.exclusive)))
+    return json(list_fields(made))
+
+
+@api.get("/api/v1/lists/<id>", auth="user", scopes=READ)
+async def show(house: House, viewer: Viewer, id: int) -> Answer:
+    return json(list_fields(await _find(house, viewer, id)))
+
+
+@api.put("/api/v1/lists/<id>", auth="user", scopes=WRITE)
+async def change(house: House, viewer: Viewer, id: int, terms: Terms) -> Answer:
+    """What is not sent stays as it is."""
+    title = terms.checked_title()
+    before = await _find(house, viewer, id)
+    changed = await viewer.ask(ChangeList(id, title, terms.policy(before.replies_policy), terms.exclusive))
+    return json(list_fields(changed))
+
+
+@api.delete("/api/v1/lists/<id>", auth="user", scopes=WRITE)
+async def delete(viewer: Viewer, id: int) -> Answer:
+    await viewer.ask(DeleteList(id))
+    return EMPTY
+
+
+@api.get("/api/v1/lists/<id>/accounts", auth="user", scopes=READ)
+async def show_members(house: House, request: Request, viewer: Viewer, id: int, paged: Paged) -> Answer:
+    """A page; `limit=0` asks for all at once."""
+    await _find(house, viewer, id)
+    page = paged.page(ON_A_PAGE)
+    ids = await house.database.read(
+        lists.members_page, id,
+        max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit or None,
+    )  # fmt: skip
+    found = await house.accounts.find_many(ids)
+    bodies = [account_json(one, house.rendered, house.settings.base_url) for one in found.values()]
+    if not page.limit:
+        return array(bodies)
+    url = house.settings.base_url + request.path
+    return array(bodies, links(url, request.query_texts, ids, prev="since_id", full=len(ids) == page.limit))
+
+
+@api.post("/api/v1/lists/<id>/accounts", auth="user", scopes=WRITE)
+async def add(viewer: Viewer, id: int, members: Members) -> Answer:
+    """All of them or none."""
+    await viewer.ask(AddToList(id, members.given()))
+    return EMPTY
+
+
+@api.delete("/api/v1/lists/<id>/accounts", auth="user", scopes=WRITE)
+async def remove(viewer: Viewer, id: int, members: Members) -> Answer:
+    await viewer.ask(RemoveFromList(id, members.given()))
+    return EMPTY
+
+
+async def _find(house: House, viewer: Viewer, id: int) -> List:
+    """A list of the viewer's own. Other people's are as missing as those that nobody has."""
+    found = await house.database.read(lists.find, id)
+    if found is None or found.account_id != viewer.account_id:
+        raise NotFound
+    return found
