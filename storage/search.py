@@ -12,24 +12,37 @@ WORD = re.compile(r"\w+")
 MOST_WORDS = 10
 LONGEST_WORD = 100
 
-# By the beginning of a handle ($1 with $2) or by words of a name ($3); an exact handle ($4, $5) first, then whom the
-# viewer ($6) follows.
-ACCOUNTS = """
-    SELECT a.id FROM accounts a
-    JOIN account_counts c ON c.account_id = a.id
-    LEFT JOIN follows f ON f.account_id = $6 AND f.target_account_id = a.id
-    WHERE (
+CANDIDATES = 200  # whoever has more namesakes is found by saying more of the name
+
+MATCHES = """
+    (
         (lower(a.username) LIKE $1 AND coalesce(a.domain, '') LIKE $2)
         OR to_tsvector('simple', a.username || ' ' || a.display_name) @@ to_tsquery('simple', $3)
     )
-    AND a.suspended_at IS NULL AND a.deleted_at IS NULL AND a.moved_to_id IS NULL
-    AND NOT EXISTS (
-        SELECT FROM users u WHERE u.account_id = a.id AND (u.confirmed_at IS NULL OR u.approved_at IS NULL)
+"""
+
+# By the beginning of a handle ($1 with $2) or by words of a name ($3); an exact handle ($4, $5) first, then whom the
+# viewer ($6) follows.
+ACCOUNTS = f"""
+    WITH found AS (
+        SELECT a.id FROM accounts a WHERE lower(a.username) = $4 AND lower(coalesce(a.domain, '')) = $5
+        UNION
+        SELECT a.id FROM follows f JOIN accounts a ON a.id = f.target_account_id
+        WHERE f.account_id = $6 AND {MATCHES}
+        UNION
+        (SELECT a.id FROM accounts a WHERE {MATCHES} LIMIT {CANDIDATES})
+    )
+    SELECT a.id FROM found
+    JOIN accounts a ON a.id = found.id
+    LEFT JOIN follows f ON f.account_id = $6 AND f.target_account_id = a.id
+    WHERE a.suspended_at IS NULL AND a.deleted_at IS NULL AND a.moved_to_id IS NULL
+    AND NOT coalesce(
+        (SELECT u.confirmed_at IS NULL OR u.approved_at IS NULL FROM users u WHERE u.account_id = a.id), false
     )
     AND (NOT $7 OR f.id IS NOT NULL)
     ORDER BY
         (lower(a.username) = $4 AND lower(coalesce(a.domain, '')) = $5) DESC, (f.id IS NOT NULL) DESC,
-        c.followers DESC, a.id
+        (SELECT c.followers FROM account_counts c WHERE c.account_id = a.id) DESC, a.id
     LIMIT $8 OFFSET $9
 """
 
@@ -42,13 +55,14 @@ TAGS = """
 # One's own, what one is mentioned in or has done something with, and what the author lets everybody find.
 STATUSES = f"""
     WITH found AS (
-        SELECT s.id FROM statuses s JOIN accounts a ON a.id = s.account_id
+        SELECT s.id FROM statuses s
         WHERE to_tsvector('simple', s.spoiler_text || ' ' || s.content) @@ websearch_to_tsquery('simple', $1)
         AND s.deleted_at IS NULL AND s.reblog_of_id IS NULL AND s.id < $3 AND s.id > $4
         AND ($5::bigint IS NULL OR s.account_id = $5)
-        AND a.suspended_at IS NULL AND a.deleted_at IS NULL
+        AND (SELECT a.suspended_at IS NULL AND a.deleted_at IS NULL FROM accounts a WHERE a.id = s.account_id)
         AND (
-            s.account_id = $2 OR $2 = ANY(s.mentioned_ids) OR (a.indexable AND s.visibility = 'public')
+            s.account_id = $2 OR $2 = ANY(s.mentioned_ids)
+            OR (s.visibility = 'public' AND (SELECT a.indexable FROM accounts a WHERE a.id = s.account_id))
             OR EXISTS (SELECT FROM favourites f WHERE f.account_id = $2 AND f.status_id = s.id)
             OR EXISTS (SELECT FROM bookmarks b WHERE b.account_id = $2 AND b.status_id = s.id)
             OR EXISTS (
