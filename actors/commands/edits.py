@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from ...storage import edits, media, notifications, outbox, polls, reblogs, statuses
+from ...storage import accounts, edits, media, notifications, outbox, polls, reblogs, statuses
 from ...storage.edits import Revision
 from ...storage.engine import Connection
 from ...storage.media import Media
@@ -13,13 +13,15 @@ from ...storage.notifications import NewNotification, Notification
 from ...storage.polls import NewPoll, Option, Poll
 from ...storage.statuses import Status
 from ..account import Account
+from ..correspondence import Correspondence
 from ..kernel import Origin, Refused, turn
 from ..rules import text
 from ..rules.attachments import complaint
 from ..rules.languages import language_code
 from ..rules.polls import PollTerms
+from ..statuses import Shown
 from .interacting import NOT_ALLOWED, invalid, notify
-from .statuses import NOT_FOUND, Written, quote_policy, write
+from .statuses import NOT_FOUND, Written, correspond, quote_policy, write
 
 NO_DEADLINE = invalid("Deadline can't be blank")
 
@@ -71,6 +73,7 @@ class Edited:
     edit_id: int | None = None
     rebloggers: list[int] = field(default_factory=list[int])
     told: list[Notification] = field(default_factory=list[Notification])
+    letters: list[Correspondence] = field(default_factory=list[Correspondence])
     promised: list[int] = field(default_factory=list[int])
 
 
@@ -223,9 +226,20 @@ async def _store(
     news = [NewNotification(ids.next(), id, self.id, "mention", status.id) for id in revision.mentioned_ids]
     news += [NewNotification(ids.next(), id, self.id, "update", status.id) for id in rebloggers]
     told = await notifications.insert_many(db, news, now)
+    letters = await _correspond(db, self, status.id, told)
     effects = [relay.edit(status.id, self.id, origin)]
     effects += [relay.notification(n.id, n.account_id, origin) for n in told]
-    return Edited(edit_id, rebloggers, told, await relay.promise(db, effects))
+    effects += [relay.conversation(c.conversation.id, c.conversation.account_id, self.id, origin) for c in letters]
+    return Edited(edit_id, rebloggers, told, letters, await relay.promise(db, effects))
+
+
+async def _correspond(db: Connection, self: Account, status_id: int, told: list[Notification]) -> list[Correspondence]:
+    """Who is named only now has the conversation from now on."""
+    status, author = await statuses.find(db, status_id), await accounts.find(db, self.id)
+    if status is None or author is None:
+        return []
+    named = [notification.account_id for notification in told if notification.type == "mention"]
+    return await correspond(db, self, Shown(status, author), named)
 
 
 async def _spread(self: Account, status_id: int, edited: Edited) -> None:
@@ -238,4 +252,6 @@ async def _spread(self: Account, status_id: int, edited: Edited) -> None:
     if shown is not None and not backstage.statuses.is_deleted(status_id):
         backstage.broadcast.edited(shown, edited.edit_id, edited.rebloggers, self.origin)
     await notify(self, status_id, edited.told)
+    for letter in edited.letters:
+        backstage.broadcast.corresponded(letter, self.origin)
     backstage.outbox.hand_over(edited.promised)

@@ -217,7 +217,8 @@ async def store(
         await idempotency.insert(db, self.id, key, new.id, now, now - KEY_LIFETIME)
     told = await notifications.insert_many(db, await _news(db, self, status), now)
     author = (await accounts.find_many(db, [self.id]))[self.id]
-    letters = await _correspond(db, self, Shown(status, author), told)
+    concerned = [self.id, *(notification.account_id for notification in told)]
+    letters = await correspond(db, self, Shown(status, author), concerned)
     return Published(status, author, told, letters, await _promise(db, self, status, told, letters, origin))
 
 
@@ -237,11 +238,10 @@ async def _news(db: Connection, self: Account, status: Status) -> list[NewNotifi
     return news
 
 
-async def _correspond(db: Connection, self: Account, shown: Shown, told: list[Notification]) -> list[Correspondence]:
+async def correspond(db: Connection, self: Account, shown: Shown, concerned: list[int]) -> list[Correspondence]:
     """A direct status comes into the conversations of its author and of those who are told of it."""
-    if shown.status.visibility != "direct":
+    if shown.status.visibility != "direct" or not concerned:
         return []
-    concerned = [self.id, *(notification.account_id for notification in told)]
     fresh = [self.backstage.ids.next() for _ in concerned]
     changed = await conversations.put(db, shown.id, concerned, fresh)
     people = await accounts.find_many(db, list({id for one in changed for id in one.participant_ids}))

@@ -92,13 +92,15 @@ async def test_only_the_author_edits_and_no_boosts(ada: Person, bob: Person) -> 
 async def test_the_newly_mentioned_are_told_and_the_old_go_on_seeing(stage: Stage, ada: Person, bob: Person) -> None:
     cyd = await stage.person("cyd")
     status = await ada.publish("psst @bob", visibility="direct")
-    for _ in range(2):
-        edited = await edit(ada, status, "psst @cyd")
+    edited = await edit(ada, status, "psst @cyd")
+    assert await edit(ada, status, "psst @cyd") == edited
     assert [mention["id"] for mention in edited["mentions"]] == [cyd.id]
     for person in (bob, cyd):
         assert (await person.get(f"/api/v1/statuses/{status['id']}")).status == 200
     told = await stage.rows("SELECT account_id, type FROM notifications ORDER BY id")
     assert told == [[bob.account.id, "mention"], [cyd.account.id, "mention"]]
+    (conversation,) = (await cyd.get("/api/v1/conversations")).json
+    assert (conversation["unread"], conversation["last_status"]["id"]) == (True, status["id"])
 
 
 async def test_who_boosted_is_told_of_the_latest_edit(stage: Stage, ada: Person, bob: Person) -> None:

@@ -133,3 +133,17 @@ async def test_the_muted_are_not_in_threads(ada: Person, bob: Person) -> None:
     await bob.publish("noise", in_reply_to_id=root["id"])
     await ada.post(f"/api/v1/accounts/{bob.id}/mute")
     assert (await ada.get(f"{STATUSES}/{root['id']}/context")).json["descendants"] == []
+
+
+async def test_who_wants_to_be_told_of_each_status_is(stage: Stage, ada: Person, bob: Person) -> None:
+    cyd, dan = await stage.person("cyd"), await stage.person("dan")
+    await bob.post(f"/api/v1/accounts/{ada.id}/follow", {"notify": "true"})
+    await cyd.send("POST", f"/api/v1/accounts/{ada.id}/follow", json={"notify": True, "languages": ["de"]})
+    await dan.post(f"/api/v1/accounts/{ada.id}/follow")
+    root = await bob.publish("root")
+    await ada.publish("a reply to others", in_reply_to_id=root["id"], language="en")
+    await ada.publish("psst", visibility="direct")
+    english = await ada.publish("hi", language="en")
+    german = await ada.publish("servus", language="de", visibility="private")
+    told = await stage.rows("SELECT account_id, status_id FROM notifications WHERE type = 'status' ORDER BY id")
+    assert told == [[p.account.id, int(s["id"])] for p, s in ((bob, english), (bob, german), (cyd, german))]
