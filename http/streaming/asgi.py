@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any
 
 from ..answer import Answer, Headers
@@ -18,11 +18,11 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Coroutine[Any, Any, None]]
 
 
-def request_of(house: House, scope: Scope) -> Request:
-    """The request of a scope, whose body is not of interest."""
+def request_of(house: House, scope: Scope, body: AsyncIterable[bytes] | None = None) -> Request:
+    """The request of a scope, with its body where that is of interest."""
     peer = (scope.get("client") or ("127.0.0.1", 0))[0]
     request = Request(
-        scope.get("method", "GET"), scope["path"], scope["query_string"], scope["headers"], peer, _nothing()
+        scope.get("method", "GET"), scope["path"], scope["query_string"], scope["headers"], peer, body or _nothing()
     )
     request.request_id = request_id(request.header(b"x-request-id"), house.secret)
     return request
