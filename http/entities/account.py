@@ -15,9 +15,10 @@ from .times import day, maybe_instant, midnight
 MISSING_AVATAR = "/avatars/original/missing.png"
 MISSING_HEADER = "/headers/original/missing.png"
 
-# Roles as the reference server has them, with its permission bits.
+# Roles as the reference server has them, with its permission bits. There everybody's has the id -99, which breaks the
+# rule that ids are digits.
 PERMISSIONS = {"user": 0x10000, "moderator": 1308, "admin": 983036, "owner": 1}
-ROLE_IDS = {"user": "-99", "moderator": "1", "admin": "2", "owner": "3"}
+ROLE_IDS = {"user": "0", "moderator": "1", "admin": "2", "owner": "3"}
 
 MOST_REQUESTS_COUNTED = 40  # by the reference server; `requests` below comes counted
 
