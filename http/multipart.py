@@ -45,8 +45,14 @@ class _Part:
         self.filename = options.get("filename")
         self.content_type = headers.get("content-type", "application/octet-stream")
         self.text = bytearray()
+        self._gap = 2  # the empty line's break, which a part without a body may leave out (RFC 2046)
         # Closed by whoever takes the upload, or with the last reference to it.
         self.spool = SpooledTemporaryFile(max_size=KEPT_IN_MEMORY)  # noqa: SIM115
+
+    def begun(self, data: bytes) -> bytes:
+        """Data without the empty line before it."""
+        begun, self._gap = data[self._gap :], max(self._gap - len(data), 0)
+        return begun
 
     def add(self, data: bytes) -> None:
         if self.filename is None:
@@ -113,6 +119,7 @@ class _Reader:
         return data
 
     def _add(self, part: _Part, data: bytes) -> None:
+        data = part.begun(data)
         if part.filename is None:
             self._fields_size += len(data)
             if self._fields_size > LARGEST_FIELDS:
@@ -133,7 +140,7 @@ class _Reader:
         if padding.strip(b" \t"):
             raise Malformed(UNREADABLE)
         self._part = _Part(head)
-        del self._buffer[: end + 4]
+        del self._buffer[: end + 2]
         self._step = self._read_data
         return True
 

@@ -145,7 +145,7 @@ async def insert_waiting(
     """Store what is still to be processed; a thumbnail of its owner's choice may be ready."""
     small = None if thumbnail is None else thumbnail.thumbnail_file
     blurhash = None if thumbnail is None else thumbnail.blurhash
-    meta = {} if focus is None else {"focus": focus}
+    meta = ({} if thumbnail is None else thumbnail.meta) | ({} if focus is None else {"focus": focus})
     row = await db.fetchrow(
         INSERT, id, account_id, type, "waiting", None, None, None, small, blurhash, meta, description, now
     )

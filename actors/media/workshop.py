@@ -218,7 +218,7 @@ class Workshop:
     # Cleaning -----------------------------------------------------------------------------------------------------
 
     async def _clean_now_and_then(self) -> None:
-        await self._tidied(self._settle_all)
+        await self._tidied(self.settle)
         while True:
             await self._tidied(self.clean)
             await trio.sleep(CLEAN_EVERY)
@@ -241,8 +241,8 @@ class Workshop:
             await self._outbox.promise(db, [self._outbox.files(files, NOWHERE)])
         return len(gone)
 
-    async def _settle_all(self) -> None:
-        """Remove what a crash left of uploads that were never stored. Only at start: nothing is under way then."""
+    async def settle(self) -> None:
+        """Remove what a crash left of uploads that were never stored. Only where nothing is under way: at start."""
         left = await trio.to_thread.run_sync(self.folder.left_over)
         names = [name for published in left.values() for name in published]
         known = await self._database.read(media.known_files, names) if names else set[str]()

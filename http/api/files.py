@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import trio
@@ -51,7 +52,8 @@ async def show(house: House, request: Request, name: str) -> Answer:
     tag = f'"{name}"'
     if request.header(b"if-none-match") == tag:
         return Answer(b"", 304, (*HEADERS, ("ETag", tag)), content_type)
-    return _part(path, size, _range(request, tag), (*HEADERS, ("ETag", tag)), content_type)
+    answer = _part(path, size, _range(request, tag), (*HEADERS, ("ETag", tag)), content_type)
+    return replace(answer, stream=lambda: _read(path, 0, 0)) if request.method == "HEAD" else answer
 
 
 def _range(request: Request, tag: str) -> str | None:

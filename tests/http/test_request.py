@@ -133,3 +133,11 @@ async def test_a_body_longer_than_it_says_is_refused() -> None:
 def test_only_trusted_proxies_say_who_is_asking(peer: str, forwarded: bytes | None, address: str) -> None:
     headers = [] if forwarded is None else [(b"x-forwarded-for", forwarded)]
     assert Request("GET", "/", b"", headers, peer, never()).address(LOOPBACK) == address
+
+
+@pytest.mark.parametrize("gap", [b"\r\n", b""])
+async def test_a_part_without_a_body_may_leave_out_the_empty_line(gap: bytes) -> None:
+    head = b'--x\r\nContent-Disposition: form-data; name="a"\r\n'
+    body = head + gap + b"\r\n--x--\r\n"
+    for step in range(1, len(body) + 1):
+        assert await request(body, "multipart/form-data; boundary=x", step=step).parameters() == {"a": ""}

@@ -1,6 +1,10 @@
 """Files to upload, made by the tests themselves, and the way to send them."""
 
+import subprocess
+from functools import cache
 from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyvips
@@ -9,8 +13,6 @@ import trio.testing
 from quart.datastructures import FileStorage
 
 from .conftest import Client, Person, Reply, Stage
-
-ORIENTATION = "exif-ifd0-Orientation"
 
 
 def picture(width: int = 64, height: int = 40, kind: str = "png", **how: Any) -> bytes:
@@ -32,13 +34,30 @@ def photo_of_a_place() -> bytes:
     """A photo as a phone takes it: lying on its side, with where it was taken and by what."""
     image = pyvips.Image.new_from_buffer(picture(60, 40, "jpg"), "").copy()
     for name, value in (
-        (ORIENTATION, "6"),
         ("exif-ifd0-Make", "Secret camera"),
         ("exif-ifd3-GPSLatitude", "52/1 31/1 12/1"),
         ("exif-ifd3-GPSLatitudeRef", "N"),
     ):
         image.set_type(pyvips.GValue.gstr_type, name, value)
+    image.set_type(pyvips.GValue.gint_type, "orientation", 6)
     return image.jpegsave_buffer()
+
+
+@cache
+def film(*, sound: bool, pictures: bool = True) -> bytes:
+    """A second of an MP4, or, without pictures, of Ogg."""
+    inputs = [("-f", "lavfi", "-i", "testsrc=d=1:s=64x48:r=10")] * pictures
+    inputs += [("-f", "lavfi", "-i", "sine=d=1")] * sound
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / ("film.mp4" if pictures else "sound.ogg")
+        command = ["ffmpeg", "-v", "error", *(word for one in inputs for word in one), "-metadata", "title=secret"]
+        subprocess.run([*command, str(file)], check=True)
+        return file.read_bytes()
+
+
+def part(data: bytes, name: str = "a.png") -> FileStorage:
+    """A file in a form."""
+    return FileStorage(BytesIO(data), filename=name, content_type="image/png")
 
 
 async def upload(
@@ -46,9 +65,9 @@ async def upload(
     **form: str,
 ) -> Reply:  # fmt: skip
     """Send a file as a form does."""
-    files = {"file": FileStorage(BytesIO(data), filename=name, content_type="image/png")}
+    files = {"file": part(data, name)}
     if thumbnail is not None:
-        files["thumbnail"] = FileStorage(BytesIO(thumbnail), filename="t.png", content_type="image/png")
+        files["thumbnail"] = part(thumbnail)
     return await client.post(path, files=files, form=form)
 
 

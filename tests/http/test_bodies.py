@@ -1,0 +1,74 @@
+"""Large bodies over real sockets: taken as they are read, refused without being taken."""
+
+from pathlib import Path
+
+import trio
+
+from .conftest import Person
+from .test_server import port, request, say
+from .uploading import picture
+
+__all__ = ["port"]
+
+MIB = 1024 * 1024
+PIECE = b"\0" * MIB
+PIECES = 60
+
+
+def memory() -> int:
+    """Bytes of this process that lie in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+def form(data: bytes, more: int) -> tuple[bytes, bytes, int]:
+    """The beginning and the end of a form with one file, and its length with so many bytes between."""
+    head = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.mp4"\r\n\r\n' + data
+    end = b"\r\n--x--\r\n"
+    return head, end, len(head) + more + len(end)
+
+
+def head(token: str | None, length: int) -> bytes:
+    authorization = [f"Authorization: Bearer {token}".encode()] if token else []
+    return request(
+        b"POST /api/v2/media", b"Content-Type: multipart/form-data; boundary=x",
+        f"Content-Length: {length}".encode(), *authorization,
+    )  # fmt: skip
+
+
+async def test_an_upload_is_on_disk_and_not_in_memory(ada: Person, port: int) -> None:
+    beginning, end, length = form(picture(), PIECES * MIB)
+    before, most = memory(), 0
+    async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+        await stream.send_all(head(ada.token, length) + beginning)
+        for _ in range(PIECES):
+            await stream.send_all(PIECE)
+            most = max(most, memory())
+        await stream.send_all(end)
+        answer = b"".join([chunk async for chunk in stream])
+    assert b"File must be less than 16 MB" in answer
+    assert most - before < 20 * MIB
+
+
+async def test_whoever_may_not_upload_is_told_before_the_file_is_taken(port: int) -> None:
+    beginning, _, length = form(picture(), PIECES * MIB)
+    stream = await trio.open_tcp_stream("127.0.0.1", port)
+    async with stream:
+        await stream.send_all(head("nobody's", length) + beginning + PIECE)
+        answer = await stream.receive_some()
+    assert answer.startswith(b"HTTP/1.1 401")
+    assert b"connection: close" in answer.lower()
+
+
+async def test_after_a_small_body_that_nobody_read_the_connection_goes_on(port: int) -> None:
+    headers = b"Host: localhost\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello"
+    post = b"POST /api/v2/nothing HTTP/1.1\r\n" + headers
+    answer = await say(port, post + request(b"GET /api/v2/nothing"))
+    assert answer.count(b"HTTP/1.1 404") == 2
+
+
+async def test_a_client_that_leaves_in_the_middle_harms_nobody(ada: Person, port: int) -> None:
+    beginning, _, length = form(picture(), PIECES * MIB)
+    stream = await trio.open_tcp_stream("127.0.0.1", port)
+    await stream.send_all(head(ada.token, length) + beginning + PIECE)
+    await stream.aclose()
+    assert (await say(port, request(b"GET /api/v2/instance"))).startswith(b"HTTP/1.1 200")
