@@ -1,13 +1,14 @@
 # make run    a server on http://localhost:3000, everything it needs inside ./.venv and ./data
 # make test   lint, types and every test, as CI runs them
 # make lint   lint and types alone
+# make bench  what requests cost on this machine, into README.md
 # make lock   the lock files anew, from pyproject.toml
 #
 # Each is the only command a fresh clone needs; a second run starts at once.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types lock clean browser
+.PHONY: help run test bench lint types lock clean browser ffmpeg
 
 bin := .venv/bin
 pip := $(bin)/python -m pip --disable-pip-version-check
@@ -20,13 +21,16 @@ help:
 run: .venv/.troupe
 	@exec $(bin)/troupe serve
 
-test: lint browser
+test: lint browser ffmpeg
 	$(bin)/python -m pytest -q -n 2 --dist loadfile tests
 
 lint: .venv/.test .venv/.troupe
 	$(bin)/ruff check .
 	$(bin)/ruff format --check .
 	$(bin)/pyright --pythonpath $(bin)/python
+
+bench: .venv/.test .venv/.troupe
+	@$(bin)/python -m tests.bench --readme
 
 lock: .venv/.lock
 	@for lock in "requirements.lock" "requirements-test.lock --extra test --constraint requirements.lock"; do \
@@ -66,3 +70,6 @@ clean:
 
 browser:
 	@.ci/browser
+
+ffmpeg:
+	@.ci/ffmpeg
