@@ -315,6 +315,13 @@ def _part(entry: Mapping[str, object], name: str) -> str:
     return "" if value is None else _text(value)
 
 
+# What should be sent where more is understood.
+DIGITS = {"type": "string", "pattern": "^[0-9]{1,19}$"}
+LABELLED = {
+    "type": "array",
+    "items": {"type": "object", "properties": {"name": {"type": "string"}, "value": {"type": "string"}}},
+}
+
 Text = Annotated[str, BeforeValidator(_text)]
 MaybeText = Annotated[str | None, BeforeValidator(_text)]
 Given = Annotated[str, BeforeValidator(_given)]
@@ -324,17 +331,15 @@ Count = Annotated[int | None, BeforeValidator(_count)]
 Choice = BeforeValidator(_choice)  # for Annotated[Literal[...] | None, Choice]: an empty string is not given
 Several = BeforeValidator(_several)  # for Annotated[list[X], Several]
 Texts = Annotated[tuple[Text, ...], Several]
-StatusId = Annotated[int | None, BeforeValidator(_optional_id)]
+StatusId = Annotated[int | None, BeforeValidator(_optional_id), WithJsonSchema(DIGITS)]
 AccountId = StatusId
-Cursor = Annotated[int | None, BeforeValidator(_cursor)]
-Ids = Annotated[tuple[int, ...], BeforeValidator(_ids)]
+Cursor = Annotated[int | None, BeforeValidator(_cursor), WithJsonSchema(DIGITS)]
+Ids = Annotated[tuple[int, ...], BeforeValidator(_ids), WithJsonSchema({"type": "array", "items": DIGITS})]
 Numbers = Annotated[tuple[int, ...], BeforeValidator(_numbers)]
 Maybe = BeforeValidator(_maybe)  # for Annotated[SomeInput | None, Maybe]
-MaybeUpload = Annotated[
-    Upload | None, PlainValidator(_upload), WithJsonSchema({"type": "string", "format": "binary"})
-]
-Focus = Annotated[tuple[float, float] | None, BeforeValidator(_focus)]
-Fields = Annotated[tuple[tuple[str, str], ...] | None, BeforeValidator(_fields)]
+MaybeUpload = Annotated[Upload | None, PlainValidator(_upload), WithJsonSchema({"type": "string", "format": "binary"})]
+Focus = Annotated[tuple[float, float] | None, BeforeValidator(_focus), WithJsonSchema({"type": "string"})]
+Fields = Annotated[tuple[tuple[str, str], ...] | None, BeforeValidator(_fields), WithJsonSchema(LABELLED)]
 
 
 class Input(BaseModel):

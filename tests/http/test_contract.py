@@ -20,6 +20,7 @@ OWN = frozenset(
         ("GET", "/headers/original/missing.png"),
         ("GET", "/.well-known/host-meta.json"),
         ("GET", "/api/openapi.json"),
+        ("GET", "/media/<name>"),
     }
 )
 # What is gone answers 404 to everybody.

@@ -1,0 +1,24 @@
+"""This API, described for programs."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import orjson
+
+from ..answer import Answer
+from ..house import House
+from ..openapi.document import document
+from ..routing import api
+
+
+@api.get("/api/openapi.json")
+def show_document(house: House) -> Answer:
+    """The OpenAPI 3.1 document of this server."""
+    return Answer(_body(house.settings.base_url))
+
+
+@lru_cache(maxsize=1)
+def _body(base_url: str) -> bytes:
+    """It changes with releases only."""
+    return orjson.dumps(document(api.endpoints, base_url))

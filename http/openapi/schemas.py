@@ -1,0 +1,133 @@
+"""The API's objects as JSON Schemas, out of tables that people can read: `entities.txt` and `answers.txt`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+
+Schema = dict[str, Any]
+
+DIGITS = "^[0-9]+$"
+TYPES: dict[str, Schema] = {
+    "id": {"type": "string", "pattern": "^[0-9]{1,19}$"},
+    "numstr": {"type": "string", "pattern": DIGITS},
+    "unixstr": {"type": "string", "pattern": DIGITS},
+    "unixtime": {"type": "integer", "minimum": 0},
+    "datetime": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,3}Z$"},
+    "date": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$"},
+    "lang": {"type": "string", "pattern": "^[a-z]{2,3}(-[A-Za-z0-9]+)*$"},
+    "url": {"type": "string", "pattern": "^https?://."},
+    "socket": {"type": "string", "pattern": "^wss?://."},
+    "int": {"type": "integer"},
+    "float": {"type": "number"},
+    "bool": {"type": "boolean"},
+    "object": {"type": "object"},
+    "string": {"type": "string"},
+    "html": {"type": "string", "contentMediaType": "text/html"},
+    "text": {"type": "string"},
+    "email": {"type": "string"},
+    "blurhash": {"type": "string"},
+    "ip": {"type": "string"},
+    "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+}
+NULL: Schema = {"type": "null"}
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One row of the table, with the rows that stand below it."""
+
+    name: str
+    optional: bool
+    notation: str
+    members: list[Member] = field(default_factory=list["Member"])
+
+    def schema(self) -> Schema:
+        return schema_of(self.notation, _object(self.members) if self.members else TYPES["object"])
+
+
+@cache
+def entities() -> dict[str, Schema]:
+    """Every object of the API by its name."""
+    found: dict[str, list[Member]] = {}
+    for name, parent, members in _blocks(_table("entities.txt")):
+        found[name] = [*found.get(parent, ()), *members]
+    return {name: _object(members) for name, members in found.items()}
+
+
+@cache
+def answers() -> dict[tuple[str, str], str]:
+    """What each endpoint answers, by its method and the shape of its path."""
+    found: dict[tuple[str, str], str] = {}
+    for row in _table("answers.txt").splitlines():
+        method, path, notation = row.split()
+        for one in ("PUT", "PATCH") if method in ("PUT", "PATCH") else (method,):
+            found[one, shape(path)] = notation
+    return found
+
+
+def shape(path: str) -> str:
+    """A path without the names of its segments."""
+    return re.sub(r"<\w+>", "<>", path)
+
+
+def schema_of(notation: str, inner: Schema = TYPES["object"]) -> Schema:
+    """The schema of a type; `inner` is what `object` stands for in it."""
+    if notation.endswith("?"):
+        return _or_null(schema_of(notation[:-1], inner))
+    if notation.startswith("["):
+        return {"type": "array", "items": schema_of(notation[1:-1], inner)}
+    if notation == "{}":
+        return {"type": "object", "maxProperties": 0}
+    if notation.startswith("{"):
+        return {"type": "object", "additionalProperties": schema_of(notation[1:-1], inner)}
+    if notation == "object":
+        return inner
+    return TYPES.get(notation) or _named(notation.split("|"))
+
+
+def _named(names: list[str]) -> Schema:
+    """Objects begin with a capital letter, texts do not."""
+    if not names[0][0].isupper():
+        return {"type": "string", "enum": names}
+    schemas = [{"$ref": f"#/components/schemas/{name}"} for name in names]
+    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+
+
+def _or_null(schema: Schema) -> Schema:
+    return {"anyOf": [schema, NULL]}
+
+
+def _object(members: list[Member]) -> Schema:
+    return {
+        "type": "object",
+        "properties": {member.name: member.schema() for member in members},
+        "required": [member.name for member in members if not member.optional],
+        "additionalProperties": False,
+    }
+
+
+def _table(name: str) -> str:
+    lines = (FOLDER / name).read_text("utf-8").splitlines()
+    return "\n".join(line for line in lines if not line.startswith("#")).strip()
+
+
+def _blocks(text: str) -> Iterator[tuple[str, str, list[Member]]]:
+    """Each object's name, the name of what it extends, and its own members."""
+    for block in text.split("\n\n"):
+        head, *rows = block.splitlines()
+        name, _, parent = head.partition(" < ")
+        levels: list[list[Member]] = [[]]
+        for row in rows:
+            written, notation = row.split()
+            member = Member(written.removesuffix("?"), written.endswith("?"), notation)
+            del levels[(len(row) - len(row.lstrip())) // 2 :]
+            levels[-1].append(member)
+            levels.append(member.members)
+        yield name, parent, levels[0]
