@@ -275,7 +275,9 @@ async def open_pool(
     """
     pool = Pool(dsn, size, application_name, check, deadline, on_connected)
     with lone_exception():
-        async with trio_asyncio.open_loop(), trio.open_nursery() as nursery:
+        async with trio_asyncio.open_loop() as loop, trio.open_nursery() as nursery:
+            # It looks into each callback for whether it is a coroutine function: a tenth of what a query costs.
+            setattr(loop, "_check_callback", lambda *_: None)  # noqa: B010 - a private method, replaced for this loop
             for _ in range(size):
                 nursery.start_soon(trio_asyncio.aio_as_trio(pool._run_worker))
             nursery.start_soon(trio_asyncio.aio_as_trio(pool._sweep))
