@@ -38,8 +38,10 @@ async def entry(client: Client, path: str) -> Any:
 
 async def test_s006_and_s189_timelines_take_max_id_and_min_id(ada: Person, bob: Person) -> None:
     await ada.post(f"/api/v1/accounts/{bob.id}/follow")
+    list = (await ada.post("/api/v1/lists", {"title": "friends"})).json["id"]
+    await ada.post(f"/api/v1/lists/{list}/accounts", json={"account_ids": [bob.id]})
     made = [(await bob.publish(f"{number} #cat"))["id"] for number in range(5)][::-1]
-    for place in ("home", "public", "tag/cat", "tag/cat?any[]=dog&"):
+    for place in ("home", "public", f"list/{list}", "tag/cat", "tag/cat?any[]=dog&"):
         path = f"/api/v1/timelines/{place}{'' if '?' in place else '?'}"
         assert await walk(ada, f"{path}limit=2") == made
         assert ids(await ada.get(f"{path}min_id={made[4]}&limit=2")) == made[2:4]

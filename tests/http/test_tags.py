@@ -39,9 +39,12 @@ async def test_the_silenced_and_the_blocked_are_not_there(stage: Stage, ada: Per
     assert ids(await bob.get(f"{TAG}/cat?any[]=dog")) == []
 
 
-async def test_joins_take_four_names_each_and_stay_in_links(ada: Person) -> None:
-    for text in ("#cat", "#cat #dog", "#dog", "#e5"):
-        await ada.publish(text)
+async def test_s190_tags_are_joined_by_four_names_each_and_stay_in_links(ada: Person) -> None:
+    cat, both, dog, _ = [(await ada.publish(text))["id"] for text in ("#cat", "#cat #dog", "#dog", "#e5")]
+    assert ids(await ada.get(f"{TAG}/cat?any[]=DOG")) == [dog, both, cat]
+    assert ids(await ada.get(f"{TAG}/cat?all[]=dog")) == [both]
+    assert ids(await ada.get(f"{TAG}/cat?none[]=dog")) == [cat]
+    assert ids(await ada.get(f"{TAG}/cat?any[]=e5&all[]=dog&none[]=cat")) == []
     five = "&".join(f"any[]={name}" for name in ("b1", "b2", "b3", "dog", "e5"))
     assert len(ids(await ada.get(f"{TAG}/cat?{five}"))) == 3
     page = await ada.get(f"{TAG}/cat?any[]=dog&none[]=e5&limit=2")
