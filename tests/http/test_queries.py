@@ -1,0 +1,124 @@
+"""How often a request asks PostgreSQL: never in proportion to the page, and for what is in memory not at all."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from troupe.storage import pool
+
+from .conftest import Person, Stage
+
+ASKING = frozenset({"fetch", "fetchrow", "fetchval", "execute", "executemany"})
+FEW, MANY = 2, 5
+
+HOME = "/api/v1/timelines/home"
+PUBLIC = "/api/v1/timelines/public"
+TAG = "/api/v1/timelines/tag/tea"
+
+
+class Counting:
+    """A connection that notes each query."""
+
+    def __init__(self, connection: Any, asked: list[str]) -> None:
+        self._connection = connection
+        self._asked = asked
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._connection, name)
+        return self._noting(method) if name in ASKING else method
+
+    def _noting(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def ask(query: str, *args: Any, **more: Any) -> Any:
+            # Looking for promises that were left behind happens by the clock, not by request.
+            if "outbox" not in query and query not in ("BEGIN", "COMMIT"):
+                self._asked.append(query)
+            return method(query, *args, **more)
+
+        return ask
+
+
+@pytest.fixture(autouse=True)
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The queries of every connection that is opened from now on."""
+    queries: list[str] = []
+    connect = pool.connect
+
+    async def counted(*args: Any, **more: Any) -> Any:
+        return Counting(await connect(*args, **more), queries)
+
+    monkeypatch.setattr(pool, "connect", counted)
+    return queries
+
+
+@pytest.fixture
+async def bob(bob: Person, stage: Stage, ada: Person, eve: Person) -> Person:
+    """Has written to both readers, who follow him and keep all of it."""
+    for reader in (ada, eve):
+        assert (await reader.post(f"/api/v1/accounts/{bob.id}/follow")).status == 200
+    for number in range(MANY):
+        made = await bob.publish(f"@ada @eve {number} #tea")
+        for reader in (ada, eve):
+            for deed in ("favourite", "bookmark"):
+                assert (await reader.post(f"/api/v1/statuses/{made['id']}/{deed}")).status == 200
+    return bob
+
+
+@pytest.fixture
+async def eve(stage: Stage) -> Person:
+    return await stage.person("eve")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        HOME,
+        PUBLIC,
+        TAG,
+        "/api/v1/notifications",
+        "/api/v2/notifications",
+        "/api/v1/favourites",
+        "/api/v1/bookmarks",
+        "/api/v1/accounts/{bob}/statuses",
+    ],
+)
+async def test_a_longer_page_asks_no_more_often(
+    stage: Stage, ada: Person, eve: Person, bob: Person, asked: list[str], path: str
+) -> None:
+    path = path.format(bob=bob.id)
+    assert (await stage.anybody().get(path)).status in (200, 401)  # wakes the timeline
+    counts: list[int] = []
+    for reader, limit in ((ada, FEW), (eve, MANY)):
+        stage.house.statuses.clear()
+        stage.house.accounts.clear()
+        asked.clear()
+        answer = await reader.get(f"{path}?limit={limit}")
+        assert answer.status == 200
+        counts.append(len(asked))
+    few, many = counts
+    assert many <= few, asked
+
+
+@pytest.mark.parametrize(
+    ("path", "queries"),
+    [
+        (HOME, 0),
+        (PUBLIC, 0),
+        (TAG, 0),
+        ("/api/v1/statuses/{status}", 0),
+        ("/api/v1/accounts/{bob}", 0),
+        ("/api/v1/accounts/verify_credentials", 2),
+        ("/api/v1/notifications", 1),
+        ("/api/v2/instance", 0),
+    ],
+)
+async def test_a_second_look_asks_for_little_or_nothing(
+    ada: Person, bob: Person, asked: list[str], path: str, queries: int
+) -> None:
+    status = await bob.publish("#tea @ada")
+    path = path.format(bob=bob.id, status=status["id"])
+    first = await ada.get(path)
+    asked.clear()
+    second = await ada.get(path)
+    assert (first.status, second.status) == (200, 200)
+    assert len(asked) == queries, asked
