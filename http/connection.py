@@ -33,15 +33,34 @@ class Connection(TCPServer):
         # The application finds this in its scope's state.
         state = ConnectionState({"expect_traffic": self.expect_traffic})
         super().__init__(app, config, context, state, cast("trio.SSLStream[trio.SocketStream]", stream))
+        self.idle_task = cast("Any", Idleness(self))
         self._life = trio.CancelScope()
         self._hearing = trio.CancelScope()
         self._patience = inf
+        self._idle = False
         self._plain = stream.socket if isinstance(stream, trio.SocketStream) else None
 
     def expect_traffic(self, within: float) -> None:
         """From now on, end when nothing was heard for so many seconds."""
         self._patience = within
         self._hearing.deadline = trio.current_time() + within
+
+    def rest(self) -> None:
+        """Between two requests: end when the next one takes too long."""
+        self._idle = True
+        self._hearing.deadline = trio.current_time() + self.config.keep_alive_timeout
+        if self.context.terminated.is_set():
+            self._hearing.cancel()
+
+    def work(self) -> None:
+        """A request is here."""
+        self._idle = False
+        self._hearing.deadline = trio.current_time() + self._patience
+
+    def leave(self) -> None:
+        """The server stops: end, if there is nothing to be done."""
+        if self._idle:
+            self._hearing.cancel()
 
     async def run(self) -> None:
         """Serve the client. What goes wrong here is no other connection's concern."""
@@ -56,6 +75,8 @@ class Connection(TCPServer):
         if not isinstance(event, RawData):
             await super().protocol_send(event)
             return
+        if not event.data:
+            return  # the end of an answer whose length was told
         data = memoryview(event.data)
         try:
             if not self.send_lock.locked():
@@ -83,7 +104,8 @@ class Connection(TCPServer):
     async def _read_data(self) -> None:
         with self._hearing:
             while data := await self._receive():
-                self._hearing.deadline = trio.current_time() + self._patience
+                if not self._idle:
+                    self._hearing.deadline = trio.current_time() + self._patience
                 await self.protocol.handle(RawData(bytes(data)))
             await self.protocol.handle(RawData(b""))
         await self.protocol.handle(Closed())
@@ -100,3 +122,17 @@ class Connection(TCPServer):
             await super()._close()
         finally:
             self._life.cancel()
+
+
+class Idleness:
+    """In place of hypercorn's timer of idle connections, which is a task that is started after each request and
+    cancelled by the next one: here a deadline moves."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def restart(self, task_group: Any, action: Any) -> None:
+        self._connection.rest()
+
+    async def stop(self) -> None:
+        self._connection.work()

@@ -93,8 +93,15 @@ async def serve(
     context, config = WorkerContext(None), hypercorn_config(grace)
     served = wrap_app(_ending_in_peace(app, stopping), 0, "asgi")
 
+    connected: set[Connection] = set()
+
     async def accept(stream: trio.SocketStream) -> None:
-        await Connection(served, config, context, stream).run()
+        connection = Connection(served, config, context, stream)
+        connected.add(connection)
+        try:
+            await connection.run()
+        finally:
+            connected.discard(connection)
 
     listening = [_wrapped(listener) for listener in listeners]
     # What is accepted by the kernel and not yet by us must outlive trio's own listeners, which close what they hold.
@@ -111,6 +118,8 @@ async def serve(
         if connections.child_tasks:
             await trio.sleep(LINGER_SECONDS)
         await context.terminated.set()
+        for connection in connected:
+            connection.leave()
 
 
 def _wrapped(listener: socket.socket) -> trio.SocketListener:
