@@ -55,6 +55,7 @@ async def _about(house: House) -> About:
         registrations=settings.registrations,
         public_preview=settings.public_preview,
         vapid_public_key=house.vapid_public_key,
+        takes_films=house.media.takes_films,
         numbers=await house.database.read(instance.numbers, house.clock.now() - MONTH),
         contact=await _contact(house),
     )

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from ... import __version__
+from ...actors.media.kinds import FILMS, IMAGES, SOUNDS
 from ...actors.rules import limits
 from ...storage.accounts import Account
 from ...storage.instance import Activity, Numbers
@@ -18,7 +19,8 @@ VERSION = f"4.5.0 (compatible; Troupe {__version__})"
 API_VERSION = 7
 
 THUMBNAIL = "/thumbnail.png"
-IMAGE_TYPES = ["image/jpeg", "image/png", "image/gif", "image/webp"]
+IMAGE_TYPES = [kind.mime for kind in IMAGES]
+FILM_TYPES = [kind.mime for kind in (*FILMS, *SOUNDS)]
 PRIVATE_FEED = "authenticated"
 
 
@@ -35,6 +37,7 @@ class About:
     registrations: str
     public_preview: bool
     vapid_public_key: str
+    takes_films: bool
     numbers: Numbers
     contact: Account | None
 
@@ -112,7 +115,7 @@ def configuration(about: About) -> dict[str, Any]:
             "max_media_attachments": limits.STATUS_MEDIA,
             "characters_reserved_per_url": limits.URL_WEIGHT,
         },
-        "media_attachments": _media(),
+        "media_attachments": _media(about),
         "polls": {
             "max_options": limits.POLL_OPTIONS,
             "max_characters_per_option": limits.POLL_OPTION_CHARACTERS,
@@ -139,9 +142,9 @@ def _accounts() -> dict[str, int]:
     }
 
 
-def _media() -> dict[str, Any]:
+def _media(about: About) -> dict[str, Any]:
     return {
-        "supported_mime_types": IMAGE_TYPES,
+        "supported_mime_types": IMAGE_TYPES + FILM_TYPES if about.takes_films else IMAGE_TYPES,
         "description_limit": limits.MEDIA_DESCRIPTION_CHARACTERS,
         "image_size_limit": limits.IMAGE_BYTES,
         "image_matrix_limit": limits.IMAGE_PIXELS,
