@@ -128,8 +128,10 @@ PAGE_FOLLOWING = both_ways(f"""
     ORDER BY f.id {{order}} LIMIT $4
 """)
 PAGE_REQUESTS = both_ways("""
-    SELECT id AS page_id, account_id FROM follow_requests
-    WHERE target_account_id = $1 AND id < $2 AND id > $3 ORDER BY id {order} LIMIT $4
+    SELECT id AS page_id, account_id FROM follow_requests r
+    WHERE target_account_id = $1 AND id < $2 AND id > $3
+    AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = r.account_id AND a.suspended_at IS NOT NULL)
+    ORDER BY id {order} LIMIT $4
 """)
 
 

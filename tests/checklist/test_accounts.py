@@ -181,7 +181,8 @@ async def test_a_page_is_full_however_much_of_the_profile_is_hidden(stage: Stage
     direct = await ada.publish("@bob psst", visibility="direct")
     await stage.sql(
         "INSERT INTO statuses (id, account_id, uri, local, visibility, conversation_id, created_at) "
-        "SELECT n, $1, 'x' || n, true, 'private', n, now() FROM generate_series($2::bigint, $2 + 999) n",
+        "SELECT n, $1, 'https://x.example/' || n, true, 'private', n, now() "
+        "FROM generate_series($2::bigint, $2 + 999) n",
         ada.account.id, int(direct["id"]) + 1,
     )  # fmt: skip
     await stage.sql("INSERT INTO status_counts (status_id) SELECT id FROM statuses WHERE visibility = 'private'")

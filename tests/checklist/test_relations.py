@@ -225,7 +225,7 @@ async def test_s082_s083_unlocking_accepts_neither_silenced_nor_muted(
 async def test_unlocking_accepts_hundreds_at_once(stage: Stage, ada: Person, cyd: Person) -> None:
     await stage.sql("""
         INSERT INTO accounts (id, username, uri, created_at, updated_at)
-        SELECT n, 'u' || n, 'x' || n, now(), now() FROM generate_series(1, 250) n
+        SELECT n, 'u' || n, 'https://x.example/' || n, now(), now() FROM generate_series(1, 250) n
     """)
     await stage.sql("INSERT INTO account_counts (account_id) SELECT generate_series(1, 250)")
     await stage.sql(
@@ -307,7 +307,7 @@ async def made_forty_five(stage: Stage, table: str, column: str, owner: Person) 
     """45 rows of a relation with as many accounts; their ids, the latest first."""
     await stage.sql("""
         INSERT INTO accounts (id, username, domain, uri, created_at, updated_at)
-        SELECT n, 'u' || n, 'd.example', 'x' || n, now(), now() FROM generate_series(101, 145) n
+        SELECT n, 'u' || n, 'd.example', 'https://d.example/' || n, now(), now() FROM generate_series(101, 145) n
     """)
     await stage.sql("INSERT INTO account_counts (account_id) SELECT generate_series(101, 145)")
     other = "account_id" if column == "target_account_id" else "target_account_id"
@@ -462,3 +462,24 @@ async def test_suspended_accounts_have_no_relationship_unless_asked_for(stage: S
     assert (await ada.post(f"{ACCOUNTS}/{bob.id}/follow")).status == 404
     for path in ("followers", "following", "lists", "statuses"):
         assert (await ada.get(f"{ACCOUNTS}/{bob.id}/{path}")).status == 410
+
+
+async def test_contract_11_a_blocked_domain_is_not_at_home(stage: Stage, ada: Person) -> None:
+    rob = await far(stage)
+    await stage.sql(
+        "INSERT INTO follows (id, account_id, target_account_id, created_at) VALUES (1, $1, $2, now())",
+        ada.account.id, rob.id,
+    )  # fmt: skip
+    await stage.sql(
+        "INSERT INTO statuses (id, account_id, uri, local, visibility, conversation_id, created_at) "
+        "VALUES (7, $1, 'https://far.example/7', false, 'public', 7, now())", rob.id
+    )  # fmt: skip
+    await stage.sql("INSERT INTO status_counts (status_id) VALUES (7)")
+    assert ids(await ada.get("/api/v1/timelines/home")) == ["7"]
+    assert ids(await ada.get("/api/v1/timelines/public")) == ["7"]
+    await ada.post("/api/v1/domain_blocks", {"domain": "far.example"})
+    assert ids(await ada.get("/api/v1/timelines/home")) == []
+    assert ids(await ada.get("/api/v1/timelines/public")) == []
+    assert ids(await ada.get(f"{ACCOUNTS}/{rob.id}/statuses")) == ["7"]
+    await ada.delete("/api/v1/domain_blocks?domain=far.example")
+    assert ids(await ada.get("/api/v1/timelines/home")) == ["7"]
