@@ -26,6 +26,7 @@ from ...storage.files import Folder
 from ...storage.media import Made, Media
 from ..commands.media import FinishMedia
 from ..kernel import NOWHERE, Address, Clock, NotAnswered, Record, Runtime
+from ..kernel import Refused as NoLongerWanted
 from ..kernel.pool import describe
 from ..outbox import Outbox
 from .jobs import LARGEST_RESULT, RESULT, Job, Refused, Task, made_of
@@ -37,6 +38,7 @@ LAST_WORDS = "last-words.txt"
 AT_ONCE = 2  # processes; each may fill a core
 IMAGE_PATIENCE = 60.0  # seconds on the wall clock, longer than the processes' own limit of CPU time
 FILM_PATIENCE = 1800.0
+TELL_AGAIN = 5.0  # seconds until an account that did not answer is told again
 LOOK_AGAIN = 60.0  # seconds between two looks for work that nobody announced
 CLEAN_EVERY = 3600.0
 LOOSE_FOR = timedelta(days=1)  # how long an attachment without a status is kept
@@ -101,13 +103,17 @@ class Workshop:
             yield upload
         except (NotAnswered, StorageError, trio.Cancelled):
             if not upload.published:
-                self.folder.clear(upload.key)
+                await self._clear(upload)
             raise
         except BaseException:
-            self.folder.remove(upload.published)
-            self.folder.clear(upload.key)
+            await self.remove(upload.published)
+            await self._clear(upload)
             raise
-        self.folder.clear(upload.key)
+        await self._clear(upload)
+
+    async def _clear(self, upload: Incoming) -> None:
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(self.folder.clear, upload.key)
 
     def _stage(self, file: IO[bytes], size: int) -> Incoming:
         key = self._key()
@@ -131,10 +137,16 @@ class Workshop:
         self._woken.set()
 
     async def finished(self, id: int) -> None:
-        """Wait until a waiting attachment is done, well or not."""
-        done = self._finished.setdefault(id, trio.Event())
-        self.wake()
-        await done.wait()
+        """Wait until a waiting attachment is done, well or not, or is gone."""
+        while True:
+            done = self._finished.setdefault(id, trio.Event())
+            self.wake()
+            found = await self._database.read(media.find, id)
+            if found is None or found.state != "waiting":
+                self._finished.pop(id, None)
+                return
+            with trio.move_on_after(LOOK_AGAIN):
+                await done.wait()
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Work through what waits and clean up now and then, until `stopping`. What is unfinished then begins anew."""
@@ -160,7 +172,7 @@ class Workshop:
             found = await self._database.read(media.waiting, 1)
             for medium in found:
                 await self._finish(medium)
-        except (Unavailable, Doubtful, NotAnswered) as error:
+        except (Unavailable, Doubtful) as error:
             self._record("storage.lost", error=describe(error), decision="media waits")
             return False
         return bool(found)
@@ -168,14 +180,26 @@ class Workshop:
     async def _finish(self, medium: Media) -> None:
         """Process one; its owner's account writes the result, so that it meets no other change half-way."""
         key = self._key()
-        place = self.folder.begin(key)
-        upload = Incoming(key, place, None, 0)
+        upload = Incoming(key, self.folder.begin(key), None, 0)
         made = await self._made_of(medium, upload)
-        await self._runtime.ask(Address("account", str(medium.account_id)), FinishMedia(medium.id, made))
-        self.folder.clear(key)
-        self.folder.forget(medium.id)
+        await self._tell(medium, FinishMedia(medium.id, made))
+        await trio.to_thread.run_sync(self.folder.forget, medium.id)
+        await self._clear(upload)
         if (done := self._finished.pop(medium.id, None)) is not None:
             done.set()
+
+    async def _tell(self, medium: Media, result: FinishMedia) -> None:
+        """Until the owner's account answers: the work is not to be done again because it is busy."""
+        while True:
+            try:
+                await self._runtime.ask(Address("account", str(medium.account_id)), result)
+            except NoLongerWanted:
+                return
+            except (NotAnswered, Unavailable, Doubtful) as error:
+                self._record("storage.lost", error=describe(error), decision="media waits")
+                await trio.sleep(TELL_AGAIN)
+            else:
+                return
 
     async def _made_of(self, medium: Media, upload: Incoming) -> Made | None:
         """What came of a waiting upload; None when nothing could."""

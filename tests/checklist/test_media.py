@@ -1,11 +1,9 @@
 """The seed checklist's rows on media."""
 
-from datetime import timedelta
-
 from ..http.conftest import Person, Stage
 from ..http.uploading import attach, fetched, files_removed, picture, uploaded
 
-DAY = timedelta(days=1)
+A_DAY_AGO = "UPDATE media_attachments SET updated_at = updated_at - interval '1 day' WHERE id = $1"
 
 
 async def test_s005_and_s049_a_status_shows_its_media_in_the_order_given(ada: Person) -> None:
@@ -47,8 +45,8 @@ async def test_s100_media_of_a_deleted_status_can_be_posted_again(ada: Person) -
 async def test_s101_unattached_media_go_after_a_day(stage: Stage, ada: Person) -> None:
     old, fresh, used = await uploaded(ada), await uploaded(ada), await uploaded(ada)
     await attach(ada, used, text="kept")
-    await stage.sql("UPDATE media_attachments SET updated_at = updated_at - $2::interval WHERE id = $1", int(old["id"]), DAY)
-    await stage.sql("UPDATE media_attachments SET updated_at = updated_at - $2::interval WHERE id = $1", int(used["id"]), DAY)
+    for medium in (old, used):
+        await stage.sql(A_DAY_AGO, int(medium["id"]))
     await stage.house.media.clean()
     await files_removed(stage)
     assert (await ada.get(f"/api/v1/media/{old['id']}")).status == 404

@@ -227,6 +227,16 @@ async def test_a_film_that_cannot_be_read_fails_later(ada: Person) -> None:
     assert (await try_to_attach(ada, accepted.json["id"])).status == 422
 
 
+async def test_a_film_may_be_deleted_while_it_is_processed(stage: Stage, ada: Person, held: trio.Event) -> None:
+    first = await upload(ada, film(sound=True), "film.mp4")
+    assert (await ada.delete(f"/api/v1/media/{first.json['id']}")).status == 200
+    held.set()
+    second = await upload(ada, film(sound=False), "film.mp4", path="/api/v1/media")
+    assert second.status == 200
+    await files_removed(stage)
+    assert len(left(stage)) == 2
+
+
 async def test_without_ffmpeg_films_are_refused_and_a_gif_stays_one(stage: Stage, ada: Person) -> None:
     stage.house.media.ffmpeg = None
     for path in ("/api/v1/media", "/api/v2/media"):
