@@ -24,6 +24,8 @@ from troupe.storage.users import NewUser
 from troupe.supervision.configuration import Settings
 from troupe.supervision.tree import Actors
 
+from .shapes import check
+
 PASSWORD = "correct horse battery"
 SCOPES = ("read", "write", "follow", "push", "profile")
 BASE = "http://localhost:3000"
@@ -60,7 +62,9 @@ class Client:
     async def send(self, method: str, path: str, headers: dict[str, str] | None = None, **how: Any) -> Reply:
         given = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         response = await self._browser.open(path, method=method, headers=given | (headers or {}), **how)
-        return Reply(response.status_code, response.headers, cast(bytes, await response.get_data()))
+        body = cast(bytes, await response.get_data())
+        check(method, path, response.status_code, response.headers.get("Content-Type", ""), body)
+        return Reply(response.status_code, response.headers, body)
 
     async def get(self, path: str, **how: Any) -> Reply:
         return await self.send("GET", path, **how)

@@ -1,0 +1,46 @@
+"""Every answer of the tests against the schemas that the server publishes."""
+
+import re
+from functools import cache
+
+import orjson
+from jsonschema_rs import Draft202012Validator
+
+from troupe.http.openapi.schemas import Schema, answers, entities, schema_of
+
+FAMILY = ("/api/", "/oauth/token", "/oauth/revoke", "/oauth/userinfo")
+
+
+def check(method: str, url: str, status: int, content_type: str, body: bytes) -> None:
+    """That a JSON answer is what its endpoint promises, and an error an error."""
+    path = url.partition("?")[0]
+    if method in ("HEAD", "OPTIONS") or not path.startswith(FAMILY) or not content_type.startswith("application/json"):
+        return
+    notation = "Error" if status >= 400 else promised(method, path.rstrip("/"))
+    if notation is not None:
+        complaints = [
+            f"{where(error.instance_path)}: {error.message}"
+            for error in validator(notation).iter_errors(orjson.loads(body))
+        ]
+        assert not complaints, f"{method} {path} is no {notation}: {complaints}"
+
+
+def where(path: list[str | int]) -> str:
+    return ".".join(map(str, path)) or "it"
+
+
+@cache
+def validator(notation: str) -> Draft202012Validator:
+    schema: Schema = {"components": {"schemas": entities()}, **schema_of(notation)}
+    return Draft202012Validator(schema)
+
+
+def promised(method: str, path: str) -> str | None:
+    """What the table says of the endpoint that a path leads to; words go before segments."""
+    fits = [shape for one, shape in answers() if one == method and pattern(shape).fullmatch(path)]
+    return answers()[method, min(fits, key=lambda shape: shape.count("<>"))] if fits else None
+
+
+@cache
+def pattern(shape: str) -> re.Pattern[str]:
+    return re.compile("[^/]+".join(map(re.escape, shape.split("<>"))))

@@ -1,0 +1,96 @@
+"""The server's own document: it holds what there is, and requests made out of it are answered as it says."""
+
+import re
+from typing import Any
+
+import pytest
+import requests
+import schemathesis
+import trio
+from hypothesis import HealthCheck, Phase, given, settings
+from jsonschema_rs import Draft202012Validator
+from schemathesis.core.result import Ok
+
+from troupe.http.openapi.document import document
+from troupe.http.openapi.schemas import answers, entities, schema_of, shape
+from troupe.http.routing import api
+
+from .conftest import BASE, Person, Reply, Stage
+
+EXAMPLES = 2  # for each operation; hypothesis draws the same ones each time
+DOCUMENT = document(api.endpoints, BASE)
+# Answered, and no business of programs that read the document.
+UNTOLD = re.compile(
+    r"/|/about|/health|/thumbnail.png|/(media|avatars|headers|nodeinfo|\.well-known)/.*|/oauth/(style.css|authorize.*)"
+)
+
+
+def test_every_endpoint_for_programs_is_told() -> None:
+    missing = [
+        (endpoint.method, endpoint.path)
+        for endpoint in api.endpoints
+        if (endpoint.method, shape(endpoint.path)) not in answers()
+        and not UNTOLD.fullmatch(endpoint.path)
+        and not endpoint.function.__module__.endswith(".removed")
+    ]
+    assert missing == []
+
+
+def test_names_of_operations_are_their_own() -> None:
+    names = [operation["operationId"] for methods in DOCUMENT["paths"].values() for operation in methods.values()]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("name", entities())
+def test_every_object_has_a_schema_that_can_be_used(name: str) -> None:
+    Draft202012Validator({"components": DOCUMENT["components"], **schema_of(name)})
+
+
+def test_nothing_is_named_that_is_not_there() -> None:
+    named = set(re.findall(r"'#/components/schemas/([\w.]+)'", str(DOCUMENT)))
+    assert named <= DOCUMENT["components"]["schemas"].keys()
+
+
+async def test_the_document_is_served(stage: Stage) -> None:
+    answer = await stage.anybody().get("/api/openapi.json")
+    assert answer.status == 200
+    assert answer.json["openapi"] == "3.1.0"
+    assert answer.json["servers"] == [{"url": BASE}]
+
+
+async def test_requests_made_of_the_document_are_answered_as_it_says(stage: Stage, ada: Person) -> None:
+    """The client of the tests holds every answer against the schemas."""
+    found = schemathesis.openapi.from_dict(DOCUMENT).get_all_operations()
+    operations = [result.ok() for result in found if isinstance(result, Ok)]
+    assert len(operations) == sum(map(len, DOCUMENT["paths"].values()))
+    # An update is one function under two methods.
+    for operation in (operation for operation in operations if operation.method != "patch"):
+        await trio.to_thread.run_sync(explore, operation, ada)
+    assert stage.failures == []
+
+
+def explore(operation: Any, person: Person) -> None:
+    """A few requests to one operation. Generating is synchronous, so it has a thread of its own."""
+
+    @settings(
+        max_examples=EXAMPLES,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+    )
+    @given(case=operation.as_strategy())
+    def attempt(case: Any) -> None:
+        made: Any = requests.Request(**case.as_transport_kwargs(BASE)).prepare()
+        answer = trio.from_thread.run(sent, person, made)
+        assert answer.status < 500, f"{made.method} {made.path_url} {made.body!r}"
+
+    attempt()
+
+
+async def sent(person: Person, made: Any) -> Reply:
+    """A request of the `requests` library, by our client."""
+    kind = made.headers.get("Content-Type")
+    body = made.body.encode() if isinstance(made.body, str) else made.body or b""
+    return await person.send(made.method, made.path_url, headers={"Content-Type": kind} if kind else {}, data=body)
