@@ -113,6 +113,7 @@ class Broadcast:
         self._listed = listed
         self._owned = owned
         self._stamps: dict[tuple[int, int], int] = {}
+        self._edits: dict[int, int] = {}  # the latest of each status
 
     def published(self, shown: Shown, origin: Origin) -> None:
         entry = entry_of(shown)
@@ -127,6 +128,7 @@ class Broadcast:
     def edited(self, shown: Shown, edit_id: int, rebloggers: Iterable[int], origin: Origin) -> None:
         """To all who may have been shown the status: by its author, by a boost, or because it names them."""
         entry = entry_of(shown)
+        self.note_edit(entry.id, edit_id)
         message = StatusEdited(entry, edit_id, Event("status.update", shown))
         authors = (entry.account_id, *rebloggers)
         lists = {cell: None for author in authors for cell in self._listed.of(author)}
@@ -139,6 +141,16 @@ class Broadcast:
         if belongs_under_tags(entry) and not entry.silenced:
             # All that are awake: the edit may have taken a tag away.
             self._runtime.tell_cells("tag", list(self._runtime.pools["tag"].cells.values()), message, origin=origin)
+
+    def note_edit(self, id: int, edit_id: int) -> None:
+        """Remember the latest edit of a status that anybody was told of, or has read of in the rows."""
+        self._edits[id] = max(edit_id, self._edits.pop(id, 0))
+        if len(self._edits) > EDITS_REMEMBERED:
+            del self._edits[next(iter(self._edits))]
+
+    def is_overtaken(self, message: StatusEdited) -> bool:
+        """Whether a later edit is known: after a crash the rows may have told of it before the mailbox does."""
+        return message.edit_id < self._edits.get(message.entry.id, 0)
 
     def deleted(self, deleted: Deleted, origin: Origin) -> None:
         """The status and the boosts that went with it, to everyone who may have been shown them."""
@@ -232,4 +244,5 @@ PUBLIC_ALL = Address("public", "all")
 PUBLIC_LOCAL = Address("public", "local")
 PUBLIC_REMOTE = Address("public", "remote")
 PUBLIC_PLACES = (PUBLIC_ALL, PUBLIC_LOCAL, PUBLIC_REMOTE)
+EDITS_REMEMBERED = 10_000
 STAMPS_REMEMBERED = 10_000  # pairs; two changes of one pair that could overtake each other are milliseconds apart

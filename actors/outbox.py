@@ -243,9 +243,9 @@ class Outbox:
 
     async def _tell_edit(self, effect: Effect, origin: Origin) -> None:
         id = effect.payload["id"]
-        self._statuses.drop(id)
         rebloggers = await self._database.read(reblogs.rebloggers, id)
         latest = await self._database.read(edits.latest, [id], 0)
+        self._statuses.drop(id)  # only now: what is shown must not be older than the edit it is shown for
         shown = await self._statuses.show(id)
         if shown is not None and id in latest and not self._statuses.is_deleted(id):
             self._broadcast.edited(shown, latest[id], rebloggers, origin)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from ...storage import conversations, edits, lists, notifications, relations, statuses, timelines
+from ...storage import conversations, lists, notifications, relations, statuses, timelines
 from ...storage.engine import Unavailable
 from ...storage.statuses import Entry
 from ..account import perspective_of
@@ -30,6 +30,7 @@ from ..broadcast import (
 from ..correspondence import correspondences
 from ..kernel import Actor, Cell, Event, Runtime, Subscriber, first_id_at, turn
 from ..rules.visibility import Perspective, belongs_at_home, hidden
+from .catching_up import edits_since
 from .sifting import sift
 from .window import SIZE, Cursors, Window
 
@@ -123,11 +124,8 @@ class Home(Actor):
     async def show_edits(self) -> None:
         """Edits of what stands here that nobody was told of."""
         ids = [entry.reblog_of_id or entry.id for entry in self.window]
-        latest = await self.backstage.database.read(edits.latest, ids, self.feed.floor)
-        shown = await self.backstage.statuses.show_many(latest)
-        for id, edit_id in latest.items():
-            if id in shown and not self.backstage.statuses.is_deleted(id):
-                self.feed.announce(edit_id, Event("status.update", shown[id]))
+        for edit_id, shown in (await edits_since(self.backstage, ids, self.feed.floor)).items():
+            self.feed.announce(edit_id, Event("status.update", shown))
 
     async def show_notification(self, notification: notifications.Notification) -> None:
         if notification.id in self.feed.shown:
@@ -188,6 +186,8 @@ def take_edit(self: Home, message: StatusEdited) -> None:
     """For whoever has it here, may have read it on an older page, or is named in it."""
     entry = message.entry
     if self.backstage.statuses.is_deleted(entry.id) or entry.id in self.feed.gone:
+        return
+    if self.backstage.broadcast.is_overtaken(message):
         return
     stays, admitted = self.window.amend(entry, self.admits), self.admits(entry)
     if admitted and not stays and self.window.reaches(entry.id):

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from ...storage import edits, statuses, timelines
+from ...storage import statuses, timelines
 from ...storage.statuses import Entry
 from ..backstage import Backstage
 from ..broadcast import StatusDeleted, StatusEdited, StatusPublished
 from ..kernel import Actor, Cell, Event, Runtime, Subscriber, first_id_at, turn
 from ..rules.visibility import ANONYMOUS, Perspective, hidden
+from .catching_up import edits_since
 from .sifting import sift
 from .window import SIZE, Cursors, Window
 
@@ -81,11 +82,8 @@ class Public(Actor):
 
     async def show_edits(self) -> None:
         """Edits of what stands here that nobody was told of."""
-        latest = await self.backstage.database.read(edits.latest, self.window.ids, self.feed.floor)
-        shown = await self.backstage.statuses.show_many(latest)
-        for id, edit_id in latest.items():
-            if id in shown and not self.backstage.statuses.is_deleted(id):
-                self.feed.announce(edit_id, Event("status.update", shown[id]))
+        for edit_id, shown in (await edits_since(self.backstage, self.window.ids, self.feed.floor)).items():
+            self.feed.announce(edit_id, Event("status.update", shown))
 
 
 @turn(Public, PublicPage)
@@ -118,6 +116,8 @@ def take_status(self: Public, message: StatusPublished) -> None:
 def take_edit(self: Public, message: StatusEdited) -> None:
     entry, subject = message.entry, message.event.subject
     if self.backstage.statuses.is_deleted(entry.id) or entry.id in self.feed.gone:
+        return
+    if self.backstage.broadcast.is_overtaken(message):
         return
     holds = self.holds(entry, subject)
     stays = self.window.amend(entry, lambda changed: self.holds(changed, subject))

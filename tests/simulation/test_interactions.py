@@ -63,7 +63,7 @@ async def flags_are_true(sim: Simulation, person: Person, id: int) -> bool:
     return flags == sim.run.database.arrange(statuses.viewer_flags, person.id, [id])
 
 
-@simulation(seeds=100, faults=3, world=stage)
+@simulation(seeds=40, faults=3, world=stage)
 async def test_favourites_are_counted_and_told_as_they_are(sim: Simulation) -> None:
     ada, bob, cyd = await sim.people("ada", "bob", "cyd")
     id = await ada.publish("hi")
@@ -90,7 +90,7 @@ async def test_favourites_are_counted_and_told_as_they_are(sim: Simulation) -> N
     assert stream.cuts or {row["id"] for row in told} <= set(stream.notified)
 
 
-@simulation(seeds=100, faults=3, world=stage)
+@simulation(seeds=40, faults=3, world=stage)
 async def test_boosts_come_and_go_while_their_original_is_deleted(sim: Simulation) -> None:
     ada, bob, cyd, dan = await sim.people("ada", "bob", "cyd", "dan")
     dan.has_followed(bob)
@@ -113,7 +113,7 @@ async def test_boosts_come_and_go_while_their_original_is_deleted(sim: Simulatio
     sim.sometimes(not sim.run.database.rows("SELECT FROM statuses WHERE reblog_of_id IS NOT NULL"), "it came too late")
 
 
-@simulation(seeds=100, faults=3, world=stage)
+@simulation(seeds=40, faults=3, world=stage)
 async def test_one_boost_a_person_and_what_is_boosted_stays(sim: Simulation) -> None:
     ada, bob, dan = await sim.people("ada", "bob", "dan")
     dan.has_followed(bob)
@@ -138,7 +138,7 @@ async def test_one_boost_a_person_and_what_is_boosted_stays(sim: Simulation) -> 
     assert stream.cuts or set(stream.pushed) - set(stream.gone) == set(boosts)
 
 
-@simulation(seeds=100, faults=3, world=stage)
+@simulation(seeds=40, faults=3, world=stage)
 async def test_votes_race_with_the_end_of_the_poll(sim: Simulation) -> None:
     ada, bob, cyd = await sim.people("ada", "bob", "cyd")
     terms = PollTerms(("yes", "no"), seconds=2)
@@ -167,7 +167,7 @@ async def test_votes_race_with_the_end_of_the_poll(sim: Simulation) -> None:
     sim.sometimes(cyd.id not in voters, "the late vote was too late")
 
 
-@simulation(seeds=100, faults=3, world=stage)
+@simulation(seeds=40, faults=3, world=stage)
 async def test_votes_race_with_the_deletion_and_with_other_options(sim: Simulation) -> None:
     ada, bob, cyd = await sim.people("ada", "bob", "cyd")
     terms = PollTerms(("yes", "no"), seconds=5)
@@ -188,7 +188,7 @@ async def test_votes_race_with_the_deletion_and_with_other_options(sim: Simulati
     assert sim.run.database.rows("SELECT FROM notifications") == []
 
 
-@simulation(seeds=100, faults=3, world=stage)
+@simulation(seeds=40, faults=3, world=stage)
 async def test_edits_race_with_fan_out_and_with_readers(sim: Simulation) -> None:
     ada, bob, cyd = await sim.people("ada", "bob", "cyd")
     bob.has_followed(ada)
