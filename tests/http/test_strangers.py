@@ -1,0 +1,119 @@
+"""What is somebody else's, nobody's, or beyond a token's scopes: the contract's refusal, and no row is touched."""
+
+import inspect
+from collections.abc import Iterator
+
+import pytest
+
+from troupe.http import scopes
+from troupe.http.answer import Answer
+from troupe.http.dispatch import respond
+from troupe.http.request import Request
+from troupe.http.routing import SEGMENT, Endpoint, api
+from troupe.storage.engine import Connection
+
+from .conftest import Person, Stage
+from .test_hostile import chunks
+
+# Grants nothing of what is asked for, each for itself.
+SINGLE = sorted(scope for scope in scopes.ALL if scope not in scopes.CHILDREN)
+TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename"
+
+SUM = "SELECT coalesce(sum(hashtext(t::text)::bigint), 0) FROM {} t"
+# Fit for every endpoint, so that its id is what is wrong.
+BODY = b'{"status": "text", "title": "text", "choices": [0], "account_ids": ["1"]}'
+
+MISSING = (404, b'{"error":"Record not found"}')
+INVALID = (401, b'{"error":"The access token is invalid"}')
+OUTSIDE = (403, b'{"error":"This action is outside the authorized scopes"}')
+
+
+def pointing() -> Iterator[Endpoint]:
+    """The endpoints that take ids; names of tags and groups are nobody's own."""
+    return (endpoint for endpoint in api.endpoints if "<" in endpoint.path and takes_ids(endpoint))
+
+
+def takes_ids(endpoint: Endpoint) -> bool:
+    taken = inspect.signature(endpoint.function, eval_str=True).parameters
+    return all(taken[name].annotation is int for name in SEGMENT.findall(endpoint.path))
+
+
+async def call(stage: Stage, endpoint: Endpoint, token: str | None, id: str) -> Answer:
+    headers = [(b"authorization", f"Bearer {token}".encode())] if token else []
+    if endpoint.method != "GET":
+        headers.append((b"content-type", b"application/json"))
+    request = Request(endpoint.method, endpoint.path, b"", headers, "127.0.0.1", chunks(BODY), "r1")
+    return await respond(stage.house, endpoint, request, dict.fromkeys(SEGMENT.findall(endpoint.path), id))
+
+
+async def rows(stage: Stage) -> dict[str, int]:
+    """A sum over every row of every table."""
+    return await stage.house.database.read(add_up)
+
+
+async def add_up(db: Connection) -> dict[str, int]:
+    names = [row["tablename"] for row in await db.fetch(TABLES)]
+    return {name: await db.fetchval(SUM.format(name)) for name in names}
+
+
+@pytest.fixture
+async def private(ada: Person, bob: Person) -> dict[str, str]:
+    """What is ada's alone, by where its paths begin."""
+    poll = {"options": ["a", "b"], "expires_in": 600}
+    wanted = {"status": "for followers", "visibility": "private", "poll": poll}
+    post = (await ada.post("/api/v1/statuses", json=wanted)).json
+    await bob.publish("@ada between us", visibility="direct")
+    return {
+        "/api/v1/statuses/": post["id"],
+        "/api/v1/polls/": post["poll"]["id"],
+        "/api/v1/lists/": (made := (await ada.post("/api/v1/lists", {"title": "mine"})).json["id"]),
+        "/api/v1/timelines/list/": made,
+        "/api/v1/notifications/": (await ada.get("/api/v1/notifications")).json[0]["id"],
+        "/api/v1/conversations/": (await ada.get("/api/v1/conversations")).json[0]["id"],
+    }
+
+
+async def test_what_is_somebody_elses_is_missing(stage: Stage, private: dict[str, str]) -> None:
+    eve = await stage.person("eve")
+    before = await rows(stage)
+    tried = 0
+    for endpoint in pointing():
+        id = next((id for prefix, id in private.items() if endpoint.path.startswith(prefix)), None)
+        if id is None:
+            continue
+        for token in (eve.token, None):
+            answer = await call(stage, endpoint, token, id)
+            wanted = INVALID if token is None and endpoint.auth != "none" else MISSING
+            assert (answer.status, answer.body) == wanted, f"{endpoint.method} {endpoint.path}"
+            tried += 1
+    assert tried > 60
+    assert await rows(stage) == before
+
+
+async def test_what_is_nobodys_is_missing(stage: Stage, ada: Person) -> None:
+    before = await rows(stage)
+    for endpoint in pointing():
+        answer = await call(stage, endpoint, ada.token, "103")
+        assert answer.status == 404, f"{endpoint.method} {endpoint.path}: {answer.status} {answer.body!r}"
+    assert await rows(stage) == before
+
+
+async def test_without_a_token_there_is_nothing_to_change(stage: Stage, ada: Person) -> None:
+    before = await rows(stage)
+    for endpoint in api.endpoints:
+        if endpoint.auth != "none":
+            answer = await call(stage, endpoint, None, ada.id)
+            assert (answer.status, answer.body) == INVALID, f"{endpoint.method} {endpoint.path}"
+    assert await rows(stage) == before
+
+
+async def test_every_wrong_scope_is_refused_everywhere(stage: Stage) -> None:
+    account = await stage.account("ada")
+    tokens = {scope: await stage.token(account, (scope,)) for scope in SINGLE}
+    before = await rows(stage)
+    for endpoint in api.endpoints:
+        for scope, token in tokens.items():
+            if endpoint.scopes and not scopes.granted((scope,), endpoint.scopes):
+                answer = await call(stage, endpoint, token, str(account.id))
+                assert (answer.status, answer.body) == OUTSIDE, f"{endpoint.method} {endpoint.path} with {scope}"
+    assert await rows(stage) == before
