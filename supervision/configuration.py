@@ -81,6 +81,11 @@ class Settings(BaseModel):
     registrations: Literal["open", "approval", "closed"] = setting(
         "closed", "Who may sign up: everyone, everyone after a moderator's look, or nobody.", "open, approval or closed"
     )
+    password_grant: bool = setting(
+        False,
+        "Whether apps may trade a user's name and password for a token, which old clients and scripts want.",
+        "true or false",
+    )
     public_preview: bool = setting(
         True, "Whether people who are not signed in may read the public timelines.", "true or false"
     )

@@ -13,17 +13,18 @@ from datetime import timedelta
 from ...storage import oauth, users
 from ...storage.oauth import Application, Grant
 from ...storage.users import User
-from .. import rates, scopes
+from .. import scopes
 from ..answer import Answer, Headers, redirect
-from ..errors import Forbidden, Malformed, NotFound, TooMany
+from ..errors import Forbidden, Malformed, NotFound
 from ..house import House
 from ..pages import page, style
 from ..parameters import Flag, Given, Input, MaybeText, Text
 from ..request import Request
 from ..routing import api
 from ..tokens import hash_of
-from . import passwords, sessions
+from . import sessions
 from .redirects import OUT_OF_BAND, form_target, with_query
+from .users import barred, user_with
 
 CODE_LASTS = timedelta(minutes=10)
 CHALLENGE_LENGTH = 43  # base64url of a SHA-256
@@ -156,30 +157,16 @@ async def _is_allowed(house: House, authorization: Authorization, user: User) ->
 async def _signed_in(house: House, secret: str | None) -> User | None:
     account_id = await sessions.account_of(house, secret)
     user = None if account_id is None else await house.database.read(users.find_user, account_id)
-    return None if user is None or _barred(user) else user
-
-
-def _barred(user: User) -> str | None:
-    """Why a user may not sign in, in the API's words."""
-    if user.confirmed_at is None:
-        return "Your login is missing a confirmed e-mail address"
-    if user.approved_at is None:
-        return "Your login is currently pending approval"
-    if user.disabled_at or user.suspended_at or user.deleted_at:
-        return "Your login is currently disabled"
-    return None
+    return None if user is None or barred(user) else user
 
 
 async def _sign_in(house: House, request: Request, authorization: Authorization, posted: Posted, secret: str) -> Answer:
     login = (posted.username or "").strip()
-    _count_attempt(house, request, login)
-    user = await house.database.read(users.find_user_by_login, login) if login else None
-    stored = None if user is None else user.password_hash
-    if not await passwords.matches(stored, posted.password or "", house.passwords) or user is None:
+    user = await user_with(house, request, login, posted.password or "")
+    if user is None:
         return _sign_in_page(house, authorization, secret, WRONG, login)
-    if (reason := _barred(user)) is not None:
+    if (reason := barred(user)) is not None:
         raise Forbidden(reason)
-    await passwords.renew(house, user.account_id, stored, posted.password or "")
     fresh = await sessions.sign_in(house, user.account_id, secret)
     return redirect(_here(posted), sessions.cookie(house, fresh))
 
@@ -188,16 +175,6 @@ def _here(posted: Posted) -> str:
     """This page again, now signed in; forced sign-ins go on to the question, whatever was allowed before."""
     again = dict(posted.carried())
     return with_query("/oauth/authorize", **again, ask_consent="true" if posted.force_login else None)
-
-
-def _count_attempt(house: House, request: Request, login: str) -> None:
-    if not house.settings.rate_limits:
-        return
-    address = rates.subject_of(request.address(house.settings.trusted_proxies))
-    charges = ((rates.SIGN_INS, address), (rates.SIGN_INS_OF_USER, login.casefold()))
-    standing = house.rates.count_all(charges, house.clock.now())
-    if standing is not None and standing.exceeded:
-        raise TooMany
 
 
 # Answers ------------------------------------------------------------------------------------------------------

@@ -28,10 +28,15 @@ def show_metadata(house: House) -> Answer:
             "response_types_supported": ["code"],
             "response_modes_supported": ["query"],
             "code_challenge_methods_supported": ["S256"],
-            "grant_types_supported": ["authorization_code", "client_credentials"],
+            "grant_types_supported": _grant_types(house),
             "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
         }
     )
+
+
+def _grant_types(house: House) -> list[str]:
+    always = ["authorization_code", "client_credentials"]
+    return [*always, "password"] if house.settings.password_grant else always
 
 
 @api.route("GET", "POST", path="/oauth/userinfo", auth="user", scopes=("profile",))

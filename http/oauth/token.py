@@ -20,6 +20,7 @@ from ..parameters import Input, Text
 from ..request import Request
 from ..routing import api
 from ..tokens import hash_of
+from .users import barred, user_with
 
 DESCRIPTIONS = {
     "invalid_grant": "The provided authorization grant is invalid, expired, revoked, does not match the redirection "
@@ -60,6 +61,8 @@ class TokenRequest(Client):
     code: Text = ""
     redirect_uri: Text = ""
     code_verifier: Text = ""
+    username: Text = ""
+    password: Text = ""
     scope: Text = ""
 
 
@@ -77,7 +80,7 @@ class Issued:
 
 @api.post("/oauth/token")
 async def issue(house: House, request: Request, wanted: TokenRequest) -> Answer:
-    """A code or the client's own secret for a token."""
+    """A code, the client's own secret or, where the operator allows it, a user's password for a token."""
     if not wanted.grant_type:
         raise OAuthError("invalid_request", "Missing required parameter: grant_type.")
     match wanted.grant_type:
@@ -85,6 +88,8 @@ async def issue(house: House, request: Request, wanted: TokenRequest) -> Answer:
             issued = await _by_code(house, await _client(house, request, wanted), wanted)
         case "client_credentials":
             issued = await _by_secret(house, await _client(house, request, wanted), wanted)
+        case "password" if house.settings.password_grant:
+            issued = await _by_password(house, request, await _client(house, request, wanted), wanted)
         case _:
             raise OAuthError("unsupported_grant_type")
     return json(
@@ -182,9 +187,23 @@ def _verifies(challenge: str | None, verifier: str) -> bool:
 
 
 async def _by_secret(house: House, application: Application, wanted: TokenRequest) -> Issued:
-    asked = scopes.parse(wanted.scope) or scopes.DEFAULT
+    return await _issue(house, application, None, wanted.scope)
+
+
+async def _by_password(house: House, request: Request, application: Application, wanted: TokenRequest) -> Issued:
+    for name in ("username", "password"):
+        if not getattr(wanted, name):
+            raise OAuthError("invalid_request", f"Missing required parameter: {name}.")
+    user = await user_with(house, request, wanted.username.strip(), wanted.password)
+    if user is None or barred(user) is not None:
+        raise OAuthError("invalid_grant")
+    return await _issue(house, application, user.account_id, wanted.scope)
+
+
+async def _issue(house: House, application: Application, owner: int | None, scope: str) -> Issued:
+    asked = scopes.parse(scope) or scopes.DEFAULT
     if not scopes.covers_all(application.scopes, asked):
         raise OAuthError("invalid_scope")
     secret = house.secret()
-    new = NewToken(house.ids.next(), hash_of(secret), application.id, None, asked)
+    new = NewToken(house.ids.next(), hash_of(secret), application.id, owner, asked)
     return Issued(secret, await house.database.transact(oauth.insert_token, new, house.clock.now()))
