@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 ROOMS = ("storage", "actors", "http", "supervision")
 # What a package holds besides modules, and what no package should.
-DATA = {".sql", ".html", ".css"}
+DATA = {".sql", ".html", ".css", ".txt"}
 
 
 @pytest.fixture(scope="module")
