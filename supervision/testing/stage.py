@@ -25,6 +25,7 @@ import trio
 
 from ...actors.broadcast import PUBLIC_LOCAL
 from ...actors.kernel import IDLE, Ids, Runtime
+from ...actors.kernel.cell import AT_REST, Phase
 from ...actors.timelines.public import PublicPage
 from ...actors.timelines.window import Cursors
 from ...storage import accounts, users
@@ -43,7 +44,7 @@ from .stream import Stream
 BASE_URL = "https://troupe.test"
 DOMAIN = "troupe.test"
 
-# After the last promise is kept, virtual seconds until whatever still rests after a crash is back.
+# After the last promise is kept, virtual seconds in which a late crash, or a late retry, shows itself.
 LAST_REST = 3.0
 
 # Virtual seconds in which all faults that a run can have are over.
@@ -137,6 +138,7 @@ class Simulation:
         """Wait until everything that was begun is done: promises kept, crashes recovered from, streams open."""
         await Eventually(self._all_is_told, "everything is told", within=LONGEST_STORM).come_true()
         await trio.sleep(LAST_REST)
+        await Eventually(self._everybody_rests, "everybody is at rest", within=LONGEST_STORM).come_true()
         await self.run.quiet()
 
     # The server's life
@@ -210,6 +212,11 @@ class Simulation:
 
     def _all_is_told(self) -> bool:
         return self._promises_are_kept() and all(stream.open for stream in self._streams)
+
+    def _everybody_rests(self) -> bool:
+        """No actor waits for its database, or to come back from a crash; those in quarantine will not in our time."""
+        cells = [cell for pool in self.runtime.pools.values() for cell in pool.cells.values()]
+        return self._all_is_told() and all(cell.phase in AT_REST or cell.phase is Phase.QUARANTINED for cell in cells)
 
     def _counts_are_right(self) -> bool:
         return not self.run.database.rows(WRONG_COUNTS)

@@ -27,7 +27,7 @@ class Stream:
         self.notified: list[int] = []
         self.said: list[tuple[int, str]] = []  # what statuses read, when they came and at each edit
         self.cuts = 0
-        self.open = False
+        self.open = False  # and up to date
         self._sim = sim
         self._address = address
         self._read = read
@@ -55,15 +55,20 @@ class Stream:
     async def connect(self) -> None:
         """Open the stream: everything committed from now on is shown."""
         cuts = self.cuts
-        await insist(self._sim, self.name, lambda: self._sim.runtime.subscribe(self._address, self))
+        await self._subscribe()
         self.open = self.cuts == cuts
 
     async def reconnect(self) -> None:
         """Listen again, and only then read what came while nobody listened."""
-        await self.connect()
+        cuts = self.cuts
+        await self._subscribe()
         for id in reversed(await self._read()):
             if id not in self.seen:
                 self.seen.append(id)
+        self.open = self.cuts == cuts
+
+    async def _subscribe(self) -> None:
+        await insist(self._sim, self.name, lambda: self._sim.runtime.subscribe(self._address, self))
 
     def check(self) -> None:
         """Raises what this client has to complain of."""
