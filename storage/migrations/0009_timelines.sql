@@ -7,7 +7,7 @@ ALTER TABLE notifications ADD COLUMN group_key text NOT NULL GENERATED ALWAYS AS
         WHEN group_hour IS NULL THEN 'ungrouped-' || id::text
         ELSE type || coalesce('-' || status_id::text, '') || '-' || group_hour::text
     END
-) STORED;
+) STORED CHECK (length(group_key) <= 128);
 
 CREATE INDEX notifications_group ON notifications (account_id, group_key);
 CREATE INDEX notifications_grouped ON notifications (account_id, type, status_id, group_hour) WHERE group_hour IS NOT NULL;
