@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from . import media
+from . import featured_tags, media
 from .engine import Connection, Row
 from .statuses import Tag
 
@@ -36,6 +36,7 @@ MENTIONS = """
     ON CONFLICT (status_id, account_id) DO UPDATE SET silent = excluded.silent
 """
 
+# Answers with the tags that have come or gone.
 TAGS = """
     WITH wanted AS (
         SELECT * FROM unnest($2::bigint[], $3::text[], $4::text[]) AS wanted (id, name, display_name)
@@ -49,9 +50,11 @@ TAGS = """
     ), tag AS (
         SELECT id FROM known UNION ALL SELECT id FROM fresh
     ), gone AS (
-        DELETE FROM status_tags WHERE status_id = $1 AND tag_id NOT IN (SELECT id FROM tag)
+        DELETE FROM status_tags WHERE status_id = $1 AND tag_id NOT IN (SELECT id FROM tag) RETURNING tag_id
+    ), come AS (
+        INSERT INTO status_tags (tag_id, status_id) SELECT id, $1 FROM tag ON CONFLICT DO NOTHING RETURNING tag_id
     )
-    INSERT INTO status_tags (tag_id, status_id) SELECT id, $1 FROM tag ON CONFLICT DO NOTHING
+    SELECT tag_id FROM gone UNION ALL SELECT tag_id FROM come
 """
 
 # Those that the status has no more are loose again.
@@ -141,7 +144,9 @@ async def latest(db: Connection, status_ids: Sequence[int], after_id: int) -> di
 
 async def _set_tags(db: Connection, revision: Revision, now: datetime) -> None:
     ids, names = [tag.id for tag in revision.tags], [tag.name for tag in revision.tags]
-    await db.execute(TAGS, revision.status_id, ids, names, [tag.display_name for tag in revision.tags], now)
+    rows = await db.fetch(TAGS, revision.status_id, ids, names, [tag.display_name for tag in revision.tags], now)
+    if changed := [row["tag_id"] for row in rows]:
+        await featured_tags.recount(db, revision.status_id, changed)
 
 
 def _edit(row: Row) -> Edit:

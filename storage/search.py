@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .engine import Connection
 from .paging import NO_LIMIT
-from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, Entry, entry_of
+from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, Entry, Tag, entry_of
 
 WORD = re.compile(r"\w+")
 MOST_WORDS = 10
@@ -88,15 +88,6 @@ class Names:
     @property
     def empty(self) -> bool:
         return not self.words and self.username is None
-
-
-@dataclass(frozen=True, slots=True)
-class Tag:
-    """A hashtag that was found."""
-
-    id: int
-    name: str
-    display_name: str
 
 
 def names_of(query: str, handle: tuple[str, str | None] | None) -> Names:

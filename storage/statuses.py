@@ -8,7 +8,8 @@ from typing import Any
 from . import accounts, media, polls
 from .engine import Connection, Row
 
-# One statement: the status, its counts, its author's counts, its parent's or original's, mentions and tags.
+# One statement: the status, its counts, its author's counts, its parent's or original's, mentions, tags, and the
+# counts of those that its author features.
 # A tag made by somebody else since this statement's snapshot is met by DO UPDATE, which returns its id; tags that are
 # there already are only read.
 INSERT = """
@@ -52,6 +53,12 @@ INSERT = """
     ), tagged AS (
         INSERT INTO status_tags (tag_id, status_id)
         SELECT tag.id, made.id FROM (SELECT id FROM known UNION ALL SELECT id FROM fresh) AS tag, made
+        RETURNING tag_id
+    ), featured AS (
+        UPDATE featured_tags f SET
+            statuses = f.statuses + 1, last_status_at = greatest(f.last_status_at, made.created_at)
+        FROM made, tagged
+        WHERE f.account_id = made.account_id AND f.tag_id = tagged.tag_id AND made.visibility IN ('public', 'unlisted')
     )
     SELECT conversation_id FROM made
 """
@@ -117,6 +124,15 @@ BURY = """
         DELETE FROM notifications WHERE status_id = ANY($1::bigint[])
     ), pinned AS (
         DELETE FROM pins WHERE status_id = ANY($1::bigint[])
+    ), featured AS (
+        UPDATE featured_tags f SET statuses = f.statuses - 1, last_status_at = (
+            SELECT s.created_at FROM statuses s JOIN status_tags other ON other.status_id = s.id
+            WHERE s.account_id = f.account_id AND other.tag_id = f.tag_id AND s.id <> gone.id
+            AND s.deleted_at IS NULL AND s.visibility IN ('public', 'unlisted')
+            ORDER BY s.id DESC LIMIT 1
+        )
+        FROM gone JOIN status_tags st ON st.status_id = gone.id
+        WHERE f.account_id = gone.account_id AND f.tag_id = st.tag_id AND gone.visibility IN ('public', 'unlisted')
     )
     UPDATE media_attachments SET status_id = NULL, updated_at = $2 WHERE status_id = ANY($1::bigint[])
 """

@@ -1,10 +1,11 @@
-"""Hashtags: what stands under them, newest first. Who may see it is decided by the reader, by one rule."""
+"""Hashtags, and what stands under them, newest first. Who may see it is decided by the reader, by one rule."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
-from .engine import Connection
+from .engine import Connection, Row
 from .paging import both_ways, slice_of
-from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, Entry, entry_of
+from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, Entry, Tag, entry_of
 
 # For each wanted tag the few rows that can be on the page, by status_tags' own order; then the page of them.
 PAGE = both_ways(f"""
@@ -42,6 +43,16 @@ USES = """
     AND s.visibility = 'public' AND s.deleted_at IS NULL GROUP BY 1, 2
 """
 
+FIND = "SELECT id, name, display_name FROM tags WHERE name = $1"
+
+FIND_BY_ID = "SELECT id, name, display_name FROM tags WHERE id = $1"
+
+ENSURE = """
+    INSERT INTO tags (id, name, display_name, created_at) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (name) DO UPDATE SET name = excluded.name
+    RETURNING id, name, display_name
+"""
+
 
 async def entries(
     db: Connection,
@@ -73,3 +84,21 @@ async def uses(db: Connection, ids: Sequence[int], begins: Sequence[int]) -> dic
     for row in await db.fetch(USES, ids, begins):
         found.setdefault(row["tag_id"], {})[row["period"]] = row["uses"], row["accounts"]
     return found
+
+
+async def find(db: Connection, name: str) -> Tag | None:
+    """The hashtag that is stored under a name."""
+    return _tag(await db.fetchrow(FIND, name))
+
+
+async def find_by_id(db: Connection, id: int) -> Tag | None:
+    return _tag(await db.fetchrow(FIND_BY_ID, id))
+
+
+async def ensure(db: Connection, new: Tag, now: datetime) -> Tag:
+    """The hashtag of this name, which is `new` when there was none."""
+    return Tag(*(await db.fetchrow(ENSURE, new.id, new.name, new.display_name, now)).values())
+
+
+def _tag(row: Row | None) -> Tag | None:
+    return Tag(*row.values()) if row is not None else None

@@ -17,6 +17,7 @@ import regex
 # A status of 500 characters has room for 250 candidates at most. The work for each is small but not nothing (an
 # international domain takes 80 µs), so a text made of nothing else is not read to its end.
 CANDIDATES = 500
+HASHTAG_SIGNS = ("#", "\uff03")
 # Longer tags are left as plain text: a tag name is an index key, and nobody reads a tag of that length.
 HASHTAG_CHARACTERS = 255
 # Longer addresses count as the text they are: an address weighs 23 characters only while it is one that servers keep.
@@ -164,6 +165,13 @@ def find(text: str, start: int = 0) -> Iterator[Entity]:
 def tag_name(written: str) -> str:
     """The name under which a hashtag is stored and compared: compatibility forms folded, lower case."""
     return NOT_IN_TAG_NAME.sub("", unicodedata.normalize("NFKC", written).lower())
+
+
+def whole_hashtag(written: str) -> Hashtag | None:
+    """The hashtag that a text is as a whole, with its sign or without; None when it is something else, or more."""
+    bare = written[1:] if written[:1] in HASHTAG_SIGNS else written
+    found = next(find(f"#{bare[: HASHTAG_CHARACTERS + 1]}"), None)
+    return found if isinstance(found, Hashtag) and found.text == bare else None
 
 
 def _read(text: str, candidate: "regex.Match[str]") -> tuple[Entity | None, int]:

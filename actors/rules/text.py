@@ -6,7 +6,7 @@ from typing import Literal, cast, get_args
 
 from . import markdown, markup
 from .markup import plain, sanitise, tidy
-from .scan import Entity, Hashtag, Link, Mention, Scan, find, tag_name
+from .scan import Entity, Hashtag, Link, Mention, Scan, find, tag_name, whole_hashtag
 
 __all__ = [
     "ContentType",
@@ -25,6 +25,7 @@ __all__ = [
     "scan",
     "tag_name",
     "tidy",
+    "whole_hashtag",
     "without_local_domain",
 ]
 

@@ -201,13 +201,6 @@ async def show_lists(house: House, viewer: Viewer, id: int) -> Answer:
     return json([list_fields(one) for one in holding])
 
 
-@api.get("/api/v1/accounts/<id>/featured_tags")
-async def show_featured_tags(house: House, id: int) -> Answer:
-    """None: this server has no way yet to feature a hashtag."""
-    await find_account(house, id)
-    return array([])
-
-
 @api.get("/api/v1/accounts/<id>/identity_proofs", auth="user")
 async def show_identity_proofs(house: House, id: int) -> Answer:
     """None, as everywhere since version 3.5."""

@@ -13,7 +13,7 @@ from ...actors.commands.profiles import UpdateProfile
 from ...actors.rules import limits, text
 from ...actors.rules.identity import domain_of
 from ...actors.rules.languages import language_code
-from ...storage import follows, users
+from ...storage import featured_tags, follows, users
 from ...storage.accounts import Account
 from ...storage.engine import Connection
 from ...storage.profiles import Defaults, Profile
@@ -174,14 +174,14 @@ async def update_own(house: House, viewer: Viewer, credentials: Credentials) -> 
 @api.get("/api/v1/profile", auth="user", scopes=READ)
 async def show_profile(house: House, viewer: Viewer) -> Answer:
     """The viewer's profile as they wrote it."""
-    return json(profile_fields(await _own(house, viewer), house.settings.base_url))
+    return await _own_profile(house, viewer)
 
 
 @api.put("/api/v1/profile", auth="user", scopes=WRITE, body_limit=PICTURE_BODY)
 async def update_profile(house: House, viewer: Viewer, credentials: Credentials) -> Answer:
     """The same change, answered with the profile."""
     await _update(house, viewer, credentials)
-    return json(profile_fields(await _own(house, viewer), house.settings.base_url))
+    return await _own_profile(house, viewer)
 
 
 @api.delete("/api/v1/profile/avatar", auth="user", scopes=WRITE)
@@ -194,6 +194,12 @@ async def remove_avatar(house: House, viewer: Viewer) -> Answer:
 async def remove_header(house: House, viewer: Viewer) -> Answer:
     await viewer.ask(UpdateProfile(Profile(header_file="", header_description="")))
     return await _own_account(house, viewer)
+
+
+async def _own_profile(house: House, viewer: Viewer) -> Answer:
+    account = await _own(house, viewer)
+    featured = await house.database.read(featured_tags.of_account, account.id)
+    return json(profile_fields(account, featured, house.settings.base_url))
 
 
 async def _own_account(house: House, viewer: Viewer) -> Answer:

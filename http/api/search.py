@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Annotated, Literal
 
-import orjson
-
-from ...actors.kernel.ids import first_id_at
 from ...actors.rules import text
 from ...actors.rules.identity import handle_of
 from ...actors.rules.visibility import Perspective, hidden, visible
-from ...storage import search, tags
+from ...storage import search
 from ...storage.statuses import Entry
 from ..answer import Answer
 from ..authentication import Viewer
-from ..entities.tag import tag_fields
 from ..errors import Malformed, Unauthorized
+from ..hashtags import render_tags
 from ..house import House
 from ..paging import Page, clamp
 from ..parameters import AccountId, Choice, Count, Cursor, Flag, Given, Input
@@ -25,8 +21,6 @@ from ..routing import api
 from ..showing import may_see, perspective_of, render_all
 
 RESULTS = 20  # of one kind, when nobody says how many
-DAYS = 7  # of a hashtag's history
-DAY = timedelta(days=1)
 
 PAGING = "Search queries pagination is not supported without authentication"
 RESOLVING = "Search queries that resolve remote resources are not supported without authentication"
@@ -95,11 +89,7 @@ async def _hashtags(house: House, query: Query, page: Page) -> list[bytes]:
     found = await house.database.read(
         search.tags, name, reviewed=query.exclude_unreviewed, limit=page.limit, offset=query.skipped
     )
-    today = house.clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
-    days = [today - DAY * ago for ago in reversed(range(DAYS))]
-    uses = await house.database.read(tags.uses, [tag.id for tag in found], [first_id_at(day) for day in days])
-    base_url = house.settings.base_url
-    return [orjson.dumps(tag_fields(tag, days, uses.get(tag.id, {}), base_url)) for tag in found]
+    return await render_tags(house, found)
 
 
 async def _statuses(house: House, viewer: Viewer, query: Query, page: Page) -> list[bytes]:

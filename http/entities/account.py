@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
 import orjson
 
 from ...storage.accounts import Account
+from ...storage.featured_tags import FeaturedTag
 from ...storage.users import User
+from .featured_tag import featured_tag_fields
 from .rendered import Renderings
 from .times import day, maybe_instant, midnight
 
@@ -153,7 +156,7 @@ def muted_account_json(account: Account, until: datetime | None, renderings: Ren
     )
 
 
-def profile_fields(account: Account, base_url: str) -> dict[str, Any]:
+def profile_fields(account: Account, featured: Iterable[FeaturedTag], base_url: str) -> dict[str, Any]:
     """The profile for its owner, as it is written rather than as it is shown."""
     public = account_fields(account, base_url)
     kept = (
@@ -170,7 +173,7 @@ def profile_fields(account: Account, base_url: str) -> dict[str, Any]:
         "header": header,
         "header_static": header,
         "attribution_domains": account.attribution_domains,
-        "featured_tags": [],
+        "featured_tags": [featured_tag_fields(one, account) for one in featured],
     }
 
 

@@ -6,19 +6,27 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from ...storage.search import Tag
+from ...storage.statuses import Tag
 
 
 def tag_fields(
-    tag: Tag, days: Sequence[datetime], uses: Mapping[int, tuple[int, int]], base_url: str
+    tag: Tag,
+    days: Sequence[datetime],
+    uses: Mapping[int, tuple[int, int]],
+    base_url: str,
+    featuring: bool | None = None,
 ) -> dict[str, Any]:
-    """`days` are the beginnings of days, oldest first, `uses` how often and by how many on the n-th of them."""
-    return {
+    """`days` are the beginnings of days, oldest first, `uses` how often and by how many on the n-th of them.
+
+    `featuring` is for a viewer; without one nothing is said about it.
+    """
+    fields = {
         "id": str(tag.id),
         "name": tag.name,
         "url": f"{base_url}/tags/{tag.name}",
         "history": [_day(days[number], *uses.get(number, (0, 0))) for number in reversed(range(len(days)))],
     }
+    return fields if featuring is None else fields | {"featuring": featuring}
 
 
 def _day(begins: datetime, uses: int, accounts: int) -> dict[str, str]:

@@ -329,10 +329,8 @@ async def test_moved_accounts_say_where_to_and_cannot_be_followed(stage: Stage, 
     assert (await ada.post(f"{ACCOUNTS}/{bob.id}/follow")).status == 403
 
 
-async def test_small_lists_that_are_empty_here(stage: Stage, ada: Person) -> None:
-    assert (await stage.anybody().get(f"{ACCOUNTS}/{ada.id}/featured_tags")).json == []
+async def test_identity_proofs_are_none(ada: Person) -> None:
     assert (await ada.get(f"{ACCOUNTS}/{ada.id}/identity_proofs")).json == []
-    assert (await stage.anybody().get(f"{ACCOUNTS}/1/featured_tags")).status == 404
 
 
 async def test_avatars_and_headers_are_taken_shown_and_removed(stage: Stage, ada: Person) -> None:

@@ -122,6 +122,22 @@ def test_a_deleted_status_gives_its_text_back_and_is_gone(server: Server) -> Non
         bob.app.status(made.id)
 
 
+def test_hashtags_are_featured_on_a_profile(server: Server) -> None:
+    ada, bob = server.people("ada", "bob")
+    ada.app.status_post("Played on the #stage")
+    assert [tag.name for tag in ada.app.featured_tag_suggestions()] == ["stage"]
+    made = ada.app.featured_tag_create("Stage")
+    assert (made.name, made.statuses_count) == ("Stage", "1")
+    assert [tag.id for tag in ada.app.featured_tags()] == [made.id]
+    assert [tag.name for tag in bob.app.account_featured_tags(ada.id)] == ["Stage"]
+    ada.app.featured_tag_delete(made.id)
+    assert ada.app.featured_tags() == []
+    assert ada.app.tag_feature("troupe").name == "troupe"
+    assert [tag.name for tag in ada.app.featured_tags()] == ["troupe"]
+    ada.app.tag_unfeature("troupe")
+    assert ada.app.featured_tags() == []
+
+
 def test_the_server_says_what_it_is(server: Server) -> None:
     walker = Mastodon(api_base_url=server.url, request_timeout=30)
     v1, v2 = walker.instance_v1(), walker.instance_v2()

@@ -66,6 +66,7 @@ async def private(ada: Person, bob: Person) -> dict[str, str]:
     return {
         "/api/v1/statuses/": post["id"],
         "/api/v1/polls/": post["poll"]["id"],
+        "/api/v1/featured_tags/": (await ada.post("/api/v1/featured_tags", {"name": "tea"})).json["id"],
         "/api/v1/lists/": (made := (await ada.post("/api/v1/lists", {"title": "mine"})).json["id"]),
         "/api/v1/timelines/list/": made,
         "/api/v1/notifications/": (await ada.get("/api/v1/notifications")).json[0]["id"],

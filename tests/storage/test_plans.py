@@ -16,6 +16,7 @@ from troupe.storage import (
     edits,
     endorsements,
     favourites,
+    featured_tags,
     follows,
     idempotency,
     lists,
@@ -77,6 +78,8 @@ FILL = """
     INSERT INTO tags (id, name, display_name, created_at)
     SELECT n, 't' || n, 't' || n, now() FROM generate_series(1, 2000) n;
     INSERT INTO status_tags SELECT 1 + id % 2000, id FROM statuses WHERE id % 2 = 0;
+    INSERT INTO featured_tags (id, account_id, tag_id, display_name, created_at)
+    SELECT n, 1 + n % 500, 1 + n % 2000, 'x', now() FROM generate_series(1, 2000) n;
     INSERT INTO follows (id, account_id, target_account_id, created_at)
     SELECT a * 10000 + b, a, b, now() FROM generate_series(1, 2000) a, generate_series(1, 2000, 100) b WHERE a <> b;
     INSERT INTO follow_requests SELECT id, account_id, target_account_id + 1, true, false, NULL, NULL, now()
@@ -151,6 +154,12 @@ QUERIES = [
     ("waiting media", media.WAITING, (1,)),
     ("loose media", media.DELETE_LOOSE, (NOW, 100)),
     ("uses of tags", tags.USES, ([1, 2, 3], [100, 200, 300])),
+    ("featured tags", featured_tags.OF_ACCOUNT, (7,)),
+    ("count of a featured tag", featured_tags.INSERT, (1, 7, 8, "x", NOW)),
+    ("counts of featured tags", featured_tags.RECOUNT, (6, [7, 8])),
+    ("suggested tags", featured_tags.SUGGESTIONS, (7, featured_tags.LATEST, 10)),
+    ("tag by name", tags.FIND, ("t7",)),
+    ("deletion of a status", statuses.BURY, ([7], NOW)),
     *both("list", lists.ENTRIES, 7, *PAGE),
     *both("members of a list", lists.PAGE, 7, *PAGE),
     ("lists", lists.ALL, (7,)),

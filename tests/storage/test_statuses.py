@@ -1,14 +1,14 @@
 """Statuses: counts stay equal to rows, deletion takes what hangs on it, threads stay in order."""
 
 import dataclasses
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from troupe.storage import accounts, bookmarks, favourites, mutes, notifications, statuses
+from troupe.storage import accounts, bookmarks, favourites, featured_tags, mutes, notifications, statuses, tags
 from troupe.storage.accounts import Account
 from troupe.storage.notifications import NewNotification
 from troupe.storage.statuses import Entry, Flags, Mention, Status, Tag
 
-from .conftest import Stage, new_id
+from .conftest import NOW, Stage, new_id
 
 
 def counted(stage: Stage) -> bool:
@@ -188,3 +188,27 @@ def test_columns_stand_in_the_order_of_the_records_fields(stage: Stage) -> None:
     assert list(stage.sql(statuses.FIND_MANY, [made.id])[0].keys()) == names(Status)
     assert list(stage.sql(statuses.ENTRIES, [made.id])[0].keys()) == names(Entry)
     assert list(stage.sql(accounts.FIND_MANY, [ada.id])[0].keys()) == names(Account)
+
+
+def test_what_is_featured_is_counted_as_the_rows_say(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    tea, milk = Tag(new_id(), "tea", "tea"), Tag(new_id(), "milk", "milk")
+    stage.status(ada, tags=(tea, milk))
+    for account in (ada, bob):
+        for tag in (tea, milk):
+            known = stage(tags.ensure, Tag(new_id(), tag.name, tag.name), stage.now)
+            stage(featured_tags.insert, new_id(), account.id, known.id, tag.name, stage.now)
+    stage.later(10)
+    late = stage.status(ada, tags=(tea,), visibility="unlisted")
+    hidden = stage.status(ada, tags=(tea,), visibility="private")
+    stage.status(bob, tags=(milk,))
+    stage.boost(bob, late)
+    assert featured(stage, ada) == [("tea", 2, stage.now), ("milk", 1, NOW)]
+    assert featured(stage, bob) == [("milk", 1, stage.now), ("tea", 0, None)]
+    stage(statuses.soft_delete, hidden.id, ada.id, stage.now)
+    stage(statuses.soft_delete, late.id, ada.id, stage.now)
+    assert featured(stage, ada) == [("tea", 1, NOW), ("milk", 1, NOW)]
+
+
+def featured(stage: Stage, account: Account) -> list[tuple[str, int, datetime | None]]:
+    return [(one.name, one.statuses, one.last_status_at) for one in stage(featured_tags.of_account, account.id)]

@@ -1,0 +1,76 @@
+"""Featured hashtags, in the turn of the account on whose profile they are. The texts are those that clients compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...storage import featured_tags, tags
+from ...storage.engine import Connection
+from ...storage.featured_tags import FeaturedTag
+from ...storage.statuses import Tag
+from ..account import Account
+from ..kernel import Refused, turn
+from ..rules.limits import FEATURED_TAGS
+from ..rules.text import Hashtag
+from .interacting import invalid
+from .statuses import NOT_FOUND
+
+TOO_MANY = invalid("You have already featured the maximum number of hashtags")
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureTag:
+    """Command: show a hashtag on the profile; answered with the FeaturedTag, the same one when it is there already."""
+
+    name: str
+    display_name: str
+
+    @classmethod
+    def of(cls, hashtag: Hashtag) -> FeatureTag:
+        return cls(hashtag.name, hashtag.text)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveFeaturedTag:
+    """Command: show it no more, by the id of the FeaturedTag."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnfeatureTag:
+    """Command: the same by the id of the hashtag; a repeat is harmless."""
+
+    tag_id: int
+
+
+@turn(Account, FeatureTag)
+async def feature_tag(self: Account, message: FeatureTag) -> FeaturedTag | Refused:
+    return await self.transact(_feature, self, message, self.now)
+
+
+async def _feature(db: Connection, self: Account, message: FeatureTag, now: datetime) -> FeaturedTag | Refused:
+    before = await featured_tags.of_account(db, self.id)
+    if (there := _named(message.name, before)) is not None:
+        return there
+    if len(before) >= FEATURED_TAGS:
+        return TOO_MANY
+    ids = self.backstage.ids
+    tag = await tags.ensure(db, Tag(ids.next(), message.name, message.display_name), now)
+    await featured_tags.insert(db, ids.next(), self.id, tag.id, message.display_name, now)
+    return _named(message.name, await featured_tags.of_account(db, self.id)) or NOT_FOUND
+
+
+def _named(name: str, among: list[FeaturedTag]) -> FeaturedTag | None:
+    return next((one for one in among if one.name == name), None)
+
+
+@turn(Account, RemoveFeaturedTag)
+async def remove_featured_tag(self: Account, message: RemoveFeaturedTag) -> Refused | None:
+    return None if await self.transact(featured_tags.delete, self.id, message.id) else NOT_FOUND
+
+
+@turn(Account, UnfeatureTag)
+async def unfeature_tag(self: Account, message: UnfeatureTag) -> None:
+    await self.transact(featured_tags.delete_tag, self.id, message.tag_id)

@@ -1,0 +1,77 @@
+"""Featured hashtags: what a profile shows as its owner's subjects."""
+
+from __future__ import annotations
+
+from ...actors.commands.featured_tags import FeatureTag, RemoveFeaturedTag
+from ...actors.rules.text import Hashtag, whole_hashtag
+from ...storage import featured_tags
+from ...storage.accounts import Account
+from ...storage.featured_tags import FeaturedTag
+from ..answer import EMPTY, Answer, array, json
+from ..authentication import Viewer
+from ..entities.featured_tag import featured_tag_fields
+from ..errors import NotFound, invalid
+from ..hashtags import render_tags
+from ..house import House
+from ..parameters import Given, Input
+from ..people import find_account
+from ..routing import api
+
+READ = ("read:accounts",)
+WRITE = ("write:accounts",)
+SUGGESTED = 10
+
+
+class NewFeaturedTag(Input):
+    name: Given
+
+    def hashtag(self) -> Hashtag:
+        """The hashtag named, with or without its sign."""
+        found = whole_hashtag(self.name.strip())
+        if found is None:
+            raise invalid("Name is invalid")
+        return found
+
+
+@api.get("/api/v1/featured_tags", auth="user", scopes=READ)
+async def show(house: House, viewer: Viewer) -> Answer:
+    """What the viewer features."""
+    return await _featured_by(house, await _own(house, viewer))
+
+
+@api.get("/api/v1/accounts/<id>/featured_tags")
+async def show_of(house: House, id: int) -> Answer:
+    """What an account features."""
+    return await _featured_by(house, await find_account(house, id))
+
+
+@api.get("/api/v1/featured_tags/suggestions", auth="user", scopes=READ)
+async def suggest(house: House, viewer: Viewer) -> Answer:
+    """Hashtags that the viewer uses much and does not feature."""
+    found = await house.database.read(featured_tags.suggestions, viewer.account_id, SUGGESTED)
+    return array(await render_tags(house, found))
+
+
+@api.post("/api/v1/featured_tags", auth="user", scopes=WRITE)
+async def feature(house: House, viewer: Viewer, new: NewFeaturedTag) -> Answer:
+    """A hashtag more, or the one that is there."""
+    featured: FeaturedTag = await viewer.ask(FeatureTag.of(new.hashtag()))
+    return json(featured_tag_fields(featured, await _own(house, viewer)))
+
+
+@api.delete("/api/v1/featured_tags/<id>", auth="user", scopes=WRITE)
+async def unfeature(viewer: Viewer, id: int) -> Answer:
+    await viewer.ask(RemoveFeaturedTag(id))
+    return EMPTY
+
+
+async def _featured_by(house: House, account: Account) -> Answer:
+    found = await house.database.read(featured_tags.of_account, account.id)
+    return json([featured_tag_fields(one, account) for one in found])
+
+
+async def _own(house: House, viewer: Viewer) -> Account:
+    account = await house.accounts.find(viewer.account_id)
+    if account is None:
+        raise NotFound
+    return account

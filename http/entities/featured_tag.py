@@ -1,0 +1,21 @@
+"""FeaturedTag."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...storage.accounts import Account
+from ...storage.featured_tags import FeaturedTag
+from .times import day
+
+
+def featured_tag_fields(featured: FeaturedTag, owner: Account) -> dict[str, Any]:
+    """Its address is that of what its owner posted under it."""
+    profile = owner.url or owner.uri
+    return {
+        "id": str(featured.id),
+        "name": featured.display_name,
+        "url": f"{profile}/tagged/{featured.name}",
+        "statuses_count": str(featured.statuses),
+        "last_status_at": day(featured.last_status_at),
+    }
