@@ -54,6 +54,7 @@ from .api import (
 from .bodies import KEY, Bodies
 from .direct import Direct
 from .dispatch import refuse_route, respond
+from .entry import Entry, nameless
 from .house import House
 from .oauth import authorize, metadata, token
 from .request import LARGEST_BODY, Request
@@ -104,8 +105,9 @@ def make_app(house: House, registry: Api = api) -> QuartTrio:
     for number, endpoint in enumerate(registry.endpoints):
         _mount(app, house, endpoint, number)
     app.register_error_handler(HTTPException, _no_route(house))
-    direct = Direct(house, registry.endpoints, app.asgi_app)
-    app.asgi_app = StreamingFront(house, Bodies(direct))  # the way Quart has of wrapping an application
+    direct = Direct(house, registry.endpoints, nameless(app.asgi_app))
+    # The way Quart has of wrapping an application.
+    app.asgi_app = Entry(StreamingFront(house, Bodies(direct)))
     return app
 
 
@@ -126,7 +128,7 @@ def _mount(app: QuartTrio, house: House, endpoint: Endpoint, number: int) -> Non
 def _no_route(house: House) -> Callable[[HTTPException], Awaitable[Response]]:
     async def refuse(error: HTTPException) -> Response:
         allowed = ", ".join(sorted(getattr(error, "valid_methods", None) or ())) if error.code == 405 else None
-        return _response(refuse_route(house, _request(house), allowed))
+        return _response(await refuse_route(house, _request(house), allowed))
 
     return refuse
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from . import headers, pages, rates, scopes
@@ -15,6 +15,8 @@ from .rates import Rule, Standing
 from .request import Request
 from .routing import Call, Endpoint
 
+API = "/api/"  # every request below it counts
+
 
 async def respond(house: House, endpoint: Endpoint, request: Request, path: dict[str, str]) -> Answer:
     """The finished answer of an endpoint; every exception has become one."""
@@ -26,16 +28,28 @@ async def respond(house: House, endpoint: Endpoint, request: Request, path: dict
     return finish(answer, request, call.standing)
 
 
-def refuse_route(house: House, request: Request, allowed: str | None) -> Answer:
+async def refuse_route(house: House, request: Request, allowed: str | None) -> Answer:
     """The answer where no endpoint is: preflights, unknown paths, and known ones with another method."""
     methods = headers.cors_methods(request.path)
     if request.method == "OPTIONS" and methods is not None:
         wanted = request.header(b"access-control-request-headers")
         return finish(Answer(b"", 200, headers.preflight(methods, wanted)), request, None)
-    error = NotFound("Not Found") if allowed is None else MethodNotAllowed(allowed)
+    call = Call(house, request, {})
     browser = "text/html" in (request.header(b"accept") or "")
-    page = browser and not request.path.startswith("/api/")
-    return finish(explain(house, request, error, page=page), request, None)
+    page = browser and not request.path.startswith(API)
+    answer = explain(house, request, await _no_endpoint(call, allowed), page=page)
+    return finish(answer, request, call.standing)
+
+
+async def _no_endpoint(call: Call, allowed: str | None) -> Exception:
+    """Why there is no answer; below `/api/` such requests count, too."""
+    if call.request.path.startswith(API):
+        try:
+            await _recognise(call, secret_in_head(call.request))
+            _count(call)
+        except Exception as error:
+            return error
+    return NotFound("Not Found") if allowed is None else MethodNotAllowed(allowed)
 
 
 def explain(house: House, request: Request, error: Exception, *, page: bool) -> Answer:
@@ -61,19 +75,28 @@ def finish(answer: Answer, request: Request, standing: Standing | None) -> Answe
 
 
 async def _admitted(endpoint: Endpoint, call: Call) -> Answer:
-    house, request = call.house, call.request
+    request = call.request
     needs_token = endpoint.auth != "none" or endpoint.wants_token or endpoint.wants_viewer
     # Where a token changes nothing, one in the header is still looked at, so that its requests count as its own.
-    secret = await secret_of(request, endpoint.body_limit) if needs_token else secret_in_head(request)
-    token = None if secret is None else await house.tokens.find(house.database, secret)
-    revoked = token is not None and token.revoked_at is not None
-    call.token = None if revoked else token
-    if house.settings.rate_limits:
-        _count(endpoint, call)
+    counts = request.path.startswith(API) or bool(endpoint.rates)
+    try:
+        secret = await secret_of(request, endpoint.body_limit) if needs_token else secret_in_head(request)
+        revoked = await _recognise(call, secret)
+    finally:
+        if counts:
+            _count(call, endpoint.rates)
     if needs_token and call.token is None and (secret is not None or endpoint.auth != "none"):
         raise Unauthorized(REVOKED if revoked else INVALID)
     _admit(endpoint, call)
     return await endpoint.answer(call)
+
+
+async def _recognise(call: Call, secret: str | None) -> bool:
+    """Find out who is calling; whether it is somebody with a token that was revoked."""
+    token = None if secret is None else await call.house.tokens.find(call.house.database, secret)
+    revoked = token is not None and token.revoked_at is not None
+    call.token = None if revoked else token
+    return revoked
 
 
 def _admit(endpoint: Endpoint, call: Call) -> None:
@@ -85,15 +108,15 @@ def _admit(endpoint: Endpoint, call: Call) -> None:
         scopes.check(call.token.scopes, endpoint.scopes)
 
 
-def _count(endpoint: Endpoint, call: Call) -> None:
-    if not call.request.path.startswith("/api/") and not endpoint.rates:
+def _count(call: Call, rules: Iterable[Rule] = ()) -> None:
+    if not call.house.settings.rate_limits:
         return
-    call.standing = call.house.rates.count_all(_charges(endpoint, call), call.house.clock.now())
+    call.standing = call.house.rates.count_all(_charges(rules, call), call.house.clock.now())
     if call.standing is not None and call.standing.exceeded:
         raise TooMany
 
 
-def _charges(endpoint: Endpoint, call: Call) -> Iterator[tuple[Rule, str]]:
+def _charges(rules: Iterable[Rule], call: Call) -> Iterator[tuple[Rule, str]]:
     account = call.token.account_id if call.token else None
     address = rates.subject_of(call.request.address(call.house.settings.trusted_proxies))
     who = address if account is None else str(account)
@@ -104,5 +127,5 @@ def _charges(endpoint: Endpoint, call: Call) -> Iterator[tuple[Rule, str]]:
         yield rates.PER_TOKEN, str(call.token.id)
     if call.request.query_string and any(name in PAGING_PARAMETERS for name, _ in call.request.query):
         yield rates.PAGING, who
-    for rule in endpoint.rates:
+    for rule in rules:
         yield rule, address if rule.per_address else who

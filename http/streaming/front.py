@@ -6,10 +6,11 @@ from ..house import House
 from .asgi import Application, Receive, Scope, Send
 from .frames import Frames
 from .sse import serve_sse
-from .websocket import serve_websocket
+from .websocket import refuse_websocket, serve_websocket
 
 ROOT = "/api/v1/streaming"
 HEALTH = "health"
+READING = ("GET", "HEAD")
 
 
 class StreamingFront:
@@ -22,10 +23,12 @@ class StreamingFront:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         below = _below_root(scope.get("path", ""))
-        if scope["type"] == "websocket" and below is not None:
+        if scope["type"] == "websocket" and below is None:
+            await refuse_websocket(self._house, scope, receive, send)
+        elif scope["type"] == "websocket":
             # The stream is named by the query or by frames, wherever below the root the socket is opened.
             await serve_websocket(self._house, self._frames, scope, receive, send)
-        elif scope["type"] == "http" and scope["method"] == "GET" and below and below != HEALTH:
+        elif scope["type"] == "http" and scope["method"] in READING and below and below != HEALTH:
             await serve_sse(self._house, self._frames, scope, below, receive, send)
         else:
             await self._inner(scope, receive, send)

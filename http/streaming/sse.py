@@ -40,7 +40,10 @@ async def serve_sse(house: House, frames: Frames, scope: Scope, path: str, recei
     try:
         headers = encoded((*HEADERS, ("X-Request-Id", request.request_id)))
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await _converse(session, receive, send)
+        if request.method == "HEAD":
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        else:
+            await _converse(session, receive, send)
     finally:
         dismiss(house, session)
 

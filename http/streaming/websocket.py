@@ -9,7 +9,7 @@ import orjson
 import trio
 
 from ...actors.kernel import NotAnswered
-from ..dispatch import explain, finish
+from ..dispatch import explain, finish, refuse_route
 from ..errors import TRY_AGAIN, HttpError
 from ..house import House
 from ..parameters import nest
@@ -44,6 +44,13 @@ async def serve_websocket(house: House, frames: Frames, scope: Scope, receive: R
         await _converse(session, receive, send)
     finally:
         dismiss(house, session)
+
+
+async def refuse_websocket(house: House, scope: Scope, receive: Receive, send: Send) -> None:
+    """The answer to a handshake where nothing streams."""
+    await receive()
+    answer = await refuse_route(house, request_of(house, scope), None)
+    await send_answer(send, answer, "websocket.http")
 
 
 async def _admit(house: House, frames: Frames, request: Request, first: Query, protocol: str | None) -> Session:

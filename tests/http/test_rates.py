@@ -7,6 +7,7 @@ import pytest
 from troupe.http.rates import PER_ACCOUNT, Rates, Rule, subject_of
 
 from .conftest import Person, Stage
+from .test_server import port_of, request, say
 
 START = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 TWICE = Rule("twice", 2, 60)
@@ -69,6 +70,23 @@ class TestLimited:
         for answer in answers:
             assert answer.headers["X-RateLimit-Limit"] == "300"
             assert answer.headers["X-RateLimit-Reset"].endswith("Z")
+
+    async def test_what_is_not_there_counts_as_well(self, stage: Stage, ada: Person) -> None:
+        for answer in (await ada.get("/api/v1/nothing"), await ada.delete("/api/v1/instance")):
+            assert answer.headers["X-RateLimit-Limit"] == "300"
+        assert answer.headers["X-RateLimit-Remaining"] == "298"
+        stranger = stage.anybody()
+        await stranger.get("/api/v1/nothing")
+        await stranger.post("/api/v1/statuses", data=b"{", headers={"Content-Type": "application/json"})
+        assert (await stranger.get("/api/v1/instance")).headers["X-RateLimit-Remaining"] == "297"
+
+    async def test_no_spelling_of_a_path_is_a_way_around(self, stage: Stage) -> None:
+        async with port_of(stage) as port:
+            lines = (b"//api/v1/instance", b"http://elsewhere.example/api/v1/instance", b"/%2Fapi/v1/instance")
+            for number, path in enumerate(lines, 1):
+                answer = (await say(port, request(b"GET " + path))).lower()
+                assert b"x-ratelimit-remaining: %d\r\n" % (300 - number) in answer
+                assert b"access-control-allow-origin: *\r\n" in answer
 
     async def test_the_sixth_app_from_one_address_has_to_wait(self, stage: Stage) -> None:
         app = {"client_name": "x", "redirect_uris": "urn:ietf:wg:oauth:2.0:oob"}

@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 import trio
@@ -13,14 +14,20 @@ from troupe.http.server import LARGEST_HEAD, bind, serve
 from .conftest import Stage
 
 
-@pytest.fixture
-async def port(stage: Stage) -> AsyncIterator[int]:
+@asynccontextmanager
+async def port_of(stage: Stage) -> AsyncIterator[int]:
     """The port of a running server."""
     listeners, stopping = bind([("127.0.0.1", 0)]), trio.Event()
     async with trio.open_nursery() as nursery:
         await nursery.start(serve, stage.app, listeners, stopping, 1.0)
         yield listeners[0].getsockname()[1]
         stopping.set()
+
+
+@pytest.fixture
+async def port(stage: Stage) -> AsyncIterator[int]:
+    async with port_of(stage) as port:
+        yield port
 
 
 async def say(port: int, text: bytes) -> bytes:
@@ -67,6 +74,24 @@ async def test_headers_without_end_are_refused(port: int) -> None:
 async def test_what_is_no_http_ends_the_connection(port: int) -> None:
     answer = await say(port, b"\x16\x03\x01 hello\r\n\r\n")
     assert answer == b"" or answer.startswith(b"HTTP/1.1 400")
+
+
+@pytest.mark.parametrize("host", [b"a..b", b"a" * 80, b"[::1", b"\xe4", b"x y:z"])
+async def test_a_host_that_is_no_name_harms_nothing(port: int, host: bytes) -> None:
+    for path in (b"/about", b"/api/v1/instance"):
+        answer = await say(port, b"GET %b HTTP/1.1\r\nHost: %b\r\nConnection: close\r\n\r\n" % (path, host))
+        assert answer.startswith((b"HTTP/1.1 200", b"HTTP/1.1 400"))
+
+
+async def test_a_websocket_where_nothing_streams_is_refused(port: int) -> None:
+    handshake = (
+        b"Connection: Upgrade", b"Upgrade: websocket", b"Sec-WebSocket-Version: 13",
+        b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    )  # fmt: skip
+    for path in (b"/api/v1/instance", b"/", b"/nothing"):
+        answer = await say(port, b"\r\n".join([b"GET %b HTTP/1.1" % path, b"Host: localhost", *handshake, b"", b""]))
+        assert answer.startswith(b"HTTP/1.1 404")
+        assert b'{"error":"Not Found"}' in answer
 
 
 async def test_the_server_does_not_say_what_it_is_made_of(port: int) -> None:

@@ -2,12 +2,13 @@
 
 import json
 
+import httpx
 import pytest
 
 from troupe.http.streaming import sse
 
 from ..conftest import Person, Stage
-from .conftest import Edge
+from .conftest import PATIENCE, Edge
 
 
 async def test_a_status_comes_and_goes(edge: Edge, ada: Person, follower: Person) -> None:
@@ -105,4 +106,14 @@ async def test_a_failed_actor_ends_the_stream(edge: Edge, stage: Stage, ada: Per
         stage.house.runtime.pools["home"].cut_streams()
         assert json.loads((await stream.hear())[1])["id"] == status["id"]
         await stream.ends()
+    await edge.quiet()
+
+
+async def test_a_head_says_what_the_stream_would_and_opens_none(edge: Edge, ada: Person) -> None:
+    async with httpx.AsyncClient(base_url=edge.url, timeout=PATIENCE) as client:
+        opened = await client.head(f"/api/v1/streaming/user?access_token={ada.token}")
+        refused = await client.head("/api/v1/streaming/user")
+    assert (opened.status_code, opened.headers["content-type"]) == (200, "text/event-stream")
+    assert opened.headers["date"]
+    assert refused.status_code == 401
     await edge.quiet()
