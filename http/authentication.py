@@ -9,9 +9,10 @@ from ..actors.kernel.address import Address
 from ..actors.kernel.envelope import Origin
 from ..actors.kernel.runtime import Runtime
 from ..storage.oauth import Token
-from .errors import Forbidden, Unauthorized, Unprocessable
+from .errors import Forbidden, TooLarge, Unauthorized, Unprocessable
 from .house import House
-from .request import Request
+from .parameters import nest
+from .request import LARGEST_BODY, Request
 
 INVALID = "The access token is invalid"
 REVOKED = "The access token was revoked"
@@ -45,11 +46,21 @@ def secret_in_head(request: Request) -> str | None:
 
 
 async def secret_of(request: Request, body_limit: int) -> str | None:
-    """The token of a request: header first, then query or body."""
+    """The token of a request: header first, then query, then body. Nobody has files taken in before they say who they
+    are: of a body that may be large, no more is looked through than of any other."""
     secret = secret_in_head(request)
     if secret is not None or not (request.query_string or request.has_body):
         return secret
-    return secret_among(await request.parameters(body_limit))
+    if request.has_body:
+        secret = secret_among(nest(request.query))
+    if secret is not None:
+        return secret
+    try:
+        return secret_among(await request.parameters(min(body_limit, LARGEST_BODY)))
+    except TooLarge:
+        if body_limit > LARGEST_BODY:
+            raise Unauthorized(INVALID) from None
+        raise
 
 
 def secret_among(parameters: Mapping[str, object]) -> str | None:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import trio
 
-from .conftest import Person
+from .conftest import Person, Stage
 from .test_server import port, request, say
-from .uploading import picture
+from .uploading import part, picture
 
 __all__ = ["port"]
 
@@ -57,6 +57,21 @@ async def test_whoever_may_not_upload_is_told_before_the_file_is_taken(port: int
         answer = await stream.receive_some()
     assert answer.startswith(b"HTTP/1.1 401")
     assert b"connection: close" in answer.lower()
+
+
+async def test_nobodys_file_is_not_taken_in_to_look_for_a_token(port: int) -> None:
+    beginning, _, length = form(picture(), PIECES * MIB)
+    stream = await trio.open_tcp_stream("127.0.0.1", port)
+    async with stream:
+        await stream.send_all(head(None, length) + beginning)
+        answer = await stream.receive_some()
+    assert answer.startswith(b"HTTP/1.1 401")
+
+
+async def test_a_token_may_come_with_a_small_file(stage: Stage, ada: Person) -> None:
+    form = {"access_token": ada.token}
+    answer = await stage.anybody().send("POST", "/api/v2/media", files={"file": part(picture())}, form=form)
+    assert answer.status == 200
 
 
 async def test_after_a_small_body_that_nobody_read_the_connection_goes_on(port: int) -> None:
