@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from .answer import Headers
 from .parameters import Count, Cursor, Input
 
 CURSORS = frozenset({"max_id", "since_id", "min_id", "page", "offset"})
 PREV = Literal["min_id", "since_id"]
+
+# What stays as it is in an address. Headers are ASCII: a path may be a hashtag in any script.
+OF_ADDRESSES = "/:@[]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,4 +70,4 @@ def links(
 
 def _link(url: str, kept: Sequence[tuple[str, str]], cursor: str, value: int, relation: str) -> str:
     query = urlencode([*kept, (cursor, str(value))])
-    return f'<{url}?{query}>; rel="{relation}"'
+    return f'<{quote(url, safe=OF_ADDRESSES)}?{query}>; rel="{relation}"'

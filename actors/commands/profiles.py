@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from ...storage import accounts, profiles, users
@@ -59,7 +60,7 @@ async def compose(self: Account, message: UpdateProfile) -> Profile:
     found = await find_mentioned(self, tuple(handles))
     how: dict[str, Any] = {
         "mentions": {handle: target_of(account) for handle, account in found.items()},
-        "tag_url": lambda name: f"{base_url}/tags/{name}",
+        "tag_url": partial(text.tag_url, base_url),
         "local_domain": local_domain,
     }
     if note is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 
 from ...storage import accounts, conversations, idempotency, media, notifications, polls, statuses
 from ...storage.engine import Connection
@@ -154,7 +155,7 @@ async def write(self: Account, source: str, spoiler: str, content_type: text.Con
     content = text.render(
         source,
         mentions={handle: target_of(account) for handle, account in mentioned.items()},
-        tag_url=lambda name: f"{backstage.base_url}/tags/{name}",
+        tag_url=partial(text.tag_url, backstage.base_url),
         local_domain=backstage.local_domain,
         content_type=content_type,
     )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
+from urllib.parse import quote
 
 from . import markdown, markup
 from .markup import plain, sanitise, tidy
@@ -24,6 +25,7 @@ __all__ = [
     "sanitise",
     "scan",
     "tag_name",
+    "tag_url",
     "tidy",
     "whole_hashtag",
     "without_local_domain",
@@ -59,6 +61,11 @@ class Targets:
 def content_type(asked: str | None) -> ContentType:
     """The content type a client asked for; one that we do not know is plain text."""
     return cast(ContentType, asked) if asked in get_args(ContentType) else "text/plain"
+
+
+def tag_url(base_url: str, name: str) -> str:
+    """The page of a hashtag, as an address that programs can follow: names are in any script."""
+    return f"{base_url}/tags/{quote(name)}"
 
 
 def scan(text: str, content_type: ContentType = "text/plain") -> Scan:

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from ...actors.rules.text import tag_url
 from ...actors.statuses import Shown
 from ...storage.statuses import Flags, Status
 from .account import account_json
@@ -137,7 +138,7 @@ def _attached(status: Status, base_url: str) -> dict[str, Any]:
             {"id": str(mention.id), "username": mention.username, "url": mention.url, "acct": mention.acct}
             for mention in status.mentions
         ],
-        "tags": [{"name": tag.name, "url": f"{base_url}/tags/{tag.name}"} for tag in status.tags],
+        "tags": [{"name": tag.name, "url": tag_url(base_url, tag.name)} for tag in status.tags],
         "emojis": [],
         "card": None,
         "quote": None,

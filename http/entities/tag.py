@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from ...actors.rules.text import tag_url
 from ...storage.statuses import Tag
 
 
@@ -23,7 +24,7 @@ def tag_fields(
     fields = {
         "id": str(tag.id),
         "name": tag.name,
-        "url": f"{base_url}/tags/{tag.name}",
+        "url": tag_url(base_url, tag.name),
         "history": [_day(days[number], *uses.get(number, (0, 0))) for number in reversed(range(len(days)))],
     }
     return fields if featuring is None else fields | {"featuring": featuring}

@@ -38,3 +38,11 @@ def test_an_empty_page_has_no_links() -> None:
 
 def test_a_last_page_of_a_list_leads_back_only() -> None:
     assert links(URL, [], [5], prev="since_id", full=False) == (("Link", f'<{URL}?since_id=5>; rel="prev"'),)
+
+
+def test_an_address_in_a_header_is_ascii() -> None:
+    (header,) = links("https://troupe.test/api/v1/timelines/tag/größe 1", [("any[]", "größe")], [5], full=False)
+    escaped = "gr%C3%B6%C3%9Fe"
+    assert header[1] == (
+        f'<https://troupe.test/api/v1/timelines/tag/{escaped}%201?any%5B%5D={escaped}&min_id=5>; rel="prev"'
+    )

@@ -2,7 +2,7 @@
 
 from urllib.parse import quote
 
-from .conftest import Person, Stage
+from .conftest import BASE, Person, Stage
 from .test_timelines import ids, link
 
 TAG = "/api/v1/timelines/tag"
@@ -50,3 +50,13 @@ async def test_s190_tags_are_joined_by_four_names_each_and_stay_in_links(ada: Pe
     page = await ada.get(f"{TAG}/cat?any[]=dog&none[]=e5&limit=2")
     assert "any%5B%5D=dog&none%5B%5D=e5&limit=2&max_id=" in link(page, "next")
     assert len(ids(await ada.get(link(page, "next")))) == 1
+
+
+async def test_a_tag_in_any_script_has_addresses_of_ascii(ada: Person) -> None:
+    status = await ada.publish("#größe")
+    page = f"{BASE}/tags/gr%C3%B6%C3%9Fe"
+    assert status["tags"] == [{"name": "größe", "url": page}]
+    assert f'href="{page}"' in status["content"]
+    timeline = await ada.get(f"{TAG}/{quote('größe')}")
+    assert timeline.headers["Link"].isascii()
+    assert ids(await ada.get(link(timeline, "next").replace("max_id", "x"))) == [status["id"]]
