@@ -13,7 +13,7 @@ from ..entities.application import application_fields, credential_application_fi
 from ..errors import NotFound, invalid
 from ..house import House
 from ..oauth.redirects import complaint
-from ..parameters import Given, Input, MaybeText, Several, Text
+from ..parameters import Input, MaybeText, Several, Text
 from ..routing import api
 from ..tokens import hash_of
 
@@ -23,8 +23,8 @@ MOST_REDIRECTS = 64
 
 
 class NewApplication(Input):
-    client_name: Given
-    redirect_uris: Annotated[list[Text], Several]
+    client_name: Text = ""
+    redirect_uris: Annotated[list[Text], Several] = []  # noqa: RUF012 - pydantic makes a new one each time
     scopes: Text = "read"
     website: MaybeText = None
 
@@ -66,6 +66,8 @@ async def show_own(house: House, token: Token) -> Answer:
 def _complaints(new: NewApplication, redirects: list[str], wanted: tuple[str, ...]) -> list[str]:
     """What is wrong, in the API's words."""
     found: list[str] = []
+    if not new.client_name.strip():
+        found.append("Name can't be blank")
     if len(new.client_name.strip()) > LONGEST_NAME:
         found.append(f"Name is too long (maximum is {LONGEST_NAME} characters)")
     if not redirects:

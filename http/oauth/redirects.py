@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlencode, urlsplit
 
 OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"
 # A browser would run these instead of going somewhere.
 FORBIDDEN = frozenset({"data", "javascript", "vbscript"})
 LONGEST = 2000
+# All that an address may consist of (RFC 3986): it goes into headers as it is.
+CHARACTERS = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]*")
 
 
 def complaint(uri: str) -> str | None:
     """What is wrong with a redirect address, in the API's words; None when nothing is."""
     if uri == OUT_OF_BAND:
         return None
-    if any(character.isspace() or not character.isprintable() for character in uri) or len(uri) > LONGEST:
+    if CHARACTERS.fullmatch(uri) is None or len(uri) > LONGEST:
         return "must be a valid URI."
     try:
         parts = urlsplit(uri)

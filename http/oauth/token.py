@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import hmac
 from dataclasses import dataclass
@@ -14,9 +13,9 @@ from ...storage.engine import Connection
 from ...storage.oauth import Application, NewToken, Token
 from .. import scopes
 from ..answer import EMPTY, Answer, Headers, json
-from ..errors import HttpError
+from ..errors import HttpError, Malformed
 from ..house import House
-from ..parameters import Input, Text
+from ..parameters import Input, Text, text
 from ..request import Request
 from ..routing import api
 from ..tokens import hash_of
@@ -143,8 +142,8 @@ def _basic(request: Request) -> tuple[str, str] | None:
     if scheme.lower() != "basic":
         return None
     try:
-        name, _, secret = base64.b64decode(value.strip(), validate=True).decode().partition(":")
-    except (binascii.Error, UnicodeDecodeError):
+        name, _, secret = text(base64.b64decode(value.strip(), validate=True)).partition(":")
+    except (ValueError, Malformed):  # no base64, or no text that anybody could have as a name
         raise OAuthError("invalid_client") from None
     return name, secret
 
@@ -179,9 +178,9 @@ async def _exchange(
 
 
 def _verifies(challenge: str | None, verifier: str) -> bool:
-    """RFC 7636, method S256; without a challenge a verifier is not looked at."""
+    """RFC 7636, method S256. A verifier without a challenge means that somebody took the challenge off on the way."""
     if challenge is None:
-        return True
+        return not verifier
     digest = hashlib.sha256(verifier.encode()).digest()
     return hmac.compare_digest(base64.urlsafe_b64encode(digest).rstrip(b"=").decode(), challenge)
 

@@ -255,6 +255,14 @@ class TestCodes:
         refused = await exchange(stage, other, code, code_verifier=VERIFIER)
         assert refused.json["error"] == "invalid_grant"
 
+    async def test_a_challenge_that_was_taken_off_is_missed(
+        self, stage: Stage, ada: Person, application: Application
+    ) -> None:
+        code = code_in(await consent(stage.anybody(), asked(application)))
+        refused = await exchange(stage, application, code, code_verifier=VERIFIER)
+        assert (refused.status, refused.json["error"]) == (400, "invalid_grant")
+        assert (await exchange(stage, application, code)).status == 200
+
     async def test_not_after_ten_minutes(self, stage: Stage, application: Application, code: str) -> None:
         await stage.sql("UPDATE oauth_grants SET expires_at = now() - interval '1 second'")
         assert (await exchange(stage, application, code, code_verifier=VERIFIER)).json["error"] == "invalid_grant"
@@ -267,6 +275,13 @@ async def test_an_application_gets_a_token_of_its_own(stage: Stage, application:
     assert (answer.status, answer.json["scope"]) == (200, "read write")
     app = stage.anybody(answer.json["access_token"])
     assert (await app.get("/api/v1/apps/verify_credentials")).json["id"] == str(application.id)
+
+
+@pytest.mark.parametrize("credentials", ["\xff", "!", base64.b64encode(b"\xff:x").decode(), "AGE6eA=="])
+async def test_basic_credentials_that_nobody_can_have_are_no_client(stage: Stage, credentials: str) -> None:
+    basic = {"Authorization": f"Basic {credentials}"}
+    answer = await stage.anybody().post("/oauth/token", {"grant_type": "client_credentials"}, headers=basic)
+    assert (answer.status, answer.json["error"]) == (401, "invalid_client")
 
 
 @pytest.mark.parametrize(
