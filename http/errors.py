@@ -104,8 +104,8 @@ class Unprocessable(HttpError):
 class TooMany(HttpError):
     status = 429
 
-    def __init__(self) -> None:
-        super().__init__("Too many requests")
+    def __init__(self, headers: Headers = ()) -> None:
+        super().__init__("Too many requests", headers=headers)
 
 
 def invalid(*messages: str) -> Unprocessable:

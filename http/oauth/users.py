@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...actors.rules.limits import EMAIL_CHARACTERS
 from ...storage import users
 from ...storage.users import User
 from .. import rates
@@ -13,8 +14,9 @@ from . import passwords
 
 async def user_with(house: House, request: Request, login: str, password: str) -> User | None:
     """The user to whom both belong, who may still be barred; None when they don't belong together."""
-    _count_attempt(house, request, login)
-    user = await house.database.read(users.find_user_by_login, login) if login else None
+    possible = 0 < len(login) <= EMAIL_CHARACTERS
+    _count_attempt(house, request, login if possible else "")
+    user = await house.database.read(users.find_user_by_login, login) if possible else None
     stored = None if user is None else user.password_hash
     if not await passwords.matches(stored, password, house.passwords) or user is None:
         return None
@@ -41,4 +43,4 @@ def _count_attempt(house: House, request: Request, login: str) -> None:
     charges = ((rates.SIGN_INS, address), (rates.SIGN_INS_OF_USER, login.casefold()))
     standing = house.rates.count_all(charges, house.clock.now())
     if standing is not None and standing.exceeded:
-        raise TooMany
+        raise TooMany(standing.headers)
