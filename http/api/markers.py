@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Annotated
 
 from ...actors.commands.markers import Move, MoveMarkers
 from ...storage import markers
@@ -11,7 +12,7 @@ from ..answer import Answer, json
 from ..authentication import Viewer
 from ..entities.marker import marker_fields
 from ..house import House
-from ..parameters import Count, Input, StatusId, Texts
+from ..parameters import Count, Input, Maybe, StatusId, Texts
 from ..routing import api
 
 
@@ -28,8 +29,8 @@ NOWHERE = Position()
 
 
 class Positions(Input):
-    home: Position = NOWHERE
-    notifications: Position = NOWHERE
+    home: Annotated[Position, Maybe] = NOWHERE
+    notifications: Annotated[Position, Maybe] = NOWHERE
 
     def moves(self) -> tuple[Move, ...]:
         given: tuple[tuple[Timeline, Position], ...] = (("home", self.home), ("notifications", self.notifications))

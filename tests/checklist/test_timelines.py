@@ -62,6 +62,7 @@ async def test_s019_and_s212_markers_are_kept(ada: Person, bob: Person) -> None:
     shown = await ada.get(f"{MARKERS}?timeline[]=home&timeline[]=notifications&timeline[]=else")
     assert shown.json == both.json
     assert (await bob.get(f"{MARKERS}?timeline[]=home")).json == {}
+    assert (await ada.post(MARKERS, json={"home": None, "notifications": {"last_read_id": None}})).json == {}
 
 
 async def test_the_slower_of_two_devices_is_told_to_try_again(ada: Person) -> None:
