@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from ...storage.accounts import Account
 from ...storage.featured_tags import FeaturedTag
@@ -15,7 +16,7 @@ def featured_tag_fields(featured: FeaturedTag, owner: Account) -> dict[str, Any]
     return {
         "id": str(featured.id),
         "name": featured.display_name,
-        "url": f"{profile}/tagged/{featured.name}",
+        "url": f"{profile}/tagged/{quote(featured.name)}",
         "statuses_count": str(featured.statuses),
         "last_status_at": day(featured.last_status_at),
     }
