@@ -228,10 +228,15 @@ def _count(value: object) -> int:
     return int(value) if isinstance(value, int | float) and abs(value) < LARGEST_ID else 0
 
 
+def is_id(text: str) -> bool:
+    """Whether a text can be the id of anything."""
+    return text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= LARGEST_ID
+
+
 def as_id(value: object) -> int:
     """An id as clients write it: decimal digits in a string, or a JSON number."""
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 19:
-        value = int(value)
+    if isinstance(value, str) and is_id(value):
+        return int(value)
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_ID:
         return value
     raise PydanticCustomError("invalid", "is invalid")
@@ -268,7 +273,7 @@ def _several(value: object) -> list[object]:
 def _ids(value: object) -> tuple[int, ...]:
     """The ids among what was given; what is no id names nothing, and is left out."""
     texts = map(str, _several(value))
-    return tuple(int(text) for text in texts if text.isascii() and text.isdigit() and len(text) <= 18)
+    return tuple(int(text) for text in texts if is_id(text))
 
 
 def _numbers(value: object) -> tuple[int, ...]:
@@ -335,6 +340,7 @@ StatusId = Annotated[int | None, BeforeValidator(_optional_id), WithJsonSchema(D
 AccountId = StatusId
 Cursor = Annotated[int | None, BeforeValidator(_cursor), WithJsonSchema(DIGITS)]
 Ids = Annotated[tuple[int, ...], BeforeValidator(_ids), WithJsonSchema({"type": "array", "items": DIGITS})]
+IdsAsWritten = Annotated[tuple[Text, ...], Several, WithJsonSchema({"type": "array", "items": DIGITS})]
 Numbers = Annotated[tuple[int, ...], BeforeValidator(_numbers)]
 Maybe = BeforeValidator(_maybe)  # for Annotated[SomeInput | None, Maybe]
 MaybeUpload = Annotated[Upload | None, PlainValidator(_upload), WithJsonSchema({"type": "string", "format": "binary"})]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ...storage.media import Media
 from .limits import STATUS_MEDIA
@@ -17,13 +17,18 @@ def complaint(
     if len(asked) > STATUS_MEDIA:
         return f"Cannot attach more than {STATUS_MEDIA} files"
     if unusable := [str(id) for id in asked if not _usable(found.get(id), account_id, status_id)]:
-        return f"Media {', '.join(unusable)} not found or already attached to another post"
+        return not_found(unusable)
     media = [found[id] for id in asked]
     if len(media) > 1 and any(one.type in ALONE for one in media):
         return "Cannot attach a video to a post that already contains images"
     if any(one.state != "ready" for one in media):
         return "Cannot attach files that have not finished processing. Try again in a moment!"
     return None
+
+
+def not_found(ids: Iterable[str]) -> str:
+    """That these are no media, or none of this account's, or taken."""
+    return f"Media {', '.join(ids)} not found or already attached to another post"
 
 
 def _usable(media: Media | None, account_id: int, status_id: int | None) -> bool:

@@ -72,6 +72,16 @@ def tidy(text: str) -> str:
     return CONTROLS.sub("", text)
 
 
+def trimmed(text: str) -> str:
+    """A text as its author meant it: tidy, and without the space around it."""
+    return tidy(text).strip()
+
+
+def one_line(text: str) -> str:
+    """The same for names and titles, which have no line breaks."""
+    return " ".join(tidy(text).split("\n")).strip()
+
+
 def escape(text: str) -> str:
     """Text as HTML, in the one spelling that a parser writes out again."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\xa0", "&nbsp;")

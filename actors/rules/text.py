@@ -6,7 +6,7 @@ from typing import Literal, cast, get_args
 from urllib.parse import quote
 
 from . import markdown, markup
-from .markup import plain, sanitise, tidy
+from .markup import one_line, plain, sanitise, tidy, trimmed
 from .scan import Entity, Hashtag, Link, Mention, Scan, find, tag_name, whole_hashtag
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "MentionTarget",
     "Scan",
     "content_type",
+    "one_line",
     "plain",
     "render",
     "render_field_value",
@@ -27,6 +28,7 @@ __all__ = [
     "tag_name",
     "tag_url",
     "tidy",
+    "trimmed",
     "whole_hashtag",
     "without_local_domain",
 ]

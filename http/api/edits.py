@@ -72,7 +72,7 @@ async def edit(house: House, viewer: Viewer, id: int, edit: Edit) -> Answer:
             sensitive=bool(edit.sensitive),
             language=edit.language or None,
             content_type=edit.content_type,
-            media_ids=tuple(dict.fromkeys(edit.media_ids)),
+            media_ids=edit.media(),
             descriptions=edit.descriptions(),
             poll=None if edit.poll is None else edit.poll.terms(),
             quote_policy=edit.quote_approval_policy,

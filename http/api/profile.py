@@ -91,10 +91,8 @@ class Credentials(Input):
         fields = _fields(self.fields_attributes)
         domains = None if self.attribution_domains is None else [domain_of(name) for name in self.attribution_domains]
         profile = Profile(
-            display_name=None
-            if self.display_name is None
-            else " ".join(text.tidy(self.display_name).split("\n")).strip(),
-            note_source=None if self.note is None else text.tidy(self.note).strip(),
+            display_name=None if self.display_name is None else text.one_line(self.display_name),
+            note_source=None if self.note is None else text.trimmed(self.note),
             avatar_description=self.avatar_description,
             header_description=self.header_description,
             locked=self.locked,
@@ -117,8 +115,8 @@ def _fields(given: tuple[tuple[str, str], ...] | None) -> tuple[tuple[str, str],
         return None
     fields = [
         (
-            limits.cut(" ".join(text.tidy(name).split("\n")).strip(), limits.FIELD_NAME_CHARACTERS)[:NAME_CODE_POINTS],
-            limits.cut(text.tidy(value).strip(), limits.FIELD_VALUE_CHARACTERS)[:NAME_CODE_POINTS],
+            limits.cut(text.one_line(name), limits.FIELD_NAME_CHARACTERS)[:NAME_CODE_POINTS],
+            limits.cut(text.trimmed(value), limits.FIELD_VALUE_CHARACTERS)[:NAME_CODE_POINTS],
         )
         for name, value in given
     ]

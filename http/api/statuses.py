@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from pydantic import AfterValidator
+
 from ...actors.commands.statuses import DeleteStatus, PublishStatus
-from ...actors.rules import limits
+from ...actors.rules import attachments, limits, text
 from ...actors.rules.polls import PollTerms, complaints
 from ...actors.rules.visibility import Perspective, hidden, visible
 from ...actors.statuses import Shown
@@ -17,8 +19,21 @@ from ..authentication import Viewer
 from ..entities.status import deleted_status_json
 from ..errors import NotFound, Unprocessable, invalid
 from ..house import House
-from ..parameters import Choice, Count, Flag, Ids, Input, Maybe, MaybeFlag, MaybeText, StatusId, Text
-from ..parameters import Several as SeveralTexts
+from ..parameters import (
+    Choice,
+    Count,
+    Flag,
+    Ids,
+    IdsAsWritten,
+    Input,
+    Maybe,
+    MaybeFlag,
+    MaybeText,
+    StatusId,
+    Text,
+    Texts,
+    is_id,
+)
 from ..request import Request
 from ..routing import api
 from ..showing import find_visible, may_see, perspective_of, render, render_all
@@ -29,36 +44,48 @@ FOR_EVERYBODY = (40, 60, 20)
 
 MOST_AT_ONCE = 40
 LONGEST_KEY = 255
+LONGEST_NAMED = 40  # of what is said to be no id
+
+# Counted, compared and stored without the space around it.
+Prose = Annotated[Text, AfterValidator(text.trimmed)]
 
 
 class NewPoll(Input):
-    options: Annotated[tuple[Text, ...], SeveralTexts] = ()
+    options: Texts = ()
     expires_in: Count = None
     multiple: Flag = False
     hide_totals: Flag = False
 
     def terms(self) -> PollTerms:
-        options = tuple(option.strip() for option in self.options if option.strip())
+        options = tuple(title for option in self.options if (title := text.one_line(option)))
         return PollTerms(options, self.expires_in, self.multiple, self.hide_totals)
 
 
 class Writing(Input):
     """What a status is made of, when it is new and when it is edited."""
 
-    status: Text = ""
-    spoiler_text: Text = ""
+    status: Prose = ""
+    spoiler_text: Prose = ""
     sensitive: MaybeFlag = None
     language: MaybeText = None
     content_type: MaybeText = None
-    media_ids: Ids = ()
+    media_ids: IdsAsWritten = ()
     poll: Annotated[NewPoll | None, Maybe] = None
     quote_approval_policy: Annotated[Literal["public", "followers", "nobody"] | None, Choice] = None
 
+    def media(self) -> tuple[int, ...]:
+        """The attachments, each once; what cannot be the id of one is refused as one that is not there."""
+        written = dict.fromkeys(id for id in self.media_ids if id)
+        if wrong := [id[:LONGEST_NAMED] for id in written if not is_id(id)]:
+            raise Unprocessable(attachments.not_found(wrong[: limits.STATUS_MEDIA]))
+        return tuple(dict.fromkeys(map(int, written)))
+
     def check(self) -> None:
         """Refuse what no status can be made of."""
-        if self.poll is not None and self.media_ids:
+        media = self.media()
+        if self.poll is not None and media:
             raise Unprocessable(f"Cannot attach more than {limits.STATUS_MEDIA} files")
-        if not self.status.strip() and not self.spoiler_text.strip() and not self.media_ids:
+        if not self.status and not self.spoiler_text and not media:
             raise invalid("Text can't be blank")
         if limits.is_too_long(self.status, self.spoiler_text):
             raise invalid(f"Text character limit of {limits.STATUS_CHARACTERS} exceeded")
@@ -100,7 +127,7 @@ async def publish(house: House, request: Request, viewer: Viewer, new: NewStatus
             language=new.language or None,
             in_reply_to_id=new.in_reply_to_id,
             content_type=new.content_type,
-            media_ids=tuple(dict.fromkeys(new.media_ids)),
+            media_ids=new.media(),
             poll=None if new.poll is None else new.poll.terms(),
             quote_policy=new.quote_approval_policy,
             application_id=viewer.token.application_id,

@@ -32,6 +32,7 @@ def poll(**more: Any) -> dict[str, Any]:
         ({"options": ["a", " "]}, "Choices must have more than one item"),
         ({"options": list("abcde")}, "Choices can't contain more than 4 items"),
         ({"options": ["a", "b" * 51]}, "Choices cannot be longer than 50 characters each"),
+        ({"options": ["a", "\x01\ufeff"]}, "Choices must have more than one item"),
         ({"options": ["a", "a "]}, "Choices contain duplicate items"),
         ({"options": []}, "Choices can't be blank, Choices must have more than one item"),
         ({"expires_in": 299}, "Deadline is too soon"),
@@ -62,6 +63,11 @@ async def test_a_poll_is_part_of_its_status(stage: Stage, ada: Person) -> None:
     deleted = (await ada.delete(f"/api/v1/statuses/{status['id']}")).json
     assert (deleted["poll"]["id"], "content" in deleted) == (asked["id"], False)
     assert (await ada.get(f"/api/v1/polls/{asked['id']}")).status == 404
+
+
+async def test_options_are_lines_of_plain_text(ada: Person) -> None:
+    asked = (await ask(ada, options=[" <b>one\x07\ntwo</b>", "\r\nthree"]))["poll"]
+    assert [option["title"] for option in asked["options"]] == ["<b>one two</b>", "three"]
 
 
 async def test_a_vote_counts_and_shows(ada: Person, bob: Person) -> None:

@@ -14,6 +14,7 @@ STATUSES = "/api/v1/statuses"
     [
         ({}, 422, "Validation failed: Text can't be blank"),
         ({"status": " \n"}, 422, "Validation failed: Text can't be blank"),
+        ({"status": "\x01\ufeff", "spoiler_text": "\x02 "}, 422, "Validation failed: Text can't be blank"),
         ({"status": "x" * 501}, 422, "Validation failed: Text character limit of 500 exceeded"),
         (
             {"status": "x" * 250, "spoiler_text": "y" * 251},
@@ -24,6 +25,12 @@ STATUSES = "/api/v1/statuses"
         ({"status": "x", "in_reply_to_id": "x"}, 422, "Validation failed: In reply to is invalid"),
         ({"status": "x", "in_reply_to_id": "1"}, 404, "The post you are trying to reply to does not appear to exist."),
         ({"status": "x", "media_ids[]": "7"}, 422, "Media 7 not found or already attached to another post"),
+        ({"status": "x", "media_ids[]": "one"}, 422, "Media one not found or already attached to another post"),
+        (
+            {"status": "x", "media_ids[]": str(2**63)},
+            422,
+            f"Media {2**63} not found or already attached to another post",
+        ),
         ({"status": "x", "quoted_status_id": "7"}, 422, "This server takes no quotes or scheduled posts"),
     ],
 )
@@ -36,6 +43,15 @@ async def test_five_hundred_visible_characters_are_fine(ada: Person) -> None:
     family = "\N{MAN}\u200d\N{WOMAN}\u200d\N{GIRL}"
     assert (await ada.post(STATUSES, {"status": family * 500})).status == 200
     assert (await ada.post(STATUSES, {"status": "x" * 476 + " https://example.org/" + "y" * 400})).status == 200
+
+
+async def test_the_space_around_a_text_is_no_part_of_it(ada: Person) -> None:
+    status = await ada.publish("\r\n " + "x" * 500 + " \n", spoiler_text=" \n")
+    assert (status["content"], status["spoiler_text"], status["sensitive"]) == (f"<p>{'x' * 500}</p>", "", False)
+    warned = await ada.publish(" ", spoiler_text=" careful\n")
+    assert (warned["content"], warned["spoiler_text"], warned["sensitive"]) == ("<p>careful</p>", "", True)
+    same = await ada.put(f"{STATUSES}/{status['id']}", {"status": "x" * 500 + "\n"})
+    assert (same.status, same.json["edited_at"]) == (200, None)
 
 
 async def test_every_kind_of_body_publishes(ada: Person) -> None:
