@@ -15,7 +15,7 @@ from ..storage import relations, statuses, users
 from ..storage.engine import Connection
 from ..storage.statuses import Flags
 from .backstage import Backstage
-from .broadcast import Related
+from .broadcast import PollChanged, Related
 from .kernel import Actor, Cell, Event, Runtime, Subscriber, turn
 from .rules.visibility import Following, Muting, Perspective, Relation
 
@@ -122,6 +122,11 @@ def tell_perspective(self: Account, message: PerspectiveOf) -> Perspective:
 def be_related(self: Account, message: Related) -> None:
     if not self.backstage.broadcast.is_outdated(self.id, message):
         self.set_relation(message.other, message.relation)
+
+
+@turn(Account, PollChanged)
+def forget_votes(self: Account, message: PollChanged) -> None:
+    self.flags.pop(message.id, None)
 
 
 @turn(Account, ViewerFlags)

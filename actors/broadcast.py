@@ -46,6 +46,13 @@ class StatusEdited:
 
 
 @dataclass(frozen=True, slots=True)
+class PollChanged:
+    """To accounts: what they remember of their votes in this status's poll may be no more."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
 class Related:
     """To an account and its home: how it now stands to `other`."""
 
@@ -129,6 +136,10 @@ class Broadcast:
         """To all who may have been shown the status: by its author, by a boost, or because it names them."""
         entry = entry_of(shown)
         self.note_edit(entry.id, edit_id)
+        if shown.status.poll is not None:
+            # To all that are awake: who had voted is not known any more.
+            accounts = list(self._runtime.pools["account"].cells.values())
+            self._runtime.tell_cells("account", accounts, PollChanged(entry.id), origin=origin)
         message = StatusEdited(entry, edit_id, Event("status.update", shown))
         authors = (entry.account_id, *rebloggers)
         lists = {cell: None for author in authors for cell in self._listed.of(author)}

@@ -283,7 +283,8 @@ def spread(self: Account, published: Published) -> None:
     backstage.accounts.put(self.id, published.author)
     if status.in_reply_to_id is not None:
         backstage.statuses.drop(status.in_reply_to_id)
-    self.keep_flags(status.id, Flags())
+    else:
+        self.keep_flags(status.id, Flags())  # an answer may be part of a muted conversation
     shown = Shown(status, published.author)
     backstage.broadcast.published(shown, self.origin)
     for notification in published.told:

@@ -124,6 +124,8 @@ async def test_other_options_begin_a_poll_anew(ada: Person, bob: Person) -> None
     other = await edit(ada, status, "??", poll={"options": ["yes", "no", "well"], "expires_in": 600})
     assert (other["poll"]["votes_count"], other["poll"]["voters_count"]) == (0, 0)
     assert other["poll"]["expires_at"] > same["poll"]["expires_at"]
+    for seen in ((await bob.get(path)).json, (await bob.get(f"/api/v1/statuses/{status['id']}")).json["poll"]):
+        assert (seen["voted"], seen["own_votes"]) == (False, [])
     assert (await bob.post(f"{path}/votes", {"choices[]": "2"})).json["own_votes"] == [2]
     assert (await edit(ada, status, "??"))["poll"] is None
     assert (await bob.get(path)).status == 404

@@ -37,6 +37,9 @@ async def test_a_muted_conversation_is_silent_for_its_parts_only(stage: Stage, a
     assert (await ada.post(f"/api/v1/statuses/{reply['id']}/mute")).json["muted"] is True
     assert (await ada.get(f"/api/v1/statuses/{root['id']}")).json["muted"] is True
     assert (await bob.get(f"/api/v1/statuses/{root['id']}")).json["muted"] is False
+    own = await ada.publish("three", in_reply_to_id=reply["id"])
+    assert own["muted"] is True
+    assert (await ada.get(f"/api/v1/statuses/{own['id']}")).json["muted"] is True
     await bob.publish("@ada two", in_reply_to_id=root["id"])
     await bob.post(f"/api/v1/statuses/{root['id']}/favourite")
     assert len(await stage.rows("SELECT FROM notifications WHERE account_id = $1", ada.account.id)) == 1
