@@ -8,9 +8,10 @@ from datetime import datetime
 from ...storage import polls
 from ...storage.engine import Connection
 from ...storage.polls import Standing
+from ...storage.statuses import Status
 from ..account import Account
 from ..kernel import Origin, Refused, turn
-from .interacting import invalid, promise
+from .interacting import admit, invalid, promise
 from .statuses import NOT_FOUND, find_original
 
 OWN = invalid("You cannot vote in your own polls")
@@ -43,7 +44,7 @@ async def vote(self: Account, message: Vote) -> Refused | None:
         return NOT_FOUND
     if status.account_id == self.id:
         return OWN
-    voted = await self.transact(_vote, self, message, self.now, self.origin)
+    voted = await self.transact(_vote, self, status, message, self.now, self.origin)
     if isinstance(voted, Refused):
         return voted
     self.mark(status.id, votes=voted.votes)
@@ -52,9 +53,11 @@ async def vote(self: Account, message: Vote) -> Refused | None:
     return None
 
 
-async def _vote(db: Connection, self: Account, message: Vote, now: datetime, origin: Origin) -> Voted | Refused:
-    if await polls.hold_status(db, message.poll_id) is None:
-        return NOT_FOUND
+async def _vote(
+    db: Connection, self: Account, status: Status, message: Vote, now: datetime, origin: Origin
+) -> Voted | Refused:
+    if (refusal := await admit(db, self, status)) is not None:
+        return refusal
     standing = await polls.lock(db, message.poll_id, now)
     if standing is None:
         return NOT_FOUND

@@ -113,6 +113,19 @@ async def test_whom_a_poll_refuses(stage: Stage, ada: Person, bob: Person) -> No
     assert (await bob.post("/api/v1/polls/1/votes", {"choices[]": "0"})).status == 404
 
 
+async def test_nobody_votes_across_a_block(ada: Person, bob: Person) -> None:
+    """Whether the one who asks is blocked, or blocks and has named the other in private."""
+    named = {"status": "@bob ?", "visibility": "private", "poll": poll()}
+    status = (await ada.send("POST", "/api/v1/statuses", json=named)).json
+    path = f"/api/v1/polls/{status['poll']['id']}/votes"
+    for one, other in ((bob, ada), (ada, bob)):
+        await one.post(f"/api/v1/accounts/{other.id}/block")
+        refused = await bob.post(path, {"choices[]": "0"})
+        assert (refused.status, refused.json) == (403, {"error": "This action is not allowed"})
+        await one.post(f"/api/v1/accounts/{other.id}/unblock")
+    assert (await bob.post(path, {"choices[]": "0"})).status == 200
+
+
 async def test_totals_stay_hidden_until_the_end(stage: Stage, ada: Person, bob: Person) -> None:
     status = await ask(ada, hide_totals=True)
     path = f"/api/v1/polls/{status['poll']['id']}"
