@@ -83,7 +83,7 @@ async def publish_status(self: Account, message: PublishStatus) -> Status | Refu
     if message.in_reply_to_id is not None:
         parent = await find_original(self, message.in_reply_to_id)
         if parent is None:
-            return NO_PARENT
+            return await _made_before(self, message.idempotency_key) or NO_PARENT
     new = await compose(self, message, parent)
     poll = poll_of(self, message.poll, new.poll_id)
     published = await self.transact(store, self, new, poll, message.idempotency_key, self.now, self.origin)
@@ -94,6 +94,14 @@ async def publish_status(self: Account, message: PublishStatus) -> Status | Refu
     if published.promised:
         spread(self, published)
     return published.status
+
+
+async def _made_before(self: Account, key: str | None) -> Status | None:
+    """What the key has made: an answer sent again after what it answers is gone."""
+    if key is None:
+        return None
+    id = await self.backstage.database.read(idempotency.find, self.id, key, self.now - KEY_LIFETIME)
+    return None if id is None else await self.backstage.statuses.find(id)
 
 
 async def find_original(self: Account, id: int) -> Status | None:

@@ -68,6 +68,20 @@ async def test_a_repeated_key_gives_the_same_status(ada: Person) -> None:
     assert first.json["id"] == again.json["id"] != other.json["id"]
 
 
+async def test_a_key_names_what_it_made_whatever_has_become_of_the_rest(ada: Person, bob: Person) -> None:
+    parent = await bob.publish("root")
+    key = {"Idempotency-Key": "once"}
+    first = await ada.post(STATUSES, {"status": "hi", "in_reply_to_id": parent["id"]}, headers=key)
+    other = await ada.post(STATUSES, {"status": "other", "visibility": "direct"}, headers=key)
+    await bob.delete(f"{STATUSES}/{parent['id']}")
+    again = await ada.post(STATUSES, {"status": "hi", "in_reply_to_id": parent["id"]}, headers=key)
+    assert (again.status, again.json["id"], other.json["id"]) == (200, first.json["id"], first.json["id"])
+    theirs = await bob.post(STATUSES, {"status": "hi"}, headers=key)
+    assert theirs.json["id"] != first.json["id"]
+    missing = await ada.post(STATUSES, {"status": "hi", "in_reply_to_id": parent["id"]})
+    assert missing.status == 404
+
+
 @pytest.mark.parametrize(
     ("visibility", "seen_by"),
     [
