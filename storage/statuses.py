@@ -31,7 +31,9 @@ INSERT = """
     ), author AS (
         UPDATE account_counts SET
             statuses = statuses + (made.visibility <> 'direct')::int,
-            last_status_at = greatest(last_status_at, made.created_at)
+            last_status_at = CASE
+                WHEN made.visibility = 'direct' THEN last_status_at ELSE greatest(last_status_at, made.created_at)
+            END
         FROM made WHERE account_counts.account_id = made.account_id
     ), above AS (
         UPDATE status_counts SET

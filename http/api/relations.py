@@ -27,7 +27,8 @@ FOLLOWS = ("write:follows", "follow")
 BLOCKS = ("write:blocks", "follow")
 MUTES = ("write:mutes", "follow")
 ENDORSE = ("write:accounts",)
-MOST_AT_ONCE = 40
+MOST_AT_ONCE = 1000  # relationships: apps ask for a whole page of people, and pages differ
+MOST_FAMILIAR = 40  # accounts whose followers are looked through
 LONGEST_MUTE = 100 * 365 * 24 * 60 * 60  # seconds; who wants more wants it for good
 LONGEST_NOTE = 2000
 FAMILIAR = 40  # of one account
@@ -75,7 +76,7 @@ async def show_relationships(house: House, viewer: Viewer, wanted: Accounts) -> 
 @api.get("/api/v1/accounts/familiar_followers", auth="user", scopes=("read:follows",))
 async def show_familiar_followers(house: House, viewer: Viewer, wanted: Accounts) -> Answer:
     """Of each account, those of its followers whom the viewer follows."""
-    ids = list(dict.fromkeys(wanted.id))[:MOST_AT_ONCE]
+    ids = list(dict.fromkeys(wanted.id))[:MOST_FAMILIAR]
     found = await house.database.read(relations.familiar_followers, viewer.account_id, ids, FAMILIAR)
     people = await house.accounts.find_many(id for familiar in found.values() for id in familiar)
     base_url = house.settings.base_url

@@ -66,6 +66,20 @@ async def test_block_and_mute_and_back(ada: Person, bob: Person) -> None:
     assert (await ada.post(f"{path}/unmute")).json["muting"] is False
 
 
+async def test_direct_statuses_leave_no_trace_on_the_profile(stage: Stage, ada: Person) -> None:
+    await ada.publish("psst", visibility="direct")
+    profile = (await stage.anybody().get(f"{ACCOUNTS}/{ada.id}")).json
+    assert (profile["statuses_count"], profile["last_status_at"]) == (0, None)
+    await ada.publish("hi", visibility="private")
+    profile = (await stage.anybody().get(f"{ACCOUNTS}/{ada.id}")).json
+    assert (profile["statuses_count"], profile["last_status_at"] is None) == (1, False)
+
+
+async def test_relationships_with_a_whole_page_of_people(ada: Person, bob: Person) -> None:
+    ids = "&".join(f"id[]={id}" for id in [*range(1, 201), bob.id])
+    assert [one["id"] for one in (await ada.get(f"{ACCOUNTS}/relationships?{ids}")).json] == [bob.id]
+
+
 async def test_relationships_in_the_order_asked_for(stage: Stage, ada: Person, bob: Person) -> None:
     cyd = await stage.person("cyd")
     ids = [cyd.id, "1", bob.id, ada.id, cyd.id]
