@@ -51,6 +51,8 @@ class Outbox:
         self.late = 0  # how many promises a crash kept from being told, and were kept afterwards
         # Where no files are kept, there are none to remove.
         self.remove_files: Callable[[list[str]], Awaitable[None]] | None = None
+        # Mail takes its time, and has a reader of its own (`mail/post.py`): this tells it that there is some.
+        self.on_mail: Callable[[], None] | None = None
         self._kept: list[int] = []  # handed over: told, to be forgotten
         self._woken = trio.Event()
         self._doers: dict[str, Callable[[Effect, Origin], Awaitable[None]]] = {
@@ -107,6 +109,15 @@ class Outbox:
     def files(self, names: Iterable[str], origin: Origin) -> NewEffect:
         """The promise to remove files that nothing names any more; `wake` when it is committed."""
         return self._effect("files", f"files/{self._ids.next()}", {"names": sorted(names)}, origin)
+
+    def letter(self, kind: str, account_id: int, origin: Origin) -> NewEffect:
+        """The promise to send a user a mail; `wake_mail` when it is committed."""
+        return self._effect("mail", letter_key(kind, account_id), {"letter": kind, "account": account_id}, origin)
+
+    def wake_mail(self) -> None:
+        """A promised mail is committed."""
+        if self.on_mail is not None:
+            self.on_mail()
 
     async def promise(self, db: Connection, effects: list[NewEffect]) -> list[int]:
         """Write promises in the transaction `db` is in; their ids, for `hand_over`."""
@@ -167,7 +178,7 @@ class Outbox:
             del self._kept[: len(kept)]
 
     async def _sweep(self) -> None:
-        left = await self._database.read(outbox.due, self._clock.now(), BATCH, tuple(self._kept))
+        left = await self._database.read(outbox.due, self._clock.now(), BATCH, tuple(self._kept), tuple(self._doers))
         for effect in left:
             await self._carry_out(effect)
 
@@ -276,6 +287,11 @@ class Outbox:
         self, kind: str, key: str, payload: dict[str, Any], origin: Origin, due_at: datetime | None = None
     ) -> NewEffect:
         return NewEffect(self._ids.next(), kind, key, payload, due_at, origin.request_id, origin.causes)
+
+
+def letter_key(kind: str, account_id: int) -> str:
+    """The partition of a user's letters of one kind."""
+    return f"{kind}/{account_id}"
 
 
 async def _draw_stamp(db: Connection, one: int, other: int) -> int:

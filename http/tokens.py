@@ -1,22 +1,19 @@
-"""Access tokens: found by their hash, remembered for as long as nobody says they changed."""
+"""Access tokens: found by their hash, remembered for as long as nobody says they changed.
+
+Those of users who may not come in yet are not remembered: whatever lets them in, from wherever, holds at once.
+"""
 
 from __future__ import annotations
-
-import hashlib
 
 from cachetools import LRUCache
 
 from ..storage import oauth
 from ..storage.engine import Database
 from ..storage.oauth import Token
+from ..storage.secrets import hash_of
 
 # A token record is some 600 bytes: the cache stays under 10 MB.
 REMEMBERED = 16_384
-
-
-def hash_of(secret: str) -> bytes:
-    """How secrets are kept at rest."""
-    return hashlib.sha256(secret.encode()).digest()
 
 
 class Tokens:
@@ -35,7 +32,7 @@ class Tokens:
         before = self._forgotten
         token = await database.read(oauth.find_token, token_hash)
         # A revocation that came in while the row was on its way may be newer than the row.
-        if token is not None and before == self._forgotten:
+        if token is not None and before == self._forgotten and not _waits(token):
             self._found[token_hash] = token
         return token
 
@@ -52,3 +49,7 @@ class Tokens:
         """After the line on which changes are told was down."""
         self._forgotten += 1
         self._found.clear()
+
+
+def _waits(token: Token) -> bool:
+    return token.account_id is not None and (token.confirmed_at is None or token.approved_at is None)

@@ -18,10 +18,11 @@ INSERT_MANY = """
         AS new (id, kind, key, payload, due_at, request_id, causes)
 """
 
-# In order within a partition: a row waits while an older one of its partition waits for another try.
+# In order within a partition: a row waits while an older one of its partition waits for another try. Each reader of the
+# outbox carries out its own kinds, and no other.
 DUE = """
     SELECT id, kind, partition_key AS key, payload, request_id, causes, attempts, created_at FROM outbox o
-    WHERE due_at <= $1 AND id <> ALL($2::bigint[])
+    WHERE due_at <= $1 AND id <> ALL($2::bigint[]) AND kind = ANY($4::text[])
     AND NOT EXISTS (
         SELECT FROM outbox earlier
         WHERE earlier.partition_key = o.partition_key AND earlier.id < o.id AND earlier.due_at > $1
@@ -84,9 +85,11 @@ async def insert_many(db: Connection, effects: Sequence[NewEffect], now: datetim
         await db.execute(INSERT_MANY, *map(list, columns), now)
 
 
-async def due(db: Connection, now: datetime, limit: int, exclude_ids: Collection[int] = ()) -> list[Effect]:
-    """Effects to carry out now, oldest first, without those already in hand."""
-    rows = await db.fetch(DUE, now, list(exclude_ids), limit)
+async def due(
+    db: Connection, now: datetime, limit: int, exclude_ids: Collection[int], kinds: Collection[str]
+) -> list[Effect]:
+    """Effects of these kinds to carry out now, oldest first, without those already in hand."""
+    rows = await db.fetch(DUE, now, list(exclude_ids), limit, list(kinds))
     return [_effect(row) for row in rows]
 
 

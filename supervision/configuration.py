@@ -12,6 +12,9 @@ from typing import Annotated, Any, Literal
 import idna
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, field_validator, model_validator
 
+from ..actors.rules.mailboxes import is_mailbox
+from ..actors.rules.usernames import RESERVED
+
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 # A server that listens on one of these listens on both loopback addresses: clients resolve `localhost` to either.
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
@@ -32,6 +35,7 @@ def _nothing_if_empty(value: object) -> object:
     return None if value == "" else value
 
 
+Names = Annotated[tuple[str, ...], BeforeValidator(_from_commas)]
 Networks = Annotated[tuple[Network, ...], BeforeValidator(_from_commas)]
 Text = Annotated[str | None, BeforeValidator(_nothing_if_empty)]
 Secret = Annotated[SecretStr | None, BeforeValidator(_nothing_if_empty)]
@@ -79,7 +83,30 @@ class Settings(BaseModel):
         None, "The account at which people reach the operator.", "the name of a local account, without @"
     )
     registrations: Literal["open", "approval", "closed"] = setting(
-        "closed", "Who may sign up: everyone, everyone after a moderator's look, or nobody.", "open, approval or closed"
+        "closed",
+        "Who may sign up: everyone, everyone after a moderator's look, or nobody. Without `smtp_host` it is nobody.",
+        "open, approval or closed",
+    )
+    reserved_usernames: Names = setting(
+        tuple(sorted(RESERVED)),
+        "Names that nobody may sign up with, also when digits stand for their letters.",
+        "names with commas between, such as admin, support",
+    )
+    smtp_host: Text = setting(
+        None, "The server that takes mails. Without one no mail is sent.", "a name or an IP address"
+    )
+    smtp_port: int = setting(587, "The TCP port of that server.", "a number from 1 to 65535", ge=1, le=65535)
+    smtp_tls: Literal["none", "starttls", "tls"] = setting(
+        "starttls",
+        "How mails travel to it: in clear, encrypted after a greeting in clear, or encrypted from the start.",
+        "none, starttls or tls",
+    )
+    smtp_user: Text = setting(None, "The name to log in with there.", "a name")
+    smtp_password: Secret = setting(None, "The password to log in with there.", "a password")
+    mail_from: Text = setting(
+        None,
+        "The address that mails come from. Without one it is `noreply` at the domain.",
+        "an e-mail address such as troupe@example.org",
     )
     password_grant: bool = setting(
         False,
@@ -134,6 +161,13 @@ class Settings(BaseModel):
     def _ascii_domain(cls, value: str | None) -> str | None:
         return ascii_domain(value) if value else None
 
+    @field_validator("mail_from")
+    @classmethod
+    def _mailbox(cls, value: str | None) -> str | None:
+        if value and not is_mailbox(value):
+            raise ValueError("it is no e-mail address")
+        return value
+
     @model_validator(mode="after")
     def _named(self) -> Settings:
         if self.domain is None and not is_loopback(self.host):
@@ -162,6 +196,16 @@ class Settings(BaseModel):
     def streaming_url(self) -> str:
         """The start of every WebSocket link to this server."""
         return f"{'wss' if self.secure else 'ws'}://{self.local_domain}"
+
+    @property
+    def sign_ups(self) -> Literal["open", "approval", "closed"]:
+        """Who may sign up indeed: nobody as long as there is no way to send the mail that confirms an address."""
+        return self.registrations if self.smtp_host else "closed"
+
+    @property
+    def mail_sender(self) -> str:
+        """The address that mails come from."""
+        return self.mail_from or f"noreply@{_without_port(self.local_domain)}"
 
     @property
     def listens(self) -> tuple[tuple[str, int], ...]:

@@ -10,6 +10,7 @@ troupe (rest_for_one, 3 crashes in 30 s)
 ├── housekeeping    slow turns, quarantines, sleep
 ├── parking         messages that crashed twice, into dead_letters
 ├── outbox          effects promised by transactions
+├── mail            letters that transactions have promised
 ├── media           uploads that wait to be processed, and those that nobody wants
 ├── control         the command line's socket
 └── http            the listener: REST, streaming, OAuth, pages
@@ -35,6 +36,9 @@ from ..actors.account import Account
 from ..actors.backstage import Backstage
 from ..actors.broadcast import Broadcast
 from ..actors.kernel import IDLE, Ids, Runtime, SystemClock
+from ..actors.mail.letters import Sender
+from ..actors.mail.post import Letterhead, Post
+from ..actors.mail.smtp import Smtp
 from ..actors.media.workshop import Workshop
 from ..actors.outbox import Outbox
 from ..actors.statuses import Accounts, Statuses
@@ -143,6 +147,11 @@ class Troupe:
             self.database, self.runtime, clock, log.record, self.actors.outbox, settings.data / "media",
             key=lambda: secrets.token_hex(16),
         )  # fmt: skip
+        self.mail = Post(
+            self.database, clock, log.record, self.actors.outbox,
+            Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url), _carrier(settings),
+            secret=lambda: secrets.token_urlsafe(32),
+        )  # fmt: skip
         self.house = House(
             settings=settings, database=self.database, runtime=self.runtime, clock=clock, ids=ids, record=log.record,
             secret=lambda: secrets.token_urlsafe(32), vapid_public_key=vapid_public_key(settings.data),
@@ -161,6 +170,7 @@ class Troupe:
             housekeeping,
             Child("parking", self.parking.run),
             outbox,
+            Child("mail", self.mail.run, inspect=self.mail.inspect),
             Child("media", self.media.run),
             Child("control", control.run),
             Child("http", self._http, grace=grace),
@@ -232,6 +242,15 @@ def declared() -> dict[str, object]:
         return Troupe(Settings(data=Path(folder)), "", log).supervisor.portrait()
 
 
+def _carrier(settings: Settings) -> Smtp | None:
+    """The way out for mails, if there is one."""
+    if settings.smtp_host is None:
+        return None
+    password = settings.smtp_password.get_secret_value() if settings.smtp_password else None
+    name = settings.mail_sender.rpartition("@")[2]
+    return Smtp(settings.smtp_host, settings.smtp_port, settings.smtp_tls, name, settings.smtp_user, password)
+
+
 def _run(settings: Settings, dsn: str, log: SupervisionLog, revive: Callable[[], None] | None = None) -> int:
     from .commands.serve import greeting
 
@@ -241,6 +260,8 @@ def _run(settings: Settings, dsn: str, log: SupervisionLog, revive: Callable[[],
     def started() -> None:
         remember(settings)
         log.record("server.listening", address=settings.base_url)
+        if settings.sign_ups != settings.registrations:
+            log.record("registrations.closed", decision="nobody can sign up")
         click.echo(greeting(settings), err=True)
 
     try:

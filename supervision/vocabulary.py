@@ -46,6 +46,12 @@ class Event(Enum):
     NODE_FENCED = "node.fenced", Level.ERROR, "Another server took over the database; this one exits."
     OUTBOX_RETRY = "outbox.retry", Level.WARNING, "An effect of a committed change failed and is tried again later."
     REQUEST_FAILED = "request.failed", Level.ERROR, "A request failed for a reason that is no refusal; it got a 500."
+    MAIL_FAILED = "mail.failed", Level.WARNING, "A mail was given up: its receiver was refused, or it took two days."
+    REGISTRATIONS_CLOSED = (
+        "registrations.closed",
+        Level.WARNING,
+        "`registrations` would let people in, but without `smtp_host` no address can be confirmed: nobody can sign up.",
+    )
     MEDIA_FAILED = "media.failed", Level.WARNING, "A media process came to no result; its upload was refused."
     LIBRARY_SAID = "library.said", Level.WARNING, "A library that Troupe stands on logged a warning or an error."
     SHUTDOWN_BEGUN = "shutdown.begun", Level.INFO, "The server takes no new requests and finishes what runs."

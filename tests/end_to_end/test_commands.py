@@ -91,7 +91,7 @@ def test_the_tree_is_that_of_the_running_server(server: Server) -> None:
     assert names[0] == "troupe"
     assert names[1:] == [
         *("storage", "accounts", "homes", "lists", "publics", "tags"),
-        *("housekeeping", "parking", "outbox", "media", "control", "http"),
+        *("housekeeping", "parking", "outbox", "mail", "media", "control", "http"),
     ]
     assert "state=running" in shown.stdout.splitlines()[-1]
 

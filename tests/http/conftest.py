@@ -11,6 +11,8 @@ import trio
 from quart.typing import TestClientProtocol
 
 from troupe.actors.kernel import Ids, Runtime, SystemClock
+from troupe.actors.mail.letters import Letter, Sender
+from troupe.actors.mail.post import Letterhead, Post
 from troupe.actors.media.workshop import Workshop
 from troupe.actors.rules.passwords import hashed
 from troupe.http.app import make_app
@@ -29,6 +31,7 @@ from .shapes import check
 PASSWORD = "correct horse battery"
 SCOPES = ("read", "write", "follow", "push", "profile")
 BASE = "http://localhost:3000"
+PATIENCE = 20  # seconds, for what comes at once
 
 # Made once: it is slow on purpose.
 PASSWORD_HASH = hashed(PASSWORD)
@@ -93,10 +96,31 @@ class Person(Client):
         return reply.json
 
 
+class Letterbox:
+    """Where the mails of a house arrive."""
+
+    def __init__(self) -> None:
+        self.letters: list[Letter] = []
+        self._arrived = trio.Event()
+
+    async def __call__(self, letter: Letter) -> None:
+        self.letters.append(letter)
+        self._arrived.set()
+
+    async def receive(self, count: int = 1) -> list[Letter]:
+        """The letters, as soon as there are so many."""
+        with trio.fail_after(PATIENCE):
+            while len(self.letters) < count:
+                self._arrived = trio.Event()
+                await self._arrived.wait()
+        return self.letters
+
+
 class Stage:
     """The house, and the means to fill it with people."""
 
-    def __init__(self, house: House, failures: list[dict[str, object]]) -> None:
+    def __init__(self, house: House, letterbox: Letterbox, failures: list[dict[str, object]]) -> None:
+        self.letterbox = letterbox
         self.house = house
         self.app = make_app(house)
         self.failures = failures
@@ -174,12 +198,16 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any]) -> AsyncItera
             key=lambda: secrets.token_hex(16),
         )  # fmt: skip
         await nursery.start(media.run, stopping)
+        letterbox = Letterbox()
+        head = Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url)
+        post = Post(pool, clock, record, acting.outbox, head, letterbox, secret=_secrets())
+        await nursery.start(post.run, stopping)
         house = House(
             settings=settings, database=pool, runtime=runtime, clock=clock, ids=ids, record=record,
             secret=_secrets(), vapid_public_key="a key", accounts=acting.accounts, statuses=acting.statuses,
             media=media,
         )  # fmt: skip
-        yield Stage(house, failures)
+        yield Stage(house, letterbox, failures)
         stopping.set()
         nursery.cancel_scope.cancel()
 

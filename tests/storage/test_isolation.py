@@ -221,7 +221,7 @@ def test_two_relays_do_not_claim_one_effect(stage: Stage) -> None:
     stage(outbox.insert_many, [NewEffect(new_id(), "fan-out", f"account/{number}", {}) for number in range(4)], NOW)
 
     async def claim(db: Connection) -> list[int]:
-        return [effect.id for effect in await outbox.due(db, NOW, 2)]
+        return [effect.id for effect in await outbox.due(db, NOW, 2, (), ("fan-out",))]
 
     first, second = race(stage, claim, claim)
     assert len({*first, *second}) == 4

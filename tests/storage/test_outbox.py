@@ -8,16 +8,18 @@ from troupe.storage.outbox import NewEffect
 
 from .conftest import NOW, Stage, new_id
 
+KINDS = ("fan-out", "push")
+
 
 def due(stage: Stage, *exclude: int) -> list[int]:
-    return [effect.id for effect in stage(outbox.due, stage.now, 10, exclude)]
+    return [effect.id for effect in stage(outbox.due, stage.now, 10, exclude, KINDS)]
 
 
 def test_an_effect_is_due_until_it_is_done(stage: Stage) -> None:
     new = NewEffect(new_id(), "fan-out", "account/1", {"status": 7}, request_id="r1", causes=("http", "account/1"))
     later = NewEffect(new_id(), "push", "account/2", {}, due_at=NOW + timedelta(seconds=60))
     stage(outbox.insert_many, [new, later], stage.now)
-    [effect] = stage(outbox.due, stage.now, 10)
+    [effect] = stage(outbox.due, stage.now, 10, (), KINDS)
     assert (effect.kind, effect.key, effect.payload, effect.attempts) == ("fan-out", "account/1", {"status": 7}, 0)
     assert (effect.request_id, effect.causes) == ("r1", ("http", "account/1"))
     assert due(stage, new.id) == []
@@ -35,7 +37,7 @@ def test_a_failed_effect_holds_back_those_behind_it_with_its_key(stage: Stage) -
     assert due(stage) == [other.id]
     stage.later(30)
     assert due(stage) == [first.id, second.id, other.id]
-    assert {effect.id: effect.attempts for effect in stage(outbox.due, stage.now, 10)}[first.id] == 1
+    assert {effect.id: effect.attempts for effect in stage(outbox.due, stage.now, 10, (), KINDS)}[first.id] == 1
 
 
 def test_no_effects_are_no_statement(stage: Stage) -> None:

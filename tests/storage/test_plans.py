@@ -30,6 +30,7 @@ from troupe.storage import (
     pins,
     polls,
     reblogs,
+    registration,
     relations,
     search,
     statuses,
@@ -113,6 +114,9 @@ FILL = """
     SELECT n, 'x', 'account/' || n % 500, '{}', now(), now() FROM generate_series(1, 5000) n;
     INSERT INTO status_edits (id, status_id, text, content, content_type, spoiler_text, sensitive, created_at)
     SELECT id, id, '', '', 'text/plain', '', false, now() FROM statuses;
+    INSERT INTO confirmations
+    SELECT sha256(n::text::bytea), 1 + n % 500, 'u@x.test', now(), now() + interval '1 day' * n
+    FROM generate_series(1, 3000) n;
     INSERT INTO dead_letters (id, address, kind, message, error, created_at)
     SELECT n, 'home/1', 'x', '{}', 'x', now() FROM generate_series(1, 3000) n;
 """
@@ -194,7 +198,7 @@ QUERIES = [
     ("reminders of a poll", outbox.FORGET, ("poll/7",)),
     ("pins of an account", pins.PINNED, (7,)),
     *both("dead letters", dead_letters.PAGE, *PAGE),
-    ("effects due", outbox.DUE, (NOW, [1, 2], 100)),
+    ("effects due", outbox.DUE, (NOW, [1, 2], 100, ["status"])),
     ("statuses", statuses.FIND_MANY, (list(range(1, 21)),)),
     ("entries", statuses.ENTRIES, (list(range(1, 21)),)),
     ("status by uri", statuses.FIND_BY_URI, ("https://x/s/7",)),
@@ -212,6 +216,8 @@ QUERIES = [
     ("relationships", relations.RELATIONSHIPS, (7, [1, 2, 3], NOW)),
     ("token", oauth.FIND_TOKEN, (b"x" * 32,)),
     ("client", oauth.FIND_CLIENT, ("c7",)),
+    ("link of a mail", registration.FIND_CONFIRMATION, (b"x" * 32, NOW)),
+    ("links that are over", registration.EXPIRE_CONFIRMATIONS, (NOW,)),
     ("idempotency key", idempotency.FIND, (7, "6", NOW)),
 ]
 

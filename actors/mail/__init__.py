@@ -1,0 +1,1 @@
+"""Mail: letters, the post office that keeps sending them until they are gone, and SMTP."""

@@ -1,0 +1,84 @@
+"""Letters: what is said in a mail, in which language, and the mail that says it.
+
+The texts lie in `texts/`, a file a letter and a language (`confirmation.de.txt`): the subject in the first line, an
+empty line, the rest. A language is added by adding its files; where one is missing, English is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+from functools import cache
+from pathlib import Path
+from string import Template
+
+FOLDER = Path(__file__).parent / "texts"
+FALLBACK = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who writes: a mailbox, and the server's name for people."""
+
+    mailbox: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One mail to one person. Sent again, it has the same `id`, so that mailboxes can tell."""
+
+    id: str
+    sender: Sender
+    to: str
+    subject: str
+    body: str
+    written_at: datetime
+
+    def as_mail(self) -> EmailMessage:
+        """The mail. Whatever stands in the fields, no header begins in them."""
+        mail = EmailMessage(policy=SMTP)
+        mail["From"] = Address(_in_one_line(self.sender.name), addr_spec=self.sender.mailbox)
+        mail["To"] = Address(addr_spec=self.to)
+        mail["Subject"] = _in_one_line(self.subject)
+        mail["Date"] = format_datetime(self.written_at)
+        mail["Message-ID"] = self.id
+        mail["Auto-Submitted"] = "auto-generated"  # RFC 3834: no vacation notes, please
+        mail.set_content(self.body)
+        return mail
+
+
+def text_of(kind: str, locale: str | None, words: Mapping[str, str]) -> tuple[str, str]:
+    """Subject and body of a letter in the language of a user, as far as there is one."""
+    subject, _, body = _template(kind, locale).safe_substitute(words).partition("\n")
+    return subject, body.lstrip("\n")
+
+
+def languages(kind: str) -> list[str]:
+    """The languages that a letter is written in."""
+    return sorted(language for one, language in _texts() if one == kind)
+
+
+def _template(kind: str, locale: str | None) -> Template:
+    """`pt-BR` is content with `pt`."""
+    named = (locale or "").lower()
+    wanted = (named, named.partition("-")[0], FALLBACK)
+    return next(_texts()[kind, language] for language in wanted if (kind, language) in _texts())
+
+
+@cache
+def _texts() -> dict[tuple[str, str], Template]:
+    found: dict[tuple[str, str], Template] = {}
+    for path in FOLDER.glob("*.txt"):
+        kind, language, _ = path.name.split(".")
+        found[kind, language.lower()] = Template(path.read_text("utf-8"))
+    return found
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -1,0 +1,78 @@
+"""SMTP: one connection a mail, in a thread, with a bound on everything."""
+
+from __future__ import annotations
+
+import smtplib
+import ssl
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Literal
+
+import trio
+
+from .letters import Letter
+from .post import NotSent, Undeliverable
+
+Tls = Literal["none", "starttls", "tls"]
+
+AT_ONCE = 4  # connections to the mail server
+STEP = 30.0  # seconds that one answer of the mail server may take
+WHOLE = 120.0  # seconds that a mail may take
+REFUSED_FOR_GOOD = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Smtp:
+    """A mail server, and how to talk to it. `name` is what this host calls itself there."""
+
+    host: str
+    port: int
+    tls: Tls
+    name: str
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    at_once: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(AT_ONCE), repr=False)
+
+    async def __call__(self, letter: Letter) -> None:
+        """Hand a letter over. Raises Undeliverable when its receiver was refused for good, NotSent for all else.
+
+        The texts of these errors have neither addresses nor what the mail server said.
+        """
+        try:
+            with trio.fail_after(WHOLE):
+                # A thread whose time is over goes on by itself, and counts until it ends.
+                await trio.to_thread.run_sync(self._hand_over, letter, abandon_on_cancel=True, limiter=self.at_once)
+        except smtplib.SMTPRecipientsRefused as refusal:
+            codes = [code for code, _ in refusal.recipients.values()]
+            if min(codes) >= REFUSED_FOR_GOOD:
+                raise Undeliverable(f"the mail server refused the receiver ({codes[0]})") from None
+            raise NotSent(f"the mail server put the receiver off ({codes[0]})") from None
+        except (OSError, trio.TooSlowError) as error:  # smtplib's own errors are OSErrors too
+            code = getattr(error, "smtp_code", None)
+            raise NotSent(type(error).__name__ + (f" ({code})" if code else "")) from None
+
+    def _hand_over(self, letter: Letter) -> None:
+        client = self._connected()
+        try:
+            client.send_message(letter.as_mail(), letter.sender.mailbox, [letter.to])
+            # The letter is theirs now: whatever comes of the farewell, it is not to be sent again.
+            with suppress(OSError):
+                client.quit()
+        finally:
+            client.close()
+
+    def _connected(self) -> smtplib.SMTP:
+        if self.tls == "tls":
+            context = ssl.create_default_context()
+            client = smtplib.SMTP_SSL(self.host, self.port, self.name, timeout=STEP, context=context)
+        else:
+            client = smtplib.SMTP(self.host, self.port, self.name, timeout=STEP)
+        try:
+            if self.tls == "starttls":
+                client.starttls(context=ssl.create_default_context())
+            if self.user is not None:
+                client.login(self.user, self.password or "")
+        except BaseException:
+            client.close()
+            raise
+        return client

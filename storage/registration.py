@@ -1,0 +1,132 @@
+"""Signing up: an account with its user and its first token, and the links by which users confirm their addresses."""
+
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
+from datetime import datetime
+from typing import Literal
+
+from asyncpg import UniqueViolationError
+
+from . import accounts, oauth, users
+from .accounts import NewAccount
+from .engine import Connection
+from .oauth import NewToken
+from .users import NewUser
+
+INSERT_CONFIRMATION = """
+    INSERT INTO confirmations (token_hash, account_id, email, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)
+"""
+
+FIND_CONFIRMATION = """
+    SELECT c.account_id FROM confirmations c JOIN users u ON u.account_id = c.account_id
+    WHERE c.token_hash = $1 AND c.expires_at > $2 AND c.email = u.email
+"""
+
+EXPIRE_CONFIRMATIONS = "DELETE FROM confirmations WHERE expires_at <= $1"
+
+CONFIRM = "UPDATE users SET confirmed_at = $2 WHERE account_id = $1 AND confirmed_at IS NULL RETURNING account_id"
+
+LOCK_USER = "SELECT confirmed_at FROM users WHERE account_id = $1 FOR UPDATE"
+
+CHANGE_EMAIL = "UPDATE users SET email = $2 WHERE account_id = $1"
+
+APPROVE = "UPDATE users SET approved_at = $2 WHERE account_id = $1 AND approved_at IS NULL RETURNING account_id"
+
+REJECT = """
+    DELETE FROM accounts a USING users u
+    WHERE a.id = $1 AND u.account_id = a.id AND u.approved_at IS NULL RETURNING a.id
+"""
+
+Attribute = Literal["username", "email"]
+# Whose uniqueness the indexes keep.
+UNIQUE: Mapping[str, Attribute] = {
+    "accounts_handle": "username",
+    "accounts_uri": "username",
+    "users_email": "email",
+}
+
+
+class Taken(Exception):
+    """Somebody else was first: with the name or with the address."""
+
+    def __init__(self, attribute: Attribute) -> None:
+        super().__init__(attribute)
+        self.attribute: Attribute = attribute
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What a link in a mail stands for. The order of the fields is that of INSERT_CONFIRMATION."""
+
+    token_hash: bytes
+    account_id: int
+    email: str
+    created_at: datetime
+    expires_at: datetime
+
+
+async def create(db: Connection, account: NewAccount, user: NewUser, token: NewToken | None, now: datetime) -> None:
+    """Store an account with its user and, for an app, its token. Raises Taken; the transaction is then to be undone."""
+    try:
+        await accounts.create_local_many(db, [account], now)
+        await users.create_many(db, [user], now)
+    except UniqueViolationError as error:
+        raise _taken(error) from None
+    if token is not None:
+        await oauth.insert_token(db, token, now)
+
+
+async def taken(db: Connection, username: str, email: str) -> list[Attribute]:
+    """What somebody has already. That nothing is taken holds for this moment alone."""
+    found: list[Attribute] = []
+    if await accounts.find_local_many(db, [username]):
+        found.append("username")
+    if await users.taken_emails(db, [email]):
+        found.append("email")
+    return found
+
+
+async def insert_confirmation(db: Connection, new: Confirmation) -> None:
+    """Store a link, and forget those whose time is over."""
+    await db.execute(EXPIRE_CONFIRMATIONS, new.created_at)
+    await db.execute(INSERT_CONFIRMATION, *astuple(new))
+
+
+async def find_confirmation(db: Connection, token_hash: bytes, now: datetime) -> int | None:
+    """The account that a link confirms the address of, or did; None when the link is good for nothing."""
+    return await db.fetchval(FIND_CONFIRMATION, token_hash, now)
+
+
+async def confirm(db: Connection, account_id: int, now: datetime) -> bool:
+    """Note that the address is the user's; False when that was known."""
+    return await db.fetchval(CONFIRM, account_id, now) is not None
+
+
+async def is_unconfirmed(db: Connection, account_id: int) -> bool:
+    """Whether there is a user who waits to be confirmed; until the end of the transaction this stays so."""
+    row = await db.fetchrow(LOCK_USER, account_id)
+    return row is not None and row["confirmed_at"] is None
+
+
+async def change_email(db: Connection, account_id: int, email: str) -> None:
+    """Give a user another address; the links of the old one are worth nothing then. Raises Taken."""
+    try:
+        await db.execute(CHANGE_EMAIL, account_id, email)
+    except UniqueViolationError as error:
+        raise _taken(error) from None
+
+
+async def approve(db: Connection, account_id: int, now: datetime) -> bool:
+    """Let a user in; False when that was done."""
+    return await db.fetchval(APPROVE, account_id, now) is not None
+
+
+async def reject(db: Connection, account_id: int) -> bool:
+    """Delete a user who was never let in, and the account; False when there is none such."""
+    return await db.fetchval(REJECT, account_id) is not None
+
+
+def _taken(error: UniqueViolationError) -> Exception:
+    # asyncpg gives its errors the fields of PostgreSQL's answer, and declares none of them.
+    attribute = UNIQUE.get(getattr(error, "constraint_name", None) or "")
+    return error if attribute is None else Taken(attribute)

@@ -1,0 +1,130 @@
+"""A real SMTP server for tests: takes mails, or refuses them as it is told."""
+
+from __future__ import annotations
+
+import asyncio
+import email
+import socket
+import ssl
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage
+from email.policy import default
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, cast
+
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+HOST = "127.0.0.1"
+OK = "250 OK"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A mail as its receiver's server has it."""
+
+    sender: str
+    receivers: list[str]
+    raw: bytes
+    encrypted: bool
+    user: str | None
+
+    @property
+    def mail(self) -> EmailMessage:
+        return cast(EmailMessage, email.message_from_bytes(self.raw, policy=default))
+
+    @property
+    def body(self) -> str:
+        return self.mail.get_content()
+
+
+@dataclass
+class MailServer:
+    """What came, and what is to be answered to RCPT and to DATA. Called from a thread of its own."""
+
+    port: int = 0
+    arrived: list[Arrived] = field(default_factory=list)
+    to_receivers: str = OK
+    to_data: str = OK
+
+    async def handle_RCPT(
+        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        if self.to_receivers == OK:
+            envelope.rcpt_tos.append(address)
+        return self.to_receivers
+
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        if self.to_data == OK:
+            user = cast("LoginPassword | None", session.auth_data)
+            self.arrived.append(
+                Arrived(
+                    envelope.mail_from or "", list(envelope.rcpt_tos), cast(bytes, envelope.content),
+                    session.ssl is not None, user.login.decode() if user is not None else None,
+                )
+            )  # fmt: skip
+        return self.to_data
+
+
+@contextmanager
+def mail_server(*, credentials: tuple[str, str] | None = None, **how: Any) -> Generator[MailServer]:
+    """A server on a free port; `how` is for aiosmtpd."""
+    if credentials is not None:
+        how = {"authenticator": _knows(*credentials), "auth_required": True, "auth_require_tls": False} | how
+    handler = MailServer(_free_port())
+    controller = Controller(handler, hostname=HOST, port=handler.port, loop=asyncio.SelectorEventLoop(), **how)
+    controller.start()
+    try:
+        yield handler
+    finally:
+        controller.stop()
+
+
+def tls_context(folder: Path) -> tuple[ssl.SSLContext, Path]:
+    """A server's context with a certificate of its own making for HOST, and the file by which to trust it."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "mail server of the tests")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address(HOST))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    both, public = folder / "both.pem", folder / "public.pem"
+    public.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    both.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        ) + public.read_bytes()
+    )  # fmt: skip
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(both)
+    return context, public
+
+
+def _knows(user: str, password: str) -> Any:
+    def authenticate(server: SMTP, session: Session, envelope: Envelope, mechanism: str, data: Any) -> AuthResult:
+        known = (data.login, data.password) == (user.encode(), password.encode())
+        return AuthResult(success=known, handled=False, auth_data=data if known else None)
+
+    return authenticate
+
+
+def _free_port() -> int:
+    with socket.create_server((HOST, 0)) as one:
+        return one.getsockname()[1]
