@@ -1,8 +1,9 @@
-"""`troupe accounts`: making accounts, one or a file full of them."""
+"""`troupe accounts`: making accounts, one or a file full of them; letting in who has signed up, or not."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -87,3 +88,41 @@ def import_(file: BinaryIO, scopes: str | None, data: str | None, domain: str | 
     if granted:
         click.echo("\n".join(json.dumps({"name": one.username, "id": str(one.id), "token": one.token}) for one in made))
     click.echo(f"Made {len(made)} accounts.", err=True)
+
+
+@accounts.command
+@click.argument("name")
+@setting_options("data")
+def approve(name: str, data: str | None, config: Path | None) -> None:
+    """Let NAME in, who has signed up where a moderator's word is needed.
+
+    A mail says so, and the account can sign in as soon as its address is confirmed, too.
+    """
+    from .making import approve as let_in
+
+    click.echo(f"Approved @{_decide(let_in, name, data, config)}")
+
+
+@accounts.command
+@click.argument("name")
+@setting_options("data")
+def reject(name: str, data: str | None, config: Path | None) -> None:
+    """Delete the account of NAME, who has signed up and is not approved.
+
+    Name and address are free again. Nobody is told.
+    """
+    from .making import reject as turn_away
+
+    click.echo(f"Rejected @{_decide(turn_away, name, data, config)}")
+
+
+def _decide(decision: Callable[..., Awaitable[None]], name: str, data: str | None, config: Path | None) -> str:
+    from .making import Unfit
+    from .rows import transact
+
+    username = name.removeprefix("@")
+    try:
+        transact(settings_from(config, data=data), decision, username)
+    except Unfit as unfit:
+        raise Refused(f"{unfit}.") from None
+    return username

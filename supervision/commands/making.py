@@ -8,12 +8,16 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...actors.kernel.ids import Ids
+from ...actors.mail.post import APPROVAL, CONFIRMATION
+from ...actors.outbox import letter_key
 from ...actors.rules.identity import USERNAME, local_account
 from ...http import scopes as scope_tree
-from ...http.tokens import hash_of
-from ...storage import accounts, notices, oauth, users
+from ...storage import accounts, notices, oauth, outbox, registration, users
+from ...storage.accounts import Account
 from ...storage.engine import Connection
 from ...storage.oauth import Application, NewToken
+from ...storage.outbox import NewEffect
+from ...storage.secrets import hash_of
 from ...storage.users import NewUser
 
 ROLES = ("user", "moderator", "admin", "owner")
@@ -76,6 +80,8 @@ async def make_accounts(
     made = [Made(ids.next(), one.username, secrets.token_urlsafe(32)) for one in wanted]
     await accounts.create_local_many(db, [local_account(one.id, one.username, base_url) for one in made], now)
     await users.create_many(db, [_user(one.id, want, now) for one, want in zip(made, wanted, strict=True)], now)
+    unconfirmed = [one.id for one, want in zip(made, wanted, strict=True) if not want.confirmed]
+    await outbox.insert_many(db, [_letter(ids, CONFIRMATION, id) for id in unconfirmed], now)
     if scopes:
         application = await _application(db, ids, now)
         for one in made:
@@ -86,13 +92,39 @@ async def make_accounts(
 
 async def make_token(db: Connection, username: str, scopes: tuple[str, ...], ids: Ids, now: datetime) -> str:
     """A token of an account of this server."""
-    found = await accounts.find_local_many(db, [username])
-    if not found:
-        raise Unfit(f"there is no local account {username}")
-    token, account = secrets.token_urlsafe(32), found[username.lower()]
+    token, account = secrets.token_urlsafe(32), await _local(db, username)
     application = await _application(db, ids, now)
     await oauth.insert_token(db, NewToken(ids.next(), hash_of(token), application, account.id, scopes), now)
     return token
+
+
+async def approve(db: Connection, username: str, ids: Ids, now: datetime) -> None:
+    """Let somebody in who has signed up, and promise a mail that says so."""
+    account = await _local(db, username)
+    if not await registration.approve(db, account.id, now):
+        raise Unfit(f"@{account.username} is approved already")
+    await outbox.insert_many(db, [_letter(ids, APPROVAL, account.id)], now)
+    await notices.announce(db, "accounts")
+
+
+async def reject(db: Connection, username: str, ids: Ids, now: datetime) -> None:
+    """Delete the account of somebody who has signed up and was not let in."""
+    account = await _local(db, username)
+    if not await registration.reject(db, account.id):
+        raise Unfit(f"@{account.username} is approved already, and is no longer to be rejected")
+    await notices.announce(db, "accounts")
+
+
+async def _local(db: Connection, username: str) -> Account:
+    found = await accounts.find_local_many(db, [username])
+    if not found:
+        raise Unfit(f"there is no local account {username}")
+    return found[username.lower()]
+
+
+def _letter(ids: Ids, kind: str, account_id: int) -> NewEffect:
+    """A mail, to be sent by the server that runs, or by the next one."""
+    return NewEffect(ids.next(), "mail", letter_key(kind, account_id), {"letter": kind, "account": account_id})
 
 
 async def _refuse_taken(db: Connection, wanted: Sequence[Wanted]) -> None:
