@@ -23,6 +23,7 @@ from .api import (
     custom_emojis,
     discovery,
     edits,
+    emails,
     favourites,
     featured_tags,
     files,
@@ -56,7 +57,7 @@ from .direct import Direct
 from .dispatch import refuse_route, respond
 from .entry import Entry, nameless
 from .house import House
-from .oauth import authorize, metadata, token
+from .oauth import authorize, confirmation, metadata, sign_up, token
 from .request import LARGEST_BODY, Request
 from .routing import Api, Endpoint, api
 from .streaming.asgi import request_of
@@ -73,6 +74,7 @@ MODULES = (
         openapi,
         registration,
         edits,
+        emails,
         favourites,
         featured_tags,
         instance,
@@ -86,7 +88,7 @@ MODULES = (
     *(streaming, tags, timelines),
     *(announcements, custom_emojis, grouped_notifications, markers, notifications, policies, preferences, removed),
     *(conversations, files, lists, media, trends),
-    *(authorize, metadata, token),
+    *(authorize, confirmation, metadata, sign_up, token),
 )
 
 

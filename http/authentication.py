@@ -82,19 +82,22 @@ async def find_token(house: House, secret: str) -> Token:
     return token
 
 
-def viewer_of(house: House, token: Token, request_id: str) -> Viewer:
-    """The user behind a token; 422 when there is none, 403 when the user may not act now."""
+def viewer_of(house: House, token: Token, request_id: str, *, waiting: bool = False) -> Viewer:
+    """The user behind a token; 422 when there is none, 403 when the user may not act now.
+
+    With `waiting`, users may act who wait to be let in.
+    """
     if token.account_id is None:
         raise Unprocessable(USER_REQUIRED)
-    check_state(token)
+    check_state(token, waiting=waiting)
     return Viewer(house.runtime, token, token.account_id, request_id)
 
 
-def check_state(token: Token) -> None:
+def check_state(token: Token, *, waiting: bool = False) -> None:
     """403 with the reason while a user may not sign in."""
-    if token.confirmed_at is None:
+    if token.confirmed_at is None and not waiting:
         raise Forbidden("Your login is missing a confirmed e-mail address")
-    if token.approved_at is None:
+    if token.approved_at is None and not waiting:
         raise Forbidden("Your login is currently pending approval")
     if token.disabled_at or token.suspended_at or token.deleted_at:
         raise Forbidden("Your login is currently disabled")

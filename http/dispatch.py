@@ -103,7 +103,7 @@ def _admit(endpoint: Endpoint, call: Call) -> None:
     if call.token is None:
         return
     if endpoint.auth == "user" or (endpoint.wants_viewer and call.token.account_id is not None):
-        call.viewer = viewer_of(call.house, call.token, call.request.request_id)
+        call.viewer = viewer_of(call.house, call.token, call.request.request_id, waiting=endpoint.waiting)
     if endpoint.auth != "none" or endpoint.wants_viewer:
         scopes.check(call.token.scopes, endpoint.scopes)
 

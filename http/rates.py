@@ -40,9 +40,14 @@ MEDIA = Rule("media", 30, 30 * MINUTE)
 FOLLOWS = Rule("follows", 400, DAY)
 # Certain calls, per address
 APPS = Rule("apps", 5, 10 * MINUTE, per_address=True)
+ACCOUNTS = Rule("accounts", 5, 30 * MINUTE, per_address=True)
+SIGN_UPS = Rule("sign-ups", 25, 5 * MINUTE, per_address=True)
+CONFIRMATIONS = Rule("confirmations", 25, 5 * MINUTE, per_address=True)
 SIGN_INS = Rule("sign-ins", 25, 5 * MINUTE, per_address=True)
 # Sign-in attempts for one user, from wherever
 SIGN_INS_OF_USER = Rule("sign-ins of a user", 25, HOUR)
+# Mails that one user asks for, or that go to one address
+CONFIRMATIONS_OF_USER = Rule("confirmations of a user", 5, 30 * MINUTE)
 
 
 @dataclass(frozen=True, slots=True)

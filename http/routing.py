@@ -57,6 +57,7 @@ class Endpoint:
     rates: tuple[Rule, ...]
     body_limit: int
     page: bool
+    waiting: bool
     input: type[Input] | None
     wants_token: bool
     wants_viewer: bool
@@ -85,16 +86,17 @@ class Api:
         rates: tuple[Rule, ...] = (),
         body_limit: int = LARGEST_BODY,
         page: bool = False,
+        waiting: bool = False,
     ) -> Callable[[Function], Function]:
         """Declare the decorated function as the endpoint of these methods. A `page` is for browsers and answers errors
-        with a page as well."""
+        with a page as well. `waiting`: users are served too who wait to be let in."""
 
         def declare(function: Function) -> Function:
             taken = _taken(function, path)
             for method in methods:
                 self.endpoints.append(
                     Endpoint(
-                        method, path, function, auth, scopes, rates, body_limit, page,
+                        method, path, function, auth, scopes, rates, body_limit, page, waiting,
                         taken.input, taken.token, taken.viewer, tuple(taken.arguments),
                     )
                 )  # fmt: skip

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from .identity import domain_of
+from .limits import EMAIL_CHARACTERS
 
-LONGEST = 320
 LONGEST_LOCAL = 64
 # A dot-atom of RFC 5322. Nothing that is more than that is taken: no quotes, no comments, no blanks, and so nothing
 # that could end a line or begin another address where the address is written into a mail.
@@ -16,7 +16,7 @@ HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 
 def mailbox_of(written: str) -> str | None:
     """An address as it is stored, its domain in lower-case ASCII; None for what can be none."""
-    if len(written) > LONGEST:
+    if len(written) > EMAIL_CHARACTERS:
         return None
     local, at, host = written.strip().rpartition("@")
     if not at or len(local) > LONGEST_LOCAL or not LOCAL.fullmatch(local) or ":" in host:
@@ -28,4 +28,4 @@ def mailbox_of(written: str) -> str | None:
 def is_mailbox(address: str) -> bool:
     """Whether a mail can be sent there. Operators may give accounts addresses that people could not choose."""
     local, _, host = address.rpartition("@")
-    return bool(len(address) <= LONGEST and LOCAL.fullmatch(local) and HOST.fullmatch(host))
+    return bool(len(address) <= EMAIL_CHARACTERS and LOCAL.fullmatch(local) and HOST.fullmatch(host))

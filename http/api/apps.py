@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from ...storage import oauth
 from ...storage.oauth import Application, Token
+from ...storage.secrets import hash_of
 from .. import rates, scopes
 from ..answer import Answer, json
 from ..entities.application import application_fields, credential_application_fields
@@ -15,7 +16,6 @@ from ..house import House
 from ..oauth.redirects import complaint
 from ..parameters import Input, MaybeText, Several, Text
 from ..routing import api
-from ..tokens import hash_of
 
 LONGEST_NAME = 60
 LONGEST_TEXT = 2000

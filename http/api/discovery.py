@@ -146,7 +146,7 @@ async def _nodeinfo(house: House) -> dict[str, Any]:
             "users": {"total": month.users, "activeMonth": month.active, "activeHalfyear": half_year.active},
             "localPosts": month.statuses,
         },
-        "openRegistrations": house.settings.registrations != "closed",
+        "openRegistrations": house.settings.sign_ups != "closed",
         "metadata": {"nodeName": house.settings.title, "nodeDescription": house.settings.description},
     }
 

@@ -52,7 +52,7 @@ async def _about(house: House) -> About:
         title=settings.title,
         description=settings.description,
         email=settings.contact_email,
-        registrations=settings.registrations,
+        registrations=settings.sign_ups,
         public_preview=settings.public_preview,
         vapid_public_key=house.vapid_public_key,
         takes_films=house.media.takes_films,
@@ -110,6 +110,7 @@ def show_about(house: House) -> Answer:
         description=settings.description,
         domain=settings.local_domain,
         email=settings.contact_email,
+        sign_ups=settings.sign_ups != "closed",
     )
 
 

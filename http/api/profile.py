@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
 from ...actors.commands.profiles import UpdateProfile
 from ...actors.rules import limits, text
+from ...actors.rules.complaints import Complaint, refusal, too_long
 from ...actors.rules.identity import domain_of
 from ...actors.rules.languages import language_code
 from ...storage import featured_tags, follows, users
@@ -21,7 +22,7 @@ from ...storage.users import User
 from ..answer import Answer, json
 from ..authentication import Viewer
 from ..entities.account import MOST_REQUESTS_COUNTED, credential_account_fields, profile_fields
-from ..errors import NotFound, Unprocessable
+from ..errors import NotFound
 from ..house import House
 from ..parameters import Choice, Fields, Input, MaybeFlag, MaybeText, MaybeUpload, Several, Text, Upload
 from ..routing import api
@@ -51,18 +52,6 @@ class Source(Input):
 def _source(value: object) -> object:
     """An empty `source` is not given, whatever it is empty of."""
     return value if isinstance(value, dict) else {}
-
-
-class Complaint(NamedTuple):
-    """What is wrong with an attribute, in the API's words and by its code."""
-
-    attribute: str
-    code: str
-    text: str
-
-
-def too_long(attribute: str, most: int) -> Complaint:
-    return Complaint(attribute, "ERR_TOO_LONG", f"is too long (maximum is {most} characters)")
 
 
 class Credentials(Input):
@@ -105,7 +94,8 @@ class Credentials(Input):
             show_featured=self.show_featured,
             attribution_domains=None if domains is None else tuple(dict.fromkeys(name or "" for name in domains)),
         )
-        _refuse([*_complaints(profile), *_complaints_about_fields(fields)])
+        if complaints := [*_complaints(profile), *_complaints_about_fields(fields)]:
+            raise refusal(complaints)
         return UpdateProfile(profile, fields, self.source.defaults())
 
 
@@ -143,17 +133,6 @@ def _complaints_about_fields(fields: tuple[tuple[str, str], ...] | None) -> Iter
         yield too_long("fields", limits.FIELDS)
     if any(value and not name for name, value in fields or ()):
         yield Complaint("fields", "ERR_INVALID", "contains values with missing labels")
-
-
-def _refuse(complaints: list[Complaint]) -> None:
-    """422 with all that is wrong, for people and for programs."""
-    if not complaints:
-        return
-    details: dict[str, list[dict[str, str]]] = {}
-    for attribute, code, why in complaints:
-        details.setdefault(attribute, []).append({"error": code, "description": why})
-    sentences = (f"{attribute.capitalize().replace('_', ' ')} {why}" for attribute, _, why in complaints)
-    raise Unprocessable(f"Validation failed: {', '.join(sentences)}", details=details)
 
 
 @api.get("/api/v1/accounts/verify_credentials", auth="user", scopes=READ)

@@ -1,17 +1,54 @@
-"""Signing up through an app. A new user's address has to be confirmed by mail, which this server can't send yet: for
-as long as that is so nobody is let in here, whatever the setting, and operators make accounts on the command line."""
+"""Signing up through an app: the app's own token makes an account and a user's token, good once the address is."""
 
 from __future__ import annotations
 
-from ...storage.oauth import Token
-from ..answer import Answer
+from ...actors.rules.complaints import refusal
+from ...actors.rules.registration import Form
+from ...storage import oauth
+from ...storage.oauth import NewToken, Token
+from ...storage.secrets import hash_of
+from .. import rates
+from ..answer import Answer, json
+from ..entities.token import token_fields
 from ..errors import Forbidden
+from ..house import House
+from ..parameters import Input, Text
+from ..request import Request
 from ..routing import api
+from ..signing_up import complaints_about, sign_up
+
+ACCEPTED = ("true", "1")
 
 
-@api.post("/api/v1/accounts", auth="app", scopes=("write:accounts",))
-def register(token: Token) -> Answer:
-    """A refusal, for now."""
+class Registration(Input):
+    username: Text = ""
+    email: Text = ""
+    password: Text = ""
+    agreement: Text = ""
+    locale: Text = ""
+    reason: Text = ""
+
+    def form(self) -> Form:
+        agreement = self.agreement in ACCEPTED
+        return Form(self.username, self.email, self.password, agreement, self.locale, self.reason)
+
+
+@api.post("/api/v1/accounts", auth="app", scopes=("write:accounts",), rates=(rates.ACCOUNTS,))
+async def register(house: House, request: Request, token: Token, given: Registration) -> Answer:
+    """A new account, and a token for it with all scopes of the app."""
+    if house.settings.sign_ups == "closed":
+        raise Forbidden
     if token.account_id is not None:
         raise Forbidden("This method requires an client credentials authentication")
-    raise Forbidden
+    form = given.form()
+    if found := await complaints_about(house, form):
+        raise refusal(found)
+    application = await house.database.read(oauth.find_application, token.application_id)
+    if application is None:
+        raise Forbidden
+    secret, token_id = house.secret(), house.ids.next()
+    user = await sign_up(
+        house, request, form, application.id,
+        lambda id: NewToken(token_id, hash_of(secret), application.id, id, application.scopes),
+    )  # fmt: skip
+    return json(token_fields(secret, application.scopes, user.created_at))

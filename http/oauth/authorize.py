@@ -12,16 +12,16 @@ from datetime import timedelta
 
 from ...storage import oauth, users
 from ...storage.oauth import Application, Grant
+from ...storage.secrets import hash_of
 from ...storage.users import User
 from .. import scopes
-from ..answer import Answer, Headers, redirect
+from ..answer import Answer, redirect
 from ..errors import Forbidden, Malformed, NotFound
 from ..house import House
 from ..pages import page, style
 from ..parameters import Flag, Given, Input, MaybeText, Text
 from ..request import Request
 from ..routing import api
-from ..tokens import hash_of
 from . import sessions
 from .redirects import OUT_OF_BAND, form_target, with_query
 from .users import barred, user_with
@@ -193,11 +193,12 @@ def _sign_in_page(
         form_targets=form_target(asked.redirect_uri),
         server=house.settings.title,
         application=authorization.application.name,
+        sign_ups=house.settings.sign_ups != "closed",
         problem=problem,
         login=login,
         hidden=hidden,
     )
-    return made if secret else _with(made, sessions.cookie(house, fresh))
+    return made if secret else sessions.with_cookie(house, made, fresh)
 
 
 def _consent_page(house: House, authorization: Authorization, user: User, secret: str) -> Answer:
@@ -239,7 +240,3 @@ def _deny(asked: Asked) -> Answer:
     if asked.redirect_uri == OUT_OF_BAND:
         raise Forbidden(DENIED)
     return redirect(with_query(asked.redirect_uri, error="access_denied", error_description=DENIED, state=asked.state))
-
-
-def _with(answer: Answer, headers: Headers) -> Answer:
-    return Answer(answer.body, answer.status, (*answer.headers, *headers), answer.content_type)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from dataclasses import replace
 from datetime import timedelta
 
 from werkzeug.http import parse_cookie
 
 from ...storage import oauth
-from ..answer import Headers
+from ...storage.secrets import hash_of
+from ..answer import Answer, Headers
 from ..house import House
 from ..request import Request
-from ..tokens import hash_of
 
 COOKIE = "troupe_session"
 LASTS = timedelta(days=14)
@@ -28,6 +29,11 @@ def cookie(house: House, secret: str) -> Headers:
     secure = "; Secure" if house.settings.secure else ""
     age = int(LASTS.total_seconds())
     return (("Set-Cookie", f"{COOKIE}={secret}; Path=/; Max-Age={age}; HttpOnly; SameSite=Lax{secure}"),)
+
+
+def with_cookie(house: House, answer: Answer, secret: str) -> Answer:
+    """An answer that also gives the browser its session."""
+    return replace(answer, headers=(*answer.headers, *cookie(house, secret)))
 
 
 async def account_of(house: House, secret: str | None) -> int | None:

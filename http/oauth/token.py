@@ -11,14 +11,15 @@ from datetime import datetime
 from ...storage import oauth
 from ...storage.engine import Connection
 from ...storage.oauth import Application, NewToken, Token
+from ...storage.secrets import hash_of
 from .. import scopes
 from ..answer import EMPTY, Answer, Headers, json
+from ..entities.token import token_fields
 from ..errors import HttpError, Malformed
 from ..house import House
 from ..parameters import Input, Text, text
 from ..request import Request
 from ..routing import api
-from ..tokens import hash_of
 from .users import barred, user_with
 
 DESCRIPTIONS = {
@@ -91,14 +92,7 @@ async def issue(house: House, request: Request, wanted: TokenRequest) -> Answer:
             issued = await _by_password(house, request, await _client(house, request, wanted), wanted)
         case _:
             raise OAuthError("unsupported_grant_type")
-    return json(
-        {
-            "access_token": issued.secret,
-            "token_type": "Bearer",
-            "scope": " ".join(issued.token.scopes),
-            "created_at": int(issued.token.created_at.timestamp()),
-        }
-    )
+    return json(token_fields(issued.secret, issued.token.scopes, issued.token.created_at))
 
 
 @api.post("/oauth/revoke")

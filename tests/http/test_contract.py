@@ -21,6 +21,11 @@ OWN = frozenset(
         ("GET", "/.well-known/host-meta.json"),
         ("GET", "/api/openapi.json"),
         ("GET", "/media/<name>"),
+        ("GET", "/auth/sign_up"),
+        ("POST", "/auth/sign_up"),
+        ("GET", "/auth/confirmation/new"),
+        ("POST", "/auth/confirmation/new"),
+        ("GET", "/auth/confirmation/sent"),
     }
 )
 # What is gone answers 404 to everybody.

@@ -21,7 +21,7 @@ EXAMPLES = 2  # for each operation; hypothesis draws the same ones each time
 DOCUMENT = document(api.endpoints, BASE)
 # Answered, and no business of programs that read the document.
 UNTOLD = re.compile(
-    r"/|/about|/health|/thumbnail.png|/(media|avatars|headers|nodeinfo|\.well-known)/.*|/oauth/(style.css|authorize.*)"
+    r"/|/about|/health|/thumbnail.png|/(media|avatars|headers|nodeinfo|\.well-known)/.*|/oauth/(style.css|authorize.*)|/auth/.*"
 )
 
 

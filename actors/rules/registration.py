@@ -1,0 +1,79 @@
+"""What somebody may sign up with. Whether a name or an address is taken, rows know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from .complaints import Complaint, too_long
+from .languages import language_code
+from .limits import EMAIL_CHARACTERS
+from .mailboxes import mailbox_of
+from .usernames import USERNAME_CHARACTERS, UsernameError, username_errors
+
+PASSWORD_CHARACTERS_MIN = 8
+PASSWORD_CHARACTERS = 72
+REASON_CHARACTERS = 420
+
+TAKEN = "has already been taken"
+BLANK = "can't be blank"
+
+USERNAME_TEXTS: dict[UsernameError, str] = {
+    "ERR_BLANK": BLANK,
+    "ERR_INVALID": "must contain only letters, numbers and underscores",
+    "ERR_TOO_LONG": f"is too long (maximum is {USERNAME_CHARACTERS} characters)",
+    "ERR_RESERVED": "is reserved",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What somebody wrote who wants to sign up."""
+
+    username: str
+    email: str
+    password: str
+    agreement: bool
+    locale: str
+    reason: str
+
+
+def complaints(form: Form, *, reason_wanted: bool, reserved: Iterable[str]) -> Iterator[Complaint]:
+    """All that is wrong with a form."""
+    for code in username_errors(form.username, reserved):
+        yield Complaint("username", code, USERNAME_TEXTS[code])
+    yield from complaints_about_email(form.email)
+    yield from _about_password(form.password)
+    if not form.agreement:
+        yield Complaint("agreement", "ERR_ACCEPTED", "must be accepted")
+    if form.locale and language_code(form.locale) is None:
+        yield Complaint("locale", "ERR_INCLUSION", "is not included in the list")
+    if reason_wanted and not form.reason.strip():
+        yield Complaint("reason", "ERR_BLANK", BLANK)
+    if len(form.reason) > REASON_CHARACTERS:
+        yield too_long("reason", REASON_CHARACTERS)
+
+
+def complaints_about_email(email: str) -> Iterator[Complaint]:
+    """What is wrong with an address."""
+    if not email.strip():
+        yield Complaint("email", "ERR_BLANK", BLANK)
+    elif len(email) > EMAIL_CHARACTERS:
+        yield too_long("email", EMAIL_CHARACTERS)
+    elif mailbox_of(email) is None:
+        yield Complaint("email", "ERR_INVALID", "is invalid")
+
+
+def taken(attribute: str) -> Complaint:
+    """Somebody has it already."""
+    return Complaint(attribute, "ERR_TAKEN", TAKEN)
+
+
+def _about_password(password: str) -> Iterator[Complaint]:
+    if not password.strip():
+        yield Complaint("password", "ERR_BLANK", BLANK)
+    elif len(password) < PASSWORD_CHARACTERS_MIN:
+        text = f"is too short (minimum is {PASSWORD_CHARACTERS_MIN} characters)"
+        yield Complaint("password", "ERR_TOO_SHORT", text)
+    elif len(password) > PASSWORD_CHARACTERS:
+        yield too_long("password", PASSWORD_CHARACTERS)

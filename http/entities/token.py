@@ -1,0 +1,16 @@
+"""Token: an access token for whom it was just made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+
+def token_fields(secret: str, scopes: Iterable[str], created_at: datetime) -> dict[str, Any]:
+    return {
+        "access_token": secret,
+        "token_type": "Bearer",
+        "scope": " ".join(scopes),
+        "created_at": int(created_at.timestamp()),
+    }

@@ -1,0 +1,118 @@
+"""The link of a confirmation mail, and the page on which another mail can be asked for.
+
+Opening the link is all that it takes. Programs that look through mails open links too, and so may have been first: who
+comes second is told that all is well, and sent on by a link of the page.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from ...actors.commands.registration import ConfirmEmail, ResendConfirmation
+from ...actors.kernel import Address, Refused
+from ...actors.rules.mailboxes import is_mailbox
+from ...storage import oauth, registration, users
+from ...storage.oauth import Application
+from ...storage.secrets import hash_of
+from ...storage.users import User
+from .. import rates
+from ..answer import Answer, redirect
+from ..house import House
+from ..pages import page
+from ..parameters import Input, MaybeText, Text
+from ..request import Request
+from ..routing import api
+from ..signing_up import count_mail
+from . import sessions
+from .redirects import OUT_OF_BAND, complaint
+
+OUTDATED = "This page was open for too long. Please send it again."
+
+
+class Link(Input):
+    confirmation_token: Text = ""
+
+
+class Wanted(Input):
+    form_token: MaybeText = None
+    email: Text = ""
+
+
+@api.get("/auth/confirmation", page=True)
+async def confirm(house: House, request: Request, link: Link) -> Answer:
+    """Confirm the address, and go back to the app that the user came from."""
+    user, now = await _confirmed(house, request, hash_of(link.confirmation_token))
+    if user is None:
+        return page("unconfirmed.html", status=404)
+    application, target = await _origin(house, user)
+    if now and target is not None:
+        return redirect(target)
+    return page(
+        "confirmed.html",
+        server=house.settings.title,
+        username=user.username,
+        now=now,
+        pending=user.approved_at is None,
+        application=application.name if application is not None else None,
+        target=target,
+    )
+
+
+@api.get("/auth/confirmation/new", page=True)
+def show_form(house: House, request: Request) -> Answer:
+    """Where to ask for another mail."""
+    return _form(house, request)
+
+
+@api.post("/auth/confirmation/new", page=True, rates=(rates.CONFIRMATIONS,))
+async def resend(house: House, request: Request, wanted: Wanted) -> Answer:
+    """Send another mail, if it is wanted by somebody; the answer does not tell."""
+    if not sessions.is_own_form(sessions.secret_of(request), wanted.form_token):
+        return _form(house, request, OUTDATED, wanted.email)
+    email = wanted.email.strip()
+    if is_mailbox(email):
+        count_mail(house, email)
+        user = await house.database.read(users.find_user_by_login, email)
+        if user is not None and user.confirmed_at is None:
+            await _resend(house, request, user)
+    return redirect("/auth/confirmation/sent")
+
+
+@api.get("/auth/confirmation/sent", page=True)
+def show_sent(house: House) -> Answer:
+    """What to do now."""
+    return page("sent.html", approval=house.settings.sign_ups == "approval")
+
+
+async def _confirmed(house: House, request: Request, token_hash: bytes) -> tuple[User | None, bool]:
+    """The user whose address a link has confirmed, and whether that was now."""
+    account_id = await house.database.read(registration.find_confirmation, token_hash, house.clock.now())
+    if account_id is None:
+        return None, False
+    address = Address("account", str(account_id))
+    now = await house.runtime.ask(address, ConfirmEmail(token_hash), origin=request.origin)
+    return (None if now is None else await house.database.read(users.find_user, account_id)), bool(now)
+
+
+async def _resend(house: House, request: Request, user: User) -> None:
+    address = Address("account", str(user.account_id))
+    with suppress(Refused):  # confirmed in the meantime
+        await house.runtime.ask(address, ResendConfirmation(), origin=request.origin)
+
+
+async def _origin(house: House, user: User) -> tuple[Application | None, str | None]:
+    """The app through which somebody has signed up, and its first address when that is a place to go to."""
+    if user.created_by_application_id is None:
+        return None, None
+    application = await house.database.read(oauth.find_application, user.created_by_application_id)
+    if application is None:
+        return None, None
+    first = application.redirect_uris[0]
+    return application, None if first == OUT_OF_BAND or complaint(first) else first
+
+
+def _form(house: House, request: Request, problem: str | None = None, email: str = "") -> Answer:
+    secret = sessions.secret_of(request)
+    fresh = secret or house.secret()
+    made = page("resend.html", problem=problem, email=email, form_token=sessions.form_token(fresh))
+    return made if secret else sessions.with_cookie(house, made, fresh)

@@ -1,0 +1,111 @@
+"""The sign-up page, for people who come without an app."""
+
+from __future__ import annotations
+
+from ...actors.kernel import Refused
+from ...actors.rules import registration as rules
+from ...actors.rules.languages import language_code
+from ...actors.rules.registration import Form
+from ...actors.rules.usernames import USERNAME_CHARACTERS
+from .. import rates
+from ..answer import Answer, redirect
+from ..errors import Forbidden, TooMany
+from ..house import House
+from ..pages import page
+from ..parameters import Input, MaybeText, Text
+from ..request import Request
+from ..routing import api
+from ..signing_up import complaints_about, sign_up
+from . import sessions
+
+CLOSED = "Nobody can sign up here at the moment."
+OUTDATED = "This page was open for too long. Please send it again."
+EMPTY = Form("", "", "", False, "", "")
+BOUNDS = {
+    "username": USERNAME_CHARACTERS,
+    "email": rules.EMAIL_CHARACTERS,
+    "password_min": rules.PASSWORD_CHARACTERS_MIN,
+    "password": rules.PASSWORD_CHARACTERS,
+    "reason": rules.REASON_CHARACTERS,
+}
+# The page says of whom it speaks: everything but the attribute's own text.
+WORDS = {"password": "The password", "username": "The name", "email": "The address", "reason": "The answer"}
+
+
+class Posted(Input):
+    form_token: MaybeText = None
+    username: Text = ""
+    email: Text = ""
+    password: Text = ""
+    agreement: Text = ""
+    reason: Text = ""
+
+    def form(self, locale: str) -> Form:
+        # Browsers end lines with two characters, and count one.
+        reason = self.reason.replace("\r\n", "\n")
+        return Form(self.username.strip(), self.email.strip(), self.password, self.agreement == "1", locale, reason)
+
+
+@api.get("/auth/sign_up", page=True)
+def show(house: House, request: Request) -> Answer:
+    """The empty form, or that there is none."""
+    if house.settings.sign_ups == "closed":
+        return page("error.html", title="Sign-ups are closed", text=CLOSED)
+    return _page(house, request, EMPTY, {})
+
+
+@api.post("/auth/sign_up", page=True, rates=(rates.SIGN_UPS,))
+async def act(house: House, request: Request, posted: Posted) -> Answer:
+    """The form that somebody has filled in."""
+    if house.settings.sign_ups == "closed":
+        raise Forbidden(CLOSED)
+    form = posted.form(_language(request))
+    if not sessions.is_own_form(sessions.secret_of(request), posted.form_token):
+        return _page(house, request, form, {"form": OUTDATED})
+    if found := await complaints_about(house, form):
+        return _page(house, request, form, {one.attribute: _sentence(one.attribute, one.text) for one in found})
+    _count(house, request)
+    try:
+        await sign_up(house, request, form)
+    except Refused as refusal:  # somebody was faster
+        named = list(refusal.details or ())
+        return _page(house, request, form, {name: _sentence(name, rules.TAKEN) for name in named})
+    return redirect("/auth/confirmation/sent")
+
+
+def _count(house: House, request: Request) -> None:
+    """An account is an account, through whichever door."""
+    if house.settings.rate_limits:
+        address = rates.subject_of(request.address(house.settings.trusted_proxies))
+        standing = house.rates.count(rates.ACCOUNTS, address, house.clock.now())
+        if standing.exceeded:
+            raise TooMany(standing.headers)
+
+
+def _page(house: House, request: Request, form: Form, problems: dict[str, str]) -> Answer:
+    secret = sessions.secret_of(request)
+    fresh = secret or house.secret()
+    made = page(
+        "sign_up.html",
+        status=422 if problems else 200,
+        server=house.settings.title,
+        domain=house.settings.local_domain,
+        approval=house.settings.sign_ups == "approval",
+        form=form,
+        problems=problems,
+        bounds=BOUNDS,
+        form_token=sessions.form_token(fresh),
+    )
+    return made if secret else sessions.with_cookie(house, made, fresh)
+
+
+def _sentence(attribute: str, text: str) -> str:
+    if attribute == "agreement":
+        return "Nobody can sign up without agreeing."
+    return f"{WORDS.get(attribute, attribute.capitalize())} {text}."
+
+
+def _language(request: Request) -> str:
+    """The language that the browser likes best of those known here."""
+    wanted = (part.partition(";")[0] for part in (request.header(b"accept-language") or "")[:200].split(","))
+    return next((code for one in wanted if (code := language_code(one)) is not None), "")

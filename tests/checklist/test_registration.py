@@ -1,0 +1,172 @@
+"""The seed checklist's rows on signing up."""
+
+from typing import Any
+
+import pytest
+
+from ..http.conftest import Person, Stage
+from ..http.registering import ACCOUNTS, OPEN, app_client, codes, form, newest_link, registered
+
+OWN = "/api/v1/accounts/verify_credentials"
+UNCONFIRMED = (403, {"error": "Your login is missing a confirmed e-mail address"})
+PENDING = (403, {"error": "Your login is currently pending approval"})
+STATE = """
+    SELECT confirmed_at IS NOT NULL, approved_at IS NOT NULL
+    FROM users JOIN accounts ON id = account_id WHERE username = $1
+"""
+
+
+@pytest.fixture
+def options() -> dict[str, Any]:
+    return OPEN
+
+
+async def test_s088_s089_s221_an_apps_token_makes_an_unconfirmed_user_and_a_token_of_the_app(stage: Stage) -> None:
+    application = await stage.application(name="Tusk", scopes=("read", "write", "push"))
+    app = await app_client(stage, application)
+    answer = await app.post(ACCOUNTS, form())
+    assert answer.status == 200
+    assert answer.json.keys() == {"access_token", "token_type", "scope", "created_at"}
+    assert (answer.json["token_type"], answer.json["scope"]) == ("Bearer", "read write push")
+    assert await stage.rows(STATE, "eve") == [[False, True]]
+    shown = await stage.anybody(answer.json["access_token"]).get("/api/v1/apps/verify_credentials")
+    assert (shown.status, shown.json["name"]) == (200, "Tusk")
+
+
+async def test_s090_one_mail_with_a_link_is_sent(stage: Stage) -> None:
+    await registered(stage)
+    (letter,) = await stage.letterbox.receive()
+    assert letter.to == "eve@example.org"
+    assert letter.body.count("/auth/confirmation?confirmation_token=") == 1
+    assert await stage.rows("SELECT FROM outbox WHERE kind = 'mail' AND attempts > 0") == []
+
+
+async def test_s091_s092_opening_the_link_confirms_and_goes_back_to_the_app(stage: Stage) -> None:
+    application = await stage.application(redirect_uris=("com.example.app:/cb", "https://app.example/cb"))
+    eve = await registered(stage, app=await app_client(stage, application))
+    assert (await eve.get(OWN)).status == 403
+    answer = await stage.anybody().get(await newest_link(stage))
+    assert (answer.status, answer.headers["Location"]) == (302, "com.example.app:/cb")
+    assert (await eve.get(OWN)).json["username"] == "eve"
+
+
+async def test_s093_who_came_without_an_app_ends_on_a_page_of_the_server(stage: Stage) -> None:
+    browser = stage.anybody()
+    page = await browser.get("/auth/sign_up")
+    token = page.text.partition('name="form_token" value="')[2].partition('"')[0]
+    sent = await browser.post("/auth/sign_up", form() | {"agreement": "1", "form_token": token})
+    assert (sent.status, sent.headers["Location"]) == (302, "/auth/confirmation/sent")
+    answer = await stage.anybody().get(await newest_link(stage))
+    assert (answer.status, "Your address is confirmed" in answer.text) == (200, True)
+    assert await stage.rows(STATE, "eve") == [[True, True]]
+
+
+async def test_s094_s095_s234_the_unconfirmed_have_no_rest_api_and_stay_so(stage: Stage) -> None:
+    eve = await registered(stage)
+    asked = [
+        await eve.get("/api/v1/timelines/home"),
+        await eve.get("/api/v1/timelines/public"),
+        await eve.get(OWN),
+        await eve.post("/api/v1/statuses", {"status": "hello"}),
+        await eve.get("/api/v1/streaming/user"),
+        await eve.get("/api/v1/streaming/public"),
+    ]
+    assert [(answer.status, answer.json) for answer in asked] == [UNCONFIRMED] * len(asked)
+    assert await stage.rows(STATE, "eve") == [[False, True]]
+    assert (await eve.get("/api/v1/emails/check_confirmation")).json is False
+
+
+@pytest.mark.parametrize("agreement", ["false", "0", "", "no", "yes", None])
+async def test_s096_the_agreement_must_be_true(stage: Stage, agreement: str | None) -> None:
+    sent = form(agreement=agreement)
+    answer = await (await app_client(stage)).post(ACCOUNTS, {name: v for name, v in sent.items() if v is not None})
+    assert codes(answer) == {"agreement": ["ERR_ACCEPTED"]}
+    assert answer.json["error"] == "Validation failed: Agreement must be accepted"
+    assert await stage.rows("SELECT FROM users") == []
+
+
+@pytest.mark.parametrize("agreement", [True, 1, "true", "1"])
+async def test_s096_and_counts_however_true_is_written(stage: Stage, agreement: object) -> None:
+    answer = await (await app_client(stage)).send("POST", ACCOUNTS, json=form(agreement=agreement))
+    assert answer.status == 200
+
+
+async def test_s114_it_needs_a_token_of_the_clients_own(stage: Stage, ada: Person) -> None:
+    assert (await stage.anybody().post(ACCOUNTS, form())).status == 401
+    answer = await ada.post(ACCOUNTS, form())
+    text = "This method requires an client credentials authentication"
+    assert (answer.status, answer.json) == (403, {"error": text})
+    narrow = await app_client(stage, await stage.application(scopes=("read",)))
+    assert (await narrow.post(ACCOUNTS, form())).status == 403
+    assert (await (await app_client(stage)).post(ACCOUNTS, form())).status == 200
+
+
+@pytest.mark.parametrize(
+    ("locale", "stored", "subject"),
+    [
+        ("de", "de", "Bestätige deine E-Mail-Adresse für Troupe"),
+        ("de-AT", "de", "Bestätige deine E-Mail-Adresse für Troupe"),
+        ("fr", "fr", "Confirm your e-mail address for Troupe"),
+        ("", None, "Confirm your e-mail address for Troupe"),
+    ],
+)
+async def test_s116_the_locale_is_taken(stage: Stage, locale: str, stored: str | None, subject: str) -> None:
+    await registered(stage, locale=locale)
+    (letter,) = await stage.letterbox.receive()
+    assert letter.subject == subject
+    assert await stage.rows("SELECT locale FROM users") == [[stored]]
+
+
+async def test_s116_a_locale_that_nobody_knows_is_refused(stage: Stage) -> None:
+    answer = await (await app_client(stage)).post(ACCOUNTS, form(locale="xx"))
+    assert codes(answer) == {"locale": ["ERR_INCLUSION"]}
+    assert answer.json["error"] == "Validation failed: Locale is not included in the list"
+
+
+class TestByApproval:
+    @pytest.fixture
+    def options(self) -> dict[str, Any]:
+        return OPEN | {"registrations": "approval"}
+
+    async def test_s115_the_reason_is_stored(self, stage: Stage) -> None:
+        await registered(stage, reason="  I like it here\n")
+        assert await stage.rows("SELECT invite_request FROM users") == [["I like it here"]]
+
+    async def test_who_is_confirmed_waits_for_a_moderator(self, stage: Stage) -> None:
+        eve = await registered(stage, reason="because")
+        answer = await eve.get(OWN)
+        assert (answer.status, answer.json) == UNCONFIRMED
+        assert (await stage.anybody().get(await newest_link(stage))).status == 302
+        for path in (OWN, "/api/v1/timelines/home", "/api/v1/streaming/user"):
+            answer = await eve.get(path)
+            assert (answer.status, answer.json) == PENDING
+        assert (await eve.get("/api/v1/emails/check_confirmation")).json is True
+        assert (await stage.anybody().get("/api/v1/accounts/lookup?acct=eve")).status == 404
+        assert (await stage.anybody().get("/api/v2/instance")).json["registrations"] == {
+            "enabled": True, "approval_required": True, "reason_required": True,
+            "message": None, "min_age": None, "url": None,
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("settings", [{"registrations": "closed", "smtp_host": "localhost"}, {"registrations": "open"}])
+class TestClosed:
+    """By the operator's word, or because there is no mail to confirm an address by."""
+
+    @pytest.fixture
+    def options(self, settings: dict[str, Any]) -> dict[str, Any]:
+        return {"rate_limits": False} | settings
+
+    async def test_s117_s248_nobody_signs_up(self, stage: Stage) -> None:
+        for sent in (form(), {}):
+            answer = await (await app_client(stage)).post(ACCOUNTS, sent)
+            assert (answer.status, answer.json) == (403, {"error": "This action is not allowed"})
+        assert (await stage.anybody().post("/auth/sign_up", form())).status == 403
+        assert "Nobody can sign up here" in (await stage.anybody().get("/auth/sign_up")).text
+        assert await stage.rows("SELECT FROM users") == []
+
+    async def test_the_server_says_so(self, stage: Stage) -> None:
+        first, second = [(await stage.anybody().get(f"/api/v{number}/instance")).json for number in (1, 2)]
+        assert (first["registrations"], first["approval_required"]) == (False, False)
+        assert (second["registrations"]["enabled"], second["registrations"]["approval_required"]) == (False, False)
+        assert (await stage.anybody().get("/nodeinfo/2.0")).json["openRegistrations"] is False
+        assert "Create an account" not in (await stage.anybody().get("/about")).text

@@ -1,0 +1,102 @@
+"""Another mail for somebody who waits to be confirmed, asked for by the app."""
+
+from typing import Any
+
+import pytest
+
+from troupe.http.rates import CONFIRMATIONS_OF_USER
+
+from .conftest import Person, Stage
+from .registering import OPEN, codes, link_in, newest_link, registered
+
+RESEND = "/api/v1/emails/confirmations"
+CHECK = "/api/v1/emails/check_confirmation"
+
+
+@pytest.fixture
+def options() -> dict[str, Any]:
+    return OPEN
+
+
+async def test_another_mail_has_another_link_and_both_are_good(stage: Stage) -> None:
+    eve = await registered(stage)
+    await stage.letterbox.receive()
+    answer = await eve.post(RESEND)
+    assert (answer.status, answer.json) == (200, {})
+    first, second = await stage.letterbox.receive(2)
+    assert link_in(first) != link_in(second)
+    assert first.id != second.id
+    assert (await stage.anybody().get(link_in(first))).status == 302
+    assert "Your address is confirmed" in (await stage.anybody().get(link_in(second))).text
+
+
+async def test_another_address_makes_the_links_to_the_old_one_worthless(stage: Stage) -> None:
+    eve = await registered(stage)
+    old = await newest_link(stage)
+    assert (await eve.post(RESEND, {"email": "Eve@new.example"})).status == 200
+    new = await newest_link(stage, 2)
+    assert stage.letterbox.letters[-1].to == "Eve@new.example"
+    assert (await stage.anybody().get(old)).status == 404
+    assert (await eve.get(CHECK)).json is False
+    assert (await stage.anybody().get(new)).status == 302
+    assert (await eve.get(CHECK)).json is True
+
+
+@pytest.mark.parametrize(
+    ("email", "code"), [("ADA@example.org", "ERR_TAKEN"), ("none", "ERR_INVALID"), ("a@" + "b" * 320, "ERR_TOO_LONG")]
+)
+async def test_an_address_has_to_be_one_and_free(stage: Stage, ada: Person, email: str, code: str) -> None:
+    eve = await registered(stage)
+    assert codes(await eve.post(RESEND, {"email": email})) == {"email": [code]}
+    assert await stage.rows("SELECT email FROM users WHERE confirmed_at IS NULL") == [["eve@example.org"]]
+
+
+async def test_only_the_app_of_the_sign_up_may_ask(stage: Stage, ada: Person) -> None:
+    eve = await registered(stage)
+    rows = await stage.rows("SELECT account_id FROM users WHERE confirmed_at IS NULL")
+    account = await stage.house.accounts.find(rows[0][0])
+    other = stage.anybody(await stage.token(account))
+    for somebody in (other, ada):
+        answer = await somebody.post(RESEND)
+        text = "This method is only available to the application the user originally signed-up with"
+        assert (answer.status, answer.json) == (403, {"error": text})
+    await stage.anybody().get(await newest_link(stage))
+    answer = await eve.post(RESEND, {"email": "eve@new.example"})
+    text = "This method is only available while the e-mail is awaiting confirmation"
+    assert (answer.status, answer.json) == (403, {"error": text})
+    assert len(stage.letterbox.letters) == 1
+
+
+async def test_an_app_alone_has_no_address(stage: Stage) -> None:
+    for method, path in (("POST", RESEND), ("GET", CHECK)):
+        assert (await stage.anybody(await stage.token(None)).send(method, path)).status == 422
+        assert (await stage.anybody().send(method, path)).status == 401
+
+
+async def test_the_disabled_ask_for_nothing(stage: Stage) -> None:
+    eve = await registered(stage)
+    await stage.sql("UPDATE users SET disabled_at = now()")
+    for answer in (await eve.post(RESEND), await eve.get(CHECK)):
+        assert (answer.status, answer.json) == (403, {"error": "Your login is currently disabled"})
+
+
+class TestLimited:
+    @pytest.fixture
+    def options(self) -> dict[str, Any]:
+        return OPEN | {"rate_limits": True}
+
+    async def test_five_mails_in_half_an_hour_for_one_user(self, stage: Stage) -> None:
+        eve = await registered(stage)
+        now, rates = stage.house.clock.now, stage.house.rates
+        id = str((await stage.rows("SELECT account_id FROM users"))[0][0])
+        for _ in range(CONFIRMATIONS_OF_USER.limit - 1):
+            rates.count(CONFIRMATIONS_OF_USER, id, now())
+        assert (await eve.post(RESEND)).status == 200
+        assert (await eve.post(RESEND)).status == 429
+
+    async def test_and_for_one_address_whoever_asks(self, stage: Stage) -> None:
+        eve = await registered(stage)
+        for _ in range(CONFIRMATIONS_OF_USER.limit):
+            stage.house.rates.count(CONFIRMATIONS_OF_USER, "victim@example.org", stage.house.clock.now())
+        assert (await eve.post(RESEND, {"email": "Victim@example.org"})).status == 429
+        assert (await eve.post(RESEND)).status == 200

@@ -1,0 +1,214 @@
+"""Signing up through an app: what is refused, where the limits are, and that an account is made whole or not at all."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import trio
+
+from troupe.actors.kernel import SystemClock
+from troupe.actors.rules.passwords import matches
+from troupe.storage.engine import Doubtful
+
+from .conftest import Client, Stage
+from .registering import ACCOUNTS, OPEN, app_client, codes, form, registered
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+ROWS = """
+    SELECT (SELECT count(*) FROM accounts), (SELECT count(*) FROM users), (SELECT count(*) FROM account_counts),
+        (SELECT count(*) FROM access_tokens WHERE account_id IS NOT NULL), (SELECT count(*) FROM outbox)
+"""
+
+
+@pytest.fixture
+def options() -> dict[str, Any]:
+    return OPEN
+
+
+@pytest.fixture
+async def app(stage: Stage) -> Client:
+    return await app_client(stage)
+
+
+async def test_everything_that_is_wrong_is_told_at_once(app: Client) -> None:
+    wrong = {"username": "a b" * 11, "email": "nobody", "password": "short", "agreement": "", "locale": "xx"}
+    answer = await app.post(ACCOUNTS, wrong)
+    assert answer.status == 422
+    assert answer.json == {
+        "error": "Validation failed: Username must contain only letters, numbers and underscores, Username is too long "
+        "(maximum is 30 characters), E-mail address is invalid, Password is too short (minimum is 8 characters), "
+        "Agreement must be accepted, Locale is not included in the list",
+        "details": {
+            "username": [
+                {"error": "ERR_INVALID", "description": "must contain only letters, numbers and underscores"},
+                {"error": "ERR_TOO_LONG", "description": "is too long (maximum is 30 characters)"},
+            ],
+            "email": [{"error": "ERR_INVALID", "description": "is invalid"}],
+            "password": [{"error": "ERR_TOO_SHORT", "description": "is too short (minimum is 8 characters)"}],
+            "agreement": [{"error": "ERR_ACCEPTED", "description": "must be accepted"}],
+            "locale": [{"error": "ERR_INCLUSION", "description": "is not included in the list"}],
+        },
+    }
+
+
+async def test_an_empty_form_lacks_everything(app: Client) -> None:
+    assert codes(await app.post(ACCOUNTS, {})) == {
+        "username": ["ERR_BLANK"],
+        "email": ["ERR_BLANK"],
+        "password": ["ERR_BLANK"],
+        "agreement": ["ERR_ACCEPTED"],
+    }
+
+
+async def test_names_and_addresses_are_taken_whatever_their_case(stage: Stage, app: Client) -> None:
+    await registered(stage)
+    answer = await app.post(ACCOUNTS, form("EVE", email="Eve@Example.ORG", password="short"))
+    assert codes(answer) == {"password": ["ERR_TOO_SHORT"], "username": ["ERR_TAKEN"], "email": ["ERR_TAKEN"]}
+    assert "Username has already been taken, E-mail address has already been taken" in answer.json["error"]
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        ({"username": "a"}, None),
+        ({"username": "a" * 30}, None),
+        ({"username": "a" * 31}, {"username": ["ERR_TOO_LONG"]}),
+        ({"username": "näme"}, {"username": ["ERR_INVALID"]}),
+        ({"username": "na.me"}, {"username": ["ERR_INVALID"]}),
+        ({"username": "eve\n"}, {"username": ["ERR_INVALID"]}),
+        ({"username": "@eve"}, {"username": ["ERR_INVALID"]}),
+        ({"username": "Adm1n"}, {"username": ["ERR_RESERVED"]}),
+        ({"username": "support"}, {"username": ["ERR_RESERVED"]}),
+        ({"username": "the_troupe_team"}, {"username": ["ERR_RESERVED"]}),
+        ({"password": "x" * 7}, {"password": ["ERR_TOO_SHORT"]}),
+        ({"password": "x" * 8}, None),
+        ({"password": "ü" * 72}, None),
+        ({"password": "x" * 73}, {"password": ["ERR_TOO_LONG"]}),
+        ({"password": " " * 10}, {"password": ["ERR_BLANK"]}),
+        ({"email": f"{'a' * 64}@{'b' * 63}.{'c' * 63}.example"}, None),
+        ({"email": f"{'a' * 65}@example.org"}, {"email": ["ERR_INVALID"]}),
+        ({"email": f"a@{'b' * 320}.example"}, {"email": ["ERR_TOO_LONG"]}),
+        ({"email": "eve@localhost"}, {"email": ["ERR_INVALID"]}),
+        ({"email": "eve@exam ple.org"}, {"email": ["ERR_INVALID"]}),
+        ({"email": "eve@example.org\nBcc: all@example.org"}, {"email": ["ERR_INVALID"]}),
+        ({"email": "eve@example.org, bob@example.org"}, {"email": ["ERR_INVALID"]}),
+        ({"email": '"eve smith"@example.org'}, {"email": ["ERR_INVALID"]}),
+        ({"email": "Eve <eve@example.org>"}, {"email": ["ERR_INVALID"]}),
+        ({"email": "a..b@example.org"}, {"email": ["ERR_INVALID"]}),
+        ({"email": "@example.org"}, {"email": ["ERR_INVALID"]}),
+        ({"email": "eve@example.org:25"}, {"email": ["ERR_INVALID"]}),
+        ({"reason": "x" * 420}, None),
+        ({"reason": "x" * 421}, {"reason": ["ERR_TOO_LONG"]}),
+    ],
+)
+async def test_limits(stage: Stage, app: Client, given: dict[str, str], wrong: dict[str, list[str]] | None) -> None:
+    answer = await app.send("POST", ACCOUNTS, json=form("eve", **{"email": "eve@example.org"} | given))
+    assert (answer.status, None if answer.status == 200 else codes(answer)) == ((422, wrong) if wrong else (200, None))
+
+
+async def test_what_is_stored(stage: Stage, app: Client) -> None:
+    await app.post(ACCOUNTS, form("Eve", email=" eve+troupe@Bücher.example ", reason="no matter"))
+    account, user = (
+        await stage.rows("SELECT username, uri, url, locked FROM accounts"),
+        await stage.rows("SELECT email, password_hash, role, created_by_application_id IS NOT NULL FROM users"),
+    )
+    assert account == [["Eve", "http://localhost:3000/users/Eve", "http://localhost:3000/@Eve", False]]
+    assert [user[0][0], *user[0][2:]] == ["eve+troupe@xn--bcher-kva.example", "user", True]
+    assert matches(user[0][1], "long enough")
+
+
+class TestReserved:
+    @pytest.fixture
+    def options(self) -> dict[str, Any]:
+        return OPEN | {"reserved_usernames": "Postmaster, hostmaster"}
+
+    async def test_names_are_the_operators_choice(self, app: Client) -> None:
+        assert codes(await app.post(ACCOUNTS, form("p0stmaster"))) == {"username": ["ERR_RESERVED"]}
+        assert (await app.post(ACCOUNTS, form("webmaster"))).status == 200
+
+
+class TestReasons:
+    @pytest.fixture
+    def options(self) -> dict[str, Any]:
+        return OPEN | {"registrations": "approval"}
+
+    async def test_a_moderator_needs_one(self, app: Client) -> None:
+        assert codes(await app.post(ACCOUNTS, form(reason=" "))) == {"reason": ["ERR_BLANK"]}
+
+
+class TestLimited:
+    """S118, S253: five in half an hour from one address."""
+
+    @pytest.fixture
+    def options(self) -> dict[str, Any]:
+        return OPEN | {"rate_limits": True}
+
+    async def test_s118_s253_the_sixth_is_refused_until_half_an_hour_is_over(
+        self, stage: Stage, app: Client, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        now = NOON
+        monkeypatch.setattr(SystemClock, "now", lambda self: now)
+
+        async def attempt(number: int, address: str) -> int:
+            answer = await app.post(ACCOUNTS, form(f"eve{number}"), headers={"X-Forwarded-For": address})
+            if answer.status == 429:
+                assert answer.json == {"error": "Too many requests"}
+                assert answer.headers["X-RateLimit-Limit"] == "5"
+                assert answer.headers["X-RateLimit-Reset"] == "2026-11-21T12:30:00.000000Z"
+            return answer.status
+
+        near, far = "2001:db8:1:2::7", "2001:db8:1:3::7"
+        assert [await attempt(number, near) for number in range(5)] == [200] * 5
+        assert await attempt(6, "2001:db8:1:2:3::9") == 429, "a customer's network is one address"
+        assert await attempt(7, far) == 200
+        now = NOON + timedelta(minutes=29, seconds=59)
+        assert await attempt(8, near) == 429
+        now = NOON + timedelta(minutes=30)
+        assert await attempt(9, near) == 200
+
+
+async def test_of_two_who_want_one_name_at_the_same_time_one_gets_it(stage: Stage, app: Client) -> None:
+    """Both have found it free; the rows decide."""
+    answers: list[Any] = []
+
+    async def attempt(**more: str) -> None:
+        answers.append(await app.post(ACCOUNTS, form(**more)))
+
+    async with trio.open_nursery() as nursery:
+        for number in range(4):
+            nursery.start_soon(lambda n=number: attempt(name="eve", email=f"eve{n}@example.org"))
+            nursery.start_soon(lambda n=number: attempt(name=f"bob{n}", email="bob@example.org"))
+    lost = [codes(answer) for answer in answers if answer.status != 200]
+    assert len(lost) == 6
+    assert lost.count({"username": ["ERR_TAKEN"]}) == lost.count({"email": ["ERR_TAKEN"]}) == 3
+    await stage.letterbox.receive(2)
+    with trio.fail_after(20):
+        while (rows := (await stage.rows(ROWS))[0])[-1]:
+            pass
+    assert rows == [2, 2, 2, 2, 0]
+    assert stage.failures == []
+
+
+@pytest.mark.parametrize("done", [True, False])
+async def test_a_lost_commit_is_told_and_asking_again_finds_either(
+    stage: Stage, app: Client, monkeypatch: pytest.MonkeyPatch, done: bool
+) -> None:
+    transact = stage.house.database.transact
+
+    async def lost(work: Any, /, *args: Any) -> Any:
+        if work.__name__ != "_sign_up":
+            return await transact(work, *args)
+        if done:
+            await transact(work, *args)
+        raise Doubtful("the connection was lost in COMMIT")
+
+    monkeypatch.setattr(stage.house.database, "transact", lost)
+    answer = await app.post(ACCOUNTS, form())
+    assert (answer.status, "Retry-After" in answer.headers) == (503, True)
+    monkeypatch.undo()
+    again = await app.post(ACCOUNTS, form())
+    if done:
+        assert codes(again) == {"username": ["ERR_TAKEN"], "email": ["ERR_TAKEN"]}
+    else:
+        assert again.status == 200
+    assert len(await stage.rows("SELECT FROM users")) == 1
