@@ -17,9 +17,14 @@ from .request import Request
 PEOPLE = 40  # on a page, when nobody says how many
 
 
+def is_presentable(account: Account) -> bool:
+    """Whether an account exists for others: users who are not confirmed or approved yet do not."""
+    return account.deleted_at is None and not account.pending
+
+
 def presentable(account: Account | None) -> Account:
-    """An account that exists for others: users who are not confirmed or approved yet do not."""
-    if account is None or account.deleted_at is not None or account.pending:
+    """An account that exists for others."""
+    if account is None or not is_presentable(account):
         raise NotFound
     return account
 
@@ -45,8 +50,7 @@ async def render_accounts(house: House, ids: Iterable[int]) -> list[bytes]:
     """Accounts in the order asked for, without those that are not there any more."""
     found = await house.accounts.find_many(ids)
     base_url = house.settings.base_url
-    there = (account for account in found.values() if account.deleted_at is None and not account.pending)
-    return [account_json(account, house.rendered, base_url) for account in there]
+    return [account_json(account, house.rendered, base_url) for account in found.values() if is_presentable(account)]
 
 
 async def accounts_page(house: House, request: Request, rows: Rows, limit: int) -> Answer:

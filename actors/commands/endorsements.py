@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...storage import accounts, endorsements, notes, relations
+from ...storage import endorsements, notes, relations
 from ...storage.engine import Connection
 from ..account import Account
 from ..kernel import Refused, turn
+from .relations import NOT_FOUND, find_somebody
 
-NOT_FOUND = Refused(404, "Record not found")
 NOT_FOLLOWED = Refused(422, "Validation failed: You must be already following the person you want to endorse")
 
 
@@ -53,13 +53,13 @@ async def write_note(self: Account, message: WriteNote) -> Refused | None:
 
 async def _endorse(db: Connection, self: Account, target_id: int, now: datetime) -> Refused | None:
     await relations.lock_pair(db, self.id, target_id)
-    if await accounts.find(db, target_id) is None:
+    if await find_somebody(db, target_id) is None:
         return NOT_FOUND
     endorsed = await endorsements.insert(db, self.backstage.ids.next(), self.id, target_id, now)
     return None if endorsed else NOT_FOLLOWED
 
 
 async def _write_note(db: Connection, self: Account, message: WriteNote, now: datetime) -> Refused | None:
-    if await accounts.find(db, message.target_id) is None:
+    if await find_somebody(db, message.target_id) is None:
         return NOT_FOUND
     return await notes.put(db, self.id, message.target_id, message.comment, now)

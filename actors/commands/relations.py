@@ -113,6 +113,12 @@ async def end_mute(self: Account, message: MuteEnded) -> None:
     await settle(self, await self.transact(_end_mute, self, message.target_id, self.now, self.origin))
 
 
+async def find_somebody(db: Connection, id: int) -> accounts.Account | None:
+    """An account of which others may know: users who may not come in yet are nobody."""
+    account = await accounts.find(db, id)
+    return None if account is None or account.pending or account.deleted_at is not None else account
+
+
 async def _follow(db: Connection, self: Account, message: Follow, now: datetime, origin: Origin) -> Dealt | Refused:
     await relations.lock_pair(db, self.id, message.target_id)
     pair = await accounts.find_many(db, [self.id, message.target_id])
@@ -179,7 +185,7 @@ async def _unfollow(db: Connection, self: Account, target_id: int, origin: Origi
 
 async def _block(db: Connection, self: Account, target_id: int, now: datetime, origin: Origin) -> Dealt | Refused:
     await relations.lock_pair(db, self.id, target_id)
-    if await accounts.find(db, target_id) is None:
+    if await find_somebody(db, target_id) is None:
         return NOT_FOUND
     await blocks.insert_block(db, self.backstage.ids.next(), self.id, target_id, now)
     return await deal(db, self, target_id, origin)
@@ -193,7 +199,7 @@ async def _unblock(db: Connection, self: Account, target_id: int, origin: Origin
 
 async def _mute(db: Connection, self: Account, message: Mute, now: datetime, origin: Origin) -> Dealt | Refused:
     await relations.lock_pair(db, self.id, message.target_id)
-    if await accounts.find(db, message.target_id) is None:
+    if await find_somebody(db, message.target_id) is None:
         return NOT_FOUND
     until = now + timedelta(seconds=message.duration) if message.duration else None
     await mutes.insert_mute(

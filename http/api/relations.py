@@ -20,7 +20,7 @@ from ..entities.relationship import relationship_fields
 from ..errors import NotFound, invalid
 from ..house import House
 from ..parameters import Count, Flag, Ids, Input, MaybeFlag, Several, Text
-from ..people import account_answer, presentable
+from ..people import account_answer, is_presentable, presentable
 from ..routing import api
 
 FOLLOWS = ("write:follows", "follow")
@@ -67,9 +67,9 @@ class Handle(Input):
 async def show_relationships(house: House, viewer: Viewer, wanted: Accounts) -> Answer:
     """How the viewer stands to these accounts, in the order asked for."""
     ids = list(dict.fromkeys(wanted.id))[:MOST_AT_ONCE]
-    known = await house.accounts.find_many(ids)
-    found = await house.database.read(relations.relationships, viewer.account_id, list(known), house.clock.now())
-    shown = [account.id for account in known.values() if wanted.with_suspended or account.suspended_at is None]
+    known = (await house.accounts.find_many(ids)).values()
+    shown = [one.id for one in known if is_presentable(one) and (wanted.with_suspended or one.suspended_at is None)]
+    found = await house.database.read(relations.relationships, viewer.account_id, shown, house.clock.now())
     return json([relationship_fields(found[id]) for id in shown if id in found])
 
 
@@ -180,6 +180,7 @@ async def relationship(house: House, viewer: Viewer, id: int) -> Answer:
 
 
 async def _find(house: House, viewer: Viewer, id: int) -> Relationship:
+    presentable(await house.accounts.find(id))
     found = await house.database.read(relations.relationships, viewer.account_id, [id], house.clock.now())
     if id not in found:
         raise NotFound

@@ -389,6 +389,33 @@ async def test_suspended_accounts_have_no_relationship_unless_asked_for(stage: S
         assert (await ada.get(f"{ACCOUNTS}/{bob.id}/{path}")).status == 410
 
 
+async def test_users_who_may_not_come_in_yet_are_nobody(stage: Stage, ada: Person) -> None:
+    newcomer = await stage.account("newcomer", confirmed_at=None)
+    for action in ("follow", "unfollow", "block", "unblock", "mute", "unmute", "endorse", "unendorse", "note"):
+        answer = await ada.post(f"{ACCOUNTS}/{newcomer.id}/{action}")
+        assert (answer.status, answer.json) == (404, {"error": "Record not found"}), action
+    assert (await ada.get(f"{ACCOUNTS}/relationships?id[]={newcomer.id}")).json == []
+    assert await stage.rows("SELECT FROM blocks UNION ALL SELECT FROM mutes UNION ALL SELECT FROM account_notes") == []
+
+
+@pytest.mark.parametrize(
+    ("following", "followers", "status"), [(7499, 0, 200), (7500, 6818, 422), (7500, 6819, 200), (8800, 8000, 422)]
+)
+async def test_contract_12_beyond_7500_one_follows_a_tenth_more_than_follow(
+    stage: Stage, ada: Person, bob: Person, cyd: Person, following: int, followers: int, status: int
+) -> None:
+    await follow(ada, cyd)
+    await stage.sql(
+        "UPDATE account_counts SET following = $2, followers = $3 WHERE account_id = $1",
+        ada.account.id, following, followers,
+    )  # fmt: skip
+    answer = await ada.post(f"{ACCOUNTS}/{bob.id}/follow")
+    assert answer.status == status
+    if status == 422:
+        assert answer.json == {"error": "Validation failed: You cannot follow more than 7500 people"}
+    assert (await follow(ada, cyd, reblogs="false"))["requested"] is True
+
+
 async def test_contract_11_a_blocked_domain_is_not_at_home(stage: Stage, ada: Person) -> None:
     rob = await far(stage)
     await stage.sql(
