@@ -1,0 +1,143 @@
+"""The seed checklist's rows on what holds for every endpoint: ids, bodies, caching, errors, paths."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from troupe.http.routing import Endpoint, api
+
+from ..http.conftest import Person, Reply, Stage
+
+REST = re.compile(r"/api/v[12]/")
+ID = re.compile(r"[0-9]{1,19}")
+REMOVED = ("/api/v1/search", "/api/v1/timelines/direct", "/api/v1/statuses/1/card", "/api/push", "/api/salmon/1")
+
+
+def endpoints(method: str) -> Iterator[Endpoint]:
+    return (
+        endpoint
+        for endpoint in api.endpoints
+        if endpoint.method == method and REST.match(endpoint.path) and "streaming" not in endpoint.path
+    )
+
+
+def ids_in(value: Any) -> Iterator[Any]:
+    """Every value under a key that names an id, wherever it stands."""
+    if isinstance(value, list):
+        for one in value:
+            yield from ids_in(one)
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            if key == "id" or key.endswith(("_id", "_ids")):
+                yield from one if isinstance(one, list) else [one]
+            yield from ids_in(one)
+
+
+async def filled(stage: Stage, ada: Person, bob: Person) -> dict[str, str]:
+    """A house with something in every corner; an id for each kind of path."""
+    await bob.post(f"/api/v1/accounts/{ada.id}/follow")
+    await ada.post(f"/api/v1/accounts/{bob.id}/follow")
+    poll = {"options": ["yes", "no"], "expires_in": 300}
+    status = (await ada.send("POST", "/api/v1/statuses", json={"status": "#cat @bob ?", "poll": poll})).json
+    answer = await bob.publish("@ada", in_reply_to_id=status["id"], visibility="direct")
+    for what in ("favourite", "bookmark", "reblog"):
+        assert (await bob.post(f"/api/v1/statuses/{status['id']}/{what}")).status == 200
+    await bob.put(f"/api/v1/statuses/{answer['id']}", {"status": "@ada again"})
+    some_list = (await ada.post("/api/v1/lists", {"title": "cats"})).json
+    told = (await ada.get("/api/v1/notifications")).json
+    assert len(told) == 4
+    return {
+        "accounts": ada.id, "statuses": status["id"], "polls": status["poll"]["id"], "lists": some_list["id"],
+        "notifications": told[0]["id"], "tag": "cat",
+    }  # fmt: skip
+
+
+def address(endpoint: Endpoint, ids: dict[str, str]) -> str:
+    kind = endpoint.path.split("<")[0].rstrip("/").rpartition("/")[2]
+    return re.sub(r"<\w+>", ids.get(kind, "103"), endpoint.path)
+
+
+async def test_s025_s026_s109_s112_s252_s261_every_answer_has_ids_of_digits_and_is_not_to_be_stored(
+    stage: Stage, ada: Person, bob: Person
+) -> None:
+    ids = await filled(stage, ada, bob)
+    seen = 0
+    for endpoint in endpoints("GET"):
+        for person in (ada, bob, stage.anybody()):
+            path = address(endpoint, ids)
+            reply = await person.get(path)
+            assert "no-store" in reply.headers["Cache-Control"], path
+            assert reply.headers["Content-Type"].startswith("application/json"), path
+            if reply.status >= 400:
+                assert isinstance(reply.json["error"], str), path
+                continue
+            for id in ids_in(reply.json):
+                assert id is None or (isinstance(id, str) and ID.fullmatch(id) and int(id) < 2**63), (path, id)
+                seen += id is not None
+    assert seen > 150
+
+
+async def test_s027_s109_ids_are_taken_as_text_and_keep_all_their_digits(ada: Person) -> None:
+    status = await ada.publish("root")
+    answer = await ada.send(
+        "POST", "/api/v1/statuses", json={"status": "answer", "in_reply_to_id": status["id"]}
+    )  # fmt: skip
+    assert answer.json["in_reply_to_id"] == status["id"]
+    largest = str(2**63 - 1)
+    page = await ada.get(f"/api/v1/accounts/{ada.id}/statuses?max_id={largest}&limit=1")
+    assert [one["id"] for one in page.json] == [answer.json["id"]]
+    assert f"max_id={answer.json['id']}" in page.headers["Link"]
+    assert (await ada.get(f"/api/v1/accounts/{ada.id}/statuses?since_id={largest}")).json == []
+    missing = await ada.send("POST", "/api/v1/statuses", json={"status": "x", "in_reply_to_id": largest})
+    assert missing.status == 404
+
+
+async def test_s107_every_write_takes_a_json_body_and_answers_with_json(stage: Stage, ada: Person, bob: Person) -> None:
+    ids = await filled(stage, ada, bob)
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        for endpoint in endpoints(method):
+            path = address(endpoint, ids)
+            reply = await bob.send(method, path, json={})
+            assert reply.status in (200, 202, 400, 403, 404, 410, 422, 503), (method, path, reply.text)
+            assert reply.headers["Content-Type"].startswith("application/json"), (method, path)
+            assert isinstance(reply.json, dict | list), (method, path)
+
+
+async def test_s222_s221_an_app_alone_is_no_user(stage: Stage) -> None:
+    app = stage.anybody(await stage.token(None, ("read", "write")))
+    for reply in (await app.get("/api/v1/timelines/home"), await app.post("/api/v1/statuses", {"status": "hi"})):
+        assert (reply.status, reply.json) == (422, {"error": "This method requires an authenticated user"})
+    assert await stage.rows("SELECT FROM statuses") == []
+
+
+async def test_s223_s224_s235_coarse_scopes_take_in_the_fine_ones(stage: Stage, ada: Person) -> None:
+    coarse = stage.anybody(await stage.token(ada.account, ("read",)))
+    fine = stage.anybody(await stage.token(ada.account, ("read:lists",)))
+    for path in ("lists", "timelines/home", "blocks", "mutes", "favourites", "bookmarks", "notifications"):
+        assert (await coarse.get(f"/api/v1/{path}")).status == 200, path
+        assert (await fine.get(f"/api/v1/{path}")).status == (200 if path == "lists" else 403), path
+    for reply in (
+        await coarse.post("/api/v1/statuses", {"status": "hi"}),
+        await coarse.post("/api/v1/lists", {"title": "cats"}),
+    ):
+        assert (reply.status, reply.json) == (403, {"error": "This action is outside the authorized scopes"})
+
+
+@pytest.mark.parametrize("path", REMOVED)
+async def test_s023_s161_s193_s209_s259_s262_s263_s264_s265_s266_what_was_removed_is_nowhere(
+    stage: Stage, ada: Person, path: str
+) -> None:
+    for person in (ada, stage.anybody(), stage.anybody("nonsense")):
+        for method in ("GET", "POST", "DELETE"):
+            reply: Reply = await person.send(method, path)
+            assert (reply.status, isinstance(reply.json["error"], str)) == (404, True), (method, path)
+
+
+async def test_s257_statuses_have_500_characters_and_the_configuration_says_so(stage: Stage, ada: Person) -> None:
+    configured = (await stage.anybody().get("/api/v2/instance")).json["configuration"]["statuses"]
+    assert (configured["max_characters"], configured["characters_reserved_per_url"]) == (500, 23)
+    assert (await ada.post("/api/v1/statuses", {"status": "x" * 500})).status == 200
+    refused = await ada.post("/api/v1/statuses", {"status": "x" * 501})
+    assert (refused.status, refused.json["error"]) == (422, "Validation failed: Text character limit of 500 exceeded")
