@@ -18,6 +18,7 @@ import trio_asyncio
 
 from .connect import UNAVAILABLE, Asyncpg, connect
 from .engine import Connection, Doubtful, Fenced, Unavailable, lone_exception
+from .prompt import PromptLoop, open_loop
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,11 +51,17 @@ class Call:
     transaction: bool
     task: trio.lowlevel.Task
     asked_at: float
+    waiting: bool = False
+    result: "outcome.Value[Any] | outcome.Error | None" = None
     started: bool = False
     committing: bool = False
 
     def answer(self, result: "outcome.Value[Any] | outcome.Error") -> None:
-        trio.lowlevel.reschedule(self.task, result)
+        """Wake the asker; one that has only just asked, and does not wait yet, finds the answer here."""
+        if self.waiting:
+            trio.lowlevel.reschedule(self.task, result)
+        else:
+            self.result = result
 
 
 @dataclass(slots=True, eq=False)
@@ -81,6 +88,7 @@ class Pool:
     _calls: deque[Call] = field(default_factory=deque)
     _idle: deque["asyncio.Future[None]"] = field(default_factory=deque)
     _workers: list[Worker] = field(default_factory=list)
+    _loop: PromptLoop = field(init=False)
     _connected: int = 0
     _first: trio.Event = field(default_factory=trio.Event)
     _error: BaseException | None = None
@@ -126,7 +134,10 @@ class Pool:
             raise Unavailable("the connection pool is closed" if self._closed else "too many calls wait for PostgreSQL")
         call = Call(work, transaction, trio.lowlevel.current_task(), trio.current_time())
         self._calls.append(call)
-        self._wake_one()
+        self._loop.promptly(self._wake_one)
+        if call.result is not None:
+            return call.result.unwrap()
+        call.waiting = True
 
         def give_up(_: Any) -> trio.lowlevel.Abort:
             # What has started must be known to have ended: its outcome decides what the asker's memory may say.
@@ -275,9 +286,7 @@ async def open_pool(
     """
     pool = Pool(dsn, size, application_name, check, deadline, on_connected)
     with lone_exception():
-        async with trio_asyncio.open_loop() as loop, trio.open_nursery() as nursery:
-            # It looks into each callback for whether it is a coroutine function: a tenth of what a query costs.
-            setattr(loop, "_check_callback", lambda *_: None)  # noqa: B010 - a private method, replaced for this loop
+        async with open_loop() as pool._loop, trio.open_nursery() as nursery:
             for _ in range(size):
                 nursery.start_soon(trio_asyncio.aio_as_trio(pool._run_worker))
             nursery.start_soon(trio_asyncio.aio_as_trio(pool._sweep))

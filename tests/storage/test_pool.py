@@ -54,6 +54,19 @@ async def test_a_transaction_commits_and_returns_what_its_work_returned(pool: Po
     assert await log(pool) == {"one"}
 
 
+async def test_work_that_asks_nothing_is_answered_all_the_same(pool: Pool) -> None:
+    async def fail(_: Connection) -> None:
+        raise ValueError("no")
+
+    async def answer(_: Connection) -> str:
+        return "yes"
+
+    for ask in (pool.read, pool.transact):
+        assert await ask(answer) == "yes"
+        with pytest.raises(ValueError, match="no"):
+            await ask(fail)
+
+
 async def test_an_error_of_the_work_rolls_back_and_reaches_the_asker_as_it_is(pool: Pool) -> None:
     async def fail(db: Connection) -> None:
         await write(db, "one")
