@@ -49,6 +49,8 @@ async def connect(dsn: str, *, application_name: str, deadline: float = 10.0) ->
         server_settings={
             "application_name": application_name,
             "jit": "off",
+            # Otherwise PostgreSQL plans most statements anew each time, which costs more than running them.
+            "plan_cache_mode": "force_generic_plan",
             "timezone": "UTC",
             "statement_timeout": str(int((deadline + 1) * 1000)),
             "idle_in_transaction_session_timeout": str(int((deadline + 1) * 1000)),

@@ -86,9 +86,9 @@ FILL = """
     INSERT INTO follow_requests SELECT id, account_id, target_account_id + 1, true, false, NULL, NULL, now()
     FROM follows WHERE id % 7 = 0 AND account_id <> target_account_id + 1;
     INSERT INTO blocks (id, account_id, target_account_id, created_at)
-    SELECT n, n, n + 1, now() FROM generate_series(1, 1999) n;
+    SELECT n, n, n + 1, now() FROM generate_series(1, 19999) n;
     INSERT INTO mutes (id, account_id, target_account_id, created_at)
-    SELECT n, n, n + 1, now() FROM generate_series(1, 1999) n;
+    SELECT n, n, n + 1, now() FROM generate_series(1, 19999) n;
     INSERT INTO favourites (id, account_id, status_id, created_at)
     SELECT id, 1 + id % 500, id, now() FROM statuses;
     INSERT INTO bookmarks (id, account_id, status_id, created_at) SELECT id, 1 + id % 500, id, now() FROM statuses;
@@ -151,9 +151,9 @@ QUERIES = [
     ("followers from a domain", follows.FROM_DOMAIN, (101, "d0.test", 100)),
     ("familiar followers", relations.FAMILIAR, (7, [1, 101, 201], 40)),
     ("bonds", relations.BONDS, ([7, 8], [1, 101])),
-    ("accounts by handle", search.ACCOUNTS, ("u12%", "%", "", "u12", "", 7, False, 40, 0)),
-    ("accounts by words", search.ACCOUNTS, ("", "%", "u12:*", "", "", 7, False, 40, 0)),
-    ("tags by name", search.TAGS, ("t12%", "t12", False, 20, 0)),
+    ("accounts by handle", search.ACCOUNTS, ("u12", "%", "", "u12", "", 7, False, 40, 0)),
+    ("accounts by words", search.ACCOUNTS, (None, "%", "u12:*", "", "", 7, False, 40, 0)),
+    ("tags by name", search.TAGS, ("t12", "t12", False, 20, 0)),
     ("statuses by words", search.STATUSES, ("word", 7, HIGH, LOW, None, 20, 0)),
     ("waiting media", media.WAITING, (1,)),
     ("loose media", media.DELETE_LOOSE, (NOW, 100)),
@@ -230,13 +230,21 @@ def explain(server: Embedded, template: str) -> Iterator[Any]:
         db = runner.run(connect(server.dsn.replace("/postgres?", "/plans?"), application_name="test", deadline=60))
         runner.run(db.execute(FILL))
         runner.run(db.execute("ANALYZE"))
-        yield lambda query, *args: runner.run(db.fetch(f"EXPLAIN {query}", *args))
+        yield lambda query, args: runner.run(plan_of(db, query, args))
         runner.run(db.close())
         runner.run(owner.execute("DROP DATABASE plans WITH (FORCE)"))
         runner.run(owner.close())
 
 
+async def plan_of(db: Any, query: str, args: tuple[object, ...]) -> str:
+    """The plan that every execution has, whatever its arguments: connections are told to plan each statement once."""
+    await db.execute(f"PREPARE explained AS {query}")
+    rows = await db.fetch(f"EXPLAIN EXECUTE explained ({', '.join('NULL' for _ in args)})")
+    await db.execute("DEALLOCATE explained")
+    return "\n".join(row[0] for row in rows)
+
+
 @pytest.mark.parametrize(("name", "query", "args"), QUERIES, ids=[name for name, _, _ in QUERIES])
 def test_no_page_query_scans_a_table(explain: Any, name: str, query: str, args: tuple[object, ...]) -> None:
-    plan = "\n".join(row[0] for row in explain(query, *args))
+    plan = explain(query, args)
     assert "Seq Scan on" not in plan, f"{name}:\n{plan}"
