@@ -29,7 +29,7 @@ from .reminders import Reminder, payload_of, reminder_of
 from .statuses import Accounts, Statuses
 
 SWEEP = 1.0  # seconds between two looks at what is left over
-GATHER = 0.05  # seconds in which promises handed over are gathered for one DELETE
+GATHER = 0.25  # seconds in which promises handed over are gathered for one DELETE
 BATCH = 500
 PATIENCE = (1, 5, 30, 120, 600)  # seconds until the next try of an effect that failed
 
@@ -55,6 +55,7 @@ class Outbox:
         self.on_mail: Callable[[], None] | None = None
         self._kept: list[int] = []  # handed over: told, to be forgotten
         self._woken = trio.Event()
+        self._look_at = 0.0  # when to look for what is left over, if nobody wakes it before
         self._doers: dict[str, Callable[[Effect, Origin], Awaitable[None]]] = {
             "status": self._tell_status,
             "relation": self._tell_relation,
@@ -131,6 +132,7 @@ class Outbox:
 
     def wake(self) -> None:
         """Something crashed: look at once what it may have left."""
+        self._look_at = 0.0
         self._woken.set()
 
     async def make_up_for(self, address: Address) -> None:
@@ -152,7 +154,7 @@ class Outbox:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._wake_when, stopping)
             while not stopping.is_set():
-                with trio.move_on_after(SWEEP):
+                with trio.move_on_at(self._look_at):
                     await self._woken.wait()
                 self._woken = trio.Event()
                 await self._round()
@@ -167,7 +169,9 @@ class Outbox:
     async def _round(self) -> None:
         try:
             await self._forget()
-            await self._sweep()
+            if trio.current_time() >= self._look_at:
+                self._look_at = trio.current_time() + SWEEP
+                await self._sweep()
         except (Unavailable, Doubtful) as error:
             self._record("storage.lost", error=describe(error), decision="outbox waits")
 
