@@ -33,7 +33,9 @@ INSERT = f"""
     RETURNING {COLUMNS}
 """
 
-ATTACH = "UPDATE media_attachments SET status_id = $2, updated_at = $3 WHERE id = ANY($1::bigint[])"
+ATTACH = f"""
+    UPDATE media_attachments SET status_id = $2, updated_at = $3 WHERE id = ANY($1::bigint[]) RETURNING {COLUMNS}
+"""
 
 DESCRIBE = f"""
     UPDATE media_attachments SET
@@ -152,9 +154,9 @@ async def insert_waiting(
     return media_of(row)
 
 
-async def attach(db: Connection, ids: Sequence[int], status_id: int, now: datetime) -> None:
+async def attach(db: Connection, ids: Sequence[int], status_id: int, now: datetime) -> dict[int, Media]:
     """Give locked attachments to a status."""
-    await db.execute(ATTACH, ids, status_id, now)
+    return {row["id"]: media_of(row) for row in await db.fetch(ATTACH, ids, status_id, now)}
 
 
 async def describe(

@@ -96,10 +96,11 @@ WITHDRAW_FROM = "DELETE FROM notifications WHERE from_account_id = $1 AND type =
 # An edit is told anew each time, in the place of the one before.
 WITHDRAW_UPDATES = "DELETE FROM notifications WHERE status_id = $1 AND type = 'update'"
 
+# Who wants to hear of whatever `account` posts, in languages they read.
 WAITING = """
     SELECT f.account_id FROM follows f JOIN users u ON u.account_id = f.account_id
-    WHERE f.target_account_id = $1 AND f.notify
-    AND ($2::text IS NULL OR f.languages IS NULL OR f.languages = '{}' OR $2 = ANY(f.languages))
+    WHERE f.target_account_id = {account} AND f.notify
+    AND ({language} IS NULL OR f.languages IS NULL OR f.languages = '{{}}' OR {language} = ANY(f.languages))
     ORDER BY f.account_id
 """
 
@@ -214,11 +215,6 @@ async def withdraw_from(db: Connection, from_account_id: int, type: str, status_
 async def withdraw_updates(db: Connection, status_id: int) -> None:
     """Take back that a status was edited: it is edited again."""
     await db.execute(WITHDRAW_UPDATES, status_id)
-
-
-async def waiting_for(db: Connection, author_id: int, language: str | None) -> list[int]:
-    """Who follows an author and wants to be told of each status, if it is in a language of their choice."""
-    return [row["account_id"] for row in await db.fetch(WAITING, author_id, language)]
 
 
 async def dismiss(db: Connection, account_id: int, ids: Sequence[int]) -> bool:

@@ -1,18 +1,44 @@
 """Statuses: made, found, deleted softly, and the threads they stand in."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
-from . import accounts, media, polls
+from . import accounts, media, notifications, polls
 from .engine import Connection, Row
 
+
+def columns(counts: str, mentions: str, tags: str) -> str:
+    """In the order of Status's fields. The status is `s`, what it boosts `r`, and its app `app`."""
+    return f"""
+        s.id, s.account_id, s.uri, s.url, s.local, s.text, s.content, s.content_type, s.spoiler_text, s.visibility,
+        s.sensitive, s.language, s.in_reply_to_id, s.in_reply_to_account_id, s.conversation_id,
+        s.reblog_of_id, r.account_id AS reblog_account_id, s.quote_of_id, s.quote_state, s.quote_policy, s.poll_id,
+        s.application_id, app.name AS application_name, app.website AS application_website,
+        s.created_at, s.edited_at,
+        {counts},
+        s.mentioned_ids, s.media_ids,
+        CASE WHEN s.mentioned_ids <> '{{}}' THEN (
+            SELECT jsonb_agg(jsonb_build_array(a.id, a.username, a.domain, coalesce(a.url, a.uri)) ORDER BY a.id)
+            FROM {mentions} m JOIN accounts a ON a.id = m.account_id WHERE m.status_id = s.id AND NOT m.silent
+        ) END AS mentions,
+        (
+            SELECT jsonb_agg(jsonb_build_array(t.id, t.name, t.display_name) ORDER BY t.name)
+            FROM {tags} t WHERE t.status_id = s.id
+        ) AS tags,
+        CASE WHEN s.media_ids <> '{{}}' THEN ({media.OF_STATUS}) END AS media,
+        CASE WHEN s.poll_id IS NOT NULL THEN ({polls.OF_STATUS}) END AS poll
+    """
+
+
+NO_COUNTS = "0 AS replies_count, 0 AS reblogs_count, 0 AS favourites_count, 0 AS quotes_count"
+
 # One statement: the status, its counts, its author's counts, its parent's or original's, mentions, tags, and the
-# counts of those that its author features.
+# counts of those that its author features. What it made is read from its own parts: the tables do not show it yet.
 # A tag made by somebody else since this statement's snapshot is met by DO UPDATE, which returns its id; tags that are
 # there already are only read.
-INSERT = """
+INSERT = f"""
     WITH parent AS (
         SELECT conversation_id FROM statuses WHERE id = $12
     ), made AS (
@@ -35,6 +61,7 @@ INSERT = """
                 WHEN made.visibility = 'direct' THEN last_status_at ELSE greatest(last_status_at, made.created_at)
             END
         FROM made WHERE account_counts.account_id = made.account_id
+        RETURNING account_counts.*
     ), above AS (
         UPDATE status_counts SET
             replies = replies + (made.in_reply_to_id IS NOT NULL AND made.visibility IN ('public', 'unlisted'))::int,
@@ -43,18 +70,20 @@ INSERT = """
     ), mentioned AS (
         INSERT INTO mentions (status_id, account_id, silent)
         SELECT made.id, named.id, named.id = ANY($21::bigint[]) FROM made, unnest(made.mentioned_ids) AS named (id)
+        RETURNING *
     ), wanted AS (
         SELECT * FROM unnest($22::bigint[], $23::text[], $24::text[]) AS wanted (id, name, display_name)
     ), known AS (
-        SELECT tags.id, tags.name FROM tags JOIN wanted USING (name)
+        SELECT tags.id, tags.name, tags.display_name FROM tags JOIN wanted USING (name)
     ), fresh AS (
         INSERT INTO tags (id, name, display_name, created_at)
         SELECT id, name, display_name, $19 FROM wanted WHERE name NOT IN (SELECT name FROM known) ORDER BY name
         ON CONFLICT (name) DO UPDATE SET name = excluded.name
-        RETURNING id
+        RETURNING id, name, display_name
+    ), tag AS (
+        SELECT made.id AS status_id, known.* FROM made, known UNION ALL SELECT made.id, fresh.* FROM made, fresh
     ), tagged AS (
-        INSERT INTO status_tags (tag_id, status_id)
-        SELECT tag.id, made.id FROM (SELECT id FROM known UNION ALL SELECT id FROM fresh) AS tag, made
+        INSERT INTO status_tags (tag_id, status_id) SELECT id, status_id FROM tag
         RETURNING tag_id
     ), featured AS (
         UPDATE featured_tags f SET
@@ -62,36 +91,32 @@ INSERT = """
         FROM made, tagged
         WHERE f.account_id = made.account_id AND f.tag_id = tagged.tag_id AND made.visibility IN ('public', 'unlisted')
     )
-    SELECT conversation_id FROM made
+    SELECT
+        {columns(NO_COUNTS, mentions="mentioned", tags="tag")},
+        {accounts.COLUMNS},
+        ARRAY({notifications.WAITING.format(account="s.account_id", language="s.language")}) AS waiting
+    FROM made s
+    JOIN accounts a ON a.id = s.account_id
+    JOIN author c ON c.account_id = s.account_id
+    LEFT JOIN applications app ON app.id = s.application_id
+    LEFT JOIN statuses r ON r.id = s.reblog_of_id
 """
 
-# In the order of Status's fields.
+COUNTS = """
+    c.replies AS replies_count, c.reblogs AS reblogs_count, c.favourites AS favourites_count, c.quotes AS quotes_count
+"""
+
+TAGS = "(SELECT st.status_id, t.* FROM status_tags st JOIN tags t ON t.id = st.tag_id)"
+
 FIND_MANY = f"""
-    SELECT
-        s.id, s.account_id, s.uri, s.url, s.local, s.text, s.content, s.content_type, s.spoiler_text, s.visibility,
-        s.sensitive, s.language, s.in_reply_to_id, s.in_reply_to_account_id, s.conversation_id,
-        s.reblog_of_id, r.account_id AS reblog_account_id, s.quote_of_id, s.quote_state, s.quote_policy, s.poll_id,
-        s.application_id, app.name AS application_name, app.website AS application_website,
-        s.created_at, s.edited_at,
-        c.replies AS replies_count, c.reblogs AS reblogs_count, c.favourites AS favourites_count,
-        c.quotes AS quotes_count,
-        s.mentioned_ids, s.media_ids,
-        CASE WHEN s.mentioned_ids <> '{{}}' THEN (
-            SELECT jsonb_agg(jsonb_build_array(a.id, a.username, a.domain, coalesce(a.url, a.uri)) ORDER BY a.id)
-            FROM mentions m JOIN accounts a ON a.id = m.account_id WHERE m.status_id = s.id AND NOT m.silent
-        ) END AS mentions,
-        (
-            SELECT jsonb_agg(jsonb_build_array(t.id, t.name, t.display_name) ORDER BY t.name)
-            FROM status_tags st JOIN tags t ON t.id = st.tag_id WHERE st.status_id = s.id
-        ) AS tags,
-        CASE WHEN s.media_ids <> '{{}}' THEN ({media.OF_STATUS}) END AS media,
-        CASE WHEN s.poll_id IS NOT NULL THEN ({polls.OF_STATUS}) END AS poll
+    SELECT {columns(COUNTS, mentions="mentions", tags=TAGS)}
     FROM statuses s
     JOIN status_counts c ON c.status_id = s.id
     LEFT JOIN applications app ON app.id = s.application_id
     LEFT JOIN statuses r ON r.id = s.reblog_of_id
     WHERE s.id = ANY($1::bigint[]) AND s.deleted_at IS NULL
 """
+
 
 FIND_REBLOG = "SELECT id FROM statuses WHERE account_id = $1 AND reblog_of_id = $2 AND deleted_at IS NULL"
 
@@ -304,6 +329,18 @@ class NewStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class Made:
+    """A status that was just stored, its author as he is counted now, and who wants to hear of whatever he posts."""
+
+    status: Status
+    author: accounts.Account
+    waiting: tuple[int, ...]
+
+
+WIDTH = len(fields(Status))
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """What a timeline needs to decide who sees a status. A boost has its original's mentions, language and media."""
 
@@ -352,15 +389,19 @@ class Flags:
     votes: tuple[int, ...] = ()  # which options of its poll
 
 
-async def insert(db: Connection, new: NewStatus, now: datetime) -> Status:
-    """Store a status with its mentions, tags and every count it changes, and read it back as all others will see it."""
-    await db.fetchval(INSERT, *_arguments(new, now))
-    if new.media_ids:
-        await media.attach(db, new.media_ids, new.id, now)
-    status = await find(db, new.id)
-    if status is None:
+async def insert(db: Connection, new: NewStatus, now: datetime) -> Made:
+    """Store a status with its mentions, tags, media and every count it changes."""
+    row = await db.fetchrow(INSERT, *_arguments(new, now))
+    if row is None:
         raise LookupError(f"status {new.id} was stored and is not there")
-    return status
+    *values, waiting = row.values()
+    made = Made(_status(values[:WIDTH]), accounts.Account(*values[WIDTH:]), tuple(waiting))
+    if not new.media_ids:
+        return made
+    attached = await media.attach(db, new.media_ids, new.id, now)
+    return replace(
+        made, status=replace(made.status, media=tuple(attached[id] for id in new.media_ids if id in attached))
+    )
 
 
 async def find(db: Connection, id: int) -> Status | None:
@@ -370,7 +411,7 @@ async def find(db: Connection, id: int) -> Status | None:
 
 async def find_many(db: Connection, ids: Sequence[int]) -> dict[int, Status]:
     """Statuses by id; deleted ones are left out."""
-    return {row["id"]: _status(row) for row in await db.fetch(FIND_MANY, ids)}
+    return {row["id"]: _status(row.values()) for row in await db.fetch(FIND_MANY, ids)}
 
 
 async def find_by_uri(db: Connection, uri: str) -> Status | None:
@@ -448,8 +489,8 @@ def entry_of(row: Row) -> Entry:
     return Entry(*values)
 
 
-def _status(row: Row) -> Status:
-    *plain, mentioned_ids, media_ids, mentions, tags, attached, poll = row.values()
+def _status(values: Iterable[Any]) -> Status:
+    *plain, mentioned_ids, media_ids, mentions, tags, attached, poll = values
     return Status(
         *plain,
         mentioned_ids=tuple(mentioned_ids),

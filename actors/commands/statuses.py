@@ -221,11 +221,11 @@ async def store(
         return refusal
     if poll is not None:
         await polls.insert(db, poll, now)
-    status = await statuses.insert(db, new, now)
+    made = await statuses.insert(db, new, now)
     if key is not None:
         await idempotency.insert(db, self.id, key, new.id, now, now - KEY_LIFETIME)
-    told = await notifications.insert_many(db, await _news(db, self, status), now)
-    author = (await accounts.find_many(db, [self.id]))[self.id]
+    status, author = made.status, made.author
+    told = await notifications.insert_many(db, _news(self, made), now)
     concerned = [self.id, *(notification.account_id for notification in told)]
     letters = await correspond(db, self, Shown(status, author), concerned)
     return Published(status, author, told, letters, await _promise(db, self, status, told, letters, origin))
@@ -237,13 +237,12 @@ async def _refuse_media(db: Connection, self: Account, ids: tuple[int, ...]) -> 
     return None if wrong is None else Refused(422, wrong)
 
 
-async def _news(db: Connection, self: Account, status: Status) -> list[NewNotification]:
+def _news(self: Account, made: statuses.Made) -> list[NewNotification]:
     """For those it names, and those who want to hear of whatever this account posts."""
-    ids = self.backstage.ids
+    ids, status = self.backstage.ids, made.status
     news = [NewNotification(ids.next(), id, self.id, "mention", status.id) for id in status.mentioned_ids]
     if status.visibility != "direct" and status.in_reply_to_account_id in (None, self.id):
-        waiting = await notifications.waiting_for(db, self.id, status.language)
-        news += [NewNotification(ids.next(), id, self.id, "status", status.id) for id in waiting]
+        news += [NewNotification(ids.next(), id, self.id, "status", status.id) for id in made.waiting]
     return news
 
 

@@ -73,7 +73,7 @@ class Stage:
         id = new_id()
         more = {"visibility": "public", "content": f"<p>{text}</p>", "local": author.local} | more
         new = NewStatus(id, author.id, f"{author.uri}/statuses/{id}", f"{author.url}/{id}", text=text, **more)
-        return self(statuses.insert, new, self.now)
+        return self(statuses.insert, new, self.now).status
 
     def reply(self, author: Account, parent: Status, **more: Any) -> Status:
         answered = {"in_reply_to_id": parent.id, "in_reply_to_account_id": parent.account_id}

@@ -145,7 +145,7 @@ def test_two_statuses_bring_one_new_tag(stage: Stage) -> None:
             id = new_id()
             tags = (Tag(new_id(), "trio", "Trio"),)
             made = await statuses.insert(db, NewStatus(id, author, f"https://t/{id}", None, "public", tags=tags), NOW)
-            return [tag.name for tag in made.tags]
+            return [tag.name for tag in made.status.tags]
 
         return work
 

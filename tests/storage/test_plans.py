@@ -80,7 +80,7 @@ FILL = """
     SELECT n, 't' || n, 't' || n, now() FROM generate_series(1, 2000) n;
     INSERT INTO status_tags SELECT 1 + id % 2000, id FROM statuses WHERE id % 2 = 0;
     INSERT INTO featured_tags (id, account_id, tag_id, display_name, created_at)
-    SELECT n, 1 + n % 500, 1 + n % 2000, 'x', now() FROM generate_series(1, 2000) n;
+    SELECT n, 1 + n % 5000, 1 + n / 10, 'x', now() FROM generate_series(1, 19999) n;
     INSERT INTO follows (id, account_id, target_account_id, created_at)
     SELECT a * 10000 + b, a, b, now() FROM generate_series(1, 2000) a, generate_series(1, 2000, 100) b WHERE a <> b;
     INSERT INTO follow_requests SELECT id, account_id, target_account_id + 1, true, false, NULL, NULL, now()
@@ -190,7 +190,11 @@ QUERIES = [
     ("who has boosted", reblogs.REBLOGGERS, (12,)),
     ("edits of a status", edits.HISTORY, (7,)),
     ("latest edits", edits.LATEST, (list(range(1, 21)), LOW)),
-    ("who waits for an author's statuses", notifications.WAITING, (101, "en")),
+    (
+        "who waits for an author's statuses",
+        notifications.WAITING.format(account="$1::bigint", language="$2::text"),
+        (101, "en"),
+    ),
     ("notifications of what is taken back", notifications.WITHDRAW_FROM, (7, "favourite", 7)),
     ("who takes part in a thread", conversation_mutes.TAKES_PART, (7, 7)),
     ("status of a poll", polls.STATUS_OF, (7,)),

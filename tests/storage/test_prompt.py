@@ -103,7 +103,7 @@ async def test_readers_hear_everything_until_they_are_removed() -> None:
     with here, there:
         here.setblocking(False)
         async with open_loop() as loop:
-            loop.add_reader(here, lambda: heard.append(here.recv(1)))
+            loop.add_reader(here, lambda *_: heard.append(here.recv(1)))
             for byte in (b"a", b"b"):
                 there.send(byte)
                 await until(lambda byte=byte: heard[-1:] == [byte])

@@ -3,10 +3,22 @@
 import dataclasses
 from datetime import datetime, timedelta
 
-from troupe.storage import accounts, bookmarks, favourites, featured_tags, mutes, notifications, statuses, tags
+from troupe.storage import (
+    accounts,
+    bookmarks,
+    favourites,
+    featured_tags,
+    media,
+    mutes,
+    notifications,
+    polls,
+    statuses,
+    tags,
+)
 from troupe.storage.accounts import Account
 from troupe.storage.notifications import NewNotification
-from troupe.storage.statuses import Entry, Flags, Mention, Status, Tag
+from troupe.storage.polls import NewPoll
+from troupe.storage.statuses import Entry, Flags, Mention, NewStatus, Status, Tag
 
 from .conftest import NOW, Stage, new_id
 
@@ -57,6 +69,39 @@ def test_silent_mentions_may_see_and_are_not_named(stage: Stage) -> None:
     made = stage.status(ada, mentioned_ids=(bob.id,), silent_mention_ids=(bob.id,))
     assert made.mentioned_ids == (bob.id,)
     assert made.mentions == ()
+
+
+def test_what_storing_answers_is_what_reading_finds(stage: Stage) -> None:
+    """The statement that stores a status can't read it back: it answers with its own parts."""
+    ada, bob, far = stage.account("ada"), stage.account("bob"), stage.account("far", domain="far.test")
+    old, new = Tag(new_id(), "tea", "Tea"), Tag(new_id(), "trio", "Trio")
+    poll = NewPoll(new_id(), ada.id, ("yes", "no"), False, False, stage.now)
+    stage(polls.insert, poll, stage.now)
+    medium = stage(media.insert_waiting, new_id(), ada.id, "image", None, "a cup", None, stage.now)
+
+    def check(made: Status) -> Status:
+        assert stage(statuses.find, made.id) == made
+        return made
+
+    root = check(stage.status(ada, tags=(old,)))
+    check(stage.status(far, mentioned_ids=(bob.id, ada.id), silent_mention_ids=(ada.id,)))
+    check(stage.status(ada, tags=(Tag(new_id(), "tea", "TEA"), new), sensitive=True, spoiler_text="tea", language="de"))
+    check(stage.status(ada, poll_id=poll.id))
+    check(stage.status(ada, media_ids=(medium.id,)))
+    check(stage.reply(bob, root))
+    check(stage.boost(bob, root))
+
+
+def test_storing_tells_how_the_author_is_counted_now_and_who_waits(stage: Stage) -> None:
+    ada, bob, eve = (stage.account(name) for name in ("ada", "bob", "eve"))
+    stage.follow(bob, ada, notify=True)
+    stage.follow(eve, ada, notify=True, languages=("de",))
+    for language, waiting in (("de", (bob.id, eve.id)), ("en", (bob.id,)), (None, (bob.id, eve.id))):
+        id = new_id()
+        made = stage(statuses.insert, NewStatus(id, ada.id, f"https://t/{id}", None, "public", language=language), NOW)
+        assert made.waiting == waiting
+        assert made.author == stage(accounts.find, ada.id)
+    assert made.author.statuses_count == 3
 
 
 def test_every_count_equals_its_rows_after_making_and_deleting(stage: Stage) -> None:
