@@ -30,8 +30,8 @@ class Connection(TCPServer):
     """One client's connection. Its end is the end of every task that belongs to it."""
 
     def __init__(self, app: AppWrapper, config: Config, context: WorkerContext, stream: Stream) -> None:
-        # The application finds this in its scope's state.
-        state = ConnectionState({"expect_traffic": self.expect_traffic})
+        # The application finds it in its scope's state: `streaming/wire.py` says what for.
+        state = ConnectionState({"wire": self})
         super().__init__(app, config, context, state, cast("trio.SSLStream[trio.SocketStream]", stream))
         self.idle_task = cast("Any", Idleness(self))
         self._life = trio.CancelScope()
@@ -71,20 +71,21 @@ class Connection(TCPServer):
             logging.getLogger("hypercorn.error").exception("A connection failed")
 
     async def protocol_send(self, event: Event) -> None:
-        """Send; a send that was given up half-way has ruined the connection, so that it ends."""
         if not isinstance(event, RawData):
             await super().protocol_send(event)
-            return
-        if not event.data:
-            return  # the end of an answer whose length was told
-        data = memoryview(event.data)
+        elif event.data:  # else it is the end of an answer whose length was told
+            await self.write(event.data)
+
+    async def write(self, data: bytes) -> None:
+        """Write; a write that was given up half-way has ruined the connection, so that it ends."""
+        left = memoryview(data)
         try:
             if not self.send_lock.locked():
-                data = data[self._send_at_once(data) :]
-            if data:
+                left = left[self._send_at_once(left) :]
+            if left:
                 async with self.send_lock:
                     with trio.fail_after(SEND_SECONDS):
-                        await self.stream.send_all(data)
+                        await self.stream.send_all(left)
         except (OSError, trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError):
             self._life.cancel()
         except trio.Cancelled:

@@ -14,6 +14,7 @@ from .asgi import Message, Receive, Scope, Send, encoded, request_of, send_answe
 from .channels import by_path
 from .frames import Frames
 from .session import Session
+from .wire import Wire, chunk, wire_of
 
 # Comments, which tell proxies and clients that the line is alive.
 GREETING = b":)\n\n"
@@ -43,7 +44,7 @@ async def serve_sse(house: House, frames: Frames, scope: Scope, path: str, recei
         if request.method == "HEAD":
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         else:
-            await _converse(session, receive, send)
+            await _converse(session, wire_of(scope), receive, send)
     finally:
         dismiss(house, session)
 
@@ -53,19 +54,21 @@ async def _admit(house: House, frames: Frames, request: Request, path: str) -> S
     return await admit(house, request, secret_of(request), frames.for_sse, wanted)
 
 
-async def _converse(session: Session, receive: Receive, send: Send) -> None:
+async def _converse(session: Session, wire: Wire | None, receive: Receive, send: Send) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_until_hung_up, receive, nursery.cancel_scope)
-        await _speak(session, send)
+        await _speak(session, wire, send)
         nursery.cancel_scope.cancel()
 
 
-async def _speak(session: Session, send: Send) -> None:
+async def _speak(session: Session, wire: Wire | None, send: Send) -> None:
     with session.speaking:
-        frame: bytes | None = GREETING
-        while frame is not None:
-            await send(_body(frame))
-            frame = await _next(session)
+        await send(_body(GREETING))  # the server sends the headers along
+        while (frame := await _next(session)) is not None:
+            if wire is not None:
+                await wire.write(chunk(frame))
+            else:
+                await send(_body(frame))
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

@@ -19,6 +19,7 @@ from .asgi import Message, Receive, Scope, Send, encoded, request_of, send_answe
 from .channels import Query, Wanted, by_name, check
 from .frames import Frames, refusal
 from .session import End, Session
+from .wire import Wire, text_frame, wire_of
 
 # A ping goes out every 30 s: its answer is missing when the next one is due.
 SILENCE_SECONDS = 60.0
@@ -40,8 +41,7 @@ async def serve_websocket(house: House, frames: Frames, scope: Scope, receive: R
         if first.stream:
             await open_stream(session, first)
         await send(_acceptance(request, protocols))
-        _expect_traffic(scope)
-        await _converse(session, receive, send)
+        await _converse(session, wire_of(scope), receive, send)
     finally:
         dismiss(house, session)
 
@@ -77,24 +77,22 @@ def _acceptance(request: Request, protocols: list[str]) -> Message:
     }
 
 
-def _expect_traffic(scope: Scope) -> None:
-    """Clients answer pings; where the server below knows how, one that has not answered the last is cut."""
-    expect = scope.get("state", {}).get("expect_traffic")
-    if expect is not None:
-        expect(SILENCE_SECONDS)
-
-
-async def _converse(session: Session, receive: Receive, send: Send) -> None:
+async def _converse(session: Session, wire: Wire | None, receive: Receive, send: Send) -> None:
+    if wire is not None:
+        wire.expect_traffic(SILENCE_SECONDS)  # clients answer pings
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_listen, session, receive, nursery.cancel_scope)
-        await _speak(session, send)
+        await _speak(session, wire, send)
         nursery.cancel_scope.cancel()
 
 
-async def _speak(session: Session, send: Send) -> None:
+async def _speak(session: Session, wire: Wire | None, send: Send) -> None:
     with session.speaking:
         while (frame := await session.take()) is not None:
-            await send({"type": "websocket.send", "text": frame.decode()})
+            if wire is not None:
+                await wire.write(text_frame(frame))
+            else:
+                await send({"type": "websocket.send", "text": frame.decode()})
         if session.ended is not None:
             await send({"type": "websocket.close", "code": session.ended.code, "reason": session.ended.reason})
 
