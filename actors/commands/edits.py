@@ -21,7 +21,7 @@ from ..rules.languages import language_code
 from ..rules.polls import PollTerms
 from ..statuses import Shown
 from .interacting import NOT_ALLOWED, invalid, notify
-from .statuses import NOT_FOUND, Written, correspond, quote_policy, write
+from .statuses import BLANK, NOT_FOUND, Written, correspond, quote_policy, says_nothing, write
 
 NO_DEADLINE = invalid("Deadline can't be blank")
 
@@ -86,6 +86,8 @@ async def edit_status(self: Account, message: EditStatus) -> Refused | None:
         return NOT_ALLOWED
     content_type = text.content_type(message.content_type or before.content_type)
     written = await write(self, message.text, message.spoiler_text, content_type)
+    if not message.media_ids and says_nothing(written.content, written.content_type):
+        return BLANK
     edited = await self.transact(_edit, self, message, written, self.now, self.origin)
     if isinstance(edited, Refused):
         return edited

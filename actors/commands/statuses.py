@@ -26,6 +26,7 @@ from ..statuses import Shown
 KEY_LIFETIME = timedelta(hours=1)  # of an Idempotency-Key, from the success on
 NO_PARENT = Refused(404, "The post you are trying to reply to does not appear to exist.")
 NOT_FOUND = Refused(404, "Record not found")
+BLANK = Refused(422, "Validation failed: Text can't be blank")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,8 @@ async def publish_status(self: Account, message: PublishStatus) -> Status | Refu
         if parent is None:
             return await _made_before(self, message.idempotency_key) or NO_PARENT
     new = await compose(self, message, parent)
+    if not new.media_ids and says_nothing(new.content, new.content_type):
+        return BLANK
     poll = poll_of(self, message.poll, new.poll_id)
     published = await self.transact(store, self, new, poll, message.idempotency_key, self.now, self.origin)
     if published is None:
@@ -170,6 +173,11 @@ async def write(self: Account, source: str, spoiler: str, content_type: text.Con
     mentioned_ids = tuple(dict.fromkeys(account.id for account in mentioned.values()))
     tags = tuple(Tag(backstage.ids.next(), tag.name, tag.text) for tag in unique_tags(scan))
     return Written(source, content, content_type, spoiler, mentioned_ids, tags)
+
+
+def says_nothing(content: str, content_type: str) -> bool:
+    """Whether nothing is left to read of what was typed: of HTML, what is not safe is taken out."""
+    return content_type != "text/plain" and not text.plain(content)
 
 
 def poll_of(self: Account, terms: PollTerms | None, id: int | None) -> NewPoll | None:

@@ -45,6 +45,20 @@ async def test_five_hundred_visible_characters_are_fine(ada: Person) -> None:
     assert (await ada.post(STATUSES, {"status": "x" * 476 + " https://example.org/" + "y" * 400})).status == 200
 
 
+@pytest.mark.parametrize(
+    ("text", "content_type"),
+    [("<script>x</script>", "text/html"), ("<p> <br></p>", "text/html"), ("[a]: https://x.example", "text/markdown")],
+)
+async def test_what_has_nothing_to_read_is_no_status_and_no_edit(ada: Person, text: str, content_type: str) -> None:
+    form = {"status": text, "spoiler_text": "careful", "content_type": content_type}
+    earlier = await ada.publish("<b>hi</b>", content_type=content_type)
+    for refused in (
+        await ada.post(STATUSES, form),
+        await ada.put(f"{STATUSES}/{earlier['id']}", {"status": text}),
+    ):
+        assert (refused.status, refused.json) == (422, {"error": "Validation failed: Text can't be blank"})
+
+
 async def test_the_space_around_a_text_is_no_part_of_it(ada: Person) -> None:
     status = await ada.publish("\r\n " + "x" * 500 + " \n", spoiler_text=" \n")
     assert (status["content"], status["spoiler_text"], status["sensitive"]) == (f"<p>{'x' * 500}</p>", "", False)
