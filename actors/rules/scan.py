@@ -162,9 +162,13 @@ def find(text: str, start: int = 0) -> Iterator[Entity]:
             yield entity
 
 
+# Code points that are looked at; a name of so many has nobody.
+LONGEST_TAG = 1000
+
+
 def tag_name(written: str) -> str:
     """The name under which a hashtag is stored and compared: compatibility forms folded, lower case."""
-    return NOT_IN_TAG_NAME.sub("", unicodedata.normalize("NFKC", written).lower())
+    return NOT_IN_TAG_NAME.sub("", unicodedata.normalize("NFKC", written[:LONGEST_TAG]).lower())
 
 
 def whole_hashtag(written: str) -> Hashtag | None:

@@ -18,7 +18,7 @@ from ..entities.list import list_fields
 from ..errors import NotFound
 from ..house import House
 from ..paging import Page, Paged, clamp, links
-from ..parameters import Count, Flag, Given, Ids, Input, Text
+from ..parameters import Count, Flag, Given, Ids, Input, Sought, Text
 from ..people import PEOPLE, account_answer, accounts_page, find_account, presentable, render_accounts
 from ..request import Request
 from ..routing import api
@@ -49,7 +49,7 @@ class Posts(Paged):
 
 
 class Query(Input):
-    q: Given
+    q: Sought
     limit: Count = None
     offset: Count = None
     resolve: Flag = False

@@ -15,7 +15,7 @@ from ..errors import Malformed, Unauthorized
 from ..hashtags import render_tags
 from ..house import House
 from ..paging import Page, clamp
-from ..parameters import AccountId, Choice, Count, Cursor, Flag, Given, Input
+from ..parameters import AccountId, Choice, Count, Cursor, Flag, Input, Sought
 from ..people import render_accounts
 from ..routing import api
 from ..showing import may_see, perspective_of, render_all
@@ -28,7 +28,7 @@ NEGATIVE = "Pagination values for `offset` and `limit` must be positive"
 
 
 class Query(Input):
-    q: Given
+    q: Sought
     type: Annotated[Literal["accounts", "hashtags", "statuses"] | None, Choice] = None
     resolve: Flag = False
     following: Flag = False

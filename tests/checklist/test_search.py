@@ -135,3 +135,23 @@ async def test_accounts_by_words_by_follow_and_by_page(stage: Stage, ada: Person
     assert (await ada.get(path)).status == 400
     await stage.sql("UPDATE accounts SET suspended_at = now() WHERE id = $1", bob.account.id)
     assert ids(await ada.get(f"{path}?q=bruce")) == []
+
+
+@pytest.mark.parametrize(
+    "q",
+    ["-" * 40 + "cat", "- " * 40, "<!--" * 100, '-" -' * 40, "cat " * 200_000, "a.b@" * 200_000, "\ufdfa" * 150_000],
+)
+async def test_what_is_looked_for_may_be_anything(ada: Person, q: str) -> None:
+    for path, more in ((SEARCH, {}), (SEARCH, {"type": "statuses"}), ("/api/v1/accounts/search", {})):
+        answer = await ada.send("GET", path, json={"q": q} | more)
+        assert answer.status == 200, answer.text
+
+
+async def test_a_sign_before_a_word_denies_it_and_one_inside_is_part_of_it(ada: Person) -> None:
+    cat, dog = [(await ada.publish(text))["id"] for text in ("a cat, well-known", "a dog")]
+    for q, there in (("a -dog", [cat]), ('a -"a dog"', [cat]), ("well-known", [cat]), ("a --- -", [dog, cat])):
+        assert ids_of(await found(ada, q, type="statuses")) == there
+
+
+def ids_of(result: dict[str, list[Any]]) -> list[str]:
+    return [one["id"] for one in result["statuses"]]
