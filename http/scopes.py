@@ -40,7 +40,7 @@ ALL: frozenset[str] = frozenset({"profile", "push", *CHILDREN}).union(*CHILDREN.
 DANGEROUS: frozenset[str] = frozenset({"read", "write", "follow"}) | {s for s in ALL if s.startswith("admin:")}
 
 WORDS = {
-    "profile": "see your name and profile, and nothing else",
+    "profile": "see your name and profile",
     "push": "send you push notifications",
     "read": "read all of your account's data",
     "write": "change all of your account's data and post in your name",

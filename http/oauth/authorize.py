@@ -238,5 +238,5 @@ async def _allow(house: House, authorization: Authorization, user: User) -> Answ
 
 def _deny(asked: Asked) -> Answer:
     if asked.redirect_uri == OUT_OF_BAND:
-        raise Forbidden(DENIED)
+        raise Forbidden("You did not allow the app to use your account. You can close this page.")
     return redirect(with_query(asked.redirect_uri, error="access_denied", error_description=DENIED, state=asked.state))
