@@ -15,7 +15,7 @@ from ..storage import relations, statuses, users
 from ..storage.engine import Connection
 from ..storage.statuses import Flags
 from .backstage import Backstage
-from .broadcast import PollChanged, Related
+from .broadcast import Heard, PollChanged, Related
 from .kernel import Actor, Cell, Event, Runtime, Subscriber, turn
 from .rules.visibility import Following, Muting, Perspective, Relation
 
@@ -45,6 +45,7 @@ class Account(Actor):
         self.backstage = backstage
         self.id = int(cell.address.key)
         self.perspective = Perspective(self.id)
+        self.heard = Heard({})
         self.user: users.User | None = None  # None for accounts that live elsewhere
         self.flags: OrderedDict[int, Flags] = OrderedDict()
 
@@ -53,6 +54,7 @@ class Account(Actor):
         if self._cell.incarnation > 1:
             await self.backstage.outbox.make_up_for(self.address)
         self.user = await database.read(users.find_user, self.id)
+        self.heard = self.backstage.broadcast.changes_of(self.id)
         self.perspective = perspective_of(self.id, await database.read(relations.relations, self.id))
         self.announce_perspective()
 
@@ -120,7 +122,7 @@ def tell_perspective(self: Account, message: PerspectiveOf) -> Perspective:
 
 @turn(Account, Related)
 def be_related(self: Account, message: Related) -> None:
-    if not self.backstage.broadcast.is_outdated(self.id, message):
+    if self.heard.takes(message):
         self.set_relation(message.other, message.relation)
 
 

@@ -6,7 +6,7 @@ by the outbox, for what a crash kept from being told. Everything here may happen
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..storage import accounts
@@ -54,11 +54,31 @@ class PollChanged:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """To an account and its home: how it now stands to `other`."""
+    """To an account and its home: how it now stands to `other`. Ids below `drawn` are older than the change."""
 
     other: int
     relation: Relation
     stamp: int
+    drawn: int
+
+
+class Heard:
+    """Until which change an actor knows how its account stands to each other account.
+
+    Turns learn of their commits in any order, and after a crash the rows are newer than the mail. It is the actor's own
+    memory that decides what is outdated: a newer change that still waits in its mailbox must not push an older one
+    aside, for between the two somebody may ask who was promised the older.
+    """
+
+    def __init__(self, stamps: Mapping[int, int]) -> None:
+        self._stamps = dict(stamps)
+
+    def takes(self, message: Related) -> bool:
+        """Whether this is no older than what is known of the pair; then it is known."""
+        if message.stamp < self._stamps.get(message.other, 0):
+            return False
+        self._stamps[message.other] = message.stamp
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +139,7 @@ class Broadcast:
         self._audience = audience
         self._listed = listed
         self._owned = owned
-        self._stamps: dict[tuple[int, int], int] = {}
+        self._changes: dict[int, dict[int, int]] = {}  # by account and other
         self._edits: dict[int, int] = {}  # the latest of each status
 
     def published(self, shown: Shown, origin: Origin) -> None:
@@ -180,24 +200,25 @@ class Broadcast:
             for place in PUBLIC_PLACES:
                 self._runtime.tell_awake(place, message, origin=origin)
 
-    def related(self, account_id: int, other: int, relation: Relation, stamp: int, origin: Origin) -> None:
-        """How `account_id` now stands to `other`, for its home and, unless it said so itself, the account."""
-        self.note_change(account_id, other, stamp)
-        message = Related(other, relation, stamp)
+    def related(self, account_id: int, message: Related, origin: Origin) -> None:
+        """How `account_id` now stands to somebody, for its home and the account itself."""
+        self.note_change(account_id, message.other, message.stamp)
         self._runtime.tell_awake(home_address(account_id), message, origin=origin)
         self._runtime.tell_awake(account_address(account_id), message, origin=origin)
         self._reread_lists(account_id)
 
     def note_change(self, account_id: int, other: int, stamp: int) -> None:
-        """Remember the newest change of a pair: turns learn of their commits in any order."""
-        pair = account_id, other
-        self._stamps[pair] = max(stamp, self._stamps.pop(pair, 0))
-        if len(self._stamps) > STAMPS_REMEMBERED:
-            del self._stamps[next(iter(self._stamps))]
+        """Remember the newest change of a pair that is committed, for `changes_of`."""
+        changes = self._changes.pop(account_id, {})
+        changes[other] = max(stamp, changes.pop(other, 0))
+        self._changes[account_id] = changes
+        for memory, most in ((changes, PAIRS_REMEMBERED), (self._changes, ACCOUNTS_REMEMBERED)):
+            if len(memory) > most:
+                del memory[next(iter(memory))]
 
-    def is_outdated(self, account_id: int, message: Related) -> bool:
-        """Whether a newer change of the pair is known, so that this one must not be applied any more."""
-        return message.stamp < self._stamps.get((account_id, message.other), 0)
+    def changes_of(self, account_id: int) -> Heard:
+        """For an actor that is about to read how its account stands to others: all this is in the rows by now."""
+        return Heard(self._changes.get(account_id, {}))
 
     def notified(self, told: Told, origin: Origin) -> None:
         message = Notified(told.id, Event("notification", told))
@@ -256,4 +277,6 @@ PUBLIC_LOCAL = Address("public", "local")
 PUBLIC_REMOTE = Address("public", "remote")
 PUBLIC_PLACES = (PUBLIC_ALL, PUBLIC_LOCAL, PUBLIC_REMOTE)
 EDITS_REMEMBERED = 10_000
-STAMPS_REMEMBERED = 10_000  # pairs; two changes of one pair that could overtake each other are milliseconds apart
+# Two changes of one pair that could overtake each other are milliseconds apart.
+ACCOUNTS_REMEMBERED = 10_000
+PAIRS_REMEMBERED = 1_000  # of each

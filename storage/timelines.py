@@ -69,11 +69,6 @@ def _account(condition: str) -> tuple[str, str]:
 ACCOUNT = _account("true")
 ACCOUNT_MEDIA = _account("s.reblog_of_id IS NULL AND s.media_ids <> '{}'")
 
-AUTHOR = f"""
-    SELECT {ENTRY_COLUMNS} FROM statuses s {ENTRY_JOINS}
-    WHERE s.account_id = $1 AND s.deleted_at IS NULL AND s.id > $2 ORDER BY s.id DESC LIMIT $3
-"""
-
 PINNED = f"""
     SELECT {ENTRY_COLUMNS} FROM pins p JOIN statuses s ON s.id = p.status_id {ENTRY_JOINS}
     WHERE p.account_id = $1 AND s.deleted_at IS NULL ORDER BY p.id DESC
@@ -136,11 +131,6 @@ async def account_entries(
     bounds = (account_id, slice.below, slice.above, limit)
     rows = await db.fetch(query, *bounds, visibilities, exclude_replies, exclude_reblogs, tagged, viewer)
     return [entry_of(row) for row in rows]
-
-
-async def author_entries(db: Connection, author_id: int, limit: int, since_id: int = 0) -> list[Entry]:
-    """The newest of one author: what a new follow brings into a home timeline."""
-    return [entry_of(row) for row in await db.fetch(AUTHOR, author_id, since_id, limit)]
 
 
 async def pinned_entries(db: Connection, account_id: int) -> list[Entry]:

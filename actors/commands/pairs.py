@@ -26,6 +26,7 @@ class Dealt:
     mine: Mapping[int, Relation]
     theirs: Mapping[int, Relation]
     stamp: int
+    drawn: int
     promised: list[int]
     told: Sequence[Notification] = ()
 
@@ -60,6 +61,7 @@ async def _deal(
         mine={other: relation_of(bonds[self.id, other]) for other in mine},
         theirs={other: relation_of(bonds[other, self.id]) for other in theirs},
         stamp=await relations.stamp(db),
+        drawn=self.backstage.ids.next(),
         promised=await outbox.promise(db, effects),
         told=told,
     )
@@ -71,11 +73,13 @@ async def settle(self: Account, dealt: Dealt) -> None:
     for changed in (self.id, *dealt.theirs):
         backstage.accounts.drop(changed)
     for other, relation in dealt.mine.items():
-        backstage.broadcast.related(self.id, other, relation, dealt.stamp, self.origin)
-        if not backstage.broadcast.is_outdated(self.id, Related(other, relation, dealt.stamp)):
+        mine = Related(other, relation, dealt.stamp, dealt.drawn)
+        backstage.broadcast.related(self.id, mine, self.origin)
+        if self.heard.takes(mine):
             self.set_relation(other, relation)
     for other, relation in dealt.theirs.items():
-        backstage.broadcast.related(other, self.id, relation, dealt.stamp, self.origin)
+        theirs = Related(self.id, relation, dealt.stamp, dealt.drawn)
+        backstage.broadcast.related(other, theirs, self.origin)
     await _notify(self, dealt.told)
     backstage.outbox.hand_over(dealt.promised)
 

@@ -19,6 +19,7 @@ from ..account import perspective_of
 from ..backstage import Backstage
 from ..broadcast import (
     Corresponded,
+    Heard,
     Notified,
     Related,
     StatusDeleted,
@@ -29,12 +30,11 @@ from ..broadcast import (
 )
 from ..correspondence import correspondences
 from ..kernel import Actor, Cell, Event, Runtime, Subscriber, first_id_at, turn
-from ..rules.visibility import Perspective, belongs_at_home, hidden
+from ..rules.visibility import Perspective, Relation, belongs_at_home, hidden
 from .catching_up import edits_since
 from .sifting import sift
 from .window import SIZE, Cursors, Window
 
-BROUGHT_IN = SIZE // 4  # how many statuses of a newly followed author come in
 MARGIN = timedelta(seconds=30)  # a transaction that began so long before somebody listens may still commit
 NEWS = 100  # notifications that one restart can make up for
 
@@ -55,22 +55,25 @@ class Home(Actor):
         self.cell = cell
         self.id = int(cell.address.key)
         self.perspective = Perspective(self.id)
+        self.heard = Heard({})
         self.exclusive: set[int] = set()  # whom the owner reads in a list and not here
         self.window = Window()
 
     async def load(self) -> None:
         """Register with every author first, then read: nothing is committed unseen between the two."""
         database = self.backstage.database
+        self.heard = self.backstage.broadcast.changes_of(self.id)
         self.perspective = perspective_of(self.id, await database.read(relations.relations, self.id))
         self.backstage.audience.join(self.cell, self.authors)
         self.exclusive = await database.read(lists.exclusive_members, self.id)
-        rows = await database.read(timelines.home_entries, self.id, limit=SIZE)
-        self.window.fill((), complete=len(rows) < SIZE)
-        for entry in reversed(rows):
-            if self.admits(entry) and not self.window.repeats(entry):
-                self.window.add(entry)
+        await self.fill()
         if len(self.feed):
             await self.make_up()
+
+    async def fill(self) -> None:
+        """The window as the rows have it."""
+        rows = await self.backstage.database.read(timelines.home_entries, self.id, limit=SIZE)
+        self.window.fill(filter(self.admits, rows), complete=len(rows) < SIZE)
 
     def retired(self) -> None:
         self.backstage.audience.leave(self.cell, self.authors)
@@ -96,7 +99,7 @@ class Home(Actor):
 
     async def make_up(self) -> None:
         """Show the subscribers of an earlier incarnation what they have missed."""
-        await self.show([entry for entry in self.window if entry.id not in self.feed.shown])
+        await self.show([self.window[id] for id in self.window.shown if id not in self.feed.shown])
         await self.retract_deleted()
         await self.show_edits()
         latest = await self.backstage.database.read(notifications.page, self.id, since_id=self.feed.floor, limit=NEWS)
@@ -175,8 +178,10 @@ def take_status(self: Home, message: StatusPublished) -> None:
     # After a crash the message may be older than the rows that were read since.
     if self.backstage.statuses.is_deleted(entry.id) or entry.id in self.feed.gone:
         return
-    if not self.admits(entry) or self.window.repeats(entry):
+    if not self.admits(entry):
         return
+    if self.window.repeats(entry):
+        self.feed.know(entry.id)
     self.window.add(entry)
     self.feed.announce(entry.id, message.event)
 
@@ -218,31 +223,40 @@ def take_conversation(self: Home, message: Corresponded) -> None:
 
 @turn(Home, Related)
 def be_related(self: Home, message: Related) -> Coroutine[Any, Any, None] | None:
-    if self.backstage.broadcast.is_outdated(self.id, message):
+    if not self.heard.takes(message):
         return None
-    other, before = message.other, self.perspective
-    self.change_perspective(before.after(other, message.relation))
-    unmuted = other in before.muting and other not in self.perspective.muting
-    following, earlier = self.perspective.following.get(other), before.following.get(other)
+    before = self.perspective
+    then, now = before.relation(message.other), message.relation
+    self.change_perspective(before.after(message.other, now))
+    if not _widens(then, now):
+        return None
     # Another follow than before was ended and begun again meanwhile: the window may be of the time between.
-    begun = following is not None and (earlier is None or earlier.since != following.since)
-    if begun or (following is not None and unmuted):
-        return _bring_in(self, other, before, quiet=unmuted)
-    return None
+    begun = now.following is not None and (then.following is None or then.following.since != now.following.since)
+    return _take_in(self, before, message, message.other if begun else None)
 
 
-async def _bring_in(self: Home, author: int, before: Perspective, *, quiet: bool) -> None:
-    """This author's statuses belong here from now on; `quiet` ones are no news, whatever their age."""
+def _widens(then: Relation, now: Relation) -> bool:
+    """Whether statuses may belong here that did not before."""
+    return (
+        (now.following is not None and now.following != then.following)
+        or (then.muting is not None and now.muting is None)
+        or (then.blocking and not now.blocking)
+        or (then.blocked_by and not now.blocked_by)
+    )
+
+
+async def _take_in(self: Home, before: Perspective, message: Related, followed: int | None) -> None:
+    """More than before belongs here, by others too: answers to somebody, boosts, what names them. News is only what
+    somebody newly `followed` has said since; the rest was there while its time had not come."""
+    known = set(self.window.ids)
     try:
-        rows = await self.backstage.database.read(timelines.author_entries, author, BROUGHT_IN)
-        entries = [entry for entry in reversed(rows) if self.admits(entry) and entry.id not in self.window]
-        for entry in entries:
-            self.window.add(entry)
-        if quiet:
-            for entry in entries:
-                self.feed.know(entry.id)
-        elif len(self.feed):
-            await self.show(entries)
+        await self.fill()
+        fresh = [entry for id in self.window.shown if (entry := self.window[id]).id not in known]
+        if len(self.feed):
+            for entry in fresh:
+                if entry.id < message.drawn and entry.account_id != followed:
+                    self.feed.know(entry.id)
+            await self.show([entry for entry in fresh if entry.account_id == followed])
     except Unavailable:
         self.change_perspective(before)  # the message comes again, and must find everything as it was
         raise

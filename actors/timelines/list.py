@@ -56,10 +56,7 @@ class List(Public):
         self.backstage.listed.join(self.cell, self.members)
         self.perspective = perspective_of(owner, await database.read(relations.relations, owner))
         rows = await self.fetch(Cursors(limit=SIZE), only_media=False)
-        self.window.fill((), complete=len(rows) < SIZE)
-        for entry in reversed(rows):
-            if self.admits(entry) and not self.window.repeats(entry):
-                self.window.add(entry)
+        self.window.fill(filter(self.admits, rows), complete=len(rows) < SIZE)
         if len(self.feed):
             await self.make_up()
 

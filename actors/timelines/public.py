@@ -70,7 +70,7 @@ class Public(Actor):
 
     async def make_up(self) -> None:
         """Show the subscribers of an earlier incarnation what they have missed."""
-        news = [entry.id for entry in self.window if entry.id not in self.feed.shown and self.is_news(entry)]
+        news = [id for id in self.window.shown if id not in self.feed.shown and self.is_news(self.window[id])]
         shown = await self.backstage.statuses.show_many(news)
         for id in news:
             if id in shown and not self.backstage.statuses.is_deleted(id):
@@ -107,7 +107,9 @@ def take_status(self: Public, message: StatusPublished) -> None:
     # After a crash this may be old news.
     if self.backstage.statuses.is_deleted(entry.id) or entry.id in self.feed.gone:
         return
-    if self.holds(entry, message.event.subject) and not self.window.repeats(entry):
+    if self.holds(entry, message.event.subject):
+        if self.window.repeats(entry):
+            self.feed.know(entry.id)
         self.window.add(entry)
         self.feed.announce(entry.id, message.event)
 

@@ -24,11 +24,16 @@ class Cursors:
 
 
 class Window:
-    """At most SIZE entries, the newest. `complete` says that there are no older ones in the rows."""
+    """At most SIZE entries, the newest. `complete` says that there are no older ones in the rows.
+
+    Boosts of what stands near are held and not shown: which those are follows from the entries alone, so that a window
+    shows the same however it came about.
+    """
 
     def __init__(self) -> None:
         self._ids: list[int] = []
         self._entries: dict[int, Entry] = {}
+        self._shown: list[int] | None = None  # without repeated boosts; made when it is asked for
         self.complete = False
 
     def __len__(self) -> int:
@@ -36,6 +41,9 @@ class Window:
 
     def __contains__(self, id: int) -> bool:
         return id in self._entries
+
+    def __getitem__(self, id: int) -> Entry:
+        return self._entries[id]
 
     def __iter__(self) -> Iterator[Entry]:
         """Oldest first."""
@@ -50,6 +58,7 @@ class Window:
         """Start over with these."""
         self._entries = {entry.id: entry for entry in entries}
         self._ids = sorted(self._entries)
+        self._shown = None
         self.complete = complete
         self._trim()
 
@@ -59,15 +68,34 @@ class Window:
             return False
         insort(self._ids, entry.id)
         self._entries[entry.id] = entry
+        self._shown = None
         self._trim()
         return True
 
     def repeats(self, entry: Entry) -> bool:
-        """Whether this is a boost of something that is among the newest entries already, boosted or by itself."""
+        """Whether this is a boost of something that is among the newest shown already, boosted or by itself."""
         if entry.reblog_of_id is None:
             return False
-        newest = (self._entries[id] for id in self._ids[-RECENT:] if id != entry.id)
+        newest = (self._entries[id] for id in self.shown[-RECENT:] if id != entry.id)
         return any(entry.reblog_of_id in (other.id, other.reblog_of_id) for other in newest)
+
+    @property
+    def shown(self) -> list[int]:
+        """Ids without those of boosts that repeat what stands among the nearest before them; oldest first."""
+        if self._shown is None:
+            self._shown = self._without_repeats()
+        return self._shown
+
+    def _without_repeats(self) -> list[int]:
+        shown: list[int] = []
+        places: dict[int, int] = {}  # where among the shown each original stands last, by itself or boosted
+        for id in self._ids:
+            boosted = self._entries[id].reblog_of_id
+            if boosted is not None and len(shown) - places.get(boosted, -SIZE) <= RECENT:
+                continue
+            places[boosted or id] = len(shown)
+            shown.append(id)
+        return shown
 
     def reaches(self, id: int) -> bool:
         """Whether a status so old would stand here if it belonged to the timeline."""
@@ -89,16 +117,18 @@ class Window:
         if self._entries.pop(id, None) is None:
             return False
         del self._ids[bisect_left(self._ids, id)]
+        self._shown = None
         return True
 
     def keep(self, belongs: Callable[[Entry], bool]) -> None:
         """Drop what does not belong here any more."""
         self._ids = [id for id in self._ids if belongs(self._entries[id])]
         self._entries = {id: self._entries[id] for id in self._ids}
+        self._shown = None
 
     def page(self, cursors: Cursors, admits: Callable[[Entry], bool] | None = None) -> list[int] | None:
         """Ids of one page, newest first; None when not all of it is in memory."""
-        ids = self._ids
+        ids = self.shown
         upper = bisect_left(ids, cursors.max_id) if cursors.max_id is not None else len(ids)
         floor = max(cursors.since_id or 0, cursors.min_id or 0)
         lower = bisect_left(ids, floor + 1)
@@ -111,8 +141,8 @@ class Window:
 
     def _pick(self, places: range, limit: int, admits: Callable[[Entry], bool] | None) -> list[int]:
         if admits is None:
-            return [self._ids[place] for place in places[:limit]]
-        admitted = (id for place in places if admits(self._entries[id := self._ids[place]]))
+            return [self.shown[place] for place in places[:limit]]
+        admitted = (id for place in places if admits(self._entries[id := self.shown[place]]))
         return list(islice(admitted, limit))
 
     def _trim(self) -> None:
@@ -121,6 +151,7 @@ class Window:
             for id in self._ids[:excess]:
                 del self._entries[id]
             del self._ids[:excess]
+            self._shown = None
             self.complete = False
 
 

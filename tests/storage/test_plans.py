@@ -138,7 +138,6 @@ QUERIES = [
     ),
     *both("profile", timelines.ACCOUNT, *PROFILE),
     *both("profile's media", timelines.ACCOUNT_MEDIA, *PROFILE),
-    ("author", timelines.AUTHOR, (7, LOW, 20)),
     ("pins", timelines.PINNED, (7,)),
     *both("followers", follows.PAGE_FOLLOWERS, 101, *PAGE, 7),
     *both("following", follows.PAGE_FOLLOWING, 7, *PAGE, 9),

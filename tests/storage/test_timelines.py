@@ -83,7 +83,6 @@ def test_a_profile_is_narrowed_as_asked(stage: Stage) -> None:
     assert page(exclude_reblogs=True, since_id=own.id) == [picture.id, answer.id]
     assert page(only_media=True) == [picture.id]
     assert page(tagged="trio") == [picture.id]
-    assert [entry.id for entry in stage(timelines.author_entries, ada.id, 2)] == [picture.id, boost.id]
 
 
 def test_pins_come_latest_first(stage: Stage) -> None:
