@@ -18,11 +18,11 @@ from .shrink import Shrinker
 from .strategies import Pct, RandomWalk, Replay, Strategy
 from .trace import Line, parting
 
-# A strategy by name, from a seed and the number of choices that a calm run makes.
-STRATEGIES: dict[str, Callable[[int, int], Strategy]] = {
+# A strategy by name, from a seed and, if it asks, the number of choices that a calm run makes.
+STRATEGIES: dict[str, Callable[[int, Callable[[], int]], Strategy]] = {
     "calm": lambda seed, steps: Replay(),
     "random": lambda seed, steps: RandomWalk(seed),
-    "pct": lambda seed, steps: Pct(seed, steps=steps),
+    "pct": lambda seed, steps: Pct(seed, steps=steps()),
 }
 
 
@@ -141,7 +141,6 @@ class Series:
     def calm(self) -> Played:
         return self.play(0, "calm", never, choices=())
 
-    @property
     def _calm_steps(self) -> int:
         return len(self.calm.choices)
 

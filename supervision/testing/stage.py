@@ -35,6 +35,7 @@ from ...storage.users import NewUser
 from ..parking import Parking
 from ..supervisor import Child, Supervisor
 from ..tree import Actors
+from .api import Api, sign_in
 from .checks import Eventually, Predicate
 from .patience import insist
 from .people import PAGE, Person
@@ -52,7 +53,10 @@ LONGEST_STORM = 60.0
 
 WRONG_COUNTS = """
     SELECT a.username FROM accounts a JOIN account_counts c ON c.account_id = a.id
-    WHERE c.statuses <> (SELECT count(*) FROM statuses s WHERE s.account_id = a.id AND s.deleted_at IS NULL)
+    WHERE c.statuses <> (
+        SELECT count(*) FROM statuses s
+        WHERE s.account_id = a.id AND s.deleted_at IS NULL AND s.visibility <> 'direct'
+    )
     OR c.followers <> (SELECT count(*) FROM follows f WHERE f.target_account_id = a.id)
     OR c.following <> (SELECT count(*) FROM follows f WHERE f.account_id = a.id)
 """
@@ -90,20 +94,27 @@ class Simulation:
         """A server process, put together as the tree does it, with nothing in its memory."""
         run = self.run
         self.runtime = Runtime(
-            record=self._record, chance=run.random.random, choose=run.choose, observe=run.faults.turn
+            record=self.record, chance=run.random.random, choose=run.choose, observe=run.faults.turn
         )  # fmt: skip
         self.actors = Actors(
-            run.database, self.runtime, run.clock, self._ids, self._record,
+            run.database, self.runtime, run.clock, self._ids, self.record,
             base_url=BASE_URL, local_domain=DOMAIN, idle=self._idle,
         )  # fmt: skip
+        self._api: Api | None = None
         parking = Parking(run.database, run.clock, self._ids)
         self.runtime.on_park = parking.park
         *pools, housekeeping, outbox = self.actors.children()
         children = [*pools, housekeeping, Child("parking", parking.run), outbox]
-        self._supervisor = Supervisor("simulation", children, self._record)
+        self._supervisor = Supervisor("simulation", children, self.record)
         self._stopping = trio.Event()
         self._stopped = trio.Event()
         self._life = trio.CancelScope()
+
+    @property
+    def api(self) -> Api:
+        """What clients reach of the process that runs now; made for those who ask."""
+        self._api = self._api or Api(self)
+        return self._api
 
     # People and what they look at
 
@@ -116,6 +127,10 @@ class Simulation:
         people = [Person(self, self.new_id(), name) for name in names]
         self.run.database.arrange(_settle_in, people, self.run.clock.now(), locked=locked)
         return people
+
+    def sign_in(self, people: Sequence[Person]) -> None:
+        """Give people the tokens with which they use the API: `token_of` says which."""
+        self.run.database.arrange(sign_in, list(people), self.new_id(), self)
 
     async def public_page(self) -> list[int]:
         """The local timeline as somebody without an account sees it, newest first."""
@@ -159,6 +174,8 @@ class Simulation:
     async def kill(self) -> None:
         """End it as SIGKILL would, in the middle of everything."""
         self.running = trio.Event()
+        if self._api is not None:
+            self._api.hang_up()
         self._life.cancel()
         await self._stopped.wait()
 
@@ -225,7 +242,7 @@ class Simulation:
         awake = self.runtime.pools["home"].cells
         return all(awake.get(cell.address.key) is cell for cell in self.actors.backstage.audience.everybody)
 
-    def _record(self, event: str, /, **facts: Any) -> None:
+    def record(self, event: str, /, **facts: Any) -> None:
         self.log.append((event, facts))
         said = [str(facts[fact]) for fact in ("error", "decision") if fact in facts]
         self.run.note(": ".join(["log", event, *said]), str(facts.get("actor") or facts.get("child") or "-"))

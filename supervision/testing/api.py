@@ -1,0 +1,160 @@
+"""The API of a simulated server: requests go to the endpoints themselves, streams are what a connection is inside.
+
+Between a client and this there is no socket and no framework; everything else is the server's own: tokens, scopes,
+input, refusals, JSON.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import orjson
+import trio
+
+from ...actors.kernel import Event, Origin
+from ...actors.media.workshop import Workshop
+from ...http import app
+from ...http.direct import Paths
+from ...http.dispatch import respond
+from ...http.house import House
+from ...http.request import Request
+from ...http.streaming.channels import Query, by_name
+from ...http.streaming.frames import Frames
+from ...http.streaming.session import Session
+from ...http.tokens import hash_of
+from ...storage import oauth
+from ...storage.engine import Connection
+from ...storage.oauth import Application, NewToken
+from ..configuration import Settings
+
+if TYPE_CHECKING:
+    from .people import Person
+    from .stage import Simulation
+
+SCOPES = ("read", "write", "follow", "push", "profile")
+ROOM = 256  # frames that may wait for a client
+
+
+class Dropped(Exception):
+    """The server died before it answered."""
+
+
+class Reply:
+    """A response, read to its end."""
+
+    def __init__(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
+        self.status = status
+        self.json: Any = orjson.loads(body) if body else None
+        self.headers = headers
+
+
+class Api:
+    """What clients reach of one server process."""
+
+    def __init__(self, sim: Simulation) -> None:
+        run, actors = sim.run, sim.actors
+        folder = Path(tempfile.gettempdir()) / "troupe-simulation-without-media"  # nothing is uploaded here
+        settings = Settings(domain=actors.backstage.local_domain, rate_limits=False, data=folder)
+        numbers = count(1)
+        self.house = House(
+            settings=settings, database=run.database, runtime=sim.runtime, clock=run.clock, ids=actors.backstage.ids,
+            record=sim.record, secret=lambda: f"secret-{next(numbers)}", vapid_public_key="",
+            accounts=actors.accounts, statuses=actors.statuses,
+            media=Workshop(
+                run.database, sim.runtime, run.clock, sim.record, actors.outbox, folder, key=lambda: f"{next(numbers)}"
+            ),
+        )  # fmt: skip
+        self._frames = Frames(self.house.rendered, settings.base_url)
+        self._requests: dict[trio.CancelScope, None] = {}
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        token: str | None = None,
+        fields: Mapping[str, object] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """One request, whose fields go where the method wants them. Raises Dropped when the server dies under it."""
+        query, body = (urlencode(fields or {}), b"") if method == "GET" else ("", orjson.dumps(fields or {}))
+        given = {"content-type": "application/json", "content-length": str(len(body))} if body else {}
+        if token is not None:
+            given["authorization"] = f"Bearer {token}"
+        raw = [(name.lower().encode(), value.encode()) for name, value in {**given, **(headers or {})}.items()]
+        request = Request(method, path, query.encode(), raw, "192.0.2.1", _chunks(body), "of-a-client")
+        return await self._answered(request)
+
+    async def _answered(self, request: Request) -> Reply:
+        found = endpoints().find(request.method, request.path)
+        if found is None:
+            raise LookupError(f"no endpoint {request.method} {request.path}")
+        with trio.CancelScope() as life:
+            self._requests[life] = None
+            try:
+                answer = await respond(self.house, found[0], request, found[1])
+                return Reply(answer.status, answer.body, dict(answer.headers))
+            finally:
+                del self._requests[life]
+        raise Dropped
+
+    async def stream(self, name: str, token: str, parameter: str = "") -> Session:
+        """An open stream; its frames are a WebSocket's. Raises NotAnswered and StorageError."""
+        known = await self.house.tokens.find(self.house.database, token)
+        session = Session(self.house.runtime, known, Origin("of-a-stream"), self._frame, ROOM)
+        try:
+            await session.watch_account()
+            await session.subscribe(by_name(Query(stream=name, list=parameter)))
+        except BaseException:
+            session.leave()
+            raise
+        return session
+
+    def hang_up(self) -> None:
+        """The process is dead: nobody is answered any more."""
+        for life in list(self._requests):
+            life.cancel()
+
+    def _frame(self, event: Event, label: bytes) -> bytes:
+        return self._frames.for_websocket(event, label)
+
+
+@cache
+def endpoints() -> Paths:
+    """Every endpoint there is."""
+    return Paths(app.api.endpoints)
+
+
+async def sign_in(db: Connection, people: list[Person], application: int, sim: Simulation) -> None:
+    """A token for each of these people, named after its owner."""
+    now = sim.run.clock.now()
+    await oauth.insert_application(
+        db,
+        Application(
+            application,
+            f"client-{application}",
+            hash_of("-"),
+            "Simulation",
+            None,
+            ("urn:ietf:wg:oauth:2.0:oob",),
+            SCOPES,
+            now,
+        ),
+    )
+    for person in people:
+        new = NewToken(sim.new_id(), hash_of(token_of(person)), application, person.id, SCOPES)
+        await oauth.insert_token(db, new, now)
+
+
+def token_of(person: Person) -> str:
+    """The secret under which a person is signed in."""
+    return f"token-of-{person.name}"
+
+
+async def _chunks(body: bytes) -> AsyncIterator[bytes]:
+    yield body
