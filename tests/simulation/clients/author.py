@@ -1,0 +1,226 @@
+"""What a client does with posts."""
+
+from collections.abc import Iterable, Mapping
+
+import trio
+
+from .client import LEAVE, Client, Outcome
+from .facts import Fact, Known, both, no
+from .model import POLL_SECONDS, Post, View, Visibility
+
+VISIBILITIES: tuple[Visibility, ...] = ("public", "public", "unlisted", "private", "private", "direct")
+PINS = 5
+
+
+class Author(Client):
+    """A client that writes, and does something with what others wrote."""
+
+    # Posts
+
+    async def publish(self, whom: int, which: int) -> None:
+        await self._publish(VISIBILITIES[which % len(VISIBILITIES)], self._named(whom, which))
+
+    async def answer(self, whom: int, which: int) -> None:
+        parent = self.post_at_hand(which)
+        if parent is not None:
+            await self._publish(VISIBILITIES[whom % len(VISIBILITIES)], self._named(whom, which), parent)
+
+    async def ask(self, whom: int, which: int) -> None:
+        await self._publish(("public", "private")[which % 2], [], options=2 + which % 3)
+
+    def _named(self, whom: int, which: int) -> list[int]:
+        return [self.neighbour(whom + more) for more in range((which // 6) % 3)]
+
+    async def _publish(
+        self, visibility: Visibility, named: list[int], parent: Post | None = None, options: int = 0
+    ) -> None:
+        named = sorted(set(named))
+        post = self.model.write(self.number, visibility, named, parent, options)
+        fields: dict[str, object] = {"status": text_of(post, 0, named), "visibility": visibility}
+        if parent is not None:
+            fields["in_reply_to_id"] = parent.id
+        if options:
+            fields["poll"] = {"options": [f"o{option}" for option in range(options)], "expires_in": POLL_SECONDS}
+        effects = {post.there: True} | {self.told(one, "mention", post.number): True for one in named}
+
+        def outcome(view: View) -> Outcome:
+            return {self.told(one, "mention", post.number): self.hears(one, "mention", post, view) for one in named}
+
+        begun = trio.current_time()
+        post.ends = (begun + POLL_SECONDS, float("inf"))
+        reply = await self.change(
+            "POST", "/api/v1/statuses", effects, fields=fields, key=f"n{post.number}", outcome=outcome,
+            allowed=lambda view: True if parent is None else view.sees(parent),
+        )  # fmt: skip
+        if reply.status == 200:
+            post.id = reply.json["id"]
+            post.ends = (begun + POLL_SECONDS, trio.current_time() + POLL_SECONDS)
+            post.acknowledged = self.model.time.passes()
+
+    async def edit(self, whom: int, which: int) -> None:
+        post = self.own_post(which, lambda post: not post.options)
+        if post is None:
+            return
+        named = sorted(set(self._named(whom, which)))
+        told = {one: self.told(one, "mention", post.number) for one in named}
+        before = {one: (fact.value, one in post.named) for one, fact in told.items()}
+        updated = {one: self.told(one, "update", post.number) for one in self._rebloggers(post)}
+        effects: dict[Fact, Known] = dict.fromkeys(told.values(), True) | dict.fromkeys(updated.values())
+        effects |= {post.named.setdefault(one, Fact(self.model.time)): True for one in named}
+        post.latest += 1
+
+        def outcome(view: View) -> Outcome:
+            known: dict[Fact, object] = {
+                fact: self._hears_of_edit(one, post, *before[one], view) for one, fact in told.items()
+            }
+            for one, fact in updated.items():
+                boosted = self.model.boosted(one, post, view.since)
+                known[fact] = both(boosted, self.model.welcome(one, self.number, "update", post, view.since))
+            return known
+
+        number = post.latest
+        reply = await self.change(
+            "PUT", f"/api/v1/statuses/{post.id}", effects, fields={"status": text_of(post, number, named)},
+            outcome=outcome, allowed=lambda view: post.exists(view.since),
+        )  # fmt: skip
+        if reply.status == 200:
+            post.least.append((self.model.time.passes(), number))
+
+    def _rebloggers(self, post: Post) -> set[int]:
+        """Who may have boosted a post, or may have been told of an earlier edit."""
+        told = {int(key[1]) for key in self.model.keys("told", 2, "update") if key[4] == post.number}
+        return told | {boost.author for boost in self.model.boosts_of(post)}
+
+    def _hears_of_edit(self, to: int, post: Post, was_told: Known, was_named: bool, view: View) -> object:
+        """A mention is told once; whether again to who had forgotten the first, nobody promises."""
+        if was_told is True:
+            return LEAVE
+        hears = self.hears(to, "mention", post, view)
+        return None if was_named and hears is True else hears
+
+    async def delete(self, whom: int, which: int) -> None:
+        post = self.own_post(which)
+        if post is not None:
+            before = post.there.value
+            await self.change(
+                "DELETE", f"/api/v1/statuses/{post.id}", {post.there: False}, always=True, allowed=lambda view: before
+            )
+
+    # What one does with posts
+
+    def _may_interact(self, view: View, post: Post) -> Known:
+        return both(view.sees(post), no(view.says("blocks", self.number, post.author)), no(view.barred(post.author)))
+
+    async def reblog(self, whom: int, which: int) -> None:
+        post = self.post_at_hand(which)
+        if post is None:
+            return
+        boosted = self.model.boosted(self.number, post, self.model.time.now)
+        if boosted is None:
+            return
+        boost = self.model.boosts[self.number, post.number][-1] if boosted else self.model.boost(self.number, post)
+        told = self.told(post.author, "reblog", post.number)
+        effects: dict[Fact, Known] = {} if boosted else {boost.there: True, told: True}
+        if post.latest > post.least[-1][1]:  # an edit is in flight, of which whoever boosts may be told
+            effects[self.fact("told", self.number, "update", post.author, post.number)] = None
+        open_to_others = post.visibility in ("public", "unlisted")
+        reply = await self.change(
+            "POST", f"/api/v1/statuses/{post.id}/reblog", effects,
+            allowed=lambda view: both(
+                self._may_interact(view, post),
+                open_to_others or (post.visibility == "private" and view.reader == post.author),
+            ),
+            outcome=lambda view: {told: self.hears(post.author, "reblog", post, view)},
+        )  # fmt: skip
+        if reply.status == 200:
+            boost.id = reply.json["id"]
+            boost.acknowledged = boost.acknowledged or self.model.time.passes()
+
+    async def unreblog(self, whom: int, which: int) -> None:
+        boosts = [post for post in self.model.posts if post.boosts and post.author == self.number and post.there.value]
+        if boosts:
+            boost = boosts[which % len(boosts)]
+            post = boost.original
+            effects = {boost.there: False, self.told(post.author, "reblog", post.number): False}
+            await self._undo("unreblog", post, effects)
+
+    async def favourite(self, whom: int, which: int) -> None:
+        post = self.post_at_hand(which)
+        if post is None:
+            return
+        mark, told = self.fact("favourites", self.number, post.number), self.told(post.author, "favourite", post.number)
+        before = mark.value
+
+        def outcome(view: View) -> Outcome:
+            hears = self.hears(post.author, "favourite", post, view)
+            return {told: LEAVE if before else (hears if before is False else None)}
+
+        await self.change(
+            "POST", f"/api/v1/statuses/{post.id}/favourite", {mark: True, told: True}, outcome=outcome,
+            allowed=lambda view: self._may_interact(view, post),
+        )  # fmt: skip
+
+    async def unfavourite(self, whom: int, which: int) -> None:
+        if (post := self.marked("favourites", which)) is not None:
+            told = self.told(post.author, "favourite", post.number)
+            await self._undo(
+                "unfavourite", post, {self.fact("favourites", self.number, post.number): False, told: False}
+            )
+
+    async def bookmark(self, whom: int, which: int) -> None:
+        if (post := self.post_at_hand(which)) is not None:
+            effects = {self.fact("bookmarks", self.number, post.number): True}
+            await self.change(
+                "POST", f"/api/v1/statuses/{post.id}/bookmark", effects, allowed=lambda view: view.sees(post)
+            )
+
+    async def unbookmark(self, whom: int, which: int) -> None:
+        if (post := self.marked("bookmarks", which)) is not None:
+            await self._undo("unbookmark", post, {self.fact("bookmarks", self.number, post.number): False})
+
+    async def pin(self, whom: int, which: int) -> None:
+        post = self.own_post(which, lambda post: post.visibility != "direct")
+        pinned = self.model.keys("pins", 1, self.number)
+        if post is not None and sum(self.fact(*key).value is not False for key in pinned) < PINS:
+            effects = {self.fact("pins", self.number, post.number): True}
+            await self.change("POST", f"/api/v1/statuses/{post.id}/pin", effects, allowed=lambda view: view.sees(post))
+
+    async def unpin(self, whom: int, which: int) -> None:
+        post = self.marked("pins", which)
+        if post is not None and post.author == self.number:
+            await self._undo("unpin", post, {self.fact("pins", self.number, post.number): False})
+
+    async def _undo(self, verb: str, post: Post, effects: Mapping[Fact, Known]) -> None:
+        """Taking back is always let; the answer shows the post to who may still see it."""
+        await self.change(
+            "POST", f"/api/v1/statuses/{post.id}/{verb}", effects, always=True, allowed=lambda view: view.sees(post)
+        )
+
+    async def vote(self, whom: int, which: int) -> None:
+        post = self.post_at_hand(which, lambda post: post.options > 0 and post.author != self.number)
+        if post is None:
+            return
+        option, begun = whom % post.options, trio.current_time()
+        voted = self.fact("voted", self.number, post.number)
+        before = voted.value
+        status = await self.request("GET", f"/api/v1/statuses/{post.id}")
+        if status.status != 200:
+            return
+
+        def allowed(view: View) -> Known:
+            over = True if begun >= post.ends[1] else (False if trio.current_time() < post.ends[0] else None)
+            return both(self._may_interact(view, post), no(before), no(over))
+
+        effects = {voted: True, self.fact("votes", self.number, post.number, option): True}
+        await self.change(
+            "POST",
+            f"/api/v1/polls/{status.json['poll']['id']}/votes",
+            effects,
+            allowed=allowed,
+            fields={"choices": [option]},
+        )
+
+
+def text_of(post: Post, edit: int, named: Iterable[int]) -> str:
+    """What a post says: which it is, the how manieth edit, and whom it names."""
+    return " ".join([f"n{post.number}e{edit}", *(f"@c{one}" for one in named)])

@@ -1,0 +1,81 @@
+"""What random clients do: drawn by hypothesis, so that a failing script becomes a short one."""
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from hypothesis import strategies as st
+
+
+class Deed(Enum):
+    """One thing that a client does. The first is nothing at all, which is what a script shrinks to."""
+
+    REST = auto()
+    PUBLISH = auto()
+    ANSWER = auto()
+    ASK = auto()  # a poll
+    EDIT = auto()
+    DELETE = auto()
+    REBLOG = auto()
+    UNREBLOG = auto()
+    FAVOURITE = auto()
+    UNFAVOURITE = auto()
+    BOOKMARK = auto()
+    UNBOOKMARK = auto()
+    PIN = auto()
+    UNPIN = auto()
+    VOTE = auto()
+    FOLLOW = auto()
+    UNFOLLOW = auto()
+    LOCK = auto()
+    UNLOCK = auto()
+    AUTHORIZE = auto()
+    REJECT = auto()
+    BLOCK = auto()
+    UNBLOCK = auto()
+    MUTE = auto()
+    UNMUTE = auto()
+    LIST = auto()
+    UNLIST = auto()
+    READ_HOME = auto()
+    READ_PUBLIC = auto()
+    READ_LIST = auto()
+    READ_PROFILE = auto()
+    READ_THREAD = auto()
+    READ_NOTIFICATIONS = auto()
+    LISTEN = auto()
+    HANG_UP = auto()
+    WAIT = auto()
+    KILL = auto()  # the server, which starts again
+
+    def __repr__(self) -> str:
+        return f"Deed.{self.name}"
+
+
+OFTEN = (
+    *(Deed.PUBLISH,) * 5, *(Deed.ANSWER,) * 2, *(Deed.REBLOG,) * 3, *(Deed.EDIT, Deed.DELETE, Deed.FAVOURITE) * 2,
+    *(Deed.FOLLOW,) * 2, *(Deed.READ_HOME,) * 4, *(Deed.READ_NOTIFICATIONS, Deed.READ_PUBLIC, Deed.LISTEN) * 2,
+)  # fmt: skip
+DEEDS = tuple(Deed)[:-1] + OFTEN
+
+
+@dataclass(frozen=True)
+class Step:
+    """Who does what, to which of their neighbours, and with which of the things at hand."""
+
+    who: int
+    deed: Deed
+    whom: int = 0
+    which: int = 0
+
+    def __repr__(self) -> str:
+        return f"Step({self.who}, {self.deed}, {self.whom}, {self.which})"
+
+
+Rounds = list[list[Step]]  # in a round all act at once, each client's steps in order; after it everything is calm
+
+
+def steps(people: int, deeds: tuple[Deed, ...] = DEEDS) -> st.SearchStrategy[Step]:
+    """Any step of one of so many people."""
+    return st.builds(
+        Step, st.integers(0, people - 1), st.sampled_from(deeds), st.integers(0, 7), st.integers(0, 23)
+    )  # fmt: skip
