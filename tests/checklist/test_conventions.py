@@ -141,3 +141,13 @@ async def test_s257_statuses_have_500_characters_and_the_configuration_says_so(s
     assert (await ada.post("/api/v1/statuses", {"status": "x" * 500})).status == 200
     refused = await ada.post("/api/v1/statuses", {"status": "x" * 501})
     assert (refused.status, refused.json["error"]) == (422, "Validation failed: Text character limit of 500 exceeded")
+
+
+async def test_s001_s002_s022_every_path_hangs_below_one_address_whatever_the_host(stage: Stage, ada: Person) -> None:
+    for host in ("localhost:3000", "social.example"):
+        for person, path in ((stage.anybody(), "/api/v1/instance"), (ada, "/api/v2/search?q=x")):
+            reply = await person.get(path, headers={"Host": host})
+            assert reply.status == 200, path
+            assert reply.headers["Content-Type"].startswith("application/json")
+    status = await ada.publish("hi")
+    assert status["url"].startswith("http://localhost:3000/")
