@@ -18,6 +18,7 @@ ANIMATION_PIXELS = 921_600  # of one frame
 ANIMATION_PIXELS_IN_ALL = 200_000_000
 LARGEST_ORIGINAL = 8_294_400  # pixels; more is scaled down
 LARGEST_SMALL = 230_400
+LONGEST_SIDE = 16_383  # that a WebP can have
 BLURHASH_SIDE = 32  # the hash has four waves a side; more pixels would change nothing
 BLURHASH_COMPONENTS = 4
 
@@ -128,7 +129,7 @@ def _fitting(image: pyvips.Image, pixels: int) -> pyvips.Image:
     if width * height > pixels:
         width, height = max(isqrt(pixels * width // height), 1), max(isqrt(pixels * height // width), 1)
     # A square around it, because the orientation that is applied may swap its sides.
-    side = max(width, height)
+    side = min(max(width, height), LONGEST_SIDE)
     fitting = image.thumbnail_image(side, height=side, size="down", output_profile="srgb", fail_on="error")
     return fitting.colourspace("srgb").cast("uchar")
 

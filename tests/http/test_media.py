@@ -89,6 +89,11 @@ async def test_a_large_image_is_scaled_down(ada: Person) -> None:
     assert medium["meta"]["original"]["aspect"] == pytest.approx(2, rel=0.001)
 
 
+async def test_an_image_may_be_longer_than_its_small_picture_can_be(ada: Person) -> None:
+    meta = (await uploaded(ada, picture(2, 20_000)))["meta"]
+    assert meta["small"]["height"] == meta["original"]["height"] == 16_383
+
+
 async def test_its_owner_may_choose_the_small_picture(stage: Stage, ada: Person) -> None:
     medium = await uploaded(ada, picture(80, 80), thumbnail=picture(30, 10))
     assert medium["meta"]["small"]["size"] == "30x10"
