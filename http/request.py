@@ -127,10 +127,10 @@ class Request:
             return self.peer
         here = self.peer
         # From the nearest proxy outwards: the first that is not ours is the client. What stands before it is hearsay.
-        for hop in reversed(forwarded.split(",")):
+        for hop in filter(None, map(str.strip, reversed(forwarded.split(",")))):
             if not _inside(here, trusted):
                 break
-            here = hop.strip()
+            here = hop
         return here
 
 

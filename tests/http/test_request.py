@@ -128,6 +128,8 @@ async def test_a_body_longer_than_it_says_is_refused() -> None:
         ("127.0.0.1", b"198.51.100.1, 10.1.2.3", "198.51.100.1"),
         ("192.0.2.9", b"198.51.100.1", "192.0.2.9"),
         ("127.0.0.1", b"10.0.0.1", "10.0.0.1"),
+        ("127.0.0.1", b" , ,", "127.0.0.1"),
+        ("127.0.0.1", b"198.51.100.1,, 10.1.2.3", "198.51.100.1"),
     ],
 )
 def test_only_trusted_proxies_say_who_is_asking(peer: str, forwarded: bytes | None, address: str) -> None:
