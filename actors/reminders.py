@@ -28,8 +28,16 @@ class MuteEnded:
     target_id: int
 
 
-Reminder = Unlocked | DomainBlocked | MuteEnded
-REMINDERS: dict[str, type[Reminder]] = {kind.__name__: kind for kind in (Unlocked, DomainBlocked, MuteEnded)}
+@dataclass(frozen=True, slots=True)
+class StatusDue:
+    """The time of a scheduled status has come, unless it was cancelled or got another one meanwhile."""
+
+    id: int
+    at: str  # the time it was meant for, ISO 8601
+
+
+Reminder = Unlocked | DomainBlocked | MuteEnded | StatusDue
+REMINDERS: dict[str, type[Reminder]] = {kind.__name__: kind for kind in (Unlocked, DomainBlocked, MuteEnded, StatusDue)}
 
 
 def payload_of(account_id: int, reminder: Reminder) -> dict[str, Any]:

@@ -7,7 +7,7 @@ HIGHEST = """
         (SELECT max(id) FROM accounts), (SELECT max(id) FROM statuses), (SELECT max(id) FROM notifications),
         (SELECT max(id) FROM outbox), (SELECT max(id) FROM favourites), (SELECT max(id) FROM bookmarks),
         (SELECT max(id) FROM status_edits), (SELECT max(id) FROM poll_votes),
-        (SELECT max(id) FROM account_conversations), 0
+        (SELECT max(id) FROM account_conversations), (SELECT max(id) FROM scheduled_statuses), 0
     )
 """
 

@@ -1,32 +1,57 @@
-"""Idempotency keys: which status an account's key made."""
+"""Idempotency keys: which status, published or scheduled, an account's key made."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from .engine import Connection
 
-FIND = "SELECT status_id FROM idempotency WHERE account_id = $1 AND key = $2 AND created_at > $3"
+FIND = "SELECT status_id, scheduled_status_id FROM idempotency WHERE account_id = $1 AND key = $2 AND created_at > $3"
 
 # An expired key that is not yet swept gives way.
 INSERT = """
-    INSERT INTO idempotency (account_id, key, status_id, created_at) VALUES ($1, $2, $3, $4)
-    ON CONFLICT (account_id, key) DO UPDATE SET status_id = excluded.status_id, created_at = excluded.created_at
-    WHERE idempotency.created_at <= $5
-    RETURNING status_id
+    INSERT INTO idempotency (account_id, key, status_id, scheduled_status_id, created_at) VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (account_id, key) DO UPDATE SET
+        status_id = excluded.status_id, scheduled_status_id = excluded.scheduled_status_id,
+        created_at = excluded.created_at
+    WHERE idempotency.created_at <= $6
+    RETURNING created_at
+"""
+
+PUBLISH = """
+    UPDATE idempotency SET status_id = $3, scheduled_status_id = NULL
+    WHERE account_id = $1 AND scheduled_status_id = $2
 """
 
 EXPIRE = "DELETE FROM idempotency WHERE created_at <= $1"
 
 
-async def find(db: Connection, account_id: int, key: str, made_after: datetime) -> int | None:
-    """The status that this key made after the given time."""
-    return await db.fetchval(FIND, account_id, key, made_after)
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a key made: one of the two."""
+
+    status_id: int | None = None
+    scheduled_status_id: int | None = None
+
+
+async def find(db: Connection, account_id: int, key: str, made_after: datetime) -> Made | None:
+    """What this key made after the given time."""
+    row = await db.fetchrow(FIND, account_id, key, made_after)
+    return Made(*row.values()) if row is not None else None
 
 
 async def insert(
-    db: Connection, account_id: int, key: str, status_id: int, now: datetime, expired_before: datetime
+    db: Connection, account_id: int, key: str, made: Made, now: datetime, expired_before: datetime
 ) -> bool:
-    """Keep a key in the transaction of its status; False when another status holds it."""
-    return await db.fetchval(INSERT, account_id, key, status_id, now, expired_before) is not None
+    """Keep a key in the transaction of what it makes; False when it has made something else."""
+    return (
+        await db.fetchval(INSERT, account_id, key, made.status_id, made.scheduled_status_id, now, expired_before)
+        is not None
+    )
+
+
+async def publish(db: Connection, account_id: int, scheduled_status_id: int, status_id: int) -> None:
+    """What a key made as scheduled is published: whoever repeats it is answered with the status."""
+    await db.execute(PUBLISH, account_id, scheduled_status_id, status_id)
 
 
 async def expire(db: Connection, made_before: datetime) -> None:

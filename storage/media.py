@@ -10,7 +10,7 @@ from .engine import Connection, Row
 COLUMNS = """
     id, account_id, status_id, type, state, file, file_type, file_size, thumbnail_file, remote_url,
     thumbnail_remote_url,
-    description, blurhash, meta
+    description, blurhash, meta, scheduled_status_id
 """
 
 FIND_MANY = f"SELECT {COLUMNS} FROM media_attachments WHERE id = ANY($1::bigint[])"
@@ -37,6 +37,8 @@ ATTACH = f"""
     UPDATE media_attachments SET status_id = $2, updated_at = $3 WHERE id = ANY($1::bigint[]) RETURNING {COLUMNS}
 """
 
+RESERVE = "UPDATE media_attachments SET scheduled_status_id = $2, updated_at = $3 WHERE id = ANY($1::bigint[])"
+
 DESCRIBE = f"""
     UPDATE media_attachments SET
         description = coalesce($2, description), thumbnail_file = coalesce($3, thumbnail_file),
@@ -58,7 +60,8 @@ DELETE = f"DELETE FROM media_attachments WHERE id = ANY($1::bigint[]) RETURNING 
 # Skips those that a status takes at this moment.
 DELETE_LOOSE = f"""
     DELETE FROM media_attachments WHERE id IN (
-        SELECT id FROM media_attachments WHERE status_id IS NULL AND updated_at < $1
+        SELECT id FROM media_attachments
+        WHERE status_id IS NULL AND scheduled_status_id IS NULL AND updated_at < $1
         ORDER BY updated_at LIMIT $2 FOR UPDATE SKIP LOCKED
     )
     RETURNING {COLUMNS}
@@ -93,6 +96,12 @@ class Media:
     description: str
     blurhash: str | None
     meta: dict[str, Any]
+    scheduled_status_id: int | None = None  # kept for a status that is published later
+
+    @property
+    def taken(self) -> bool:
+        """Whether a status has it, published or not."""
+        return self.status_id is not None or self.scheduled_status_id is not None
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -157,6 +166,11 @@ async def insert_waiting(
 async def attach(db: Connection, ids: Sequence[int], status_id: int, now: datetime) -> dict[int, Media]:
     """Give locked attachments to a status."""
     return {row["id"]: media_of(row) for row in await db.fetch(ATTACH, ids, status_id, now)}
+
+
+async def reserve(db: Connection, ids: Sequence[int], scheduled_status_id: int, now: datetime) -> None:
+    """Keep locked attachments for a status that is published later."""
+    await db.execute(RESERVE, ids, scheduled_status_id, now)
 
 
 async def describe(

@@ -20,6 +20,7 @@ from . import (
     registration,
     relations,
     requests,
+    scheduled_statuses,
     statuses,
 )
 
@@ -43,5 +44,6 @@ __all__ = [
     "registration",
     "relations",
     "requests",
+    "scheduled_statuses",
     "statuses",
 ]

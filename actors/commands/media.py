@@ -96,7 +96,7 @@ async def describe(
 ) -> Changed | Refused:
     """An attached one is changed by an edit of its status."""
     medium = await _own(db, self, message.id)
-    if medium is None or medium.status_id is not None:
+    if medium is None or medium.taken:
         return NOT_FOUND
     if medium.state == "failed":
         return FAILED
@@ -137,7 +137,7 @@ async def delete(
     medium = await _own(db, self, message.id)
     if medium is None:
         return NOT_FOUND
-    if medium.status_id is not None:
+    if medium.taken:
         return IN_USE
     await media.delete_many(db, [medium.id])
     return Changed(medium, await _discard(db, self, set(medium.files), origin))

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
-from ...storage import accounts, conversations, idempotency, media, notifications, polls, statuses
+from ...storage import accounts, conversations, idempotency, media, notifications, polls, scheduled_statuses, statuses
 from ...storage.engine import Connection
 from ...storage.notifications import NewNotification, Notification
 from ...storage.polls import NewPoll
+from ...storage.scheduled_statuses import ScheduledStatus
 from ...storage.statuses import Deleted, Flags, NewStatus, Status, Tag
 from ..account import Account
 from ..broadcast import Told
@@ -31,7 +32,10 @@ BLANK = Refused(422, "Validation failed: Text can't be blank")
 
 @dataclass(frozen=True, slots=True)
 class PublishStatus:
-    """Command: publish; answered with the Status. What is None is taken from the user's defaults."""
+    """Command: publish; answered with the Status, or with the ScheduledStatus that the idempotency key made before.
+
+    What is None is taken from the user's defaults.
+    """
 
     text: str
     visibility: str | None = None
@@ -79,12 +83,12 @@ class Published:
 
 
 @turn(Account, PublishStatus)
-async def publish_status(self: Account, message: PublishStatus) -> Status | Refused:
+async def publish_status(self: Account, message: PublishStatus) -> Status | ScheduledStatus | Refused:
     parent = None
     if message.in_reply_to_id is not None:
         parent = await find_original(self, message.in_reply_to_id)
         if parent is None:
-            return await _made_before(self, message.idempotency_key) or NO_PARENT
+            return await made_by(self, message.idempotency_key) or NO_PARENT
     new = await compose(self, message, parent)
     if not new.media_ids and says_nothing(new.content, new.content_type):
         return BLANK
@@ -92,19 +96,21 @@ async def publish_status(self: Account, message: PublishStatus) -> Status | Refu
     published = await self.transact(store, self, new, poll, message.idempotency_key, self.now, self.origin)
     if published is None:
         return NOT_FOUND
-    if isinstance(published, Refused):
+    if not isinstance(published, Published):
         return published
     if published.promised:
         spread(self, published)
     return published.status
 
 
-async def _made_before(self: Account, key: str | None) -> Status | None:
+async def made_by(self: Account, key: str | None) -> Status | ScheduledStatus | None:
     """What the key has made: an answer sent again after what it answers is gone."""
     if key is None:
         return None
-    id = await self.backstage.database.read(idempotency.find, self.id, key, self.now - KEY_LIFETIME)
-    return None if id is None else await self.backstage.statuses.find(id)
+    database = self.backstage.database
+    made = await database.read(idempotency.find, self.id, key, self.now - KEY_LIFETIME)
+    there = await database.read(made_before, self.id, made) if made is not None else None
+    return there.status if isinstance(there, Published) else there
 
 
 async def find_original(self: Account, id: int) -> Status | None:
@@ -221,17 +227,17 @@ def target_of(account: accounts.Account) -> text.MentionTarget:
 
 async def store(
     db: Connection, self: Account, new: NewStatus, poll: NewPoll | None, key: str | None, now: datetime, origin: Origin
-) -> Published | Refused | None:
-    """The status and everything it promises, or what the key made before; None when that is deleted since."""
+) -> Published | ScheduledStatus | Refused | None:
+    """The status and everything it promises, or what the key made before; None when that is gone since."""
     if key is not None and (earlier := await idempotency.find(db, self.id, key, now - KEY_LIFETIME)) is not None:
-        return await _published_before(db, self.id, earlier)
-    if new.media_ids and (refusal := await _refuse_media(db, self, new.media_ids)) is not None:
+        return await made_before(db, self.id, earlier)
+    if new.media_ids and (refusal := await refuse_media(db, self, new.media_ids)) is not None:
         return refusal
     if poll is not None:
         await polls.insert(db, poll, now)
     made = await statuses.insert(db, new, now)
     if key is not None:
-        await idempotency.insert(db, self.id, key, new.id, now, now - KEY_LIFETIME)
+        await idempotency.insert(db, self.id, key, idempotency.Made(new.id), now, now - KEY_LIFETIME)
     status, author = made.status, made.author
     told = await notifications.insert_many(db, _news(self, made), now)
     concerned = [self.id, *(notification.account_id for notification in told)]
@@ -239,7 +245,7 @@ async def store(
     return Published(status, author, told, letters, await _promise(db, self, status, told, letters, origin))
 
 
-async def _refuse_media(db: Connection, self: Account, ids: tuple[int, ...]) -> Refused | None:
+async def refuse_media(db: Connection, self: Account, ids: tuple[int, ...]) -> Refused | None:
     """Why these can't be attached; when they can, nobody else attaches them before this transaction ends."""
     wrong = complaint(ids, await media.lock(db, ids), self.id)
     return None if wrong is None else Refused(422, wrong)
@@ -286,8 +292,12 @@ async def _promise(
     return promised
 
 
-async def _published_before(db: Connection, account_id: int, status_id: int) -> Published | None:
-    status, author = await statuses.find(db, status_id), await accounts.find(db, account_id)
+async def made_before(db: Connection, account_id: int, made: idempotency.Made) -> Published | ScheduledStatus | None:
+    """What an idempotency key has made, if it is still there."""
+    if made.scheduled_status_id is not None:
+        return await scheduled_statuses.find(db, made.scheduled_status_id, account_id)
+    status = await statuses.find(db, made.status_id) if made.status_id is not None else None
+    author = await accounts.find(db, account_id)
     return Published(status, author) if status is not None and author is not None else None
 
 

@@ -32,4 +32,6 @@ def not_found(ids: Iterable[str]) -> str:
 
 
 def _usable(media: Media | None, account_id: int, status_id: int | None) -> bool:
-    return media is not None and media.account_id == account_id and media.status_id in (None, status_id)
+    if media is None or media.account_id != account_id:
+        return False
+    return not media.taken or (media.status_id is not None and media.status_id == status_id)

@@ -99,7 +99,7 @@ async def delete(viewer: Viewer, id: int) -> Answer:
 
 async def _own(house: House, viewer: Viewer, id: int) -> Media:
     medium = await house.database.read(media.find, id)
-    if medium is None or medium.account_id != viewer.account_id or medium.status_id is not None:
+    if medium is None or medium.account_id != viewer.account_id or medium.taken:
         raise NotFound
     if medium.state == "failed":
         raise FAILED

@@ -6,16 +6,19 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
+from ...actors.commands.scheduled_statuses import ScheduleStatus
 from ...actors.commands.statuses import DeleteStatus, PublishStatus
 from ...actors.rules import attachments, limits, text
 from ...actors.rules.polls import PollTerms, complaints
 from ...actors.rules.visibility import Perspective, hidden, visible
 from ...actors.statuses import Shown
 from ...storage import statuses
+from ...storage.scheduled_statuses import ScheduledStatus
 from ...storage.statuses import Entry, Status
 from .. import rates
-from ..answer import Answer, array
+from ..answer import Answer, array, json
 from ..authentication import Viewer
+from ..entities.scheduled_status import scheduled_status_fields
 from ..entities.status import deleted_status_json
 from ..errors import NotFound, Unprocessable, invalid
 from ..house import House
@@ -37,6 +40,7 @@ from ..parameters import (
 from ..request import Request
 from ..routing import api
 from ..showing import find_visible, may_see, perspective_of, render, render_all
+from .scheduled_statuses import Scheduled
 
 # How much of a thread is shown: up, down, and how deep; to those with a token, and to everybody.
 FOR_USERS = (4096, 4096, 4096)
@@ -91,16 +95,15 @@ class Writing(Input):
             raise invalid(f"Text character limit of {limits.STATUS_CHARACTERS} exceeded")
 
 
-class NewStatus(Writing):
+class NewStatus(Writing, Scheduled):
     visibility: Annotated[Literal["public", "unlisted", "private", "direct"] | None, Choice] = None
     in_reply_to_id: StatusId = None
-    scheduled_at: MaybeText = None
     quoted_status_id: StatusId = None
 
     def check(self) -> None:
         """The same, and what this server does not do: better than to publish something else than what was meant."""
-        if self.scheduled_at or self.quoted_status_id is not None:
-            raise Unprocessable("This server takes no quotes or scheduled posts")
+        if self.quoted_status_id is not None:
+            raise Unprocessable("This server takes no quotes")
         super().check()
         if self.poll is not None and (wrong := list(complaints(self.poll.terms()))):
             raise invalid(*wrong)
@@ -116,25 +119,31 @@ class Several(Input):
 
 @api.post("/api/v1/statuses", auth="user", scopes=("write:statuses",), rates=(rates.STATUSES,))
 async def publish(house: House, request: Request, viewer: Viewer, new: NewStatus) -> Answer:
-    """A new status; with an Idempotency-Key it is made once, however often it is sent."""
+    """A new status, now or at a time to come; with an Idempotency-Key it is made once, however often it is sent."""
     new.check()
-    published: Status = await viewer.ask(
-        PublishStatus(
-            text=new.status,
-            visibility=new.visibility,
-            sensitive=new.sensitive,
-            spoiler_text=new.spoiler_text,
-            language=new.language or None,
-            in_reply_to_id=new.in_reply_to_id,
-            content_type=new.content_type,
-            media_ids=new.media(),
-            poll=None if new.poll is None else new.poll.terms(),
-            quote_policy=new.quote_approval_policy,
-            application_id=viewer.token.application_id,
-            idempotency_key=_idempotency_key(request),
-        )
+    post, at = _post(request, viewer, new), new.moment()
+    wanted = ScheduleStatus(post, at) if at is not None and at > house.clock.now() else post
+    made: Status | ScheduledStatus = await viewer.ask(wanted)
+    if isinstance(made, ScheduledStatus):
+        return json(scheduled_status_fields(made, house.settings.base_url))
+    return Answer(await render(house, viewer, await _shown(house, made)))
+
+
+def _post(request: Request, viewer: Viewer, new: NewStatus) -> PublishStatus:
+    return PublishStatus(
+        text=new.status,
+        visibility=new.visibility,
+        sensitive=new.sensitive,
+        spoiler_text=new.spoiler_text,
+        language=new.language or None,
+        in_reply_to_id=new.in_reply_to_id,
+        content_type=new.content_type,
+        media_ids=new.media(),
+        poll=None if new.poll is None else new.poll.terms(),
+        quote_policy=new.quote_approval_policy,
+        application_id=viewer.token.application_id,
+        idempotency_key=_idempotency_key(request),
     )
-    return Answer(await render(house, viewer, await _shown(house, published)))
 
 
 @api.get("/api/v1/statuses", scopes=("read:statuses",))

@@ -14,7 +14,9 @@ FOLDER = Path(__file__).parent
 Schema = dict[str, Any]
 
 DIGITS = "^[0-9]+$"
+NULL: Schema = {"type": "null"}
 TYPES: dict[str, Schema] = {
+    "null": NULL,
     "id": {"type": "string", "pattern": "^[0-9]{1,19}$"},
     "numstr": {"type": "string", "pattern": DIGITS},
     "unixstr": {"type": "string", "pattern": DIGITS},
@@ -36,7 +38,6 @@ TYPES: dict[str, Schema] = {
     "ip": {"type": "string"},
     "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
 }
-NULL: Schema = {"type": "null"}
 
 
 @dataclass(frozen=True, slots=True)

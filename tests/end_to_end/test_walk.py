@@ -4,12 +4,13 @@ import base64
 import hashlib
 import queue
 import threading
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from mastodon import Mastodon, MastodonNotFoundError, MastodonUnauthorizedError, StreamListener
+from mastodon import Mastodon, MastodonAPIError, MastodonNotFoundError, MastodonUnauthorizedError, StreamListener
 
 from .browser import Visitor, chromium, press, query_of, sign_in
 from .server import PASSWORD, Person, Server, follow
@@ -136,6 +137,23 @@ def test_hashtags_are_featured_on_a_profile(server: Server) -> None:
     assert [tag.name for tag in ada.app.featured_tags()] == ["troupe"]
     ada.app.tag_unfeature("troupe")
     assert ada.app.featured_tags() == []
+
+
+def test_statuses_are_scheduled_moved_and_cancelled(server: Server) -> None:
+    (ada,) = server.people("ada")
+    at = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=1)
+    made = ada.app.status_post("Later", scheduled_at=at, visibility="unlisted", idempotency_key="once")
+    assert (made.scheduled_at, made.params.text, made.params.visibility) == (at, "Later", "unlisted")
+    again = ada.app.status_post("Later", scheduled_at=at, visibility="unlisted", idempotency_key="once")
+    assert again.id == made.id
+    assert [one.id for one in ada.app.scheduled_statuses()] == [made.id]
+    moved = ada.app.scheduled_status_update(made, at + timedelta(hours=1))
+    assert ada.app.scheduled_status(made.id).scheduled_at == moved.scheduled_at == at + timedelta(hours=1)
+    with pytest.raises(MastodonAPIError, match="Scheduled at date must be in the future"):
+        ada.app.scheduled_status_update(made, datetime.now(UTC))
+    ada.app.scheduled_status_delete(made)
+    assert ada.app.scheduled_statuses() == []
+    assert ada.app.timeline_home() == []
 
 
 def test_the_server_says_what_it_is(server: Server) -> None:

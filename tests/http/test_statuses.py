@@ -31,7 +31,7 @@ STATUSES = "/api/v1/statuses"
             422,
             f"Media {2**63} not found or already attached to another post",
         ),
-        ({"status": "x", "quoted_status_id": "7"}, 422, "This server takes no quotes or scheduled posts"),
+        ({"status": "x", "quoted_status_id": "7"}, 422, "This server takes no quotes"),
     ],
 )
 async def test_what_can_be_no_status(ada: Person, form: dict[str, Any], status: int, text: str) -> None:

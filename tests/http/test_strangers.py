@@ -2,6 +2,8 @@
 
 import inspect
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -21,7 +23,7 @@ TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY t
 
 SUM = "SELECT coalesce(sum(hashtext(t::text)::bigint), 0) FROM {} t"
 # Fit for every endpoint, so that its id is what is wrong.
-BODY = b'{"status": "text", "title": "text", "choices": [0], "account_ids": ["1"]}'
+BODY = b'{"status": "text", "title": "text", "choices": [0], "scheduled_at": "2100-01-01", "account_ids": ["1"]}'
 
 MISSING = (404, b'{"error":"Record not found"}')
 INVALID = (401, b'{"error":"The access token is invalid"}')
@@ -36,6 +38,11 @@ def pointing() -> Iterator[Endpoint]:
 def takes_ids(endpoint: Endpoint) -> bool:
     taken = inspect.signature(endpoint.function, eval_str=True).parameters
     return all(taken[name].annotation is int for name in SEGMENT.findall(endpoint.path))
+
+
+async def schedule(person: Person) -> Any:
+    at = datetime.now(UTC) + timedelta(hours=1)
+    return (await person.post("/api/v1/statuses", {"status": "later", "scheduled_at": at.isoformat()})).json
 
 
 async def call(stage: Stage, endpoint: Endpoint, token: str | None, id: str) -> Answer:
@@ -67,6 +74,7 @@ async def private(ada: Person, bob: Person) -> dict[str, str]:
         "/api/v1/statuses/": post["id"],
         "/api/v1/polls/": post["poll"]["id"],
         "/api/v1/featured_tags/": (await ada.post("/api/v1/featured_tags", {"name": "tea"})).json["id"],
+        "/api/v1/scheduled_statuses/": (await schedule(ada))["id"],
         "/api/v1/lists/": (made := (await ada.post("/api/v1/lists", {"title": "mine"})).json["id"]),
         "/api/v1/timelines/list/": made,
         "/api/v1/notifications/": (await ada.get("/api/v1/notifications")).json[0]["id"],

@@ -12,6 +12,7 @@ from troupe.storage import blocks, favourites, follows, idempotency, oauth, outb
 from troupe.storage.connect import run
 from troupe.storage.engine import Connection
 from troupe.storage.follows import Follow
+from troupe.storage.idempotency import Made
 from troupe.storage.oauth import Application, Grant
 from troupe.storage.outbox import NewEffect
 from troupe.storage.statuses import NewStatus, Tag
@@ -124,7 +125,7 @@ def test_two_transactions_with_one_idempotency_key_make_one_status(stage: Stage)
         async def work(db: Connection) -> bool:
             new = NewStatus(id, ada.id, f"{ada.uri}/{id}", None, "public")
             await statuses.insert(db, new, NOW)
-            if not await idempotency.insert(db, ada.id, "key", id, NOW, NOW - timedelta(hours=1)):
+            if not await idempotency.insert(db, ada.id, "key", Made(id), NOW, NOW - timedelta(hours=1)):
                 raise asyncpg.SerializationError
             return True
 
@@ -132,7 +133,7 @@ def test_two_transactions_with_one_idempotency_key_make_one_status(stage: Stage)
 
     with pytest.raises(asyncpg.SerializationError):
         race(stage, publishing(1), publishing(2))
-    assert stage(idempotency.find, ada.id, "key", NOW - timedelta(hours=1)) == 1
+    assert stage(idempotency.find, ada.id, "key", NOW - timedelta(hours=1)) == Made(1)
     assert stage.value("SELECT count(*) FROM statuses") == 1
     assert counted(stage)
 

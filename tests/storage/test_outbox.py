@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from troupe.storage import dead_letters, idempotency, outbox
 from troupe.storage.dead_letters import DeadLetter
+from troupe.storage.idempotency import Made
 from troupe.storage.outbox import NewEffect
 
 from .conftest import NOW, Stage, new_id
@@ -47,16 +48,16 @@ def test_no_effects_are_no_statement(stage: Stage) -> None:
 
 def test_a_key_names_its_status_for_an_hour(stage: Stage) -> None:
     ada = stage.account("ada")
-    first, second = stage.status(ada), stage.status(ada)
+    first, second = Made(status_id=stage.status(ada).id), Made(scheduled_status_id=7)
     hour = timedelta(hours=1)
     assert stage(idempotency.find, ada.id, "k", NOW - hour) is None
-    assert stage(idempotency.insert, ada.id, "k", first.id, NOW, NOW - hour)
-    assert not stage(idempotency.insert, ada.id, "k", second.id, NOW, NOW - hour)
-    assert stage(idempotency.find, ada.id, "k", NOW - hour) == first.id
+    assert stage(idempotency.insert, ada.id, "k", first, NOW, NOW - hour)
+    assert not stage(idempotency.insert, ada.id, "k", second, NOW, NOW - hour)
+    assert stage(idempotency.find, ada.id, "k", NOW - hour) == first
     after = NOW + hour
     assert stage(idempotency.find, ada.id, "k", after - hour) is None
-    assert stage(idempotency.insert, ada.id, "k", second.id, after, after - hour)
-    assert stage(idempotency.find, ada.id, "k", after - hour) == second.id
+    assert stage(idempotency.insert, ada.id, "k", second, after, after - hour)
+    assert stage(idempotency.find, ada.id, "k", after - hour) == second
     stage(idempotency.expire, after)
     assert stage.value("SELECT count(*) FROM idempotency") == 0
 

@@ -32,6 +32,7 @@ from troupe.storage import (
     reblogs,
     registration,
     relations,
+    scheduled_statuses,
     search,
     statuses,
     tags,
@@ -70,6 +71,11 @@ FILL = """
     INSERT INTO status_counts (status_id) SELECT id FROM statuses;
     INSERT INTO media_attachments (id, account_id, status_id, type, created_at, updated_at)
     SELECT id, account_id, id, 'image', now(), now() FROM statuses;
+    INSERT INTO scheduled_statuses (id, account_id, scheduled_at, params, media_ids, created_at)
+    SELECT n, 1 + n % 500, now(), '{}', CASE WHEN n % 3 = 0 THEN ARRAY[100000 + n] ELSE '{}' END, now()
+    FROM generate_series(1, 5000) n;
+    INSERT INTO media_attachments (id, account_id, scheduled_status_id, type, created_at, updated_at)
+    SELECT 100000 + id, account_id, id, 'image', now(), now() FROM scheduled_statuses WHERE id % 3 = 0;
     INSERT INTO polls (id, account_id, created_at) SELECT n, 1 + n % 500, now() FROM generate_series(1, 5000) n;
     INSERT INTO poll_options (poll_id, position, title)
     SELECT n, p, 'x' FROM generate_series(1, 5000) n, generate_series(0, 1) p;
@@ -163,6 +169,11 @@ QUERIES = [
     ("suggested tags", featured_tags.SUGGESTIONS, (7, featured_tags.LATEST, 10)),
     ("tag by name", tags.FIND, ("t7",)),
     ("deletion of a status", statuses.BURY, ([7], NOW)),
+    *both("scheduled statuses", scheduled_statuses.PAGE, 7, *PAGE),
+    ("scheduled status", scheduled_statuses.FIND, (6, 7)),
+    ("how many are scheduled", scheduled_statuses.COUNT, (7, NOW, 6)),
+    ("end of a scheduled status", scheduled_statuses.DELETE, (6, 7, NOW)),
+    ("key of what was scheduled", idempotency.PUBLISH, (7, 6, 7)),
     *both("list", lists.ENTRIES, 7, *PAGE),
     *both("members of a list", lists.PAGE, 7, *PAGE),
     ("lists", lists.ALL, (7,)),

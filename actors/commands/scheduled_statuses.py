@@ -1,0 +1,231 @@
+"""Statuses that are published later, in the turn of their author. The texts are those that clients compare.
+
+Publishing takes the row away in the transaction that makes the status, so it happens once, however often the outbox
+reminds of it. What can't be published as it was meant (the author may not post any more, what it answers is gone, its
+media are) stays where its author sees it, past its time, to be given another one or cancelled: nothing is published
+that nobody wrote, and nothing is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from ...storage import idempotency, outbox, scheduled_statuses, users
+from ...storage.engine import Connection
+from ...storage.polls import NewPoll
+from ...storage.scheduled_statuses import NewScheduledStatus, ScheduledStatus
+from ...storage.statuses import NewStatus, Status
+from ..account import Account
+from ..kernel import Origin, Refused, turn
+from ..reminders import StatusDue
+from ..rules.languages import language_code
+from ..rules.limits import SCHEDULED_STATUSES, SCHEDULED_STATUSES_A_DAY
+from ..rules.polls import PollTerms
+from .interacting import invalid
+from .statuses import (
+    KEY_LIFETIME,
+    NO_PARENT,
+    NOT_FOUND,
+    Published,
+    PublishStatus,
+    compose,
+    find_original,
+    made_before,
+    made_by,
+    poll_of,
+    refuse_media,
+    spread,
+    store,
+)
+
+SOONEST = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleStatus:
+    """Command: publish at a time, in UTC. Answered with the ScheduledStatus, or with what the idempotency key made.
+
+    Who may see it is decided now when nothing was asked for; all other defaults are those of the time it is published.
+    """
+
+    post: PublishStatus
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MoveScheduledStatus:
+    """Command: publish at another time; answered with the ScheduledStatus."""
+
+    id: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CancelScheduledStatus:
+    """Command: don't publish; its media are loose again."""
+
+    id: int
+
+
+class Unfit(Exception):
+    """It can't be published as it was meant: nothing of the transaction holds."""
+
+
+@turn(Account, ScheduleStatus)
+async def schedule_status(self: Account, message: ScheduleStatus) -> ScheduledStatus | Status | Refused:
+    post = message.post
+    if post.in_reply_to_id is not None:
+        parent = await find_original(self, post.in_reply_to_id)
+        if parent is None:
+            return await made_by(self, post.idempotency_key) or NO_PARENT
+        post = replace(post, in_reply_to_id=parent.id)
+    post = replace(post, visibility=post.visibility or self.owner.default_privacy)
+    new = NewScheduledStatus(
+        self.backstage.ids.next(), self.id, message.at, params_of(post), post.media_ids, post.application_id
+    )  # fmt: skip
+    made = await self.transact(_schedule, self, new, post.idempotency_key, self.now, self.origin)
+    return made.status if isinstance(made, Published) else made or NOT_FOUND
+
+
+async def _schedule(
+    db: Connection, self: Account, new: NewScheduledStatus, key: str | None, now: datetime, origin: Origin
+) -> ScheduledStatus | Published | Refused | None:
+    """What the key made before comes first: by now its time may be too near for a new one."""
+    if key is not None and (earlier := await idempotency.find(db, self.id, key, now - KEY_LIFETIME)) is not None:
+        return await made_before(db, self.id, earlier)
+    total, that_day = await scheduled_statuses.count(db, self.id, new.scheduled_at)
+    if complaints := [*about_time(new.scheduled_at, now), *about_total(total), *about_day(that_day)]:
+        return invalid(", ".join(complaints))
+    if new.media_ids and (refusal := await refuse_media(db, self, new.media_ids)) is not None:
+        return refusal
+    await scheduled_statuses.insert(db, new, now)
+    if key is not None:
+        await idempotency.insert(
+            db, self.id, key, idempotency.Made(scheduled_status_id=new.id), now, now - KEY_LIFETIME
+        )
+    await _remind(db, self, new.id, new.scheduled_at, origin)
+    return await scheduled_statuses.find(db, new.id, self.id)
+
+
+@turn(Account, MoveScheduledStatus)
+async def move_scheduled_status(self: Account, message: MoveScheduledStatus) -> ScheduledStatus | Refused:
+    return await self.transact(_move, self, message, self.now, self.origin)
+
+
+async def _move(
+    db: Connection, self: Account, message: MoveScheduledStatus, now: datetime, origin: Origin
+) -> ScheduledStatus | Refused:
+    if await scheduled_statuses.find(db, message.id, self.id) is None:
+        return NOT_FOUND
+    _, that_day = await scheduled_statuses.count(db, self.id, message.at, but=message.id)
+    if complaints := [*about_time(message.at, now), *about_day(that_day)]:
+        return invalid(", ".join(complaints))
+    await scheduled_statuses.move(db, message.id, self.id, message.at)
+    await _remind(db, self, message.id, message.at, origin)
+    return await scheduled_statuses.find(db, message.id, self.id) or NOT_FOUND
+
+
+@turn(Account, CancelScheduledStatus)
+async def cancel_scheduled_status(self: Account, message: CancelScheduledStatus) -> Refused | None:
+    return None if await self.transact(_cancel, self, message.id, self.now) else NOT_FOUND
+
+
+async def _cancel(db: Connection, self: Account, id: int, now: datetime) -> bool:
+    cancelled = await scheduled_statuses.delete(db, id, self.id, now)
+    if cancelled:
+        await outbox.forget(db, _partition(id))
+    return cancelled
+
+
+async def _remind(db: Connection, self: Account, id: int, at: datetime, origin: Origin) -> None:
+    """At this time and no other."""
+    await outbox.forget(db, _partition(id))
+    reminder = StatusDue(id, at.isoformat())
+    relay = self.backstage.outbox
+    await relay.promise(db, [relay.reminder(self.id, reminder, _partition(id), origin, at)])
+
+
+def _partition(id: int) -> str:
+    return f"scheduled/{id}"
+
+
+def about_time(at: datetime, now: datetime) -> Iterator[str]:
+    if at <= now + SOONEST:
+        yield "Scheduled at date must be in the future"
+
+
+def about_total(total: int) -> Iterator[str]:
+    if total >= SCHEDULED_STATUSES:
+        yield f"You have exceeded the limit of {SCHEDULED_STATUSES} scheduled posts"
+
+
+def about_day(that_day: int) -> Iterator[str]:
+    if that_day >= SCHEDULED_STATUSES_A_DAY:
+        yield f"You have exceeded the limit of {SCHEDULED_STATUSES_A_DAY} scheduled posts for today"
+
+
+# The time has come -------------------------------------------------------------------------------------------------
+
+
+@turn(Account, StatusDue)
+async def publish_due(self: Account, message: StatusDue) -> None:
+    """Compared with the row and not with the clock, so that a clock set back loses nothing."""
+    due = await self.backstage.database.read(scheduled_statuses.find, message.id, self.id)
+    if due is None or due.scheduled_at != datetime.fromisoformat(message.at) or not await _may_post(self):
+        return
+    post = post_of(due)
+    parent = await find_original(self, post.in_reply_to_id) if post.in_reply_to_id is not None else None
+    if post.in_reply_to_id is not None and parent is None:
+        return
+    new = await compose(self, post, parent)
+    poll = poll_of(self, post.poll, new.poll_id)
+    try:
+        published = await self.transact(_publish, self, due.id, new, poll, self.now, self.origin)
+    except Unfit:
+        return
+    spread(self, published)
+
+
+async def _may_post(self: Account) -> bool:
+    """By the rows: the owner may have been suspended or disabled since this actor was made."""
+    user = await self.backstage.database.read(users.find_user, self.id)
+    return user is not None and not (user.disabled_at or user.suspended_at or user.deleted_at)
+
+
+async def _publish(
+    db: Connection, self: Account, id: int, new: NewStatus, poll: NewPoll | None, now: datetime, origin: Origin
+) -> Published:
+    await scheduled_statuses.delete(db, id, self.id, now)
+    published = await store(db, self, new, poll, None, now, origin)
+    if not isinstance(published, Published):
+        raise Unfit
+    await idempotency.publish(db, self.id, id, published.status.id)
+    return published
+
+
+# What is kept ------------------------------------------------------------------------------------------------------
+
+
+def params_of(post: PublishStatus) -> dict[str, Any]:
+    """All that has no column of its own."""
+    return {
+        "text": post.text,
+        "visibility": post.visibility,
+        "sensitive": post.sensitive,
+        "spoiler_text": post.spoiler_text,
+        "language": language_code(post.language),
+        "in_reply_to_id": post.in_reply_to_id,
+        "content_type": post.content_type,
+        "quote_policy": post.quote_policy,
+        "poll": asdict(post.poll) if post.poll is not None else None,
+    }
+
+
+def post_of(due: ScheduledStatus) -> PublishStatus:
+    poll = due.params["poll"]
+    terms = PollTerms(**poll | {"options": tuple(poll["options"])}) if poll is not None else None
+    kept = due.params | {"poll": terms, "media_ids": due.media_ids, "application_id": due.application_id}
+    return PublishStatus(**kept)
