@@ -259,9 +259,9 @@ def _run(settings: Settings, dsn: str, log: SupervisionLog, revive: Callable[[],
 
     def started() -> None:
         remember(settings)
-        log.record("server.listening", address=settings.base_url)
         if settings.sign_ups != settings.registrations:
             log.record("registrations.closed", decision="nobody can sign up")
+        log.record("server.listening", address=settings.base_url)
         click.echo(greeting(settings), err=True)
 
     try:

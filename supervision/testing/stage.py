@@ -26,6 +26,8 @@ import trio
 from ...actors.broadcast import PUBLIC_LOCAL
 from ...actors.kernel import IDLE, Ids, Runtime
 from ...actors.kernel.cell import AT_REST, Phase
+from ...actors.mail.letters import Letter, Sender
+from ...actors.mail.post import Letterhead, NotSent, Post
 from ...actors.timelines.public import PublicPage
 from ...actors.timelines.window import Cursors
 from ...storage import accounts, users
@@ -37,6 +39,7 @@ from ..supervisor import Child, Supervisor
 from ..tree import Actors
 from .api import Api, sign_in
 from .checks import Eventually, Predicate
+from .faults import Fault
 from .patience import insist
 from .people import PAGE, Person
 from .run import Go, Run
@@ -44,6 +47,7 @@ from .stream import Stream
 
 BASE_URL = "https://troupe.test"
 DOMAIN = "troupe.test"
+SMTP = "smtp"
 
 # After the last promise is kept, virtual seconds in which a late crash, or a late retry, shows itself.
 LAST_REST = 3.0
@@ -63,10 +67,13 @@ WRONG_COUNTS = """
 
 
 @asynccontextmanager
-async def stage(run: Run, *, idle: float = IDLE) -> AsyncGenerator[Simulation]:
-    """The world of a scenario about the server: every actor, nobody there yet. Actors sleep after `idle` seconds."""
+async def stage(run: Run, *, idle: float = IDLE, mail: bool = False) -> AsyncGenerator[Simulation]:
+    """The world of a scenario about the server: every actor, nobody there yet. Actors sleep after `idle` seconds.
+
+    With `mail` the post office works too; scenarios without mails would only be slower for it.
+    """
     async with trio.open_nursery() as nursery:
-        sim = Simulation(run, nursery, idle)
+        sim = Simulation(run, nursery, idle, mail=mail)
         await sim.start()
         yield sim
         await sim.stop()
@@ -76,8 +83,10 @@ async def stage(run: Run, *, idle: float = IDLE) -> AsyncGenerator[Simulation]:
 class Simulation:
     """A server with its people."""
 
-    def __init__(self, run: Run, nursery: trio.Nursery, idle: float) -> None:
+    def __init__(self, run: Run, nursery: trio.Nursery, idle: float, *, mail: bool = False) -> None:
         self.run = run
+        self.mails: list[Letter] = []  # what has arrived, in order
+        self._has_mail = mail
         self.log: list[tuple[str, dict[str, Any]]] = []  # what the supervision log would say
         self.running = trio.Event()
         self._nursery = nursery
@@ -104,7 +113,12 @@ class Simulation:
         parking = Parking(run.database, run.clock, self._ids)
         self.runtime.on_park = parking.park
         *pools, housekeeping, outbox = self.actors.children()
-        children = [*pools, housekeeping, Child("parking", parking.run), outbox]
+        post = Post(
+            run.database, run.clock, self.record, self.actors.outbox,
+            Letterhead(Sender(f"noreply@{DOMAIN}", "Troupe"), BASE_URL), self._carry, secret=self._secret,
+        )  # fmt: skip
+        mail = [Child("mail", post.run)] if self._has_mail else []
+        children = [*pools, housekeeping, Child("parking", parking.run), outbox, *mail]
         self._supervisor = Supervisor("simulation", children, self.record)
         self._stopping = trio.Event()
         self._stopped = trio.Event()
@@ -217,6 +231,20 @@ class Simulation:
     def reopen(self, stream: Stream) -> None:
         """A client was cut: it comes back."""
         self._nursery.start_soon(stream.reconnect, name=f"{stream.name} again")
+
+    async def _carry(self, letter: Letter) -> None:
+        """The mail server: now it is away, now it takes a letter and nobody learns of it."""
+        await trio.lowlevel.checkpoint()
+        if self.run.faults.strikes(Fault.LOST, SMTP):
+            raise NotSent("the mail server is away")
+        self.mails.append(letter)
+        self.run.note("has taken a letter", SMTP)
+        if self.run.faults.strikes(Fault.DOUBT_DONE, SMTP):
+            raise NotSent("the mail server's answer was lost")
+        await trio.lowlevel.checkpoint()
+
+    def _secret(self) -> str:
+        return f"{self.run.random.getrandbits(128):032x}"
 
     # Claims of every scenario
 

@@ -14,6 +14,7 @@ from email.message import EmailMessage
 from email.policy import default
 from ipaddress import ip_address
 from pathlib import Path
+from threading import Condition
 from typing import Any, cast
 
 from aiosmtpd.controller import Controller
@@ -25,6 +26,7 @@ from cryptography.x509.oid import NameOID
 
 HOST = "127.0.0.1"
 OK = "250 OK"
+PATIENCE = 30  # seconds, for what comes at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,16 @@ class MailServer:
     arrived: list[Arrived] = field(default_factory=list)
     to_receivers: str = OK
     to_data: str = OK
+    _news: Condition = field(default_factory=Condition)
+
+    def receive(self, receiver: str, count: int = 1) -> Arrived:
+        """The newest of so many mails to somebody, as soon as they are there."""
+        with self._news:
+            assert self._news.wait_for(lambda: len(self.to(receiver)) >= count, PATIENCE), f"no mail to {receiver}"
+            return self.to(receiver)[-1]
+
+    def to(self, receiver: str) -> list[Arrived]:
+        return [mail for mail in self.arrived if mail.receivers == [receiver]]
 
     async def handle_RCPT(
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
@@ -65,13 +77,18 @@ class MailServer:
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
         if self.to_data == OK:
             user = cast("LoginPassword | None", session.auth_data)
-            self.arrived.append(
+            self._keep(
                 Arrived(
                     envelope.mail_from or "", list(envelope.rcpt_tos), cast(bytes, envelope.content),
                     session.ssl is not None, user.login.decode() if user is not None else None,
                 )
             )  # fmt: skip
         return self.to_data
+
+    def _keep(self, mail: Arrived) -> None:
+        with self._news:
+            self.arrived.append(mail)
+            self._news.notify_all()
 
 
 @contextmanager

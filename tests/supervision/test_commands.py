@@ -182,6 +182,58 @@ def test_a_bad_line_is_named_and_nothing_is_half_made(data: Path, dsn: str, line
     assert transact_once(dsn, users.find_user_by_login, "first") is None
 
 
+def letters(dsn: str, name: str) -> list[str]:
+    """What mails to an account are promised."""
+
+    async def read(db: Connection) -> list[str]:
+        query = """
+            SELECT payload->>'letter' FROM outbox JOIN accounts a ON payload->'account' = to_jsonb(a.id)
+            WHERE kind = 'mail' AND username = $1 ORDER BY outbox.id
+        """
+        return [row[0] for row in await db.fetch(query, name)]
+
+    return transact_once(dsn, read)
+
+
+def test_only_the_unconfirmed_are_sent_a_mail(data: Path, dsn: str) -> None:
+    create(data, "kim")
+    create(data, "lea", "--confirmed")
+    assert (letters(dsn, "kim"), letters(dsn, "lea")) == (["confirmation"], [])
+
+
+def test_who_is_approved_may_come_in_and_is_told(data: Path, dsn: str) -> None:
+    create(data, "max", "--confirmed")
+    done = run("accounts", "approve", "@max", "--data", data)
+    assert (done.exit_code, done.stdout) == (0, "Approved @max\n")
+    user = transact_once(dsn, users.find_user_by_login, "max")
+    assert user is not None
+    assert user.approved_at is not None
+    assert letters(dsn, "max") == ["approval"]
+    again = run("accounts", "approve", "max", "--data", data)
+    assert (again.exit_code, again.stdout) == (1, "")
+    assert "@max is approved already." in again.stderr
+    assert letters(dsn, "max") == ["approval"]
+
+
+def test_who_is_rejected_leaves_the_name_to_others(data: Path, dsn: str) -> None:
+    create(data, "ned")
+    done = run("accounts", "reject", "ned", "--data", data)
+    assert (done.exit_code, done.stdout) == (0, "Rejected @ned\n")
+    assert transact_once(dsn, users.find_user_by_login, "ned@localhost") is None
+    assert create(data, "ned", "--approved").exit_code == 0
+    refused = run("accounts", "reject", "ned", "--data", data)
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "@ned is approved already" in refused.stderr
+    assert transact_once(dsn, users.find_user_by_login, "ned") is not None
+
+
+@pytest.mark.parametrize("decision", ["approve", "reject"])
+def test_nobody_is_approved_or_rejected_who_is_not_there(data: Path, decision: str) -> None:
+    refused = run("accounts", decision, "nobody", "--data", data)
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "there is no local account nobody" in refused.stderr
+
+
 def test_migrating_twice_is_harmless(data: Path) -> None:
     run("migrate", "--data", data)
     again = run("migrate", "--data", data)

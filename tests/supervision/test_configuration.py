@@ -116,6 +116,26 @@ def test_on_an_outer_address_a_domain_is_needed() -> None:
         read_settings({"host": "0.0.0.0"}, {})
 
 
+def test_nobody_signs_up_where_no_mail_is_sent() -> None:
+    assert read_settings({}, {"TROUPE_REGISTRATIONS": "open"}).sign_ups == "closed"
+    assert read_settings({}, {"TROUPE_REGISTRATIONS": "open", "TROUPE_SMTP_HOST": "mail"}).sign_ups == "open"
+    assert read_settings({}, {"TROUPE_SMTP_HOST": "mail"}).sign_ups == "closed"
+
+
+def test_mails_come_from_the_domain_unless_the_operator_says_otherwise() -> None:
+    assert read_settings({}, {"TROUPE_DOMAIN": "t.example:8443"}).mail_sender == "noreply@t.example"
+    assert read_settings({}, {}).mail_sender == "noreply@localhost"
+    assert read_settings({}, {"TROUPE_MAIL_FROM": "us@t.example"}).mail_sender == "us@t.example"
+    for wrong in ("us", "us@t.example, them@t.example", "Us <us@t.example>", "us@t.example\nBcc: all@t.example"):
+        with pytest.raises(ConfigurationError, match="Right is: an e-mail address"):
+            read_settings({}, {"TROUPE_MAIL_FROM": wrong})
+
+
+def test_a_password_for_the_mail_server_is_shown_nowhere() -> None:
+    settings = read_settings({}, {"TROUPE_SMTP_PASSWORD": "secret"})
+    assert "secret" not in repr(settings)
+
+
 def test_an_empty_domain_is_none() -> None:
     assert read_settings({}, {"TROUPE_DOMAIN": ""}).domain is None
 

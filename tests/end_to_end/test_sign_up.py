@@ -1,0 +1,158 @@
+"""From nothing to a first post: by Mastodon.py, and by typing into the sign-up page; with a mail server that is one."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from mastodon import Mastodon, MastodonAPIError, MastodonUnauthorizedError
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
+
+from ..mail.mailserver import HOST, MailServer, mail_server
+from .browser import chromium, fill, press, text_of
+from .conftest import made
+from .server import PASSWORD, Server
+from .test_pages import DESK, FITS, PHONE
+
+SCOPES = ["read", "write", "follow"]
+CALLBACK = "com.example.app:/cb"
+
+
+@pytest.fixture(scope="module")
+def post() -> Iterator[MailServer]:
+    with mail_server() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def open_server(post: MailServer) -> Iterator[Server]:
+    """A server that people may sign up at."""
+    with made() as one:
+        one.settings |= {
+            "TROUPE_REGISTRATIONS": "approval",
+            "TROUPE_SMTP_HOST": HOST,
+            "TROUPE_SMTP_PORT": str(post.port),
+            "TROUPE_SMTP_TLS": "none",
+            "TROUPE_TITLE": "The Stage",
+        }
+        one.start()
+        yield one
+        assert one.stop() == 0, one.log
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
+    with chromium(tmp_path_factory.mktemp("profile"), javascript=False) as browser:
+        yield browser
+
+
+def link_to(post: MailServer, receiver: str) -> str:
+    """The link of the mail to somebody, as soon as it is there."""
+    mail = post.receive(receiver)
+    assert mail.sender == "noreply@localhost"
+    found = re.search(r"^http://\S+", mail.body, re.MULTILINE)
+    assert found is not None, mail.body
+    return found[0]
+
+
+def test_a_client_app_signs_somebody_up(open_server: Server, post: MailServer) -> None:
+    url = open_server.url
+    client_id, secret = Mastodon.create_app("Walker", scopes=SCOPES, redirect_uris=CALLBACK, api_base_url=url)
+    app = Mastodon(client_id, secret, api_base_url=url, ratelimit_method="throw", request_timeout=30)
+    refused: Any = app.create_account(
+        "admin", "short", "eve@example.org", agreement=False, locale="en", scopes=SCOPES, return_detailed_error=True
+    )
+    token, error = refused
+    assert token is None
+    assert {name: found[0]["error"] for name, found in error["details"].items() if found} == {
+        "username": "ERR_RESERVED",
+        "password": "ERR_TOO_SHORT",
+        "agreement": "ERR_ACCEPTED",
+        "reason": "ERR_BLANK",
+    }
+    token = app.create_account(
+        "eve", PASSWORD, "eve@example.org", agreement=True, reason="I like it here", locale="de", scopes=SCOPES
+    )
+    assert token == app.access_token
+    with pytest.raises(MastodonAPIError, match="missing a confirmed e-mail address"):
+        app.account_verify_credentials()
+    app.email_resend_confirmation()
+    post.receive("eve@example.org", 2)
+    answer = httpx.get(link_to(post, "eve@example.org"), trust_env=False)
+    assert (answer.status_code, answer.headers["location"]) == (302, CALLBACK)
+    with pytest.raises(MastodonAPIError, match="pending approval"):
+        app.account_verify_credentials()
+    approved = open_server.troupe("accounts", "approve", "eve")
+    assert (approved.returncode, approved.stdout) == (0, "Approved @eve\n"), approved.stderr
+    assert app.account_verify_credentials().username == "eve"
+    assert app.status_post("Hallo, Bühne").account.acct == "eve"
+    assert "freigeschaltet" in post.receive("eve@example.org", 3).mail["Subject"]
+    assert "eve@example.org" not in open_server.log
+
+
+def test_who_is_rejected_is_gone_and_the_name_is_free(open_server: Server, post: MailServer) -> None:
+    url = open_server.url
+    for number in range(2):
+        client_id, secret = Mastodon.create_app("Walker", scopes=SCOPES, api_base_url=url)
+        app = Mastodon(client_id, secret, api_base_url=url, ratelimit_method="throw", request_timeout=30)
+        app.create_account("mallory", PASSWORD, "mallory@example.org", agreement=True, reason="Spam", scopes=SCOPES)
+        link = link_to(post, "mallory@example.org")
+        assert open_server.troupe("accounts", "reject", "mallory").stdout == "Rejected @mallory\n"
+        with pytest.raises(MastodonUnauthorizedError):
+            app.account_verify_credentials()
+        assert httpx.get(link, trust_env=False).status_code == 404, number
+
+
+def test_a_person_signs_up_on_the_page(open_server: Server, post: MailServer, window: Chrome, tmp_path: Path) -> None:
+    """Without JavaScript, on a phone and at a desk: nothing is wider than its window."""
+    for size, name in ((PHONE, "phone"), (DESK, "desk")):
+        width, height = size
+        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == PHONE}
+        window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+        pages = iter(range(10))
+
+        def look(name: str = name, pages: Iterator[int] = pages) -> str:
+            window.save_screenshot(str(tmp_path / f"{name}-{next(pages)}.png"))
+            assert window.execute_script(FITS), text_of(window)
+            return text_of(window)
+
+        window.get(f"{open_server.url}/about")
+        look()
+        window.find_element(By.LINK_TEXT, "Create an account").click()
+        assert "Create an account on The Stage" in look()
+        fill(window, "username", "adm1n")
+        fill(window, "email", f"{name}@example.org")
+        fill(window, "password", PASSWORD)
+        fill(window, "reason", "To see and be seen")
+        window.find_element(By.NAME, "agreement").click()
+        press(window, "Create account")
+        assert "The name is reserved." in look()
+        assert window.find_element(By.NAME, "email").get_attribute("value") == f"{name}@example.org"
+        fill(window, "username", f"page_{name}")
+        fill(window, "password", PASSWORD)
+        press(window, "Create account")
+        assert "Look into your mail" in look()
+        assert urlsplit(window.current_url).path == "/auth/confirmation/sent"
+        link = link_to(post, f"{name}@example.org")
+        window.get(link)
+        assert "Your address is confirmed" in look()
+        window.get(link)
+        assert "It was already" in look()
+        window.get(f"{link}x")
+        look()
+        window.find_element(By.LINK_TEXT, "Get a new mail").click()
+        assert "Get a new mail" in look()
+    window.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_without_a_mail_server_the_log_says_that_nobody_can_sign_up(own_server: Server) -> None:
+    own_server.settings["TROUPE_REGISTRATIONS"] = "open"
+    own_server.start()
+    (record,) = own_server.events("registrations.closed")
+    assert record["level"] == "warning"
+    assert httpx.get(f"{own_server.url}/api/v1/instance", trust_env=False).json()["registrations"] is False
+    assert own_server.stop() == 0
