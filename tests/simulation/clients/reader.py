@@ -312,6 +312,8 @@ class Stream:
             view = View(model, reader.number, post.begun)
             if self._was_due(post) and not post.boosts and edit < post.least_edit(view.model.time.now):
                 raise self._complain(f"has shown edit {edit} of {post} and not the last")
+            if post.there.value is False and post.id not in self._gone and self._has_belonged(post):
+                raise self._complain(f"has not taken {post} back")
         told = set(self._told.values())
         for key in model.keys("told", 1, reader.number) if self.name == "user" else ():
             known = model.fact(*key)
@@ -330,6 +332,11 @@ class Stream:
         alike = [post.original, *model.boosts_of(post.original)] if post.boosts else [post]
         if any(one is not post and one.begun < post.acknowledged for one in alike):
             return False
+        return self._has_belonged(post)
+
+    def _has_belonged(self, post: Post) -> bool:
+        """Whether it would have stood here ever since, if only it was there."""
+        model = self._reader.model
         return self._belongs(View(model, self._reader.number, post.begun, granted=post), post) is True
 
 
