@@ -1,6 +1,8 @@
 """Who was blocked sees nothing from then on."""
 
+from troupe.actors.kernel import Refused
 from troupe.supervision.testing import simulation
+from troupe.supervision.testing.people import Person
 from troupe.supervision.testing.stage import Simulation, stage
 
 
@@ -38,3 +40,34 @@ async def test_a_block_races_with_fan_out(sim: Simulation) -> None:
     assert not any([await bob.sees(id) for id in ada.published])
     sim.sometimes(bool(stream.pushed), "bob was shown something before the block")
     sim.sometimes(not stream.pushed, "bob was shown nothing")
+
+
+@simulation(seeds=60, faults=3, world=stage)
+async def test_a_block_races_with_two_who_follow_each_other(sim: Simulation) -> None:
+    """Whatever came first: at the end nobody follows, nobody is told, and the blocked sees nothing."""
+    ada, bob = await sim.people("ada", "bob")
+    refused: list[bool] = []
+
+    async def follow(one: Person, other: Person) -> None:
+        try:
+            await one.follow(other)
+            refused.append(False)
+        except Refused:
+            refused.append(True)
+
+    async with sim.together() as go:
+        go(follow, ada, bob, name="ada")
+        go(follow, bob, ada, name="bob")
+        go(ada.block, bob, name="ada's laptop")
+    posted = await ada.publish("not for bob")
+    assert not await bob.sees(posted)
+    assert posted not in await bob.home()
+    await sim.calm()
+
+    assert sim.run.database.rows("SELECT FROM follows") == []
+    assert sim.run.database.rows("SELECT FROM notifications WHERE account_id = $1", ada.id) == []
+    for one, other in ((ada, bob), (bob, ada)):
+        assert await one.relation(other) == one.stored_relation(other)
+        assert await one.home() == one.belongs_at_home()
+    sim.sometimes(all(refused), "the block was first")
+    sim.sometimes(not any(refused), "the block was last")

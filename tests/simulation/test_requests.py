@@ -16,14 +16,16 @@ from troupe.supervision.testing.stage import Simulation, stage
 UNLOCK = UpdateProfile(Profile(locked=False))
 PENDING = "SELECT account_id FROM follow_requests WHERE target_account_id = $1 ORDER BY account_id"
 FOLLOWERS = "SELECT account_id FROM follows WHERE target_account_id = $1 ORDER BY account_id"
+HUNDREDS = 230
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that an unlocking takes several transactions."""
     monkeypatch.setattr(requests, "AT_ONCE", 3)
 
 
+@pytest.mark.usefixtures("few_at_once")
 @simulation(seeds=100, faults=3, world=stage)
 async def test_unlocking_accepts_whoever_waits_however_it_is_interrupted(sim: Simulation) -> None:
     cyd = await sim.account("cyd", locked=True)
@@ -48,6 +50,29 @@ async def test_unlocking_accepts_whoever_waits_however_it_is_interrupted(sim: Si
     assert await waiting[0].home() == [posted]
     for person in (*waiting, muted, late):
         assert await person.relation(cyd) == person.stored_relation(cyd)
+
+
+@simulation(seeds=2, faults=3, world=stage)
+async def test_hundreds_who_wait_may_follow_at_once(sim: Simulation) -> None:
+    """With the transactions and mailboxes that such a number really takes."""
+    cyd = await sim.account("cyd", locked=True)
+    waiting = await sim.people(*(f"w{number}" for number in range(HUNDREDS)))
+    now = sim.run.clock.now()
+    for person in waiting:
+        sim.run.database.arrange(follows.insert_request, StoredFollow(sim.new_id(), person.id, cyd.id), now)
+    for person in waiting[:3]:
+        await person.home()
+
+    async with sim.together() as go:
+        go(cyd.insist, UNLOCK, name="cyd")
+        go(waiting[-1].unfollow, cyd, name="the last")
+    await sim.calm()
+
+    assert [row["account_id"] for row in sim.run.database.rows(FOLLOWERS, cyd.id)] == [p.id for p in waiting[:-1]]
+    assert sim.run.database.rows(PENDING, cyd.id) == []
+    posted = await cyd.publish("welcome")
+    for person in waiting[:3]:
+        assert await person.home() == [posted]
 
 
 @simulation(seeds=100, faults=3, world=stage)
