@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 LENGTH = re.compile(rb"\r\ncontent-length: (\d+)", re.IGNORECASE)
 PATIENCE = 30.0
+TEXT = 0x81  # a whole text message of a WebSocket, and no ping
 
 
 @dataclass(slots=True)
@@ -146,21 +147,23 @@ class Listener:
         self._buffer += self.line.recv(1 << 18)
         before = len(self.heard)
         while (frame := self._frame()) is not None:
-            self.heard.append(frame)
+            kind, payload = frame
+            if kind == TEXT:
+                self.heard.append(payload)
         return len(self.heard) - before
 
-    def _frame(self) -> bytes | None:
-        """The next whole frame's payload. A server's frames are not masked."""
+    def _frame(self) -> tuple[int, bytes] | None:
+        """The next whole frame's kind and payload. A server's frames are not masked."""
         if len(self._buffer) < 4:
             return None
-        length, start = self._buffer[1], 2
+        kind, length, start = self._buffer[0], self._buffer[1], 2
         if length >= 126:
             start = 4 if length == 126 else 10
             length = int.from_bytes(self._buffer[2:start])
         if len(self._buffer) < start + length:
             return None
         payload, self._buffer = self._buffer[start : start + length], self._buffer[start + length :]
-        return payload
+        return kind, payload
 
     def close(self) -> None:
         self.line.close()
