@@ -14,6 +14,7 @@ from troupe.actors.kernel import Ids, Runtime, SystemClock
 from troupe.actors.mail.letters import Letter, Sender
 from troupe.actors.mail.post import Letterhead, Post
 from troupe.actors.media.workshop import Workshop
+from troupe.actors.outbox import Outbox
 from troupe.actors.rules.passwords import hashed
 from troupe.http.app import make_app
 from troupe.http.house import House
@@ -119,9 +120,12 @@ class Letterbox:
 class Stage:
     """The house, and the means to fill it with people."""
 
-    def __init__(self, house: House, letterbox: Letterbox, failures: list[dict[str, object]]) -> None:
+    def __init__(
+        self, house: House, letterbox: Letterbox, outbox: Outbox, failures: list[dict[str, object]]
+    ) -> None:  # fmt: skip
         self.letterbox = letterbox
         self.house = house
+        self.outbox = outbox
         self.app = make_app(house)
         self.failures = failures
 
@@ -207,7 +211,7 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any]) -> AsyncItera
             secret=_secrets(), vapid_public_key="a key", accounts=acting.accounts, statuses=acting.statuses,
             media=media,
         )  # fmt: skip
-        yield Stage(house, letterbox, failures)
+        yield Stage(house, letterbox, acting.outbox, failures)
         stopping.set()
         nursery.cancel_scope.cancel()
 

@@ -1,0 +1,384 @@
+"""The cast of the visibility matrix: two authors, everybody who looks at them, and posts of every kind."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import trio
+
+from troupe.actors.broadcast import PUBLIC_PLACES, home_address, list_address, tag_address
+from troupe.actors.kernel import NOWHERE
+from troupe.storage import accounts, conversations, follows, media, notifications, polls, statuses
+from troupe.storage.accounts import Account, NewAccount
+from troupe.storage.engine import Connection
+from troupe.storage.follows import Follow
+from troupe.storage.media import Made
+from troupe.storage.notifications import NewNotification
+from troupe.storage.polls import NewPoll
+from troupe.storage.statuses import NewStatus, Status, Tag
+
+from .conftest import Client, Person, Stage
+
+VISIBILITIES = {"p": "public", "u": "unlisted", "f": "private", "d": "direct"}
+KINDS = ("post", "answer", "aside", "shared", "echo")
+EVERY = "&".join(f"id[]=<post {letter}>" for letter in VISIBILITIES)
+
+CONVERSATION = """
+    INSERT INTO account_conversations (id, account_id, conversation_id, participant_ids, last_status_id)
+    VALUES ($1, $2, $3, ARRAY[$4::bigint], $3)
+"""
+PIN = "INSERT INTO pins (id, account_id, status_id, created_at) VALUES ($1, $2, $3, now())"
+FAVOURITES = """
+    INSERT INTO favourites (id, account_id, status_id, created_at)
+    SELECT (SELECT coalesce(max(id), 0) FROM favourites) + row_number() OVER (ORDER BY id), $1, id, now() FROM statuses
+    WHERE reblog_of_id IS NULL AND account_id = $2
+"""
+BOOKMARKS = FAVOURITES.replace("favourites", "bookmarks")
+
+
+@dataclass(frozen=True)
+class Row:
+    """Somebody of a table, and which visibilities they see by columns."""
+
+    who: str
+    cells: dict[str, str]
+
+    @property
+    def is_distant(self) -> bool:
+        """Whether they look at the author of the other server."""
+        return self.who.startswith(("distant", "domain-blocking"))
+
+    def cell(self, column: str) -> str:
+        match column:
+            case "never":
+                return ""
+            case "own":
+                return "pufd" if self.who == "author" else ""
+            case "near":
+                return "" if self.is_distant else self.cells["open"]
+            case "far":
+                return self.cells["open"] if self.is_distant else ""
+            case "echoes":
+                return self.cells["profile" if self.who == "author" else "tom"]
+            case "pinned":
+                return self.cells["profile"].replace("d", "")
+            case _:
+                return self.cells[column]
+
+
+def read(*tables: str) -> list[Row]:
+    """The rows of tables that have the same ones, beside each other."""
+    found: dict[str, dict[str, str]] = {}
+    for table in tables:
+        head, *lines = table.strip("\n").splitlines()
+        width = len(head) - len(head.lstrip())
+        for line in lines:
+            cells = (cell.strip("-") for cell in line[width:].split())
+            found.setdefault(line[:width].strip(), {}).update(zip(head.split(), cells, strict=True))
+    return [Row(who, cells) for who, cells in found.items()]
+
+
+def marker(author: Account, kind: str, letter: str) -> str:
+    """A word that stands in every part of a post, and nowhere else."""
+    return f"{author.username}{kind}{VISIBILITIES[letter]}"
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """Whom a row is about, and at whose posts they look."""
+
+    world: "World"
+    row: Row
+    client: Client
+    author: Account
+
+    @property
+    def is_anonymous(self) -> bool:
+        return not isinstance(self.client, Person)
+
+    @property
+    def id(self) -> int:
+        """Nobody's is 0."""
+        return self.client.account.id if isinstance(self.client, Person) else 0
+
+    def says(self, word: str) -> bool:
+        return word in self.row.who.split()
+
+    def fill(self, template: str, letter: str = "p") -> str | None:
+        """A path with ids of this visibility, or of the one named; None where there is no such thing for the viewer."""
+        text = template.replace("<every>", EVERY)
+        for name in re.findall(r"<([\w ]+)>", text):
+            kind, _, wanted = name.partition(" ")
+            id = self._id(kind, wanted or letter)
+            if id is None:
+                return None
+            text = text.replace(f"<{name}>", str(id))
+        return text
+
+    def _id(self, kind: str, letter: str) -> int | None:
+        ids = self.world.ids
+        places = [(owner, kind, one) for owner in (self.id, self.author.id) for one in (letter, "")]
+        return next((ids[place] for place in places if place in ids), None)
+
+
+class World:
+    """Everybody, what was posted, and after that who blocks whom. `ids` are by whose they are, kind and visibility."""
+
+    def __init__(self, stage: Stage, tom: Person, sam: Person, ada: Person, zoe: Account) -> None:
+        self.stage = stage
+        self.tom, self.sam, self.ada, self.zoe = tom, sam, ada, zoe
+        self.ids: dict[tuple[int, str, str], int] = {}
+        self.viewers: list[Viewer] = []
+
+    @property
+    def authors(self) -> tuple[Account, Account]:
+        return self.ada.account, self.zoe
+
+    def next(self) -> int:
+        return self.stage.house.ids.next()
+
+    def of(self, author: Account) -> list[Viewer]:
+        """Those with an account who look at this author's posts."""
+        return [one for one in self.viewers if one.author.id == author.id and not one.is_anonymous]
+
+    def named(self, author: Account) -> list[Viewer]:
+        """Those whom all of the author's posts name."""
+        return [viewer for viewer in self.of(author) if viewer.says("mentioned")]
+
+    # -- people
+
+    async def invite(self, row: Row) -> None:
+        """All follow Tom, some the author, and have both on a list."""
+        viewer = Viewer(self, row, await self._client(row), self.zoe if row.is_distant else self.ada.account)
+        self.viewers.append(viewer)
+        if viewer.is_anonymous:
+            return
+        listed = [self.tom.account.id]
+        if viewer.says("follower"):
+            house, follow = self.stage.house, Follow(self.next(), viewer.id, viewer.author.id)
+            await house.database.transact(follows.insert_follow, follow, house.clock.now())
+        await done(viewer.client, f"/api/v1/accounts/{self.tom.id}/follow")
+        if viewer.says("follower") or viewer.says("author"):
+            listed.append(viewer.author.id)
+        made = await done(viewer.client, "/api/v1/lists", title="both")
+        await done(viewer.client, f"/api/v1/lists/{made['id']}/accounts", account_ids=[str(id) for id in listed])
+        self.ids |= {(viewer.id, "list", ""): int(made["id"]), (viewer.id, "self", ""): viewer.id}
+
+    async def _client(self, row: Row) -> Client:
+        if row.who == "author":
+            return self.ada
+        if row.who == "anonymous":
+            return self.stage.anybody()
+        role = "admin" if row.who == "staff" else "user"
+        return await self.stage.person(handle(row.who), role=role)
+
+    async def fall_out(self) -> None:
+        """Blocks and mutes, when everything was posted and read."""
+        for viewer in self.viewers:
+            if viewer.says("blocked"):
+                await done(self.ada, f"/api/v1/accounts/{viewer.id}/block")
+            if viewer.says("blocking"):
+                await done(viewer.client, f"/api/v1/accounts/{viewer.author.id}/block")
+            if viewer.says("muting"):
+                await done(viewer.client, f"/api/v1/accounts/{viewer.author.id}/mute")
+            if viewer.says("domain-blocking"):
+                await done(viewer.client, "/api/v1/domain_blocks", domain="far.example")
+
+    # -- what was posted, as rows: each post has everything that one can have
+
+    async def begin(self) -> None:
+        """What Ada's and Zoe's posts answer."""
+        for name, by in (("root", self.tom), ("elsewhere", self.sam)):
+            id = int((await by.publish(name))["id"])
+            self.ids |= {(author.id, name, ""): id for author in self.authors}
+        for author in self.authors:
+            self.ids |= {(author.id, "author", ""): author.id, (author.id, "tom", ""): self.tom.account.id}
+
+    async def write(self, db: Connection) -> None:
+        for author in self.authors:
+            for letter in VISIBILITIES:
+                for kind in KINDS:
+                    await self.post(db, author, kind, letter)
+                await self._surround(db, author, letter)
+
+    async def _surround(self, db: Connection, author: Account, letter: str) -> None:
+        """What others have to do with the posts."""
+        post, answer, shared, echo = (
+            self.ids[author.id, kind, letter] for kind in ("post", "answer", "shared", "echo")
+        )
+        self.ids[author.id, "leaf", letter] = await self._store(
+            db, self.tom.account, "public", in_reply_to_id=answer, in_reply_to_account_id=author.id
+        )
+        if letter != "d":
+            by = author if letter == "f" else self.tom.account
+            self.ids[author.id, "boost", letter] = await self._store(db, by, VISIBILITIES[letter], reblog_of_id=shared)
+            await db.execute(PIN, self.next(), author.id, post)
+        for viewer in self.of(author):
+            if letter in "pu" and viewer.id != author.id:
+                await self._store(db, account_of(viewer), VISIBILITIES[letter], reblog_of_id=echo)
+            await self._tell(db, viewer, post, letter)
+
+    async def _tell(self, db: Connection, viewer: Viewer, post: int, letter: str) -> None:
+        """That it was edited and maybe names them; and a conversation, though only a direct one would begin one."""
+        now, author = self.stage.house.clock.now(), viewer.author.id
+        for name, type in (("news", "update"), ("mention", "mention")):
+            if viewer.id != author and (name == "news" or viewer.says("mentioned")):
+                self.ids[viewer.id, name, letter] = id = self.next()
+                assert await notifications.insert(db, NewNotification(id, viewer.id, author, type, post), now)
+        self.ids[viewer.id, "letter", letter] = id = self.next()
+        other = self.tom.account.id if viewer.id == author else author
+        await db.execute(CONVERSATION, id, viewer.id, post, other)
+
+    async def post(self, db: Connection, author: Account, kind: str, letter: str) -> Status:
+        now, words = self.stage.house.clock.now(), marker(author, kind, letter)
+        poll, medium = self.next(), self.next()
+        await polls.insert(db, NewPoll(poll, author.id, (words, "b"), False, False, now + timedelta(hours=1)), now)
+        made = Made("image", f"{medium}.png", "image/png", 1, None, None, {})
+        await media.insert(db, medium, author.id, made, words, None, now)
+        name, answered = {"answer": ("root", self.tom), "aside": ("elsewhere", self.sam)}.get(kind, ("", None))
+        id = await self._store(
+            db, author, VISIBILITIES[letter], text=words, content=f"<p>needle {words}</p>", spoiler_text=words,
+            media_ids=(medium,), poll_id=poll, tags=(Tag(self.next(), "matrix", "matrix"),),
+            mentioned_ids=tuple(viewer.id for viewer in self.named(author)),
+            in_reply_to_id=self.ids.get((author.id, name, "")),
+            in_reply_to_account_id=answered.account.id if answered else None,
+        )  # fmt: skip
+        self.ids[author.id, kind, letter] = id
+        if kind == "post":
+            self.ids |= {(author.id, "poll", letter): poll, (author.id, "medium", letter): medium}
+        status = await statuses.find(db, id)
+        assert status is not None
+        return status
+
+    async def _store(self, db: Connection, by: Account, visibility: str, **more: Any) -> int:
+        id = self.next()
+        uri = f"https://some.example/{id}"
+        new = NewStatus(id, by.id, uri, uri, visibility, local=by.domain is None, **more)
+        await statuses.insert(db, new, self.stage.house.clock.now())
+        return id
+
+    async def keep(self) -> None:
+        """Everybody has everything among their favourites and bookmarks, whatever they lost sight of since."""
+        for viewer in self.viewers:
+            await self.stage.sql(FAVOURITES, viewer.id or self.sam.account.id, viewer.author.id)
+            await self.stage.sql(BOOKMARKS, viewer.id or self.sam.account.id, viewer.author.id)
+
+    # -- timelines
+
+    async def wake(self) -> None:
+        """Everybody reads every timeline."""
+        for viewer in self.viewers:
+            for place in ("home", "list/<list>", "public", "public?local=true", "public?remote=true", "tag/matrix"):
+                path = viewer.fill(f"/api/v1/timelines/{place}")
+                if path is not None:
+                    await viewer.client.get(path)
+
+    async def read_anew(self) -> None:
+        """Every timeline forgets what it has in memory."""
+        places = [*PUBLIC_PLACES, tag_address("matrix"), tag_address("else")]
+        for viewer in self.viewers:
+            if not viewer.is_anonymous:
+                places += [home_address(viewer.id), list_address(self.ids[viewer.id, "list", ""])]
+        for place in places:
+            self.stage.house.runtime.resync(place)
+
+    # -- events; whoever listens has heard everything when these return
+
+    async def publish(self) -> None:
+        """Ada posts, and some of it is boosted."""
+        names = " ".join(f"@{handle(viewer.row.who)}" for viewer in self.named(self.ada.account))
+        for letter, visibility in VISIBILITIES.items():
+            for kind, parent in (("post", ""), ("answer", "root"), ("aside", "elsewhere"), ("shared", "")):
+                text = f"{marker(self.ada.account, kind, letter)} #matrix {names}"
+                more = {"in_reply_to_id": self.ids[self.ada.account.id, parent, ""]} if parent else {}
+                made = await self.ada.publish(text, visibility=visibility, **more)
+                self.ids[self.ada.account.id, kind, letter] = int(made["id"])
+            if letter != "d":
+                await self._boost(self.ada if letter == "f" else self.tom, self.ada.account, letter)
+        await self.wake()
+
+    async def receive(self) -> None:
+        """Zoe's posts come in, and Tom boosts some."""
+        outbox, late = self.stage.outbox, self.stage.outbox.late
+        promised = await self.stage.house.database.transact(self._arrive)
+        outbox.wake()
+        with trio.fail_after(10):
+            while outbox.late < late + promised:
+                await trio.lowlevel.checkpoint()
+        for letter in "pu":
+            await self._boost(self.tom, self.zoe, letter)
+        await self.wake()
+
+    async def _boost(self, by: Person, author: Account, letter: str) -> None:
+        await done(by, f"/api/v1/statuses/{self.ids[author.id, 'shared', letter]}/reblog")
+
+    async def _arrive(self, db: Connection) -> int:
+        """How many promises there are to keep."""
+        promised = 0
+        for letter in VISIBILITIES:
+            for kind in ("post", "answer", "aside", "shared"):
+                promised += await self._deliver(db, await self.post(db, self.zoe, kind, letter))
+        return promised
+
+    async def _deliver(self, db: Connection, status: Status) -> int:
+        outbox, now = self.stage.outbox, self.stage.house.clock.now()
+        news = [NewNotification(self.next(), id, self.zoe.id, "mention", status.id) for id in status.mentioned_ids]
+        told = await notifications.insert_many(db, news, now)
+        effects = [outbox.status(status.id, self.zoe.id, NOWHERE)]
+        effects += [outbox.notification(one.id, one.account_id, NOWHERE) for one in told]
+        if status.visibility == "direct" and told:
+            concerned = [one.account_id for one in told]
+            letters = await conversations.put(db, status.id, concerned, [self.next() for _ in concerned])
+            effects += [outbox.conversation(one.id, one.account_id, self.zoe.id, NOWHERE) for one in letters]
+        return len(await outbox.promise(db, effects))
+
+    async def edit(self) -> None:
+        """Ada edits what was posted just now, and what was boosted by those whom she blocks since."""
+        for letter in VISIBILITIES:
+            for kind in ("post", "echo"):
+                path = f"/api/v1/statuses/{self.ids[self.ada.account.id, kind, letter]}"
+                text = f"{marker(self.ada.account, kind, letter)} #matrix, edited"
+                answer = await self.ada.put(path, {"status": text})
+                assert answer.status == 200, answer.text
+        await self.wake()
+
+    async def delete(self) -> None:
+        for letter in VISIBILITIES:
+            for kind in ("post", "answer", "aside"):
+                answer = await self.ada.delete(f"/api/v1/statuses/{self.ids[self.ada.account.id, kind, letter]}")
+                assert answer.status == 200, answer.text
+        await self.wake()
+
+
+def handle(who: str) -> str:
+    return re.sub(r"\W", "_", who)
+
+
+def account_of(viewer: Viewer) -> Account:
+    assert isinstance(viewer.client, Person)
+    return viewer.client.account
+
+
+async def done(client: Client, path: str, **form: Any) -> Any:
+    answer = await client.post(path, json=form)
+    assert answer.status == 200, f"{path}: {answer.text}"
+    return answer.json
+
+
+async def world_of(stage: Stage, rows: Iterable[Row]) -> World:
+    """Everybody has read everything before they fall out: what is in memory then is to go."""
+    house = stage.house
+    uri = "https://far.example/users/zoe"
+    new = NewAccount(house.ids.next(), "zoe", "far.example", uri, uri)
+    zoe = await house.database.transact(accounts.create_remote, new, house.clock.now())
+    world = World(stage, await stage.person("tom"), await stage.person("sam"), await stage.person("ada"), zoe)
+    for row in rows:
+        await world.invite(row)
+    await world.begin()
+    await stage.sql("UPDATE accounts SET indexable = true")
+    await house.database.transact(world.write)
+    await world.wake()
+    await world.fall_out()
+    return world
