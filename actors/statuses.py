@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..storage import accounts, statuses
 from ..storage.engine import Database
 from .cache import RowCache
+from .rules.visibility import Perspective, visible
 
 STATUSES_KEPT = 20_000
 ACCOUNTS_KEPT = 20_000
@@ -25,6 +26,13 @@ class Shown:
     @property
     def id(self) -> int:
         return self.status.id
+
+
+def may_see(shown: Shown, viewer: Perspective) -> bool:
+    """Whether a viewer may see a status and, in a boost, what it boosts. Nobody sees those of the suspended."""
+    if shown.author.suspended_at is not None or not visible(shown.status, viewer):
+        return False
+    return shown.boosted is None or may_see(shown.boosted, viewer)
 
 
 class Accounts(RowCache[accounts.Account]):

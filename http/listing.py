@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from ..actors.rules.visibility import Perspective
+from ..actors.statuses import may_see
 from ..storage.accounts import Account
 from .answer import Answer, Headers, array
 from .authentication import Viewer
@@ -12,7 +13,7 @@ from .entities.account import account_json
 from .house import House
 from .paging import PREV, Paged, links
 from .request import Request
-from .showing import may_see, perspective_of, render_all
+from .showing import perspective_of, render_all
 
 STATUSES = 20  # on a page, when nobody says how many
 PEOPLE = 40

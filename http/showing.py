@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..actors.account import PerspectiveOf, ViewerFlags
-from ..actors.rules.visibility import ANONYMOUS, Perspective, visible
-from ..actors.statuses import Shown
+from ..actors.rules.visibility import ANONYMOUS, Perspective
+from ..actors.statuses import Shown, may_see
 from .answer import Answer
 from .authentication import Viewer
 from .entities.status import FlagsById, status_json
@@ -25,13 +25,6 @@ async def find_visible(house: House, viewer: Viewer | None, id: int) -> Shown:
     if shown is None or not may_see(shown, await perspective_of(viewer)):
         raise NotFound
     return shown
-
-
-def may_see(shown: Shown, perspective: Perspective) -> bool:
-    """Whether a perspective allows a status and, in a boost, what it boosts."""
-    if shown.author.suspended_at is not None or not visible(shown.status, perspective):
-        return False
-    return shown.boosted is None or may_see(shown.boosted, perspective)
 
 
 async def answer_with(house: House, viewer: Viewer | None, id: int) -> Answer:

@@ -33,9 +33,10 @@ class Unpin:
 
 @turn(Account, Pin)
 async def pin(self: Account, message: Pin) -> Refused | None:
-    status = await find_visible(self, message.status_id)
-    if status is None:
+    shown = await find_visible(self, message.status_id)
+    if shown is None:
         return NOT_FOUND
+    status = shown.status
     if complaints := list(_complaints(self, status)):
         return invalid(", ".join(complaints))
     refusal = await self.transact(_pin, self, status.id)

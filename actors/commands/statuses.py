@@ -21,8 +21,7 @@ from ..rules import text
 from ..rules.attachments import complaint
 from ..rules.languages import language_code
 from ..rules.polls import PollTerms
-from ..rules.visibility import visible
-from ..statuses import Shown
+from ..statuses import Shown, may_see
 
 KEY_LIFETIME = timedelta(hours=1)  # of an Idempotency-Key, from the success on
 NO_PARENT = Refused(404, "The post you are trying to reply to does not appear to exist.")
@@ -115,19 +114,14 @@ async def made_by(self: Account, key: str | None) -> Status | ScheduledStatus | 
 
 async def find_original(self: Account, id: int) -> Status | None:
     """The status an interaction is meant for: visible to this account, and of a boost what is boosted."""
-    status = await find_visible(self, id)
-    if status is None or status.reblog_of_id is None:
-        return status
-    return await find_visible(self, status.reblog_of_id)
+    shown = await find_visible(self, id)
+    return None if shown is None else (shown.boosted or shown).status
 
 
-async def find_visible(self: Account, id: int) -> Status | None:
-    """A status that this account may see; nobody sees those of the suspended."""
-    status = await self.backstage.statuses.find(id)
-    if status is None or not visible(status, self.current_perspective()):
-        return None
-    author = await self.backstage.accounts.find(status.account_id)
-    return status if author is not None and author.suspended_at is None else None
+async def find_visible(self: Account, id: int) -> Shown | None:
+    """A status that this account may see."""
+    shown = await self.backstage.statuses.show(id)
+    return shown if shown is not None and may_see(shown, self.current_perspective()) else None
 
 
 async def compose(self: Account, message: PublishStatus, parent: Status | None) -> NewStatus:

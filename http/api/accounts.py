@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from ...actors.rules import text
 from ...actors.rules.identity import handle_of
 from ...actors.rules.visibility import Perspective, visible
+from ...actors.statuses import may_see
 from ...actors.timelines.sifting import sift
 from ...actors.timelines.window import Cursors
 from ...storage import accounts, endorsements, follows, lists, search, timelines
@@ -22,7 +23,7 @@ from ..parameters import Count, Flag, Given, Ids, Input, Sought, Text
 from ..people import PEOPLE, account_answer, accounts_page, find_account, presentable, render_accounts
 from ..request import Request
 from ..routing import api
-from ..showing import may_see, perspective_of, render_all
+from ..showing import perspective_of, render_all
 
 READ = ("read:accounts",)
 MOST_AT_ONCE = 40

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ...actors.commands.conversations import MarkConversation, RemoveConversation
 from ...actors.correspondence import Correspondence, correspondences
+from ...actors.statuses import may_see
 from ...storage import conversations
 from ..answer import EMPTY, Answer, array
 from ..authentication import Viewer
@@ -14,7 +15,7 @@ from ..house import House
 from ..paging import Paged, links
 from ..request import Request
 from ..routing import api
-from ..showing import flags_of, may_see, perspective_of
+from ..showing import flags_of, perspective_of
 
 WRITE = ("write:conversations",)
 ON_A_PAGE = 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 
 from ...actors.commands.notifications import DismissGroup
-from ...actors.statuses import Shown
+from ...actors.statuses import Shown, may_see
 from ...storage import notification_groups
 from ...storage.notification_groups import Group
 from ...storage.notifications import GROUPED
@@ -19,7 +19,7 @@ from ..paging import Paged, clamp, links
 from ..parameters import Count, Text, Texts
 from ..request import Request
 from ..routing import api
-from ..showing import may_see, perspective_of, render_all
+from ..showing import perspective_of, render_all
 from .notifications import COUNTED, MOST_COUNTED, ON_A_PAGE, READ, WRITE, Sieve
 
 FULL, PARTIAL = "full", "partial_avatars"

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...actors.broadcast import Told
 from ...actors.commands.notifications import ClearNotifications, DismissNotification
+from ...actors.statuses import may_see
 from ...storage import notifications
 from ...storage.notifications import Notification
 from ..answer import EMPTY, Answer, array, json
@@ -18,7 +19,7 @@ from ..paging import Paged, clamp, links
 from ..parameters import AccountId, Count, Input, Texts
 from ..request import Request
 from ..routing import api
-from ..showing import flags_of, may_see, perspective_of
+from ..showing import flags_of, perspective_of
 
 READ = ("read:notifications",)
 WRITE = ("write:notifications",)

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from ...actors.rules import text
 from ...actors.rules.identity import handle_of
 from ...actors.rules.visibility import Perspective, hidden, visible
+from ...actors.statuses import may_see
 from ...storage import search
 from ...storage.statuses import Entry
 from ..answer import Answer
@@ -18,7 +19,7 @@ from ..paging import Page, clamp
 from ..parameters import AccountId, Choice, Count, Cursor, Flag, Input, Sought
 from ..people import render_accounts
 from ..routing import api
-from ..showing import may_see, perspective_of, render_all
+from ..showing import perspective_of, render_all
 
 RESULTS = 20  # of one kind, when nobody says how many
 

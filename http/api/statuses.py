@@ -11,7 +11,7 @@ from ...actors.commands.statuses import DeleteStatus, PublishStatus
 from ...actors.rules import attachments, limits, text
 from ...actors.rules.polls import PollTerms, complaints
 from ...actors.rules.visibility import Perspective, hidden, visible
-from ...actors.statuses import Shown
+from ...actors.statuses import Shown, may_see
 from ...storage import statuses
 from ...storage.scheduled_statuses import ScheduledStatus
 from ...storage.statuses import Entry, Status
@@ -39,7 +39,7 @@ from ..parameters import (
 )
 from ..request import Request
 from ..routing import api
-from ..showing import find_visible, may_see, perspective_of, render, render_all
+from ..showing import find_visible, perspective_of, render, render_all
 from .scheduled_statuses import Scheduled
 
 # How much of a thread is shown: up, down, and how deep; to those with a token, and to everybody.

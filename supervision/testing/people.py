@@ -10,7 +10,8 @@ from ...actors.broadcast import account_address, home_address
 from ...actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
 from ...actors.commands.statuses import DeleteStatus, PublishStatus
 from ...actors.kernel import NotAnswered, Origin, Refused
-from ...actors.rules.visibility import Perspective, Relation, visible
+from ...actors.rules.visibility import Perspective, Relation
+from ...actors.statuses import may_see
 from ...actors.timelines.home import HomePage
 from ...actors.timelines.window import Cursors
 from ...storage import follows, relations
@@ -103,7 +104,7 @@ class Person:
     async def sees(self, status: int) -> bool:
         """Whether the API would show this status to this person."""
         shown = await insist(self._sim, self.name, lambda: self._sim.actors.statuses.show(status))
-        return shown is not None and visible(shown.status, await self.insist(PerspectiveOf()))
+        return shown is not None and may_see(shown, await self.insist(PerspectiveOf()))
 
     async def stream(self) -> Stream:
         """The `user` stream, open."""

@@ -174,6 +174,7 @@ sees   404 POST   /api/v1/statuses/<post>/unbookmark
 mutes  403 POST   /api/v1/statuses/<post>/mute
 sees   404 POST   /api/v1/statuses/<post>/unmute
 pins   422 POST   /api/v1/statuses/<post>/pin
+never  422 POST   /api/v1/statuses/<boost>/pin
 sees   404 POST   /api/v1/statuses/<post>/unpin
 votes  403/422 POST   /api/v1/polls/<poll>/votes                   {"choices": [0]}
 sees   404 POST   /api/v1/statuses                             {"status": "so", "in_reply_to_id": "<post>"}
