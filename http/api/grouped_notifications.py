@@ -22,6 +22,8 @@ from ..routing import api
 from ..showing import perspective_of, render_all
 from .notifications import COUNTED, MOST_COUNTED, ON_A_PAGE, READ, WRITE, Sieve
 
+Statuses = dict[int, Shown]
+
 FULL, PARTIAL = "full", "partial_avatars"
 
 
@@ -58,7 +60,9 @@ async def show_all(house: House, request: Request, viewer: Viewer, wanted: Group
     )  # fmt: skip
     ids = [id for group in groups if (id := group.page_id) is not None]
     headers = links(house.settings.base_url + request.path, request.query_texts, ids)
-    return Answer(await _render(house, viewer, groups, partial=wanted.expand_accounts == PARTIAL), 200, headers)
+    groups, statuses = await _seen(house, viewer, groups)
+    partial = wanted.expand_accounts == PARTIAL
+    return Answer(await _render(house, viewer, groups, statuses, partial=partial), 200, headers)
 
 
 @api.get("/api/v2/notifications/unread_count", auth="user", scopes=READ)
@@ -71,9 +75,10 @@ async def count_unread(house: House, viewer: Viewer, wanted: GroupsCounted) -> A
 @api.get("/api/v2/notifications/<group_key>", auth="user", scopes=READ)
 async def show(house: House, viewer: Viewer, group_key: str) -> Answer:
     group = await house.database.read(notification_groups.find, viewer.account_id, group_key)
-    if group is None:
+    groups, statuses = await _seen(house, viewer, [group] if group is not None else [])
+    if not groups:
         raise NotFound
-    return Answer(await _render(house, viewer, [group], partial=False))
+    return Answer(await _render(house, viewer, groups, statuses, partial=False))
 
 
 @api.get("/api/v2/notifications/<group_key>/accounts", auth="user", scopes=(*READ, *WRITE))
@@ -90,10 +95,8 @@ async def dismiss(viewer: Viewer, group_key: str) -> Answer:
     return EMPTY
 
 
-async def _render(house: House, viewer: Viewer, groups: list[Group], *, partial: bool) -> bytes:
+async def _render(house: House, viewer: Viewer, groups: list[Group], statuses: Statuses, *, partial: bool) -> bytes:
     """The groups, and beside them what they name, each once."""
-    statuses = await _statuses(house, viewer, groups)
-    groups = [one for one in groups if one.status_id is None or one.status_id in statuses]
     accounts = await house.accounts.find_many(id for one in groups for id in one.account_ids)
     whole = {one.account_ids[0] for one in groups} if partial else accounts.keys()
     base_url = house.settings.base_url
@@ -108,9 +111,11 @@ async def _render(house: House, viewer: Viewer, groups: list[Group], *, partial:
     return b"{%b}" % b",".join(b'"%b":[%b]' % (name, b",".join(found)) for name, found in parts.items())
 
 
-async def _statuses(house: House, viewer: Viewer, groups: list[Group]) -> dict[int, Shown]:
-    """What the viewer may still see. A mention is shown to whom it names, even by somebody who blocks them."""
+async def _seen(house: House, viewer: Viewer, groups: list[Group]) -> tuple[list[Group], Statuses]:
+    """Those about what the viewer may still see, with that. A mention is shown to whom it names, even by somebody who
+    blocks them."""
     mentions = {one.status_id for one in groups if one.type == "mention"}
     perspective = await perspective_of(viewer)
     found = await house.statuses.show_many(one.status_id for one in groups if one.status_id is not None)
-    return {id: shown for id, shown in found.items() if id in mentions or may_see(shown, perspective)}
+    seen = {id: shown for id, shown in found.items() if id in mentions or may_see(shown, perspective)}
+    return [one for one in groups if one.status_id is None or one.status_id in seen], seen

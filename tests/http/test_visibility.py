@@ -108,6 +108,7 @@ boost GET  /api/v1/statuses/<boost>/quotes
 poll  GET  /api/v1/polls/<poll>
 told  GET  /api/v1/notifications/<news>
 named GET  /api/v1/notifications/<mention>
+told  GET  /api/v2/notifications/ungrouped-<news>
 named GET  /api/v2/notifications/ungrouped-<mention>
 never GET  /api/v1/media/<medium>
 never POST /api/v1/statuses/<post>/translate
