@@ -140,7 +140,7 @@ def visible(post: Post, viewer: Perspective) -> bool:
 def belongs_at_home(entry: Entry, viewer: Perspective) -> bool:
     """Whether the status is part of the viewer's home timeline."""
     if entry.account_id == viewer.account_id:
-        return True
+        return not boosts_shunned(entry, viewer)
     following = viewer.following.get(entry.account_id)
     if following is None or not visible(entry, viewer) or hidden(entry, viewer):
         return False
@@ -183,11 +183,15 @@ def hidden(entry: Entry, viewer: Perspective) -> bool:
         return False
     if viewer.shuns(entry.account_id) or entry.account_domain in viewer.domain_blocks:
         return True
-    if entry.reblog_account_id is not None and (
-        viewer.shuns(entry.reblog_account_id) or entry.reblog_domain in viewer.domain_blocks
-    ):
+    if boosts_shunned(entry, viewer):
         return True
     return any(mentioned in viewer.blocking or mentioned in viewer.muting for mentioned in entry.mentioned_ids)
+
+
+def boosts_shunned(entry: Entry, viewer: Perspective) -> bool:
+    """Whether it boosts somebody whom blocks and mutes keep away. An own boost may be older than those."""
+    boosted = entry.reblog_account_id
+    return boosted is not None and (viewer.shuns(boosted) or entry.reblog_domain in viewer.domain_blocks)
 
 
 def _answers_someone_known(entry: Entry, viewer: Perspective) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from ...actors.rules import text
 from ...actors.rules.identity import handle_of
-from ...actors.rules.visibility import Perspective, visible
+from ...actors.rules.visibility import Perspective, boosts_shunned, visible
 from ...actors.statuses import may_see
 from ...actors.timelines.sifting import sift
 from ...actors.timelines.window import Cursors
@@ -129,14 +129,9 @@ async def _posts(house: House, account: Account, viewer: Perspective, wanted: Po
         )
 
     def admits(entry: Entry) -> bool:
-        return visible(entry, viewer) and not _boosts_somebody_shunned(entry, viewer)
+        return visible(entry, viewer) and not boosts_shunned(entry, viewer)
 
     return await sift(fetch, admits, Cursors(page.max_id, page.since_id, page.min_id, page.limit))
-
-
-def _boosts_somebody_shunned(entry: Entry, viewer: Perspective) -> bool:
-    boosted = entry.reblog_account_id
-    return boosted is not None and (viewer.shuns(boosted) or entry.reblog_domain in viewer.domain_blocks)
 
 
 async def _statuses(house: House, viewer: Viewer | None, perspective: Perspective, ids: list[int]) -> list[bytes]:

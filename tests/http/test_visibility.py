@@ -141,7 +141,7 @@ GET  /api/v2/search?q=needle&limit=40                        post:search answer:
 
 # The same of what has a memory, which is asked as it was, and when it has read everything anew.
 TIMELINES = """
-GET  /api/v1/timelines/home?limit=40                         post:home answer:home aside:own shared:shared
+GET  /api/v1/timelines/home?limit=40                         post:home answer:home aside:own shared:shared echo:shared
 GET  /api/v1/timelines/list/<list>?limit=40                  post:home answer:home aside:never shared:shared echo:home
 GET  /api/v1/timelines/public?limit=40                       post:open answer:never aside:never shared:open
 GET  /api/v1/timelines/public?local=true&limit=40            post:near answer:never aside:never shared:near
@@ -205,8 +205,8 @@ hashtag:local       update         post:near answer:near aside:near shared:near
 
 # The author of this server edits `post`, and `echo` which many have boosted, and deletes `post`, `answer` and `aside`.
 CHANGES = """
-user                status.update  post:touched
-user:notification   status.update  post:greeted
+user                status.update  post:touched echo:echoing
+user:notification   status.update  post:greeted echo:greeted
 list                status.update  post:listed echo:listed
 public              status.update  post:near echo:near
 public:media        status.update  post:never

@@ -184,7 +184,7 @@ class View:
 
     def at_home(self, post: Post) -> Known:
         if post.author == self.reader:
-            return self.sees(post)
+            return both(self.sees(post), no(self._boosts_shunned(post)))
         return both(self.follows(post.author), self.sees(post), no(self.hidden(post)), self._is_of_interest(post))
 
     def _is_of_interest(self, post: Post) -> Known:
@@ -209,9 +209,11 @@ class View:
 
     def on_profile(self, post: Post) -> Known:
         """Whether it stands on its author's profile: not for whom the author blocked, no boosts of whom one shuns."""
-        shuns = False if post.boosts is None else self._shuns(post.boosts.author)
         barred = post.author != self.reader and self.barred(post.author)
-        return both(self.sees(post), no(barred), no(shuns))
+        return both(self.sees(post), no(barred), no(self._boosts_shunned(post)))
+
+    def _boosts_shunned(self, post: Post) -> Known:
+        return False if post.boosts is None else self._shuns(post.boosts.author)
 
     def in_thread(self, post: Post) -> Known:
         return both(self.sees(post), no(self.hidden(post)))
