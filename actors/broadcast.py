@@ -15,8 +15,8 @@ from ..storage.statuses import Deleted, Entry, Remains
 from .correspondence import Correspondence
 from .kernel import Address, Cell, Event, Origin, Runtime
 from .reminders import Reminder
-from .rules.visibility import Relation, belongs_in_public, belongs_under_tags
-from .statuses import Shown, entry_of
+from .rules.visibility import Perspective, Relation, belongs_in_public, belongs_under_tags
+from .statuses import Shown, entry_of, may_see
 from .timelines.audience import Audience
 
 
@@ -93,12 +93,16 @@ class Told:
     def id(self) -> int:
         return self.notification.id
 
+    def is_for(self, viewer: Perspective) -> bool:
+        """Whether its recipient may still see it. A mention is shown to whom it names, even by who blocks them."""
+        return self.shown is None or self.notification.type == "mention" or may_see(self.shown, viewer)
+
 
 @dataclass(frozen=True, slots=True)
 class Notified:
     """To a home: a notification for the account's streams."""
 
-    id: int
+    told: Told
     event: Event
 
 
@@ -221,7 +225,7 @@ class Broadcast:
         return Heard(self._changes.get(account_id, {}))
 
     def notified(self, told: Told, origin: Origin) -> None:
-        message = Notified(told.id, Event("notification", told))
+        message = Notified(told, Event("notification", told))
         self._runtime.tell_awake(home_address(told.notification.account_id), message, origin=origin)
 
     def corresponded(self, told: Correspondence, origin: Origin, *, news: bool = True) -> None:

@@ -136,8 +136,11 @@ class Home(Actor):
         account = await self.backstage.accounts.find(notification.from_account_id)
         status_id = notification.status_id
         shown = await self.backstage.statuses.show(status_id) if status_id is not None else None
-        if account is not None and (shown is not None or status_id is None):
-            self.feed.announce(notification.id, Event("notification", Told(notification, account, shown)))
+        if account is None or (shown is None and status_id is not None):
+            return
+        told = Told(notification, account, shown)
+        if told.is_for(self.perspective):
+            self.feed.announce(notification.id, Event("notification", told))
 
     async def show_conversations(self) -> None:
         backstage = self.backstage
@@ -210,7 +213,8 @@ def drop_status(self: Home, message: StatusDeleted) -> None:
 
 @turn(Home, Notified)
 def take_notification(self: Home, message: Notified) -> None:
-    self.feed.announce(message.id, message.event)
+    if message.told.is_for(self.perspective):
+        self.feed.announce(message.told.id, message.event)
 
 
 @turn(Home, Corresponded)

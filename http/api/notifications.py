@@ -7,7 +7,6 @@ from typing import Any
 
 from ...actors.broadcast import Told
 from ...actors.commands.notifications import ClearNotifications, DismissNotification
-from ...actors.statuses import may_see
 from ...storage import notifications
 from ...storage.notifications import Notification
 from ..answer import EMPTY, Answer, array, json
@@ -110,7 +109,5 @@ async def _tell(house: House, viewer: Viewer, found: Sequence[Notification]) -> 
         sender, shown = senders.get(one.from_account_id), statuses.get(one.status_id or 0)
         if sender is None or sender.suspended_at is not None or (one.status_id is not None and shown is None):
             continue
-        # A mention is shown to whom it names, even by somebody who blocks them.
-        if shown is None or one.type == "mention" or may_see(shown, perspective):
-            told.append(Told(one, sender, shown))
-    return told
+        told.append(Told(one, sender, shown))
+    return [one for one in told if one.is_for(perspective)]

@@ -206,7 +206,9 @@ hashtag:local       update         post:near answer:near aside:near shared:near
 # The author of this server edits `post`, and `echo` which many have boosted, and deletes `post`, `answer` and `aside`.
 CHANGES = """
 user                status.update  post:touched echo:echoing
+user                notification   echo:echoed
 user:notification   status.update  post:greeted echo:greeted
+user:notification   notification   echo:echoed
 list                status.update  post:listed echo:listed
 public              status.update  post:near echo:near
 public:media        status.update  post:never
