@@ -30,9 +30,10 @@ class StatusPublished:
 
 @dataclass(frozen=True, slots=True)
 class StatusDeleted:
-    """To timelines: a status that nobody may show any more."""
+    """To timelines: a status that nobody may show any more. Whom it named may have it from elsewhere."""
 
     id: int
+    mentioned_ids: tuple[int, ...]
     event: Event
 
 
@@ -193,12 +194,12 @@ class Broadcast:
         remains = Remains(status.visibility, status.mentioned_ids, tuple(tag.name for tag in status.tags))
         self.gone(status.id, status.account_id, remains, origin)
         for boost, booster in deleted.reblogs:
-            self._retract(StatusDeleted(boost, Event("delete", boost)), booster, (), origin)
+            self._retract(StatusDeleted(boost, (), Event("delete", boost)), booster, origin)
 
     def gone(self, id: int, account_id: int, remains: Remains, origin: Origin) -> None:
         """One status, to everyone who may have been shown it."""
-        message = StatusDeleted(id, Event("delete", id))
-        self._retract(message, account_id, remains.mentioned_ids, origin)
+        message = StatusDeleted(id, remains.mentioned_ids, Event("delete", id))
+        self._retract(message, account_id, origin)
         if remains.visibility == "public":
             self._to_tags(remains.tags, message, origin)
             for place in PUBLIC_PLACES:
@@ -261,10 +262,10 @@ class Broadcast:
         cell = self._runtime.pools[address.kind].cells.get(address.key)
         return [] if cell is None else [cell]
 
-    def _retract(self, message: StatusDeleted, author: int, mentioned: Iterable[int], origin: Origin) -> None:
+    def _retract(self, message: StatusDeleted, author: int, origin: Origin) -> None:
         self._runtime.tell_cells("home", self._audience.of(author), message, origin=origin)
         self._runtime.tell_cells("list", self._listed.of(author), message, origin=origin)
-        for account in mentioned:
+        for account in message.mentioned_ids:
             self._runtime.tell_awake(home_address(account), message, origin=origin)
 
     def _to_tags(self, names: Iterable[str], message: object, origin: Origin) -> None:

@@ -207,8 +207,11 @@ def take_edit(self: Home, message: StatusEdited) -> None:
 
 @turn(Home, StatusDeleted)
 def drop_status(self: Home, message: StatusDeleted) -> None:
-    self.window.remove(message.id)
-    self.feed.retract(message.id, message.event)
+    """For whoever was shown it, may have read it on an older page, or is named in it. Others never knew of it."""
+    id = message.id
+    if id in self.feed.shown or self.window.may_hold(id) or self.id in message.mentioned_ids:
+        self.feed.retract(id, message.event)
+    self.window.remove(id)
 
 
 @turn(Home, Notified)

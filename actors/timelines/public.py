@@ -131,8 +131,10 @@ def take_edit(self: Public, message: StatusEdited) -> None:
 
 @turn(Public, StatusDeleted)
 def drop_status(self: Public, message: StatusDeleted) -> None:
+    """For whoever was shown it or may have read it on an older page. Others never knew of it."""
+    if message.id in self.feed.shown or self.window.may_hold(message.id):
+        self.feed.retract(message.id, message.event)
     self.window.remove(message.id)
-    self.feed.retract(message.id, message.event)
 
 
 def sieve(viewer: Perspective) -> Callable[[Entry], bool] | None:

@@ -101,6 +101,10 @@ class Window:
         """Whether a status so old would stand here if it belonged to the timeline."""
         return self.complete or (bool(self._ids) and id > self._ids[0])
 
+    def may_hold(self, id: int) -> bool:
+        """Whether a status stands here, or may stand on an older page."""
+        return id in self._entries or not self.reaches(id)
+
     def amend(self, entry: Entry, admits: Callable[[Entry], bool]) -> bool:
         """A status was edited: take its new state, for boosts of it too. Whether any of that stays."""
         stays = False

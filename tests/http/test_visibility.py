@@ -207,13 +207,18 @@ hashtag:local       update         post:near answer:near aside:near shared:near
 CHANGES = """
 user                status.update  post:touched echo:echoing
 user                notification   echo:echoed
+user                delete         post:retracted answer:retracted
 user:notification   status.update  post:greeted echo:greeted
 user:notification   notification   echo:echoed
 list                status.update  post:listed echo:listed
+list                delete         post:listed answer:listed aside:never
 public              status.update  post:near echo:near
+public              delete         post:deleted answer:never aside:never
 public:media        status.update  post:never
 public:local        status.update  post:near echo:near
+public:local        delete         post:deleted answer:never aside:never
 hashtag             status.update  post:near echo:near
+hashtag             delete         post:deleted answer:deleted aside:deleted
 hashtag:local       status.update  post:near echo:near
 """
 
