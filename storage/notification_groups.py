@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from .engine import Connection, Row
-from .notifications import ALIVE
+from .notifications import ALIVE, alive
 from .paging import slice_of
 
 UNGROUPED = "ungrouped-"
@@ -57,6 +57,7 @@ PAGE = f"""
             max(g.created_at) FILTER (WHERE g.id BETWEEN low AND high) AS latest_at
         FROM notifications g
         WHERE g.account_id = $1 AND g.group_key = n.group_key AND (page.key = n.group_key OR g.id = n.id)
+        AND {alive("g")}
     ) AS facts
     ORDER BY page.id DESC
 """
@@ -68,10 +69,12 @@ MEMBER = "g.account_id = $1 AND (g.group_key = $2 OR g.id = $3::bigint)"
 ONE = f"""
     SELECT NULL::bigint AS page_id, $2 AS key, min(g.type) AS type, min(g.status_id) AS status_id, {FACTS},
         NULL::bigint AS page_min_id, NULL::bigint AS page_max_id, NULL::timestamptz AS latest_at
-    FROM notifications g WHERE {MEMBER} HAVING count(*) > 0
+    FROM notifications g WHERE {MEMBER} AND {alive("g")} HAVING count(*) > 0
 """
 
-MEMBERS = f"SELECT g.from_account_id FROM notifications g WHERE {MEMBER} ORDER BY g.id DESC LIMIT $4"
+MEMBERS = f"""
+    SELECT g.from_account_id FROM notifications g WHERE {MEMBER} AND {alive("g")} ORDER BY g.id DESC LIMIT $4
+"""
 
 DISMISS = f"DELETE FROM notifications g WHERE {MEMBER}"
 

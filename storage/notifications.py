@@ -68,8 +68,17 @@ INSERT = f"""
     SELECT {COLUMNS} FROM n ORDER BY n.id
 """
 
-# A deletion may pass an insertion that had already looked: rows of deleted statuses are never read.
-ALIVE = "NOT EXISTS (SELECT FROM statuses s WHERE s.id = n.status_id AND s.deleted_at IS NOT NULL)"
+
+# A deletion may pass an insertion that had already looked: rows of deleted statuses are never read. Nor is what the
+# suspended did, for as long as they are.
+def alive(row: str) -> str:
+    return f"""
+        NOT EXISTS (SELECT FROM statuses s WHERE s.id = {row}.status_id AND s.deleted_at IS NOT NULL)
+        AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = {row}.from_account_id AND a.suspended_at IS NOT NULL)
+    """
+
+
+ALIVE = alive("n")
 
 SINCE = f"""
     SELECT {COLUMNS} FROM notifications n

@@ -100,14 +100,14 @@ async def _render(house: House, viewer: Viewer, found: Sequence[Notification]) -
 
 
 async def _tell(house: House, viewer: Viewer, found: Sequence[Notification]) -> list[Told]:
-    """With accounts and statuses; without what the suspended did and what the viewer may not see any more."""
+    """With accounts and statuses; without what the viewer may not see any more."""
     senders = await house.accounts.find_many(one.from_account_id for one in found)
     statuses = await house.statuses.show_many(one.status_id for one in found if one.status_id is not None)
     perspective = await perspective_of(viewer)
     told: list[Told] = []
     for one in found:
         sender, shown = senders.get(one.from_account_id), statuses.get(one.status_id or 0)
-        if sender is None or sender.suspended_at is not None or (one.status_id is not None and shown is None):
+        if sender is None or (one.status_id is not None and shown is None):
             continue
         told.append(Told(one, sender, shown))
     return [one for one in told if one.is_for(perspective)]
