@@ -27,12 +27,17 @@ class Shown:
     def id(self) -> int:
         return self.status.id
 
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether nobody may see it: its author is suspended, or whom it boosts."""
+        return self.author.suspended_at is not None or (self.boosted is not None and self.boosted.is_withdrawn)
+
 
 def may_see(shown: Shown, viewer: Perspective) -> bool:
-    """Whether a viewer may see a status and, in a boost, what it boosts. Nobody sees those of the suspended."""
-    if shown.author.suspended_at is not None or not visible(shown.status, viewer):
+    """Whether a viewer may see a status and, in a boost, what it boosts."""
+    if shown.is_withdrawn or not visible(shown.status, viewer):
         return False
-    return shown.boosted is None or may_see(shown.boosted, viewer)
+    return shown.boosted is None or visible(shown.boosted.status, viewer)
 
 
 class Accounts(RowCache[accounts.Account]):

@@ -38,9 +38,9 @@ async def render(house: House, viewer: Viewer | None, shown: Shown) -> bytes:
 
 
 async def render_ids(house: House, viewer: Viewer | None, ids: Sequence[int]) -> list[bytes]:
-    """The statuses of a timeline's page, which has already decided who may see them."""
+    """The statuses of a timeline's page, which has decided who may see them, but keeps no watch on their authors."""
     shown = await house.statuses.show_many(ids)
-    return await render_all(house, viewer, list(shown.values()))
+    return await render_all(house, viewer, [one for one in shown.values() if not one.is_withdrawn])
 
 
 async def render_all(house: House, viewer: Viewer | None, shown: Sequence[Shown]) -> list[bytes]:

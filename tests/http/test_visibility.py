@@ -86,6 +86,16 @@ mentioned follower         pufd puf   pufd pufd   pufd   pufd  pufd pufd   -    
 author                     pufd puf   pufd pufd   pufd   pufd  pufd pufd   -    pufd    pu  -    -     pufd
 """
 
+# Of the suspended there is nothing at all.
+SUSPENDED = """
+                           sees boost poll thread search found home shared open profile tom told named letters
+anonymous                  -    -     -    -      -      -     -    -      -    -       -   -    -     -
+stranger                   -    -     -    -      -      -     -    -      -    -       -   -    -     -
+follower                   -    -     -    -      -      -     -    -      -    -       -   -    -     -
+mentioned                  -    -     -    -      -      -     -    -      -    -       -   -    -     -
+mentioned follower         -    -     -    -      -      -     -    -      -    -       -   -    -     -
+"""
+
 # 200 for the column's cells, else 404. `post` is the author's, `answer` is to Tom, below his `root` and above his
 # `leaf`, `boost` is one of `shared`, by Tom or, of the private one, by the author.
 BY_ID = """
@@ -369,6 +379,19 @@ async def test_the_silenced_are_found_by_their_followers_only(stage: Stage) -> N
     wrong += await all_of(world.viewers, ask_pages, PAGES + TIMELINES)
     await world.keep()
     wrong += await all_of(world.viewers, ask_pages, KEPT)
+    assert none(wrong)
+
+
+async def test_of_the_suspended_there_is_nothing(stage: Stage) -> None:
+    """Neither in rows nor in what timelines have in memory; who they boosted, or was boosted by, is no way around."""
+    world = await world_of(stage, read(SUSPENDED))
+    await stage.sql("UPDATE accounts SET suspended_at = now() WHERE username = 'ada'")
+    wrong = await all_of(world.viewers, ask_by_id)
+    wrong += await all_of(world.viewers, ask_pages, PAGES + TIMELINES)
+    wrong += await all_of(world.viewers, act, allowed=False)
+    await world.read_anew()
+    await world.keep()
+    wrong += await all_of(world.viewers, ask_pages, TIMELINES + KEPT)
     assert none(wrong)
 
 
