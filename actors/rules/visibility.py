@@ -1,4 +1,5 @@
-"""Who may see what. Every surface asks `visible`; timelines ask `belongs_at_home`, `belongs_in_public` and `hidden`.
+"""Who may see what. Every surface asks `visible`; timelines ask `belongs_at_home`, `belongs_in_public` and `hidden`,
+threads and search `belongs_in_thread`, profiles `belongs_on_profile`.
 
 The rules are those of the Mastodon API's pages on visibility, blocks and mutes, and of the user's specification: a
 direct status is seen by its author and those it mentions, a private one by followers as well; whoever the author blocks
@@ -120,6 +121,8 @@ class Entry(Post, Protocol):
     def account_domain(self) -> str | None: ...
     @property
     def reblog_domain(self) -> str | None: ...
+    @property
+    def silenced(self) -> bool: ...
 
 
 def visible(post: Post, viewer: Perspective) -> bool:
@@ -176,16 +179,34 @@ def belongs_under_tags(entry: Entry) -> bool:
     return entry.visibility == "public" and entry.reblog_of_id is None
 
 
+def belongs_in_thread(entry: Entry, viewer: Perspective) -> bool:
+    """Whether the status stands among those above and below another, or is found by its words. The silenced are heard
+    by their followers only."""
+    if entry.account_id == viewer.account_id:
+        return True
+    if not visible(entry, viewer) or shunned(entry, viewer):
+        return False
+    return not entry.silenced or entry.account_id in viewer.following
+
+
+def belongs_on_profile(entry: Entry, viewer: Perspective) -> bool:
+    """Whether the status stands on its author's page: there blocks and mutes keep out whom it boosts only."""
+    return visible(entry, viewer) and not boosts_shunned(entry, viewer)
+
+
 def hidden(entry: Entry, viewer: Perspective) -> bool:
     """Whether blocks and mutes keep the status out of the viewer's timelines: its author, whom it boosts, whom it
     mentions."""
     if viewer.account_id is None or viewer.account_id == entry.account_id:
         return False
-    if viewer.shuns(entry.account_id) or entry.account_domain in viewer.domain_blocks:
-        return True
-    if boosts_shunned(entry, viewer):
+    if shunned(entry, viewer) or boosts_shunned(entry, viewer):
         return True
     return any(mentioned in viewer.blocking or mentioned in viewer.muting for mentioned in entry.mentioned_ids)
+
+
+def shunned(entry: Entry, viewer: Perspective) -> bool:
+    """Whether blocks and mutes keep its author away from the viewer."""
+    return viewer.shuns(entry.account_id) or entry.account_domain in viewer.domain_blocks
 
 
 def boosts_shunned(entry: Entry, viewer: Perspective) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from ...actors.rules import text
 from ...actors.rules.identity import handle_of
-from ...actors.rules.visibility import Perspective, boosts_shunned, visible
+from ...actors.rules.visibility import Perspective, belongs_on_profile
 from ...actors.statuses import may_see
 from ...actors.timelines.sifting import sift
 from ...actors.timelines.window import Cursors
@@ -101,7 +101,7 @@ async def show_statuses(house: House, request: Request, viewer: Viewer | None, i
         return array([])
     if wanted.pinned:
         pinned = await house.database.read(timelines.pinned_entries, account.id)
-        ids = [entry.id for entry in pinned if visible(entry, perspective)]
+        ids = [entry.id for entry in pinned if belongs_on_profile(entry, perspective)]
         return array(await _statuses(house, viewer, perspective, ids))
     page = wanted.page(STATUSES)
     ids = await _posts(house, account, perspective, wanted, page)
@@ -129,7 +129,7 @@ async def _posts(house: House, account: Account, viewer: Perspective, wanted: Po
         )
 
     def admits(entry: Entry) -> bool:
-        return visible(entry, viewer) and not boosts_shunned(entry, viewer)
+        return belongs_on_profile(entry, viewer)
 
     return await sift(fetch, admits, Cursors(page.max_id, page.since_id, page.min_id, page.limit))
 

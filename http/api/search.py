@@ -6,10 +6,9 @@ from typing import Annotated, Literal
 
 from ...actors.rules import text
 from ...actors.rules.identity import handle_of
-from ...actors.rules.visibility import Perspective, hidden, visible
+from ...actors.rules.visibility import belongs_in_thread
 from ...actors.statuses import may_see
 from ...storage import search
-from ...storage.statuses import Entry
 from ..answer import Answer
 from ..authentication import Viewer
 from ..errors import Malformed, Unauthorized
@@ -99,12 +98,5 @@ async def _statuses(house: House, viewer: Viewer, query: Query, page: Page) -> l
         search.statuses, query.q, viewer=viewer.account_id, account_id=query.account_id,
         max_id=page.max_id, min_id=page.min_id, limit=page.limit, offset=query.skipped,
     )  # fmt: skip
-    shown = await house.statuses.show_many(entry.id for entry in found if _may_be_found(entry, perspective))
+    shown = await house.statuses.show_many(entry.id for entry in found if belongs_in_thread(entry, perspective))
     return await render_all(house, viewer, [one for one in shown.values() if may_see(one, perspective)])
-
-
-def _may_be_found(entry: Entry, viewer: Perspective) -> bool:
-    """As in timelines; whoever was silenced is found by their followers only."""
-    if not visible(entry, viewer) or hidden(entry, viewer):
-        return False
-    return not entry.silenced or entry.account_id == viewer.account_id or entry.account_id in viewer.following

@@ -10,7 +10,7 @@ from ...actors.commands.scheduled_statuses import ScheduleStatus
 from ...actors.commands.statuses import DeleteStatus, PublishStatus
 from ...actors.rules import attachments, limits, text
 from ...actors.rules.polls import PollTerms, complaints
-from ...actors.rules.visibility import Perspective, hidden, visible
+from ...actors.rules.visibility import Perspective, belongs_in_thread
 from ...actors.statuses import Shown, may_see
 from ...storage import statuses
 from ...storage.scheduled_statuses import ScheduledStatus
@@ -182,16 +182,8 @@ async def show_context(house: House, viewer: Viewer | None, id: int) -> Answer:
 
 
 async def _thread(house: House, viewer: Viewer | None, perspective: Perspective, entries: list[Entry]) -> list[bytes]:
-    shown = await house.statuses.show_many(entry.id for entry in entries if _belongs_in_thread(entry, perspective))
+    shown = await house.statuses.show_many(entry.id for entry in entries if belongs_in_thread(entry, perspective))
     return await render_all(house, viewer, [one for one in shown.values() if may_see(one, perspective)])
-
-
-def _belongs_in_thread(entry: Entry, perspective: Perspective) -> bool:
-    """As in timelines; whoever was silenced is heard by their followers only."""
-    if not visible(entry, perspective) or hidden(entry, perspective):
-        return False
-    known = entry.account_id == perspective.account_id or entry.account_id in perspective.following
-    return known or not entry.silenced
 
 
 async def _shown(house: House, status: Status) -> Shown:

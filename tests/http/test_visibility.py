@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any
 
 import orjson
+import pytest
 
 from troupe.actors.kernel import Event, Origin
 from troupe.http.openapi.schemas import Schema, answers, entities, schema_of, shape
@@ -17,7 +18,7 @@ from troupe.http.streaming.channels import CHANNELS, Query, by_name
 from troupe.http.streaming.frames import Frames
 from troupe.http.streaming.session import Session
 
-from .conftest import Reply, Stage
+from .conftest import Person, Reply, Stage
 from .matrix import VISIBILITIES, Viewer, marker, read, world_of
 from .test_strangers import rows
 
@@ -369,6 +370,37 @@ async def test_each_sees_what_is_theirs_to_see(stage: Stage) -> None:
     await world.keep()
     wrong += await all_of(world.viewers, ask_pages, TIMELINES + KEPT)
     assert none(wrong)
+
+
+# One's own timelines are without what names somebody whom one blocks or mutes; elsewhere it is the author who counts.
+NAMING = """
+/api/v1/timelines/home                -
+/api/v1/timelines/list/{list}         -
+/api/v1/timelines/public              -
+/api/v1/timelines/tag/matrix          -
+/api/v1/accounts/{author}/statuses    p
+/api/v1/statuses/{root}/context       p
+/api/v1/statuses/{post}               p
+/api/v2/search?q=needle               p
+"""
+
+
+@pytest.mark.parametrize("how", ["block", "mute"])
+async def test_whom_a_post_names_counts_in_timelines(stage: Stage, ada: Person, bob: Person, how: str) -> None:
+    mia = await stage.person("mia")
+    await bob.post(f"/api/v1/accounts/{ada.id}/follow")
+    made = (await bob.post("/api/v1/lists", {"title": "Ada"})).json["id"]
+    await bob.post(f"/api/v1/lists/{made}/accounts", json={"account_ids": [ada.id]})
+    await bob.post(f"/api/v1/accounts/{mia.id}/{how}")
+    await ada.put("/api/v1/accounts/update_credentials", {"indexable": "true"})
+    root = await ada.publish("root")
+    post = await ada.publish("@mia a needle #matrix", in_reply_to_id=root["id"])
+    for line in lines(NAMING):
+        path, due = line.split()
+        path = path.format(list=made, author=ada.id, root=root["id"], post=post["id"])
+        for reader, seen in ((bob, due == "p"), (mia, "/home" not in path)):
+            if "/list/" not in path or reader is bob:
+                assert ("needle" in (await reader.get(path)).text) == seen, path
 
 
 async def test_the_silenced_are_found_by_their_followers_only(stage: Stage) -> None:

@@ -216,7 +216,8 @@ class View:
         return False if post.boosts is None else self._shuns(post.boosts.author)
 
     def in_thread(self, post: Post) -> Known:
-        return both(self.sees(post), no(self.hidden(post)))
+        """Whether it stands in a thread, where it is the author who counts."""
+        return both(self.sees(post), no(self._shuns(post.author)))
 
     def is_told(self, kind: str, by: int, number: int) -> Known:
         """Whether a notification is listed: with a post that may be seen, save that one is always told of a mention."""
