@@ -7,8 +7,14 @@ from .engine import Connection
 
 FIND = "SELECT status_id, scheduled_status_id FROM idempotency WHERE account_id = $1 AND key = $2 AND created_at > $3"
 
-# An expired key that is not yet swept gives way.
+# An expired key gives way. Each new one takes two others along that have expired, so that the table does not grow.
 INSERT = """
+    WITH expired AS (
+        SELECT account_id, key FROM idempotency WHERE created_at <= $6 AND (account_id, key) <> ($1, $2)
+        ORDER BY created_at LIMIT 2 FOR UPDATE SKIP LOCKED
+    ), gone AS (
+        DELETE FROM idempotency old USING expired WHERE old.account_id = expired.account_id AND old.key = expired.key
+    )
     INSERT INTO idempotency (account_id, key, status_id, scheduled_status_id, created_at) VALUES ($1, $2, $3, $4, $5)
     ON CONFLICT (account_id, key) DO UPDATE SET
         status_id = excluded.status_id, scheduled_status_id = excluded.scheduled_status_id,
@@ -21,8 +27,6 @@ PUBLISH = """
     UPDATE idempotency SET status_id = $3, scheduled_status_id = NULL
     WHERE account_id = $1 AND scheduled_status_id = $2
 """
-
-EXPIRE = "DELETE FROM idempotency WHERE created_at <= $1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,3 @@ async def insert(
 async def publish(db: Connection, account_id: int, scheduled_status_id: int, status_id: int) -> None:
     """What a key made as scheduled is published: whoever repeats it is answered with the status."""
     await db.execute(PUBLISH, account_id, scheduled_status_id, status_id)
-
-
-async def expire(db: Connection, made_before: datetime) -> None:
-    await db.execute(EXPIRE, made_before)

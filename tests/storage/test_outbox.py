@@ -58,8 +58,18 @@ def test_a_key_names_its_status_for_an_hour(stage: Stage) -> None:
     assert stage(idempotency.find, ada.id, "k", after - hour) is None
     assert stage(idempotency.insert, ada.id, "k", second, after, after - hour)
     assert stage(idempotency.find, ada.id, "k", after - hour) == second
-    stage(idempotency.expire, after)
-    assert stage.value("SELECT count(*) FROM idempotency") == 0
+
+
+def test_keys_that_have_expired_go_when_others_come(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    hour = timedelta(hours=1)
+    for number in range(4):
+        stage(idempotency.insert, ada.id, str(number), Made(scheduled_status_id=number + 1), NOW, NOW - hour)
+    after = NOW + hour
+    assert stage(idempotency.insert, ada.id, "0", Made(scheduled_status_id=8), after, after - hour)
+    assert stage(idempotency.insert, bob.id, "0", Made(scheduled_status_id=9), after, after - hour)
+    kept = stage.sql("SELECT account_id, scheduled_status_id FROM idempotency ORDER BY 2")
+    assert [tuple(row) for row in kept] == [(ada.id, 8), (bob.id, 9)]
 
 
 def test_a_dead_letter_waits_to_be_read(stage: Stage) -> None:

@@ -233,6 +233,7 @@ QUERIES = [
     ("link of a mail", registration.FIND_CONFIRMATION, (b"x" * 32, NOW)),
     ("links that are over", registration.EXPIRE_CONFIRMATIONS, (NOW,)),
     ("idempotency key", idempotency.FIND, (7, "6", NOW)),
+    ("expired idempotency keys", idempotency.INSERT, (7, "6", 1, None, NOW, NOW)),
 ]
 
 
