@@ -8,7 +8,7 @@ from typing import Any
 
 import trio
 
-from troupe.actors.broadcast import PUBLIC_PLACES, home_address, list_address, tag_address
+from troupe.actors.broadcast import PUBLIC_PLACES, account_address, home_address, list_address, tag_address
 from troupe.actors.kernel import NOWHERE
 from troupe.storage import accounts, conversations, follows, media, notifications, polls, statuses
 from troupe.storage.accounts import Account, NewAccount
@@ -157,14 +157,17 @@ class World:
             return
         listed = [self.tom.account.id]
         if viewer.says("follower"):
-            house, follow = self.stage.house, Follow(self.next(), viewer.id, viewer.author.id)
-            await house.database.transact(follows.insert_follow, follow, house.clock.now())
+            await self._follow(viewer)
         await done(viewer.client, f"/api/v1/accounts/{self.tom.id}/follow")
         if viewer.says("follower") or viewer.says("author"):
             listed.append(viewer.author.id)
         made = await done(viewer.client, "/api/v1/lists", title="both")
         await done(viewer.client, f"/api/v1/lists/{made['id']}/accounts", account_ids=[str(id) for id in listed])
         self.ids |= {(viewer.id, "list", ""): int(made["id"]), (viewer.id, "self", ""): viewer.id}
+
+    async def _follow(self, viewer: Viewer) -> None:
+        house, follow = self.stage.house, Follow(self.next(), viewer.id, viewer.author.id)
+        await house.database.transact(follows.insert_follow, follow, house.clock.now())
 
     async def _client(self, row: Row) -> Client:
         if row.who == "author":
@@ -179,12 +182,20 @@ class World:
         for viewer in self.viewers:
             if viewer.says("blocked"):
                 await done(self.ada, f"/api/v1/accounts/{viewer.id}/block")
+                await self._follow_in_spite(viewer)
             if viewer.says("blocking"):
                 await done(viewer.client, f"/api/v1/accounts/{viewer.author.id}/block")
             if viewer.says("muting"):
                 await done(viewer.client, f"/api/v1/accounts/{viewer.author.id}/mute")
             if viewer.says("domain-blocking"):
                 await done(viewer.client, "/api/v1/domain_blocks", domain="far.example")
+
+    async def _follow_in_spite(self, viewer: Viewer) -> None:
+        """A block ends the follow. Should there be one all the same, it opens nothing."""
+        if viewer.says("follower"):
+            await self._follow(viewer)
+            self.stage.house.runtime.resync(account_address(viewer.id))
+            self.stage.house.runtime.resync(home_address(viewer.id))
 
     # -- what was posted, as rows: each post has everything that one can have
 
