@@ -56,7 +56,7 @@ class Stream:
         """Open the stream: everything committed from now on is shown."""
         cuts = self.cuts
         await self._subscribe()
-        self.open = self.cuts == cuts
+        self._opened(cuts)
 
     async def reconnect(self) -> None:
         """Listen again, and only then read what came while nobody listened."""
@@ -65,7 +65,12 @@ class Stream:
         for id in reversed(await self._read()):
             if id not in self.seen:
                 self.seen.append(id)
-        self.open = self.cuts == cuts
+        self._opened(cuts)
+
+    def _opened(self, cuts: int) -> None:
+        """Open, unless it was cut meanwhile: then another attempt is under way, or has come first, and says so."""
+        if self.cuts == cuts:
+            self.open = True
 
     async def _subscribe(self) -> None:
         await insist(self._sim, self.name, lambda: self._sim.runtime.subscribe(self._address, self))
