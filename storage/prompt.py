@@ -28,7 +28,12 @@ class PromptLoop(TrioEventLoop):
 
     def promptly(self, callback: Callable[..., object], *args: object) -> None:
         """Call, and run what that makes ready. Called from Trio's side, never by a callback of this loop."""
-        self._run_with_followers(asyncio.Handle(callback, args, self))
+        # What runs in the caller's task asks that task's context for the running loop.
+        token = trio_asyncio.current_loop.set(self)
+        try:
+            self._run_with_followers(asyncio.Handle(callback, args, self))
+        finally:
+            trio_asyncio.current_loop.reset(token)
 
     def _run_with_followers(self, handle: asyncio.Handle) -> None:
         following = self._following = deque((handle,))

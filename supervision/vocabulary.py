@@ -28,7 +28,7 @@ class Event(Enum):
     ACTOR_RESTORED = (
         "actor.restored",
         Level.INFO,
-        "An actor's memory was made anew from rows: after a crash, or because it had missed hints.",
+        "An actor's memory was made anew from rows: after a crash, missed hints, or a change of what it may show.",
     )
     ACTOR_QUARANTINED = "actor.quarantined", Level.ERROR, "An actor failed too often and takes no messages for a while."
     ACTOR_RELEASED = "actor.released", Level.INFO, "An actor is out of quarantine."

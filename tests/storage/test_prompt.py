@@ -1,6 +1,7 @@
 """The prompt loop: callbacks in their order and at once, nobody starved, and trio-asyncio still what we override."""
 
 import asyncio
+import contextvars
 import inspect
 import socket
 from collections.abc import Callable
@@ -9,7 +10,7 @@ import trio
 import trio.testing
 import trio_asyncio
 
-from troupe.storage.prompt import MOST_AT_ONCE, open_loop
+from troupe.storage.prompt import MOST_AT_ONCE, PromptLoop, open_loop
 
 OVERRIDDEN = {
     "_queue_handle": ["self", "handle"],
@@ -55,6 +56,30 @@ async def test_a_task_goes_on_where_its_future_is_set() -> None:
             assert steps == [1]
             loop.promptly(futures[1].set_result, 2)
             assert steps == [1, 2]
+
+
+async def test_what_runs_in_a_task_from_outside_knows_its_loop() -> None:
+    """Whoever is woken by an asker may have to connect anew, and that has timeouts."""
+    found: list[object] = []
+    async with open_loop() as loop:
+        future: asyncio.Future[None] = loop.create_future()
+
+        async def work() -> None:
+            await future
+            found.append(asyncio.get_running_loop())
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(trio_asyncio.aio_as_trio(work))
+            await trio.testing.wait_all_tasks_blocked()
+            outside = contextvars.Context()
+            task = trio.lowlevel.spawn_system_task(promptly, loop, future, context=outside)
+            await trio.testing.wait_all_tasks_blocked()
+        assert found == [loop]
+        assert task.context.get(trio_asyncio.current_loop) is None
+
+
+async def promptly(loop: PromptLoop, future: "asyncio.Future[None]") -> None:
+    loop.promptly(future.set_result, None)
 
 
 async def test_callbacks_without_an_end_let_others_have_their_turn() -> None:
