@@ -10,6 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from typing import Any, cast
 
 import trio_asyncio
@@ -18,6 +19,9 @@ from trio_asyncio import TrioEventLoop
 
 # Callbacks in one go. What is ready beyond that takes the long way, so that others have their turn.
 MOST_AT_ONCE = 100
+
+# Where asyncio finds the running loop; it is declared as one that never runs.
+RUNNING = cast("ContextVar[TrioEventLoop | None]", trio_asyncio.current_loop)
 
 
 class PromptLoop(TrioEventLoop):
@@ -29,11 +33,11 @@ class PromptLoop(TrioEventLoop):
     def promptly(self, callback: Callable[..., object], *args: object) -> None:
         """Call, and run what that makes ready. Called from Trio's side, never by a callback of this loop."""
         # What runs in the caller's task asks that task's context for the running loop.
-        token = trio_asyncio.current_loop.set(self)
+        token = RUNNING.set(self)
         try:
             self._run_with_followers(asyncio.Handle(callback, args, self))
         finally:
-            trio_asyncio.current_loop.reset(token)
+            RUNNING.reset(token)
 
     def _run_with_followers(self, handle: asyncio.Handle) -> None:
         following = self._following = deque((handle,))
