@@ -59,7 +59,7 @@ class Account(Actor):
         self.announce_perspective()
 
     def subscribed(self, subscriber: Subscriber) -> None:
-        subscriber.push(Event("perspective", self.perspective))
+        self.announce_perspective()
 
     def describe(self) -> str:
         return f"following {len(self.perspective.following)}, flags {len(self.flags)}"
@@ -79,6 +79,7 @@ class Account(Actor):
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """This turn's one transaction."""
+        self.check_current()
         return await self.backstage.database.transact(work, *args, **kwargs)
 
     def set_relation(self, other: int, relation: Relation) -> None:

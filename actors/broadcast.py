@@ -147,6 +147,28 @@ class Broadcast:
         self._changes: dict[int, dict[int, int]] = {}  # by account and other
         self._edits: dict[int, int] = {}  # the latest of each status
 
+    def is_crowded(self, shown: Shown, recipients: Iterable[int] = ()) -> bool:
+        """True if a timeline that a status goes to, or the home of one of these accounts, has too much to do."""
+        if not any(self._runtime.pools[kind].crowd for kind in TIMELINES):
+            return False
+        crowds = {kind: self._runtime.pools[kind].crowd for kind in TIMELINES}
+        entry = entry_of(shown)
+        homes = [cell for account in recipients for cell in self._awake(home_address(account))]
+        if crowds["home"].among(self._audience.cells(entry.account_id)) or crowds["home"].among(homes):
+            return True
+        if crowds["list"].among(self._listed.cells(entry.account_id)):
+            return True
+        places = (PUBLIC_ALL, PUBLIC_LOCAL if entry.local else PUBLIC_REMOTE) if belongs_in_public(entry) else ()
+        if crowds["public"].among([cell for place in places for cell in self._awake(place)]):
+            return True
+        tags = shown.status.tags if belongs_under_tags(entry) else ()
+        return crowds["tag"].among([cell for tag in tags for cell in self._awake(tag_address(tag.name))])
+
+    def published_to_author(self, shown: Shown, origin: Origin) -> None:
+        """To the author's own home alone: the others are told by the relay, which tells this one again."""
+        message = StatusPublished(entry_of(shown), Event("update", shown))
+        self._runtime.tell_awake(home_address(shown.status.account_id), message, origin=origin)
+
     def published(self, shown: Shown, origin: Origin) -> None:
         entry = entry_of(shown)
         message = StatusPublished(entry, Event("update", shown))
@@ -277,6 +299,7 @@ class Broadcast:
             self._runtime.tell_awake(place, message, origin=origin)
 
 
+TIMELINES = ("home", "list", "public", "tag")  # the kinds of actors that are told of statuses
 PUBLIC_ALL = Address("public", "all")
 PUBLIC_LOCAL = Address("public", "local")
 PUBLIC_REMOTE = Address("public", "remote")

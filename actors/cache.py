@@ -29,10 +29,6 @@ class RowCache(Generic[T]):
         self._rows: OrderedDict[int, T] = OrderedDict()
         self._loads: dict[_Load, None] = {}
 
-    def peek(self, id: int) -> T | None:
-        """The row if it is in memory."""
-        return self._rows.get(id)
-
     async def find(self, id: int) -> T | None:
         row = self._use(id)
         return row if row is not None else (await self.find_many([id])).get(id)

@@ -6,12 +6,18 @@ known, and hands the promise over to be forgotten: that costs one DELETE for man
 actor crashes. A promise names what changed, never how, and is carried out from the rows as they are then: so it may be
 carried out late, twice, or out of order.
 
+Effects of one account are carried out in order, those of different accounts at the same time: one that waits for a busy
+actor, or fails, holds up no other account. Each lane of effects has a task, and `LANES` bounds them.
+
+When a burst leaves timelines crowded (`kernel/crowd.py`), a turn that has published waits for them for a moment, and
+then leaves what it promised to the relay, which waits longer. What the account publishes next is told after that.
+
 This process is the only one that reads the outbox, because the node term makes it the only writer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -24,13 +30,17 @@ from ..storage.outbox import Effect, NewEffect
 from .broadcast import Broadcast, Told
 from .correspondence import correspondences
 from .kernel import Address, Clock, Ids, Origin, Record
-from .kernel.pool import describe, place
+from .kernel.portraits import describe, place
 from .reminders import Reminder, payload_of, reminder_of
-from .statuses import Accounts, Statuses
+from .statuses import Accounts, Shown, Statuses
 
 SWEEP = 1.0  # seconds between two looks at what is left over
 GATHER = 0.25  # seconds in which promises handed over are gathered for one DELETE
-BATCH = 500
+LANES = 64  # lanes worked on at once: fewer than the messages for which a crowded mailbox still has room
+IN_A_ROW = 10  # effects of one lane that are read at once
+PUBLISHER_WAITS = 1.0  # seconds that a turn waits for crowded timelines before the relay does it
+RELAY_WAITS = 10.0  # seconds that the relay waits for them; then they are told, and may have to read their rows again
+LOOK_FOR_ROOM = 0.05
 PATIENCE = (1, 5, 30, 120, 600)  # seconds until the next try of an effect that failed
 
 
@@ -54,6 +64,11 @@ class Outbox:
         # Mail takes its time, and has a reader of its own (`mail/post.py`): this tells it that there is some.
         self.on_mail: Callable[[], None] | None = None
         self._kept: list[int] = []  # handed over: told, to be forgotten
+        self._held: set[int] = set()  # of turns that wait for crowded timelines: not for the relay yet
+        self._owed: dict[str, set[int]] = {}  # by partition: what such turns have left to the relay
+        self._lanes: set[str] = set()  # those that are worked on
+        self._trouble: Exception | None = None  # what kept a lane from reaching the database
+        self._ending = False
         self._woken = trio.Event()
         self._look_at = 0.0  # when to look for what is left over, if nobody wakes it before
         self._doers: dict[str, Callable[[Effect, Origin], Awaitable[None]]] = {
@@ -130,6 +145,30 @@ class Outbox:
         self._kept.extend(ids)
         self._woken.set()
 
+    async def finds_room(
+        self, author: Address, promised: Sequence[int], shown: Shown, recipients: Sequence[int] = ()
+    ) -> bool:
+        """Wait for a moment until the timelines that a status goes to have room.
+
+        False when they have none: then the promises, which are committed, are left to the relay.
+        """
+        key = str(author)
+
+        def has_room() -> bool:
+            return key not in self._owed and not self._broadcast.is_crowded(shown, recipients)
+
+        if has_room():
+            return True
+        self._held.update(promised)
+        try:
+            if await _comes_true(has_room, PUBLISHER_WAITS):
+                return True
+        finally:
+            self._held.difference_update(promised)
+        self._owed.setdefault(key, set()).update(promised)
+        self.wake()
+        return False
+
     def wake(self) -> None:
         """Something crashed: look at once what it may have left."""
         self._look_at = 0.0
@@ -146,34 +185,47 @@ class Outbox:
 
     def inspect(self) -> dict[str, object]:
         """What an operator sees: promises told and not yet forgotten, and how many were kept late."""
-        return {"handed_over": len(self._kept), "kept_late": self.late}
+        left = sum(map(len, self._owed.values()))
+        return {
+            "handed_over": len(self._kept),
+            "kept_late": self.late,
+            "left_to_relay": left,
+            "lanes": len(self._lanes),
+        }
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Forget what was kept and keep what was left over, until `stopping`."""
         task_status.started()
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._wake_when, stopping)
+        self._ending = False
+        async with trio.open_nursery() as lanes:
+            lanes.start_soon(self._wake_when, stopping)
             while not stopping.is_set():
                 with trio.move_on_at(self._look_at):
                     await self._woken.wait()
                 self._woken = trio.Event()
-                await self._round()
+                await self._round(lanes)
                 with trio.move_on_after(GATHER):
                     await stopping.wait()
-        await self._round()
+        async with trio.open_nursery() as lanes:
+            await self._round(lanes)
+        await self._round(None)
 
     async def _wake_when(self, stopping: trio.Event) -> None:
         await stopping.wait()
+        self._ending = True
         self.wake()
 
-    async def _round(self) -> None:
+    async def _round(self, lanes: trio.Nursery | None) -> None:
         try:
             await self._forget()
-            if trio.current_time() >= self._look_at:
+            if lanes is not None and trio.current_time() >= self._look_at:
                 self._look_at = trio.current_time() + SWEEP
-                await self._sweep()
+                await self._sweep(lanes)
         except (Unavailable, Doubtful) as error:
-            self._record("storage.lost", error=describe(error), decision="outbox waits")
+            self._trouble = error
+        if self._trouble is not None:
+            self._record("storage.lost", error=describe(self._trouble), decision="outbox waits")
+            self._trouble = None
 
     async def _forget(self) -> None:
         kept = list(self._kept)
@@ -181,22 +233,66 @@ class Outbox:
             await self._database.transact(outbox.delete_many, kept)
             del self._kept[: len(kept)]
 
-    async def _sweep(self) -> None:
-        left = await self._database.read(outbox.due, self._clock.now(), BATCH, tuple(self._kept), tuple(self._doers))
+    async def _sweep(self, nursery: trio.Nursery) -> None:
+        free = LANES - len(self._lanes)
+        if free <= 0:
+            return
+        left = await self._database.read(
+            outbox.due_by_lane, self._clock.now(), tuple(self._doers), exclude_ids=(*self._kept, *self._held),
+            exclude_lanes=tuple(self._lanes), in_a_row=IN_A_ROW, limit=free * IN_A_ROW,
+        )  # fmt: skip
+        lanes: dict[str, list[Effect]] = {}
         for effect in left:
-            await self._carry_out(effect)
+            if effect.lane in lanes or len(lanes) < free:
+                lanes.setdefault(effect.lane, []).append(effect)
+        for lane, effects in lanes.items():
+            self._lanes.add(lane)
+            nursery.start_soon(self._work_on, lane, effects, name=f"outbox: {lane}")
 
-    async def _carry_out(self, effect: Effect) -> None:
+    async def _work_on(self, lane: str, effects: list[Effect]) -> None:
+        """Carry out effects in order; what follows one that failed under the same key waits with it."""
+        failed: set[str] = set()
+        try:
+            for effect in effects:
+                if effect.key in failed:
+                    continue
+                await self._wait_for_room(effect)
+                if not await self._carry_out(effect):
+                    failed.add(effect.key)
+        except (Unavailable, Doubtful) as error:
+            self._trouble = error
+        else:
+            self._look_at = 0.0 if len(effects) == IN_A_ROW else self._look_at  # there may be more
+        finally:
+            self._lanes.discard(lane)
+            self._woken.set()
+
+    async def _wait_for_room(self, effect: Effect) -> None:
+        shown = await self._statuses.show(effect.payload["id"]) if effect.kind in ("status", "edit") else None
+        if shown is not None:
+            await _comes_true(lambda: self._ending or not self._broadcast.is_crowded(shown), RELAY_WAITS)
+
+    async def _carry_out(self, effect: Effect) -> bool:
+        """One try; whether it succeeded."""
         origin = Origin(effect.request_id or "-", effect.causes)
         try:
             await self._doers[effect.kind](effect, origin)
         except (Unavailable, Doubtful):
             raise
         except Exception as error:
+            self._owed.pop(effect.key, None)  # what the account publishes next need not wait for another try
             await self._put_off(effect, error)
-        else:
-            self._kept.append(effect.id)
-            self.late += 1
+            return False
+        self._owe_no_more(effect)
+        self._kept.append(effect.id)
+        self.late += 1
+        return True
+
+    def _owe_no_more(self, effect: Effect) -> None:
+        owed = self._owed.get(effect.key, set())
+        owed.discard(effect.id)
+        if not owed:
+            self._owed.pop(effect.key, None)
 
     async def _put_off(self, effect: Effect, error: Exception) -> None:
         patience = PATIENCE[min(effect.attempts, len(PATIENCE) - 1)]
@@ -296,6 +392,15 @@ class Outbox:
 def letter_key(kind: str, account_id: int) -> str:
     """The partition of a user's letters of one kind."""
     return f"{kind}/{account_id}"
+
+
+async def _comes_true(holds: Callable[[], bool], seconds: float) -> bool:
+    """Look again and again, for so many seconds; whether it holds at last."""
+    for _ in range(round(seconds / LOOK_FOR_ROOM)):
+        if holds():
+            return True
+        await trio.sleep(LOOK_FOR_ROOM)
+    return holds()
 
 
 async def _draw_stamp(db: Connection, one: int, other: int) -> int:

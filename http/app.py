@@ -13,6 +13,7 @@ from werkzeug.exceptions import HTTPException
 
 from .answer import Answer
 from .api import (
+    absent,
     accounts,
     announcements,
     apps,
@@ -44,7 +45,6 @@ from .api import (
     reblogs,
     registration,
     relations,
-    removed,
     scheduled_statuses,
     search,
     statuses,
@@ -88,7 +88,7 @@ MODULES = (
     ),
     *(blocks, follow_requests, profile, relations, search),
     *(streaming, tags, timelines),
-    *(announcements, custom_emojis, grouped_notifications, markers, notifications, policies, preferences, removed),
+    *(announcements, custom_emojis, grouped_notifications, markers, notifications, policies, preferences, absent),
     *(conversations, files, lists, media, trends),
     *(authorize, confirmation, metadata, sign_up, token),
 )

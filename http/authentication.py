@@ -12,7 +12,7 @@ from ..storage.oauth import Token
 from .errors import Forbidden, TooLarge, Unauthorized, Unprocessable
 from .house import House
 from .parameters import nest
-from .request import LARGEST_BODY, Request
+from .request import LARGEST_BODY, TOKEN_PARAMETERS, Request
 
 INVALID = "The access token is invalid"
 REVOKED = "The access token was revoked"
@@ -65,7 +65,7 @@ async def secret_of(request: Request, body_limit: int) -> str | None:
 
 def secret_among(parameters: Mapping[str, object]) -> str | None:
     """The token that was sent as a parameter, under either of its names."""
-    for name in ("access_token", "bearer_token"):
+    for name in TOKEN_PARAMETERS:
         value = parameters.get(name)
         if isinstance(value, str) and value:
             return value

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from . import headers, pages, rates, scopes
+from ..storage.faults import machine_fault
+from . import headers, limits, pages, rates, scopes
 from .answer import Answer
 from .authentication import INVALID, REVOKED, secret_in_head, secret_of, viewer_of
 from .errors import MethodNotAllowed, NotFound, TooMany, Unauthorized, error_answer, is_expected
 from .house import House
-from .paging import CURSORS as PAGING_PARAMETERS
-from .rates import Rule, Standing
+from .rates import Standing
 from .request import Request
 from .routing import Call, Endpoint
-
-API = "/api/"  # every request below it counts
 
 
 async def respond(house: House, endpoint: Endpoint, request: Request, path: dict[str, str]) -> Answer:
@@ -32,29 +29,44 @@ async def refuse_route(house: House, request: Request, allowed: str | None) -> A
     """The answer where no endpoint is: preflights, unknown paths, and known ones with another method."""
     methods = headers.cors_methods(request.path)
     if request.method == "OPTIONS" and methods is not None:
-        wanted = request.header(b"access-control-request-headers")
-        return finish(Answer(b"", 200, headers.preflight(methods, wanted)), request, None)
+        return _preflight(house, request, methods)
     call = Call(house, request, {})
     browser = "text/html" in (request.header(b"accept") or "")
-    page = browser and not request.path.startswith(API)
+    page = browser and not limits.is_api(request.path)
     answer = explain(house, request, await _no_endpoint(call, allowed), page=page)
     return finish(answer, request, call.standing)
 
 
+def _preflight(house: House, request: Request, methods: str) -> Answer:
+    """The answer to a browser that asks what it may do."""
+    try:
+        limits.count_for_address(house, request, rates.PREFLIGHTS)
+    except TooMany as error:
+        return finish(explain(house, request, error, page=False), request, None)
+    wanted = request.header(b"access-control-request-headers")
+    return finish(Answer(b"", 200, headers.preflight(methods, wanted)), request, None)
+
+
 async def _no_endpoint(call: Call, allowed: str | None) -> Exception:
-    """Why there is no answer; below `/api/` such requests count, too."""
-    if call.request.path.startswith(API):
-        try:
-            await _recognise(call, secret_in_head(call.request))
-            _count(call)
-        except Exception as error:
-            return error
+    """Why there is no answer. Such requests count like all others."""
+    try:
+        await _recognise(call, secret_in_head(call.request))
+        limits.count_call(call)
+    except Exception as error:
+        return error
     return NotFound("Not Found") if allowed is None else MethodNotAllowed(allowed)
 
 
 def explain(house: House, request: Request, error: Exception, *, page: bool) -> Answer:
-    """An exception as an answer; one that nobody meant goes into the supervision log with its cause."""
-    if not is_expected(error):
+    """An exception as an answer; one that nobody meant goes into the supervision log with its cause.
+
+    What storage refuses, the database tells of by itself.
+    """
+    if is_expected(error):
+        pass
+    elif (cause := machine_fault(error)) is not None:
+        house.record("storage.refused", request_id=request.request_id, error=cause, decision="503")
+    else:
         house.record(
             "request.failed",
             request_id=request.request_id,
@@ -78,16 +90,17 @@ async def _admitted(endpoint: Endpoint, call: Call) -> Answer:
     request = call.request
     needs_token = endpoint.auth != "none" or endpoint.wants_token or endpoint.wants_viewer
     # Where a token changes nothing, one in the header is still looked at, so that its requests count as its own.
-    counts = request.path.startswith(API) or bool(endpoint.rates)
     try:
         secret = await secret_of(request, endpoint.body_limit) if needs_token else secret_in_head(request)
         revoked = await _recognise(call, secret)
     finally:
-        if counts:
-            _count(call, endpoint.rates)
+        limits.count_call(call, endpoint.rates)
     if needs_token and call.token is None and (secret is not None or endpoint.auth != "none"):
         raise Unauthorized(REVOKED if revoked else INVALID)
     _admit(endpoint, call)
+    await endpoint.read(call)
+    for _ in call.input.files() if call.input is not None and endpoint.file_rates else ():
+        limits.count_file(call, endpoint.file_rates)
     return await endpoint.answer(call)
 
 
@@ -106,26 +119,3 @@ def _admit(endpoint: Endpoint, call: Call) -> None:
         call.viewer = viewer_of(call.house, call.token, call.request.request_id, waiting=endpoint.waiting)
     if endpoint.auth != "none" or endpoint.wants_viewer:
         scopes.check(call.token.scopes, endpoint.scopes)
-
-
-def _count(call: Call, rules: Iterable[Rule] = ()) -> None:
-    if not call.house.settings.rate_limits:
-        return
-    call.standing = call.house.rates.count_all(_charges(rules, call), call.house.clock.now())
-    if call.standing is not None and call.standing.exceeded:
-        raise TooMany
-
-
-def _charges(rules: Iterable[Rule], call: Call) -> Iterator[tuple[Rule, str]]:
-    account = call.token.account_id if call.token else None
-    address = rates.subject_of(call.request.address(call.house.settings.trusted_proxies))
-    who = address if account is None else str(account)
-    if call.token is None or account is None:
-        yield rates.PER_ADDRESS, who
-    else:
-        yield rates.PER_ACCOUNT, who
-        yield rates.PER_TOKEN, str(call.token.id)
-    if call.request.query_string and any(name in PAGING_PARAMETERS for name, _ in call.request.query):
-        yield rates.PAGING, who
-    for rule in rules:
-        yield rule, address if rule.per_address else who

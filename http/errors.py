@@ -9,9 +9,11 @@ HttpError                  what it becomes
 ├── Gone                   410, a suspended account
 ├── TooLarge               413
 ├── Unprocessable          422
-└── TooMany                429
+├── TooMany                429
+└── Overloaded             503 with Retry-After: too many connections, or the server stops
 actors.kernel.Refused      the status and text it carries
 actors.kernel.NotAnswered  503 with Retry-After, as storage's Unavailable and Doubtful
+a fault of the machine     503 as well, such as a full disk (`storage/faults.py`)
 anything else              500 with the request id; the cause is in the supervision log only
 """
 
@@ -23,11 +25,14 @@ import orjson
 
 from ..actors.kernel.errors import NotAnswered, Refused
 from ..storage.engine import StorageError
+from ..storage.faults import machine_fault
 from .answer import Answer, Headers
 
 TRY_AGAIN = "There was a temporary problem serving your request, please try again"
 # How long a client should leave a server alone whose database is away: long enough for a restart of PostgreSQL.
 STORAGE_PAUSE = 3
+# Seconds in the Retry-After of a server that is full or stops.
+OVERLOAD_PAUSE = 5
 
 
 class HttpError(Exception):
@@ -104,8 +109,15 @@ class Unprocessable(HttpError):
 class TooMany(HttpError):
     status = 429
 
-    def __init__(self, headers: Headers = ()) -> None:
-        super().__init__("Too many requests", headers=headers)
+    def __init__(self, headers: Headers = (), text: str = "Too many requests") -> None:
+        super().__init__(text, headers=headers)
+
+
+class Overloaded(HttpError):
+    status = 503
+
+    def __init__(self) -> None:
+        super().__init__(TRY_AGAIN, headers=(("Retry-After", str(OVERLOAD_PAUSE)),))
 
 
 def invalid(*messages: str) -> Unprocessable:
@@ -133,6 +145,8 @@ def error_answer(error: Exception, request_id: str) -> Answer:
         case NotAnswered():
             return _answer(503, TRY_AGAIN, (("Retry-After", str(min(error.retry_after, 5))),))
         case StorageError():
+            return _answer(503, TRY_AGAIN, (("Retry-After", str(STORAGE_PAUSE)),))
+        case _ if machine_fault(error) is not None:
             return _answer(503, TRY_AGAIN, (("Retry-After", str(STORAGE_PAUSE)),))
         case _:
             return _answer(500, f"Something went wrong on our side; its number is {request_id}")

@@ -23,13 +23,14 @@ CORS_METHODS = {
 }
 
 # REST answers are personal and must not be kept by anything on the way.
-REST: Headers = (("Cache-Control", "private, no-store"), ("Vary", "Authorization"))
+NOSNIFF = ("X-Content-Type-Options", "nosniff")
+REST: Headers = (("Cache-Control", "private, no-store"), ("Vary", "Authorization"), NOSNIFF)
 CORS: Headers = (("Access-Control-Allow-Origin", "*"), ("Access-Control-Expose-Headers", EXPOSED))
 REST_WITH_CORS: Headers = REST + CORS
 PAGE: Headers = (
     ("Cache-Control", "private, no-store"),
     ("X-Frame-Options", "DENY"),
-    ("X-Content-Type-Options", "nosniff"),
+    NOSNIFF,
     ("Referrer-Policy", "no-referrer"),
 )
 

@@ -10,14 +10,15 @@ import trio
 
 from ..actors.kernel.clock import Clock
 from ..actors.kernel.ids import Ids
-from ..actors.kernel.pool import Record
 from ..actors.kernel.runtime import Runtime
+from ..actors.kernel.surroundings import Record
 from ..actors.media.workshop import Workshop
 from ..actors.statuses import Accounts, Statuses
 from ..storage.engine import Database
 from .entities.rendered import Renderings
 from .kept import Kept
 from .rates import Rates
+from .readiness import Readiness
 from .request import Network
 from .streaming.registry import Streams
 from .tokens import Tokens
@@ -47,6 +48,8 @@ class Settings(Protocol):
     def contact_account(self) -> str | None: ...
     @property
     def sign_ups(self) -> str: ...
+    @property
+    def reason_required(self) -> bool: ...
     @property
     def reserved_usernames(self) -> Sequence[str]: ...
     @property
@@ -81,17 +84,15 @@ class House:
     tokens: Tokens = field(default_factory=Tokens)
     rates: Rates = field(default_factory=Rates)
     rendered: Renderings = field(init=False)
+    readiness: Readiness = field(init=False)
     kept: Kept = field(default_factory=Kept)
     streams: Streams = field(default_factory=Streams)
     passwords: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(PASSWORDS_AT_ONCE))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rendered", Renderings(self.clock.now))
+        object.__setattr__(self, "readiness", Readiness(self.database))
 
     def forget_token(self, token_hash: bytes) -> None:
         """A token was revoked, here or by another process: it is read anew when it is seen again."""
         self.tokens.forget(token_hash)
-
-    def forget_account(self, account_id: int) -> None:
-        """What an account's tokens may do has changed: disabled, confirmed, suspended."""
-        self.tokens.forget_account(account_id)

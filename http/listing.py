@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from ..actors.rules.visibility import Perspective
 from ..actors.statuses import may_see
@@ -39,16 +39,14 @@ async def statuses_of(
     return array(bodies, row_links(house, request, rows, page.limit, "min_id"))
 
 
-async def people(
-    house: House, request: Request, viewer: Viewer | None, rows: Rows, limit: int, hidden: Collection[int] = ()
-) -> Answer:
-    """A page of accounts, without those that the viewer shuns and those `hidden` for another reason."""
+async def people(house: House, request: Request, viewer: Viewer | None, rows: Rows, limit: int) -> Answer:
+    """A page of accounts, without those that the viewer shuns."""
     perspective = await perspective_of(viewer)
     found = await house.accounts.find_many(id for _, id in rows)
     bodies = [
         account_json(account, house.rendered, house.settings.base_url)
         for account in found.values()
-        if account.id not in hidden and _presentable(account, perspective)
+        if _presentable(account, perspective)
     ]
     return array(bodies, row_links(house, request, rows, limit, "since_id"))
 

@@ -10,6 +10,7 @@ from tempfile import SpooledTemporaryFile
 
 from werkzeug.http import parse_options_header
 
+from .descriptors import check_file
 from .errors import Malformed, TooLarge
 from .parameters import MOST_PARAMETERS, Pairs, Upload, text
 
@@ -47,7 +48,8 @@ class _Part:
         self.text = bytearray()
         self._gap = 2  # the empty line's break, which a part without a body may leave out (RFC 2046)
         # Closed by whoever takes the upload, or with the last reference to it.
-        self.spool = SpooledTemporaryFile(max_size=KEPT_IN_MEMORY)  # noqa: SIM115
+        self.spool = SpooledTemporaryFile()  # noqa: SIM115
+        self._on_disk = False
 
     def begun(self, data: bytes) -> bytes:
         """Data without the empty line before it."""
@@ -59,6 +61,13 @@ class _Part:
             self.text += data
         else:
             self.spool.write(data)
+            if not self._on_disk and self.spool.tell() > KEPT_IN_MEMORY:
+                self._move_to_disk()
+
+    def _move_to_disk(self) -> None:
+        self.spool.rollover()
+        self._on_disk = True
+        check_file(self.spool.fileno())
 
     def value(self) -> str | Upload:
         if self.filename is None:

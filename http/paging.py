@@ -9,8 +9,11 @@ from urllib.parse import quote, urlencode
 
 from .answer import Headers
 from .parameters import Count, Cursor, Input
+from .request import TOKEN_PARAMETERS
 
 CURSORS = frozenset({"max_id", "since_id", "min_id", "page", "offset"})
+# What a link does not repeat: the cursors, which it replaces, and secrets, which proxies and histories would keep.
+LEFT_OUT = CURSORS | frozenset(TOKEN_PARAMETERS)
 PREV = Literal["min_id", "since_id"]
 
 # What stays as it is in an address. Headers are ASCII: a path may be a hashtag in any script.
@@ -57,12 +60,12 @@ def links(
 ) -> Headers:
     """The Link header of a page with these paging ids, newest first; none for an empty page.
 
-    `query` is the request's own, whose filters and limit stay and whose cursors go. `full` is False when nothing can
-    follow, which leaves out `next`; timelines always name both.
+    `query` is the request's own, whose filters and limit stay and whose cursors and token go. `full` is False when
+    nothing can follow, which leaves out `next`; timelines always name both.
     """
     if not ids:
         return ()
-    kept = [(name, value) for name, value in query if name not in CURSORS]
+    kept = [(name, value) for name, value in query if name not in LEFT_OUT]
     parts = [_link(url, kept, "max_id", min(ids), "next")] if full else []
     parts.append(_link(url, kept, prev, max(ids), "prev"))
     return (("Link", ", ".join(parts)),)

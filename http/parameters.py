@@ -22,6 +22,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, PydanticUseDefault
 
+from ..actors.rules.markup import one_line, trimmed
 from .errors import HttpError, Malformed, invalid, missing
 
 # What no honest client reaches. A request beyond it is refused before it costs anything.
@@ -32,6 +33,8 @@ LONGEST_NAME = 256
 LONGEST_QUERY = 1000
 
 LARGEST_ID = 2**63 - 1
+# Ids begin with the time of their creation, so no row has this one.
+UNKNOWN_ID = 0
 ESCAPED = re.compile(rb"%[0-9A-Fa-f]{2}")
 FALSE = frozenset({"0", "f", "F", "false", "FALSE", "off", "OFF"})
 
@@ -249,18 +252,27 @@ def is_id(text: str) -> bool:
 
 
 def as_id(value: object) -> int:
-    """An id as clients write it: decimal digits in a string, or a JSON number."""
+    """Return the id that a client wrote: decimal digits in a string, or a JSON number. A value that cannot be an id
+    becomes `UNKNOWN_ID`, so that every endpoint answers it as it answers an id that no row has."""
     if isinstance(value, str) and is_id(value):
         return int(value)
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_ID:
         return value
-    raise PydanticCustomError("invalid", "is invalid")
+    return UNKNOWN_ID
 
 
 def _optional_id(value: object) -> int:
     if value is None or value == "":
         raise PydanticUseDefault
     return as_id(value)
+
+
+def _position(value: object) -> int:
+    """An id that is stored as it is, without a look at the row: a value that cannot be an id is refused."""
+    found = _optional_id(value)
+    if found == UNKNOWN_ID and str(value) != str(UNKNOWN_ID):
+        raise PydanticCustomError("invalid", "is invalid")
+    return found
 
 
 def _cursor(value: object) -> int:
@@ -286,9 +298,8 @@ def _several(value: object) -> list[object]:
 
 
 def _ids(value: object) -> tuple[int, ...]:
-    """The ids among what was given; what is no id names nothing, and is left out."""
-    texts = map(str, _several(value))
-    return tuple(int(text) for text in texts if is_id(text))
+    """The ids in a list. Empty elements are left out: forms send them for an empty list."""
+    return tuple(as_id(element) for element in _several(value) if element not in ("", None))
 
 
 def _numbers(value: object) -> tuple[int, ...]:
@@ -323,11 +334,13 @@ def _focus(value: object) -> tuple[float, float] | None:
 
 
 def _fields(value: object) -> tuple[tuple[str, str], ...]:
-    """Names and values of profile fields, in order of appearance, whatever the keys of a hash are."""
-    entries = _several(value)
-    if not all(isinstance(entry, dict) for entry in entries):
-        raise PydanticCustomError("invalid", "is invalid")
-    return tuple((_part(entry, "name"), _part(entry, "value")) for entry in cast("list[dict[str, object]]", entries))
+    """Names and values of profile fields, in order of appearance, whatever the keys of a hash are. A scalar in the
+    place of the list, or of an entry, is ignored; a list of nothing else changes nothing."""
+    entries = _several(value) if isinstance(value, list | dict) else []
+    fields = [cast("dict[str, object]", entry) for entry in entries if isinstance(entry, dict)]
+    if not fields and value not in ([], {}):
+        raise PydanticUseDefault
+    return tuple((_part(entry, "name"), _part(entry, "value")) for entry in fields)
 
 
 def _part(entry: Mapping[str, object], name: str) -> str:
@@ -344,6 +357,11 @@ LABELLED = {
 
 Text = Annotated[str, BeforeValidator(_text)]
 MaybeText = Annotated[str | None, BeforeValidator(_text)]
+# What people write for people, as it is stored: `Prose` may have line breaks, a `Line` has none.
+Prose = Annotated[Text, AfterValidator(trimmed)]
+MaybeProse = Annotated[MaybeText, AfterValidator(trimmed)]
+Line = Annotated[Text, AfterValidator(one_line)]
+MaybeLine = Annotated[MaybeText, AfterValidator(one_line)]
 Given = Annotated[str, BeforeValidator(_given)]
 Sought = Annotated[Given, AfterValidator(lambda sought: sought[:LONGEST_QUERY])]
 Flag = Annotated[bool, BeforeValidator(_flag)]
@@ -354,6 +372,7 @@ Several = BeforeValidator(_several)  # for Annotated[list[X], Several]
 Texts = Annotated[tuple[Text, ...], Several]
 StatusId = Annotated[int | None, BeforeValidator(_optional_id), WithJsonSchema(DIGITS)]
 AccountId = StatusId
+Position = Annotated[int | None, BeforeValidator(_position), WithJsonSchema(DIGITS)]
 Cursor = Annotated[int | None, BeforeValidator(_cursor), WithJsonSchema(DIGITS)]
 Ids = Annotated[tuple[int, ...], BeforeValidator(_ids), WithJsonSchema({"type": "array", "items": DIGITS})]
 IdsAsWritten = Annotated[tuple[Text, ...], Several, WithJsonSchema({"type": "array", "items": DIGITS})]
@@ -376,6 +395,10 @@ class Input(BaseModel):
             return cls.model_validate(parameters)
         except ValidationError as error:
             raise _refusal(error) from None
+
+    def files(self) -> list[Upload]:
+        """The files that were sent."""
+        return [value for _, value in self if isinstance(value, Upload)]
 
 
 def _refusal(error: ValidationError) -> HttpError:

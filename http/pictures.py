@@ -1,9 +1,10 @@
-"""The pictures of those who have none: plain, and made here, so that their addresses are true."""
+"""PNG files made of nothing but numbers, so that the addresses of pictures that nobody has uploaded are true."""
 
 from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Sequence
 from functools import lru_cache
 
 Colour = tuple[int, int, int]
@@ -12,9 +13,14 @@ Colour = tuple[int, int, int]
 @lru_cache(maxsize=8)
 def plain_png(width: int, height: int, colour: Colour) -> bytes:
     """A PNG of one colour."""
-    row = b"\0" + bytes(colour) * width
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(row * height, 9)), (b"IEND", b""))
+    return indexed_png([bytes(width)] * height, [colour])
+
+
+def indexed_png(rows: Sequence[bytes], palette: Sequence[Colour]) -> bytes:
+    """A PNG whose rows hold, for each pixel, the number of its colour in the palette."""
+    header = struct.pack(">IIBBBBB", len(rows[0]), len(rows), 8, 3, 0, 0, 0)
+    pixels = zlib.compress(b"".join(b"\0" + row for row in rows))
+    chunks = ((b"IHDR", header), (b"PLTE", b"".join(map(bytes, palette))), (b"IDAT", pixels), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(kind, data) for kind, data in chunks)
 
 

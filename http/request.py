@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import AsyncIterable, Iterable, Sequence
 
 import trio
@@ -12,12 +13,17 @@ from .errors import HttpError, Malformed, TooLarge
 from .multipart import read_multipart
 from .parameters import Pairs, Tree, nest, read_json, read_urlencoded
 
+# The parameters in which a client may send its token. No answer repeats them.
+TOKEN_PARAMETERS = ("access_token", "bearer_token")
 # Text only; endpoints that take files say how much they take.
 LARGEST_BODY = 1024 * 1024
 # A body that trickles in slower than this holds a connection for nothing. Large ones may take longer: a minute more for
 # every four MiB that are allowed.
 BODY_SECONDS = 60
 BYTES_A_SECOND = 64 * 1024
+
+# An entry of X-Forwarded-For that is more than an address: `192.0.2.1:5678`, `[2001:db8::1]` or `[2001:db8::1]:443`.
+HOP = re.compile(r"(?P<v4>[0-9.]+):[0-9]{1,5}|\[(?P<v6>[^\]]+)\](?::[0-9]{1,5})?")
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 RawHeaders = Iterable[tuple[bytes, bytes]]
@@ -66,7 +72,7 @@ class Request:
 
     @property
     def query_texts(self) -> list[tuple[str, str]]:
-        """The same for building links; a query string has no files."""
+        """The query's pairs without files, which a query string does not have."""
         return [(name, value) for name, value in self.query if isinstance(value, str)]
 
     @property
@@ -128,10 +134,25 @@ class Request:
         here = self.peer
         # From the nearest proxy outwards: the first that is not ours is the client. What stands before it is hearsay.
         for hop in filter(None, map(str.strip, reversed(forwarded.split(",")))):
-            if not _inside(here, trusted):
+            if not _inside(here, trusted) or (address := _without_port(hop)) is None:
                 break
-            here = hop
+            here = address
         return here
+
+
+def _without_port(hop: str) -> str | None:
+    """The IP address of an entry of X-Forwarded-For; None if the entry has none, as `unknown`.
+
+    Some proxies write the client's port too, as in `192.0.2.1:5678` and `[2001:db8::1]:443`. With it, each connection
+    of a client would count as another address.
+    """
+    found = HOP.fullmatch(hop)
+    address = hop if found is None else found["v4"] or found["v6"]
+    try:
+        ipaddress.ip_address(address)
+    except ValueError:
+        return None
+    return address
 
 
 def _inside(address: str, networks: Sequence[Network]) -> bool:
@@ -139,4 +160,6 @@ def _inside(address: str, networks: Sequence[Network]) -> bool:
         parsed = ipaddress.ip_address(address)
     except ValueError:
         return False
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
+        parsed = parsed.ipv4_mapped
     return any(parsed in network for network in networks)

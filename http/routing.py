@@ -55,6 +55,7 @@ class Endpoint:
     auth: Auth
     scopes: tuple[str, ...]
     rates: tuple[Rule, ...]
+    file_rates: tuple[Rule, ...]
     body_limit: int
     page: bool
     waiting: bool
@@ -63,10 +64,13 @@ class Endpoint:
     wants_viewer: bool
     arguments: tuple[tuple[str, Callable[[Call], Any]], ...]
 
-    async def answer(self, call: Call) -> Answer:
-        """Read the input and call the function."""
+    async def read(self, call: Call) -> None:
+        """Read the input from the request."""
         if self.input is not None:
             call.input = self.input.read(await call.request.parameters(self.body_limit))
+
+    async def answer(self, call: Call) -> Answer:
+        """Call the function with what was read."""
         given = self.function(**{name: get(call) for name, get in self.arguments})
         return given if isinstance(given, Answer) else await given
 
@@ -84,19 +88,21 @@ class Api:
         auth: Auth = "none",
         scopes: tuple[str, ...] = (),
         rates: tuple[Rule, ...] = (),
+        file_rates: tuple[Rule, ...] = (),
         body_limit: int = LARGEST_BODY,
         page: bool = False,
         waiting: bool = False,
     ) -> Callable[[Function], Function]:
         """Declare the decorated function as the endpoint of these methods. A `page` is for browsers and answers errors
-        with a page as well. `waiting`: users are served too who wait to be let in."""
+        with a page as well. `waiting`: users are served too who wait to be let in. `file_rates` count each file of a
+        request, `rates` each request, before its body is read."""
 
         def declare(function: Function) -> Function:
             taken = _taken(function, path)
             for method in methods:
                 self.endpoints.append(
                     Endpoint(
-                        method, path, function, auth, scopes, rates, body_limit, page, waiting,
+                        method, path, function, auth, scopes, rates, file_rates, body_limit, page, waiting,
                         taken.input, taken.token, taken.viewer, tuple(taken.arguments),
                     )
                 )  # fmt: skip

@@ -36,8 +36,10 @@ RETIRED = frozenset({"crypto", "read:reports"})
 
 ALL: frozenset[str] = frozenset({"profile", "push", *CHILDREN}).union(*CHILDREN.values())
 
-# A consent page marks these: they reach everything of a kind, or other people's data.
-DANGEROUS: frozenset[str] = frozenset({"read", "write", "follow"}) | {s for s in ALL if s.startswith("admin:")}
+# The consent page marks both: these hold many others, and most apps ask for them.
+BROAD: frozenset[str] = frozenset({"read", "write", "follow"})
+# It warns of these alone: they reach other people's data. A warning that every app gets is read by nobody.
+FAR_REACHING: frozenset[str] = frozenset(scope for scope in ALL if scope.startswith("admin:"))
 
 WORDS = {
     "profile": "see your name and profile",

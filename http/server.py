@@ -1,32 +1,34 @@
-"""hypercorn around the application: where it listens, what it puts up with, and how it stops."""
+"""The HTTP server: where it listens, how many connections it takes, and how it stops. hypercorn is around the app."""
 
 from __future__ import annotations
 
 import errno
 import logging
 import socket
-from collections.abc import Iterator, Sequence
+import ssl
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import chain
 
 import trio
 from hypercorn.config import Config
 from hypercorn.trio.worker_context import WorkerContext
-from hypercorn.typing import ASGIFramework, ASGIReceiveCallable, ASGISendCallable, ASGISendEvent, Scope
+from hypercorn.typing import AppWrapper, ASGIFramework
 from hypercorn.utils import wrap_app
 
+from ..actors.kernel import Record
+from . import deadlines, descriptors
 from .connection import Connection
+from .refusals import OVERLOADED
 
-# A connection that says nothing, or only half of its headers, for so long is closed.
-KEEP_ALIVE_SECONDS = 75
-# Hypercorn closes a connection after so many requests; a busy client's next request would get lost in that.
+# hypercorn closes a connection after so many requests; a busy client's next request would get lost in that.
 REQUESTS_PER_CONNECTION = 1_000_000
 LARGEST_HEAD = 64 * 1024
 LARGEST_MESSAGE = 64 * 1024  # of a WebSocket; clients only send subscriptions
-PING_SECONDS = 30.0
 BACKLOG = 1024
-# How long a stopping server still hears connections that have nothing to do: the next request may be on its way.
-LINGER_SECONDS = 0.5
+# Clients that are refused at the same time, by descriptors of the reserve. More of them are closed without an answer.
+REFUSED_AT_ONCE = 32
 
 
 def bind(addresses: Sequence[tuple[str, int]]) -> list[socket.socket]:
@@ -66,19 +68,22 @@ def _bind_one(host: str, port: int, *, needed: bool) -> list[socket.socket]:
     return [listener]
 
 
-def hypercorn_config(grace: float) -> Config:
+def hypercorn_config() -> Config:
     """What hypercorn is told; the sockets are bound by us."""
     config = Config()
     config.accesslog = None
     config.errorlog = logging.getLogger("hypercorn.error")
-    config.graceful_timeout = grace
-    config.keep_alive_timeout = KEEP_ALIVE_SECONDS
+    config.keep_alive_timeout = deadlines.KEEP_ALIVE
     config.keep_alive_max_requests = REQUESTS_PER_CONNECTION
     config.h11_max_incomplete_size = LARGEST_HEAD
     config.include_server_header = False
     config.websocket_max_message_size = LARGEST_MESSAGE
-    config.websocket_ping_interval = PING_SECONDS
+    config.websocket_ping_interval = deadlines.PING
     return config
+
+
+def _ignore(event: str, /, **facts: object) -> None:
+    """Record nothing."""
 
 
 async def serve(
@@ -87,43 +92,122 @@ async def serve(
     stopping: trio.Event,
     grace: float,
     *,
+    record: Record = _ignore,
+    tls: ssl.SSLContext | None = None,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve until `stopping`; then take no new connections, finish what runs within the grace, and return."""
-    context, config = WorkerContext(None), hypercorn_config(grace)
-    served = wrap_app(_ending_in_peace(app, stopping), 0, "asgi")
+    """Serve until `stopping`; then take no new connections, finish what runs within the grace, and return.
 
-    connected: set[Connection] = set()
+    Requests on connections for which too few file descriptors are left get 503.
+    """
+    context = WorkerContext(None)
+    clients = Clients(wrap_app(app, 0, "asgi"), hypercorn_config(), context, record, tls)
+    listening = [trio.SocketListener(trio.socket.from_stdlib_socket(listener)) for listener in listeners]
+    with _copies(listeners) as queues:
+        async with trio.open_nursery() as connections:
+            try:
+                async with trio.open_nursery() as accepting:
+                    accept = partial(trio.serve_listeners, clients.serve, listening, handler_nursery=connections)
+                    accepting.start_soon(accept)
+                    task_status.started()
+                    await stopping.wait()
+                    accepting.cancel_scope.cancel()
+                await context.terminate.set()
+                for waiting in chain.from_iterable(map(_emptied, queues)):
+                    connections.start_soon(clients.serve, trio.SocketStream(waiting))
+                with trio.move_on_after(grace):
+                    if connections.child_tasks:
+                        await trio.sleep(deadlines.LINGER)
+                    await context.terminated.set()
+                    await clients.leave()
+            finally:
+                clients.cut()
+            connections.cancel_scope.deadline = trio.current_time() + deadlines.CLOSE
 
-    async def accept(stream: trio.SocketStream) -> None:
-        connection = Connection(served, config, context, stream)
-        connected.add(connection)
+
+class Clients:
+    """All connections that are open."""
+
+    def __init__(
+        self,
+        app: AppWrapper,
+        config: Config,
+        context: WorkerContext,
+        record: Record,
+        tls: ssl.SSLContext | None,
+    ) -> None:
+        self._app = app
+        self._config = config
+        self._context = context
+        self._end = descriptors.end_of_connections()
+        self._record = record
+        self._tls = tls
+        self._connected: set[Connection] = set()
+        self._refused = 0
+        self._over = False
+        self._changed = trio.Event()
+
+    async def serve(self, stream: trio.SocketStream) -> None:
+        """Serve a client, or refuse it when too few descriptors are left."""
+        if stream.socket.fileno() >= self._end:
+            self._record("connections.full", decision=f"503 to those with a file descriptor from {self._end} on")
+            await self._refuse(stream)
+            return
+        connection = Connection(self._app, self._config, self._context, stream, self._tls)
+        self._connected.add(connection)
+        if self._over:
+            connection.cut()
         try:
             await connection.run()
         finally:
-            connected.discard(connection)
+            self._connected.discard(connection)
+            self._changed.set()
 
-    listening = [_wrapped(listener) for listener in listeners]
-    # What is accepted by the kernel and not yet by us must outlive trio's own listeners, which close what they hold.
-    queues = [listener.dup() for listener in listeners]
-    async with trio.open_nursery() as connections:
-        async with trio.open_nursery() as accepting:
-            await accepting.start(partial(trio.serve_listeners, accept, listening, handler_nursery=connections))
-            task_status.started()
-            await stopping.wait()
-            accepting.cancel_scope.cancel()
-        connections.cancel_scope.deadline = trio.current_time() + grace
-        for waiting in chain.from_iterable(map(_emptied, queues)):
-            connections.start_soon(accept, trio.SocketStream(waiting))
-        if connections.child_tasks:
-            await trio.sleep(LINGER_SECONDS)
-        await context.terminated.set()
-        for connection in connected:
+    async def leave(self) -> None:
+        """End the idle connections and wait for the others."""
+        for connection in self._connected:
             connection.leave()
+        while self._connected:
+            self._changed = trio.Event()
+            await self._changed.wait()
+
+    def cut(self) -> None:
+        """End the connections that are left, and those that are still to come."""
+        self._over = True
+        for connection in self._connected:
+            connection.cut()
+
+    async def _refuse(self, stream: trio.SocketStream) -> None:
+        self._refused += 1
+        try:
+            if self._refused <= REFUSED_AT_ONCE and self._tls is None:
+                with trio.move_on_after(deadlines.REFUSAL):
+                    await _read_head(stream)  # Some clients don't look for an answer before they have asked.
+                    await stream.send_all(OVERLOADED)
+                    await stream.send_eof()
+                    while await stream.receive_some():
+                        pass
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass  # The client is gone.
+        finally:
+            self._refused -= 1
+            await trio.aclose_forcefully(stream)
 
 
-def _wrapped(listener: socket.socket) -> trio.SocketListener:
-    return trio.SocketListener(trio.socket.from_stdlib_socket(listener))
+async def _read_head(stream: trio.SocketStream) -> None:
+    head = b""
+    while b"\r\n\r\n" not in head and len(head) < LARGEST_HEAD:
+        part = await stream.receive_some()
+        if not part:
+            return
+        head += part
+
+
+@contextmanager
+def _copies(listeners: Sequence[socket.socket]) -> Generator[list[socket.socket]]:
+    """The listening sockets once more. Trio closes those it accepts from, and connections may still wait in them."""
+    with ExitStack() as opened:
+        yield [opened.enter_context(listener.dup()) for listener in listeners]
 
 
 def _emptied(queue: socket.socket) -> Iterator[trio.socket.SocketType]:
@@ -135,34 +219,3 @@ def _emptied(queue: socket.socket) -> Iterator[trio.socket.SocketType]:
             except OSError:
                 return
             yield trio.socket.from_stdlib_socket(waiting)
-
-
-def _ending_in_peace(app: ASGIFramework, stopping: trio.Event) -> ASGIFramework:
-    """The application with the end of each answer put right, for hypercorn and for the client.
-
-    While hypercorn handles the last piece it tells the application that the client is gone, and Quart then cancels all
-    tasks of the request: the sending one too, before hypercorn has started the timer of the idle connection. Such a
-    connection would stay open for ever, so that piece is shielded.
-
-    A server that stops closes each connection after its answer. Without being told, a client would lose the request
-    that it sends next.
-    """
-
-    async def serve_one(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        async def send_in_peace(event: ASGISendEvent) -> None:
-            if event["type"] == "http.response.start" and stopping.is_set() and _is_http_1(scope):
-                event["headers"] = [*event.get("headers", ()), (b"connection", b"close")]
-            if event["type"] != "http.response.body" or event.get("more_body", False):
-                await send(event)  # a stream's events come this way, and each scope costs
-                return
-            with trio.CancelScope(shield=True):
-                await send(event)
-
-        await app(scope, receive, send_in_peace)
-
-    return serve_one
-
-
-def _is_http_1(scope: Scope) -> bool:
-    """Later versions say by other means that a connection ends, and hypercorn does."""
-    return scope["type"] == "http" and scope["http_version"].startswith("1")

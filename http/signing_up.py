@@ -28,10 +28,17 @@ MakeToken = Callable[[int], NewToken]
 async def complaints_about(house: House, form: Form) -> list[Complaint]:
     """All that is wrong with a form. What nobody has at this moment may be taken in the next."""
     settings = house.settings
-    reason_wanted = settings.sign_ups == "approval"
-    found = list(complaints(form, reason_wanted=reason_wanted, reserved=settings.reserved_usernames))
+    found = list(
+        complaints(
+            form,
+            reason_required=settings.reason_required,
+            reserved=settings.reserved_usernames,
+            local_domain=settings.local_domain,
+        )
+    )
     wrong = {complaint.attribute for complaint in found}
-    has = await house.database.read(registration.taken, form.username, mailbox_of(form.email) or "")
+    mailbox = mailbox_of(form.email, settings.local_domain)
+    has = await house.database.read(registration.taken, form.username, mailbox or "")
     return [*found, *(taken(attribute) for attribute in has if attribute not in wrong)]
 
 
@@ -39,7 +46,7 @@ async def sign_up(
     house: House, request: Request, form: Form, application_id: int | None = None, token: MakeToken | None = None
 ) -> User:
     """Make the account of a form that was found right. Raises a refusal when somebody else was faster."""
-    mailbox = mailbox_of(form.email)
+    mailbox = mailbox_of(form.email, house.settings.local_domain)
     if mailbox is None:
         raise ValueError("the form was not looked at")
     password_hash = await trio.to_thread.run_sync(passwords.hashed, form.password, limiter=house.passwords)

@@ -22,13 +22,17 @@ class Tokens:
     def __init__(self) -> None:
         self._found: LRUCache[bytes, Token] = LRUCache(REMEMBERED)
         self._forgotten = 0
+        self.used: set[int] = set()  # ids of applications' own tokens, for the sweep of those that nobody uses
 
     async def find(self, database: Database, secret: str) -> Token | None:
         """The record of a token, revoked ones too; None when there never was such a token."""
         token_hash = hash_of(secret)
-        token = self._found.get(token_hash)
-        if token is not None:
-            return token
+        token = self._found.get(token_hash) or await self._read(database, token_hash)
+        if token is not None and token.account_id is None:
+            self.used.add(token.id)
+        return token
+
+    async def _read(self, database: Database, token_hash: bytes) -> Token | None:
         before = self._forgotten
         token = await database.read(oauth.find_token, token_hash)
         # A revocation that came in while the row was on its way may be newer than the row.
@@ -39,11 +43,6 @@ class Tokens:
     def forget(self, token_hash: bytes) -> None:
         self._forgotten += 1
         self._found.pop(token_hash, None)
-
-    def forget_account(self, account_id: int) -> None:
-        self._forgotten += 1
-        for token_hash in [key for key, token in self._found.items() if token.account_id == account_id]:
-            self._found.pop(token_hash, None)
 
     def clear(self) -> None:
         """After the line on which changes are told was down."""

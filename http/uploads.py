@@ -10,10 +10,12 @@ from typing import Literal
 from ..actors.media.jobs import Refused as NoSuchFile
 from ..actors.media.jobs import Task
 from ..actors.media.kinds import IMAGES
-from ..actors.media.workshop import Broken, Incoming
+from ..actors.media.process import Broken
+from ..actors.media.workshop import MOST_IN_HAND, Incoming, TooManyUploads
 from ..actors.rules import limits
 from ..storage.media import Made
-from .errors import HttpError, Unprocessable, invalid
+from .authentication import Viewer
+from .errors import HttpError, TooMany, Unprocessable, invalid
 from .house import House
 from .parameters import Upload
 
@@ -34,14 +36,20 @@ class NotProcessed(HttpError):
 
 
 @asynccontextmanager
-async def received(house: House, upload: Upload | None, attribute: str = "File") -> AsyncIterator[Incoming]:
+async def received(
+    house: House, viewer: Viewer, upload: Upload | None, attribute: str = "File"
+) -> AsyncIterator[Incoming]:
     """An upload, looked at; refused when it is none of the kinds that are taken, or too large for its kind."""
     if upload is None or upload.size == 0:
         raise invalid(f"{attribute} can't be blank")
     with upload.file:
-        async with house.media.receive(upload.file, upload.size) as incoming:
-            _check(house, incoming, attribute)
-            yield incoming
+        try:
+            async with house.media.receive(viewer.account_id, upload.file, upload.size) as incoming:
+                _check(house, incoming, attribute)
+                yield incoming
+        except TooManyUploads:
+            text = f"At most {MOST_IN_HAND} uploads can be processed at once. Try again in a moment!"
+            raise TooMany(text=text) from None
 
 
 def _check(house: House, incoming: Incoming, attribute: str) -> None:
@@ -54,12 +62,14 @@ def _check(house: House, incoming: Incoming, attribute: str) -> None:
 
 
 @asynccontextmanager
-async def picture(house: House, upload: Upload, which: Literal["avatar", "header"]) -> AsyncIterator[str]:
+async def picture(
+    house: House, viewer: Viewer, upload: Upload, which: Literal["avatar", "header"]
+) -> AsyncIterator[str]:
     """The name of a profile's picture, made of an upload. Store it in the block: if that is refused, the file goes."""
     attribute = which.capitalize()
     if upload.size > limits.PICTURE_BYTES:
         raise too_large(attribute, limits.PICTURE_BYTES)
-    async with received(house, upload, attribute) as incoming:
+    async with received(house, viewer, upload, attribute) as incoming:
         if incoming.kind not in IMAGES:
             raise wrong_type(attribute)
         width, height = SIZES[which]
@@ -67,12 +77,12 @@ async def picture(house: House, upload: Upload, which: Literal["avatar", "header
 
 
 @asynccontextmanager
-async def thumbnail(house: House, upload: Upload | None) -> AsyncIterator[Made | None]:
+async def thumbnail(house: House, viewer: Viewer, upload: Upload | None) -> AsyncIterator[Made | None]:
     """The small picture that a client sends along; None when it sends none."""
     if upload is None:
         yield None
         return
-    async with received(house, upload, "Thumbnail") as incoming:
+    async with received(house, viewer, upload, "Thumbnail") as incoming:
         if incoming.kind not in IMAGES:
             raise wrong_type("Thumbnail")
         yield await make(house, incoming, "thumbnail")

@@ -31,8 +31,6 @@ FIND_BY_ACCT = f"""
     WHERE lower(a.username) = lower($1) AND lower(coalesce(a.domain, '')) = lower($2)
 """
 
-FIND_BY_URI = f"SELECT {COLUMNS} FROM accounts a JOIN account_counts c ON c.account_id = a.id WHERE a.uri = $1"
-
 FIND_LOCAL_MANY = f"""
     SELECT {COLUMNS} FROM accounts a JOIN account_counts c ON c.account_id = a.id
     WHERE lower(a.username) = ANY($1::text[]) AND lower(coalesce(a.domain, '')) = ''
@@ -66,36 +64,6 @@ INSERT_MANY = f"""
         RETURNING id
     )
     INSERT INTO account_counts (account_id) SELECT id FROM made
-"""
-
-UPSERT_REMOTE = f"""
-    WITH made AS (
-        INSERT INTO accounts ({INSERT_FIELDS}, created_at, updated_at, fetched_at)
-        SELECT *, $1::timestamptz, $1::timestamptz, $1::timestamptz FROM unnest({UNNEST_ARGUMENTS})
-        ON CONFLICT (uri) DO UPDATE SET
-            username = excluded.username, domain = excluded.domain, url = excluded.url, protocol = excluded.protocol,
-            inbox_url = excluded.inbox_url, shared_inbox_url = excluded.shared_inbox_url,
-            outbox_url = excluded.outbox_url, followers_url = excluded.followers_url,
-            following_url = excluded.following_url,
-            featured_url = excluded.featured_url, public_key = excluded.public_key,
-            display_name = excluded.display_name, note_source = excluded.note_source, note = excluded.note,
-            locked = excluded.locked, bot = excluded.bot,
-            "group" = excluded."group", discoverable = excluded.discoverable, indexable = excluded.indexable,
-            updated_at = excluded.updated_at, fetched_at = excluded.fetched_at
-            WHERE accounts.domain IS NOT NULL
-        RETURNING id
-    ), counted AS (
-        INSERT INTO account_counts (account_id) SELECT id FROM made ON CONFLICT DO NOTHING
-    )
-    SELECT id FROM made
-"""
-
-FIND_PRIVATE_KEY = "SELECT private_key FROM accounts WHERE id = $1 AND domain IS NULL"
-
-# The first of two makers wins; the other takes what is there.
-SET_KEYS = """
-    UPDATE accounts SET private_key = $2, public_key = $3 WHERE id = $1 AND domain IS NULL AND private_key IS NULL
-    RETURNING private_key
 """
 
 LOCK_COUNTS = (
@@ -194,27 +162,11 @@ class NewAccount:
     protocol: str = "activitypub"
 
 
-async def create_local(db: Connection, new: NewAccount, now: datetime) -> Account:
-    """Store one local account; a taken username raises asyncpg's UniqueViolationError."""
-    await create_local_many(db, [new], now)
-    return await _must_find(db, new.id)
-
-
 async def create_local_many(db: Connection, new: Sequence[NewAccount], now: datetime) -> None:
     """Store many local accounts in one statement, all or none."""
     if any(account.domain is not None for account in new):
         raise ValueError("a local account has no domain")
     await db.execute(INSERT_MANY, now, *_columns(new))
-
-
-async def create_remote(db: Connection, new: NewAccount, now: datetime) -> Account:
-    """Store a remote account, or bring the one with this uri up to date."""
-    if new.domain is None:
-        raise ValueError("a remote account has a domain")
-    stored = await db.fetchval(UPSERT_REMOTE, now, *_columns([new]))
-    if stored is None:
-        raise ValueError("this uri names a local account")
-    return await _must_find(db, stored)
 
 
 async def find(db: Connection, id: int) -> Account | None:
@@ -231,10 +183,6 @@ async def find_by_acct(db: Connection, username: str, domain: str | None) -> Acc
     return _account(await db.fetchrow(FIND_BY_ACCT, username, domain or ""))
 
 
-async def find_by_uri(db: Connection, uri: str) -> Account | None:
-    return _account(await db.fetchrow(FIND_BY_URI, uri))
-
-
 async def find_local_many(db: Connection, usernames: Sequence[str]) -> dict[str, Account]:
     """Local accounts by name in lower case; names nobody has are left out."""
     rows = await db.fetch(FIND_LOCAL_MANY, [name.lower() for name in usernames])
@@ -248,15 +196,6 @@ async def find_mentionable(db: Connection, handles: Sequence[str]) -> dict[str, 
     return {(account := Account(**row)).acct.lower(): account for row in rows}
 
 
-async def find_private_key(db: Connection, id: int) -> str | None:
-    return await db.fetchval(FIND_PRIVATE_KEY, id)
-
-
-async def set_keys(db: Connection, id: int, private_key: str, public_key: str) -> str | None:
-    """Give a local account its key pair, once; the answer is the private key that holds."""
-    return await db.fetchval(SET_KEYS, id, private_key, public_key) or await find_private_key(db, id)
-
-
 async def lock_counts(db: Connection, ids: Sequence[int]) -> None:
     """Take count rows in order of id, before changing more than one, so that two transactions do not deadlock."""
     await db.execute(LOCK_COUNTS, ids)
@@ -264,13 +203,6 @@ async def lock_counts(db: Connection, ids: Sequence[int]) -> None:
 
 def _account(row: Row | None) -> Account | None:
     return Account(*row.values()) if row is not None else None
-
-
-async def _must_find(db: Connection, id: int) -> Account:
-    account = await find(db, id)
-    if account is None:
-        raise LookupError(f"account {id} was stored and is not there")
-    return account
 
 
 def _columns(new: Sequence[NewAccount]) -> list[list[Any]]:

@@ -7,7 +7,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 import asyncpg
 import orjson
 
-from .engine import Connection, Unavailable
+from . import trouble
+from .engine import Connection
 
 #: asyncpg's own connection, whose types pyright cannot see through.
 Asyncpg = Any
@@ -24,13 +25,15 @@ STATEMENTS = 512
 #: jsonb's binary form is its text behind one byte of version.
 JSONB_VERSION = b"\x01"
 
-#: What says that the connection is gone or that PostgreSQL is stopping, starting, full or read-only: come back later.
+#: What says that the connection is gone or that PostgreSQL is stopping, starting, full, read-only or can't use its
+#: files: come back later.
 UNAVAILABLE = (
     asyncpg.PostgresConnectionError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
     asyncpg.CannotConnectNowError,
     asyncpg.InsufficientResourcesError,
+    asyncpg.PostgresSystemError,
     asyncpg.QueryCanceledError,
     asyncpg.ReadOnlySQLTransactionError,
     asyncpg.IdleInTransactionSessionTimeoutError,
@@ -72,13 +75,18 @@ def transact_once(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> T:
-    """One transaction on a connection of its own, for the command line. Not for use inside a running event loop."""
+    """One transaction on a connection of its own, for the command line. Not for use inside a running event loop.
+
+    Errors of PostgreSQL, also those of the statements, become Unavailable.
+    """
 
     async def transaction() -> T:
-        connection = await _connect_or_unavailable(dsn)
+        with trouble.connecting(dsn):
+            connection = await connect(dsn, application_name="troupe/command", deadline=600)
         try:
-            async with connection.transaction():
-                return await work(cast(Connection, connection), *args, **kwargs)
+            with trouble.unavailable():
+                async with connection.transaction():
+                    return await work(cast(Connection, connection), *args, **kwargs)
         finally:
             await connection.close()
 
@@ -93,13 +101,6 @@ def run(main: Callable[[], Awaitable[T]]) -> T:
 
     with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
         return runner.run(body())
-
-
-async def _connect_or_unavailable(dsn: str) -> Any:
-    try:
-        return await connect(dsn, application_name="troupe/command", deadline=600)
-    except UNAVAILABLE as error:
-        raise Unavailable(f"PostgreSQL cannot be reached: {error}") from error
 
 
 def _encode_jsonb(value: Any) -> bytes:

@@ -10,12 +10,13 @@ from .statuses import Tag
 
 SNAPSHOT = f"""
     INSERT INTO status_edits (
-        id, status_id, text, content, content_type, spoiler_text, sensitive, media, poll_options, created_at
+        id, status_id, text, content, content_type, spoiler_text, sensitive, media, poll_options, created_at,
+        mentioned_ids
     )
     SELECT $2, s.id, s.text, s.content, s.content_type, s.spoiler_text, s.sensitive,
         coalesce(({media.OF_STATUS}), '[]'),
         (SELECT array_agg(o.title ORDER BY o.position) FROM poll_options o WHERE o.poll_id = s.poll_id),
-        coalesce(s.edited_at, s.created_at)
+        coalesce(s.edited_at, s.created_at), s.mentioned_ids
     FROM statuses s WHERE s.id = $1
 """
 
@@ -66,7 +67,8 @@ SET_QUOTE_POLICY = "UPDATE statuses SET quote_policy = $2 WHERE id = $1"
 
 # In the order of Edit's fields.
 HISTORY = """
-    SELECT id, status_id, content, spoiler_text, sensitive, media, poll_options, created_at FROM status_edits
+    SELECT id, status_id, content, spoiler_text, sensitive, media, poll_options, mentioned_ids, created_at
+    FROM status_edits
     WHERE status_id = $1 ORDER BY id
 """
 
@@ -77,7 +79,7 @@ LATEST = """
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One state of a status."""
+    """One state of a status. `mentioned_ids` are those mentioned by it or by an earlier state."""
 
     id: int
     status_id: int
@@ -86,6 +88,7 @@ class Edit:
     sensitive: bool
     media: tuple[media.Media, ...]
     poll_options: tuple[str, ...] | None
+    mentioned_ids: tuple[int, ...]
     created_at: datetime
 
 
@@ -150,10 +153,11 @@ async def _set_tags(db: Connection, revision: Revision, now: datetime) -> None:
 
 
 def _edit(row: Row) -> Edit:
-    *plain, attached, options, created_at = row.values()
+    *plain, attached, options, mentioned_ids, created_at = row.values()
     return Edit(
         *plain,
         media=tuple(media.media_of(one) for one in attached),
         poll_options=tuple(options) if options is not None else None,
+        mentioned_ids=tuple(mentioned_ids),
         created_at=created_at,
     )

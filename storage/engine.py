@@ -8,7 +8,7 @@
 Errors of the statements themselves (a unique violation, a failed check) are asyncpg's and reach the caller as they are.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -40,7 +40,6 @@ class Connection(Protocol):
     async def fetchrow(self, query: str, *args: Any) -> Any: ...
     async def fetchval(self, query: str, *args: Any) -> Any: ...
     async def execute(self, query: str, *args: Any) -> str: ...
-    async def executemany(self, command: str, args: Sequence[Sequence[Any]]) -> None: ...
 
 
 class Database(Protocol):

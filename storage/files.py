@@ -9,15 +9,18 @@ All functions here wait for the disk: they are called in threads.
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import shutil
 from collections.abc import Iterable
-from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import IO
 
 NAME = re.compile(r"[0-9a-f]{32}(-small)?\.[a-z0-9]{2,4}")
+# A waiting upload, among the names of an attachment's files.
+WAITING = re.compile(r"waiting/([0-9]{1,19})")
 
 COPIED_AT_ONCE = 1024 * 1024
 
@@ -38,9 +41,13 @@ class Folder:
         """Where the upload of an attachment waits."""
         return self._waiting / str(id)
 
+    def incoming(self, key: str) -> Path:
+        """Where files are made of an upload."""
+        return self._incoming / key
+
     def begin(self, key: str) -> Path:
         """An empty folder for making files."""
-        place = self._incoming / key
+        place = self.incoming(key)
         place.mkdir(parents=True)
         return place
 
@@ -73,26 +80,35 @@ class Folder:
         shutil.rmtree(self._incoming / key, ignore_errors=True)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove files; those that are gone already are no matter."""
+        """Remove served files and waiting uploads. Files that are gone already are no error."""
         for name in names:
             if NAME.fullmatch(name):
                 self.path(name).unlink(missing_ok=True)
+            elif upload := WAITING.fullmatch(name):
+                self.forget(int(upload[1]))
 
     def forget(self, id: int) -> None:
         """Remove the waiting upload of an attachment."""
         self.waiting(id).unlink(missing_ok=True)
 
-    def left_over(self) -> dict[str, list[str]]:
-        """What a crash left: the keys of unfinished uploads, and which of their files had been published."""
-        with suppress(FileNotFoundError):
-            keys = [place.name for place in self._incoming.iterdir()]
-            return {key: [file.name for file in self.path(key).parent.glob(f"{key}*")] for key in keys}
-        return {}
+    def unfinished(self, before: datetime | None = None) -> list[str]:
+        """The keys of uploads that were not made into files; with `before`, of those that have not changed since."""
+        return [place.name for place in _entries(self._incoming, before)]
 
-    def left_waiting(self) -> list[int]:
-        """The attachments whose uploads wait here."""
-        with suppress(FileNotFoundError):
-            return [int(file.name) for file in self._waiting.iterdir() if file.name.isdecimal()]
+    def published(self, key: str) -> list[str]:
+        """The files that were published of an upload."""
+        return [file.name for file in self.path(key).parent.glob(f"{glob.escape(key)}*")]
+
+    def uploads_waiting(self, before: datetime | None = None) -> list[int]:
+        """The attachments whose uploads wait here; with `before`, of those that have not changed since."""
+        return [int(file.name) for file in _entries(self._waiting, before) if file.name.isdecimal()]
+
+
+def _entries(folder: Path, before: datetime | None) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry for entry in entries if before is None or entry.stat().st_mtime < before.timestamp()]
+    except FileNotFoundError:
         return []
 
 

@@ -104,10 +104,6 @@ FOLLOWERS_OF = (
     "SELECT account_id FROM follows WHERE target_account_id = $1 AND account_id > $2 ORDER BY account_id LIMIT $3"
 )
 
-LOCAL_FOLLOWERS = """
-    SELECT f.account_id FROM follows f JOIN users u ON u.account_id = f.account_id WHERE f.target_account_id = $1
-"""
-
 # Without those the viewer ($5, or nobody) blocks, is blocked by, or mutes, and without the suspended.
 PRESENTABLE = """
     NOT EXISTS (SELECT FROM accounts a WHERE a.id = {account} AND a.suspended_at IS NOT NULL)
@@ -224,11 +220,6 @@ async def from_domain(db: Connection, target_id: int, domain: str, limit: int) -
 async def followers(db: Connection, account_id: int, after: int = 0, limit: int = 1000) -> list[int]:
     """Followers by id, in parts: give the last id of one part to get the next."""
     return [row["account_id"] for row in await db.fetch(FOLLOWERS_OF, account_id, after, limit)]
-
-
-async def local_followers(db: Connection, account_id: int) -> list[int]:
-    """All followers that live here."""
-    return [row["account_id"] for row in await db.fetch(LOCAL_FOLLOWERS, account_id)]
 
 
 async def followers_page(

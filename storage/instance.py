@@ -43,6 +43,12 @@ CONTACT = """
     ORDER BY role = 'owner' DESC, account_id LIMIT 1
 """
 
+HAS_USERS = "SELECT to_regclass('users') IS NOT NULL"
+
+NEWEST_LOCAL_URI = """
+    SELECT a.uri FROM users u JOIN accounts a ON a.id = u.account_id ORDER BY u.account_id DESC LIMIT 1
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
@@ -81,3 +87,8 @@ async def activity(db: Connection, stretches: Sequence[tuple[int, int]]) -> list
     """What was done in stretches of ids, each from its first to before its last."""
     rows = await db.fetch(ACTIVITY, [low for low, _ in stretches], [high for _, high in stretches])
     return [Activity(*row.values()) for row in rows]
+
+
+async def newest_local_uri(db: Connection) -> str | None:
+    """Return the URI of the newest local account; None if there is none, or no schema yet."""
+    return await db.fetchval(NEWEST_LOCAL_URI) if await db.fetchval(HAS_USERS) else None

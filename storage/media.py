@@ -10,7 +10,7 @@ from .engine import Connection, Row
 COLUMNS = """
     id, account_id, status_id, type, state, file, file_type, file_size, thumbnail_file, remote_url,
     thumbnail_remote_url,
-    description, blurhash, meta, scheduled_status_id
+    description, blurhash, meta, scheduled_status_id, tries, failure
 """
 
 FIND_MANY = f"SELECT {COLUMNS} FROM media_attachments WHERE id = ANY($1::bigint[])"
@@ -67,7 +67,34 @@ DELETE_LOOSE = f"""
     RETURNING {COLUMNS}
 """
 
-WAITING = f"SELECT {COLUMNS} FROM media_attachments WHERE state = 'waiting' ORDER BY id LIMIT $1"
+FAIL = """
+    UPDATE media_attachments SET state = 'failed', failure = $2, updated_at = $3 WHERE id = $1 AND state = 'waiting'
+"""
+
+DUE = f"""
+    SELECT {COLUMNS} FROM media_attachments
+    WHERE state = 'waiting' AND account_id = $1 AND (retry_at IS NULL OR retry_at <= $2)
+    ORDER BY id LIMIT 1
+"""
+
+# The account whose oldest upload has waited longest comes first.
+ACCOUNTS_WAITING = """
+    SELECT account_id FROM media_attachments
+    WHERE state = 'waiting' AND (retry_at IS NULL OR retry_at <= $1) AND account_id <> ALL($2::bigint[])
+    GROUP BY account_id ORDER BY min(id) LIMIT $3
+"""
+
+NEXT_RETRY = "SELECT min(retry_at) FROM media_attachments WHERE state = 'waiting' AND retry_at > $1"
+
+COUNT_WAITING = "SELECT count(*) FROM media_attachments WHERE state = 'waiting' AND account_id = $1"
+
+COUNT_TRY = """
+    UPDATE media_attachments SET tries = tries + 1, retry_at = NULL WHERE id = $1 AND state = 'waiting' RETURNING tries
+"""
+
+GIVE_TRY_BACK = "UPDATE media_attachments SET tries = tries - 1 WHERE id = $1 AND state = 'waiting' AND tries > 0"
+
+PUT_OFF = "UPDATE media_attachments SET retry_at = $2 WHERE id = $1 AND state = 'waiting'"
 
 # Looks through everything: asked only after a crash, and only of the files that it left in doubt.
 KNOWN_FILES = """
@@ -97,6 +124,8 @@ class Media:
     blurhash: str | None
     meta: dict[str, Any]
     scheduled_status_id: int | None = None  # kept for a status that is published later
+    tries: int = 0  # how often its processing began
+    failure: str | None = None  # why processing failed, in words for its owner
 
     @property
     def taken(self) -> bool:
@@ -105,8 +134,9 @@ class Media:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The names of all its files."""
-        return tuple(name for name in (self.file, self.thumbnail_file) if name is not None)
+        """The names of all its files, with the upload while it waits."""
+        upload = f"waiting/{self.id}" if self.state == "waiting" else None
+        return tuple(name for name in (self.file, self.thumbnail_file, upload) if name is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,15 +215,17 @@ async def describe(
     return media_of(await db.fetchrow(DESCRIBE, id, description, small, blurhash, meta, now))
 
 
-async def finish(db: Connection, id: int, made: Made | None, now: datetime) -> None:
-    """Processing is over: with files, or, with None, for good without."""
-    if made is None:
-        await db.execute("UPDATE media_attachments SET state = 'failed', updated_at = $2 WHERE id = $1", id, now)
-        return
+async def finish(db: Connection, id: int, made: Made, now: datetime) -> None:
+    """Store the result of processing."""
     await db.execute(
         FINISH, id, made.type, "ready", made.file, made.file_type, made.file_size, made.thumbnail_file, made.blurhash,
         made.meta, now,
     )  # fmt: skip
+
+
+async def fail(db: Connection, id: int, why: str | None, now: datetime) -> None:
+    """Processing has failed for good."""
+    await db.execute(FAIL, id, why, now)
 
 
 async def delete_many(db: Connection, ids: Sequence[int]) -> list[Media]:
@@ -206,9 +238,40 @@ async def delete_loose(db: Connection, before: datetime, limit: int) -> list[Med
     return [media_of(row) for row in await db.fetch(DELETE_LOOSE, before, limit)]
 
 
-async def waiting(db: Connection, limit: int) -> list[Media]:
-    """Those still to be processed, oldest first."""
-    return [media_of(row) for row in await db.fetch(WAITING, limit)]
+async def due(db: Connection, account_id: int, now: datetime) -> Media | None:
+    """The oldest upload of an account that can be processed now."""
+    row = await db.fetchrow(DUE, account_id, now)
+    return None if row is None else media_of(row)
+
+
+async def accounts_waiting(db: Connection, now: datetime, busy: Sequence[int], limit: int) -> list[int]:
+    """Accounts with uploads that can be processed now, without those that are `busy`."""
+    return [row["account_id"] for row in await db.fetch(ACCOUNTS_WAITING, now, busy, limit)]
+
+
+async def next_retry(db: Connection, now: datetime) -> datetime | None:
+    """When the next upload that was put off is due."""
+    return await db.fetchval(NEXT_RETRY, now)
+
+
+async def count_waiting(db: Connection, account_id: int) -> int:
+    """The number of uploads of an account that wait."""
+    return await db.fetchval(COUNT_WAITING, account_id)
+
+
+async def count_try(db: Connection, id: int) -> int | None:
+    """Count a try before it begins; the number of tries, or None when the upload does not wait any more."""
+    return await db.fetchval(COUNT_TRY, id)
+
+
+async def give_try_back(db: Connection, id: int) -> None:
+    """The try that was counted last was broken off through no fault of the file."""
+    await db.execute(GIVE_TRY_BACK, id)
+
+
+async def put_off(db: Connection, id: int, until: datetime) -> None:
+    """Let an upload wait for its next try."""
+    await db.execute(PUT_OFF, id, until)
 
 
 async def known_files(db: Connection, names: Sequence[str]) -> set[str]:

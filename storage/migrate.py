@@ -1,12 +1,17 @@
-"""Bring a database to this version's schema: numbered SQL files, forward only, each in a transaction, under a lock."""
+"""Bring a database to this version's schema: numbered SQL files, forward only, each in a transaction, under a lock.
 
+Only the process that holds the node's term may migrate (see `term.py`): a server of another version may be running.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import cast
 
-from .connect import connect, run
-from .engine import Connection
+import asyncpg
+
+from . import trouble
+from .engine import Connection, StorageError
 
 DIRECTORY = Path(__file__).parent / "migrations"
 
@@ -23,6 +28,8 @@ CREATE_TABLE = """
     )
 """
 
+HAS_TABLE = "SELECT to_regclass('schema_migrations') IS NOT NULL"
+
 APPLIED = "SELECT number, name, checksum FROM schema_migrations ORDER BY number"
 
 RECORD = "INSERT INTO schema_migrations (number, name, checksum) VALUES ($1, $2, $3)"
@@ -30,6 +37,10 @@ RECORD = "INSERT INTO schema_migrations (number, name, checksum) VALUES ($1, $2,
 
 class MigrationRefused(Exception):
     """The database does not fit this version of Troupe, and nothing was changed."""
+
+
+class MigrationFailed(StorageError):
+    """A step of the schema could not be made. What it had done was rolled back; the steps before it stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,32 +64,39 @@ def migrations(directory: Path = DIRECTORY) -> list[Migration]:
     return steps
 
 
-async def migrate(db: Connection, steps: list[Migration] | None = None) -> list[Migration]:
-    """Apply the steps that are missing and return them. The connection is in no transaction."""
+async def missing(db: Connection, steps: list[Migration] | None = None) -> list[Migration]:
+    """Return the steps that the database lacks, and change nothing. Raises MigrationRefused if it has others."""
     known = migrations() if steps is None else steps
+    return known[await _already_applied(db, known) :] if await db.fetchval(HAS_TABLE) else known
+
+
+async def require_current(db: Connection) -> None:
+    """Raise MigrationRefused if the schema is not the one of this version of Troupe."""
+    if steps := await missing(db):
+        before = steps[0].number - 1
+        raise MigrationRefused(
+            (f"the database is at schema {before}" if before else "the database has no schema yet")
+            + f", and this version of Troupe needs {steps[-1].number}: run `troupe migrate`, or start the server"
+        )
+
+
+async def migrate(
+    db: Connection,
+    steps: list[Migration] | None = None,
+    on_applied: Callable[[Migration], None] = lambda step: None,
+) -> list[Migration]:
+    """Apply the steps that are missing and return them. The connection is in no transaction."""
     await db.execute(LOCK)
     try:
-        await db.execute(CREATE_TABLE)
-        missing = known[await _already_applied(db, known) :]
-        for step in missing:
+        with trouble.unavailable():
+            await db.execute(CREATE_TABLE)
+        lacking = await missing(db, steps)
+        for step in lacking:
             await _apply(db, step)
+            on_applied(step)
     finally:
         await db.execute(UNLOCK)
-    return missing
-
-
-def upgrade(dsn: str) -> list[Migration]:
-    """Bring the database at `dsn` up to date, on a connection of its own. Not for use inside a running event loop."""
-
-    async def main() -> list[Migration]:
-        # A migration of a big table may take its time.
-        connection = await connect(dsn, application_name="troupe/migrate", deadline=3600)
-        try:
-            return await migrate(cast(Connection, connection))
-        finally:
-            await connection.close()
-
-    return run(main)
+    return lacking
 
 
 def _read(path: Path) -> Migration:
@@ -109,6 +127,8 @@ async def _apply(db: Connection, step: Migration) -> None:
         await db.execute(step.sql)
         await db.execute(RECORD, step.number, step.name, step.checksum)
         await db.execute("COMMIT")
-    except BaseException:
+    except asyncpg.PostgresError as error:
         await db.execute("ROLLBACK")
-        raise
+        raise MigrationFailed(
+            f"migration {step.number:04} ({step.name}) failed, and nothing of it was kept: {trouble.explain(error)}"
+        ) from error

@@ -28,12 +28,6 @@ PAGE = both_ways("""
     ORDER BY id {order} LIMIT $4
 """)
 
-MUTE_CONVERSATION = """
-    INSERT INTO conversation_mutes (account_id, conversation_id, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
-"""
-
-UNMUTE_CONVERSATION = "DELETE FROM conversation_mutes WHERE account_id = $1 AND conversation_id = $2"
-
 
 @dataclass(frozen=True, slots=True)
 class Muted:
@@ -79,11 +73,3 @@ async def page(
     slice = slice_of(max_id, since_id, min_id)
     rows = await db.fetch(PAGE[slice.oldest_first], account_id, slice.below, slice.above, limit, now)
     return sorted((Muted(*row.values()) for row in rows), key=lambda muted: muted.id, reverse=True)
-
-
-async def mute_conversation(db: Connection, account_id: int, conversation_id: int, now: datetime) -> None:
-    await db.execute(MUTE_CONVERSATION, account_id, conversation_id, now)
-
-
-async def unmute_conversation(db: Connection, account_id: int, conversation_id: int) -> None:
-    await db.execute(UNMUTE_CONVERSATION, account_id, conversation_id)

@@ -27,9 +27,12 @@ REDEEM = f"""
     RETURNING {GRANT_COLUMNS}
 """
 
-FIND_GRANT = f"SELECT {GRANT_COLUMNS} FROM oauth_grants WHERE code_hash = $1 AND used_at IS NULL AND expires_at > $2"
+# Locked, so that a second request with the same code waits here, and then finds the token of the first.
+FIND_GRANT = f"""
+    SELECT {GRANT_COLUMNS} FROM oauth_grants WHERE code_hash = $1 AND used_at IS NULL AND expires_at > $2 FOR UPDATE
+"""
 
-EXPIRE_GRANTS = "DELETE FROM oauth_grants WHERE expires_at <= $1"
+LINK_GRANT = "UPDATE oauth_grants SET token_id = $2 WHERE code_hash = $1"
 
 ISSUE = """
     INSERT INTO access_tokens (id, token_hash, application_id, account_id, scopes, created_at)
@@ -55,8 +58,10 @@ REVOKE = """
     WHERE token_hash = $1 AND application_id = $2 AND revoked_at IS NULL RETURNING id
 """
 
-REVOKE_ALL = """
-    UPDATE access_tokens SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL RETURNING token_hash
+REVOKE_BY_CODE = """
+    UPDATE access_tokens t SET revoked_at = $3 FROM oauth_grants g
+    WHERE g.code_hash = $1 AND g.application_id = $2 AND t.id = g.token_id AND t.revoked_at IS NULL
+    RETURNING t.id, t.token_hash
 """
 
 HOLDS = """
@@ -66,15 +71,11 @@ HOLDS = """
     )
 """
 
-TOUCH = "UPDATE access_tokens SET last_used_at = $2 WHERE id = $1"
-
 INSERT_SESSION = "INSERT INTO web_sessions (token_hash, account_id, created_at, expires_at) VALUES ($1, $2, $3, $4)"
 
 FIND_SESSION = "SELECT account_id FROM web_sessions WHERE token_hash = $1 AND expires_at > $2"
 
 DELETE_SESSION = "DELETE FROM web_sessions WHERE token_hash = $1"
-
-EXPIRE_SESSIONS = "DELETE FROM web_sessions WHERE expires_at <= $1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,14 @@ class NewToken:
     application_id: int
     account_id: int | None
     scopes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RevokedToken:
+    """A token that was revoked just now, for caches and streams."""
+
+    id: int
+    token_hash: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +170,7 @@ async def insert_grant(db: Connection, grant: Grant) -> None:
 
 
 async def find_grant(db: Connection, code_hash: bytes, now: datetime) -> Grant | None:
-    """An unused grant, to look at before it is redeemed (the PKCE verifier)."""
+    """An unused grant, to look at before it is redeemed (the PKCE verifier). It stays locked for the transaction."""
     return _grant(await db.fetchrow(FIND_GRANT, code_hash, now))
 
 
@@ -170,6 +179,17 @@ async def redeem(
 ) -> Grant | None:
     """Use a grant up; None when it is unknown, used, expired, another client's or for another address."""
     return _grant(await db.fetchrow(REDEEM, code_hash, application_id, redirect_uri, now))
+
+
+async def link_grant(db: Connection, code_hash: bytes, token_id: int) -> None:
+    """Note which token a grant was redeemed for."""
+    await db.execute(LINK_GRANT, code_hash, token_id)
+
+
+async def revoke_by_code(db: Connection, code_hash: bytes, application_id: int, now: datetime) -> RevokedToken | None:
+    """Revoke the token that this application's code was redeemed for; None if there is no live one."""
+    row = await db.fetchrow(REVOKE_BY_CODE, code_hash, application_id, now)
+    return RevokedToken(**row) if row is not None else None
 
 
 async def insert_token(db: Connection, new: NewToken, now: datetime) -> Token:
@@ -191,18 +211,9 @@ async def revoke(db: Connection, token_hash: bytes, application_id: int, now: da
     return await db.fetchval(REVOKE, token_hash, application_id, now) is not None
 
 
-async def revoke_all(db: Connection, account_id: int, now: datetime) -> list[bytes]:
-    """Revoke every token of an account; their hashes are returned for the caches."""
-    return [row["token_hash"] for row in await db.fetch(REVOKE_ALL, account_id, now)]
-
-
 async def holds_token(db: Connection, account_id: int, application_id: int, scopes: tuple[str, ...]) -> bool:
     """Whether a user already lives with a token of this application and these scopes."""
     return await db.fetchval(HOLDS, account_id, application_id, scopes)
-
-
-async def touch_token(db: Connection, id: int, now: datetime) -> None:
-    await db.execute(TOUCH, id, now)
 
 
 async def insert_session(
@@ -218,12 +229,6 @@ async def find_session(db: Connection, token_hash: bytes, now: datetime) -> int 
 
 async def delete_session(db: Connection, token_hash: bytes) -> None:
     await db.execute(DELETE_SESSION, token_hash)
-
-
-async def expire(db: Connection, now: datetime) -> None:
-    """Sweep away grants and sessions whose time is over."""
-    await db.execute(EXPIRE_GRANTS, now)
-    await db.execute(EXPIRE_SESSIONS, now)
 
 
 def _application(row: Row | None) -> Application | None:

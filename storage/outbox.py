@@ -31,12 +31,28 @@ DUE = """
     FOR UPDATE SKIP LOCKED
 """
 
+# The same for a reader that works on several lanes at once: those of one lane are carried out one after the other. The
+# reminders of an account are one lane, whatever their keys, because its actor takes one at a time. The first of each
+# lane come first, so that no lane can keep another one out.
+DUE_BY_LANE = """
+    SELECT id, kind, partition_key AS key, payload, request_id, causes, attempts, created_at, lane FROM (
+        SELECT o.*, lane, row_number() OVER (PARTITION BY lane ORDER BY id) AS place
+        FROM outbox o, LATERAL (
+            SELECT CASE kind WHEN 'reminder' THEN 'reminder/' || (payload->>'account') ELSE partition_key END
+        ) lanes (lane)
+        WHERE due_at <= $1 AND id <> ALL($2::bigint[]) AND kind = ANY($3::text[]) AND lane <> ALL($4::text[])
+        AND NOT EXISTS (
+            SELECT FROM outbox earlier
+            WHERE earlier.partition_key = o.partition_key AND earlier.id < o.id AND earlier.due_at > $1
+        )
+    ) waiting
+    WHERE place <= $5 ORDER BY place, id LIMIT $6
+"""
+
 LEFT_BY = """
     SELECT id, kind, partition_key AS key, payload, request_id, causes, attempts, created_at FROM outbox
     WHERE partition_key = $1 AND due_at <= $2 AND id <> ALL($3::bigint[]) ORDER BY id
 """
-
-NEXT_DUE = "SELECT min(due_at) FROM outbox"
 
 DELETE_MANY = "DELETE FROM outbox WHERE id = ANY($1::bigint[])"
 
@@ -70,6 +86,7 @@ class Effect:
     causes: tuple[str, ...]
     attempts: int
     created_at: datetime
+    lane: str = ""  # effects of different lanes may be carried out at the same time
 
 
 async def insert_many(db: Connection, effects: Sequence[NewEffect], now: datetime) -> None:
@@ -93,15 +110,25 @@ async def due(
     return [_effect(row) for row in rows]
 
 
+async def due_by_lane(
+    db: Connection,
+    now: datetime,
+    kinds: Collection[str],
+    *,
+    exclude_ids: Collection[int],
+    exclude_lanes: Collection[str],
+    in_a_row: int,
+    limit: int,
+) -> list[Effect]:
+    """Effects of these kinds to carry out now: of each lane at most `in_a_row`, oldest first."""
+    rows = await db.fetch(DUE_BY_LANE, now, list(exclude_ids), list(kinds), list(exclude_lanes), in_a_row, limit)
+    return [_effect(row) for row in rows]
+
+
 async def left_by(db: Connection, key: str, now: datetime, exclude_ids: Collection[int] = ()) -> list[Effect]:
     """The effects of one partition to carry out now, oldest first, without those already in hand."""
     rows = await db.fetch(LEFT_BY, key, now, list(exclude_ids))
     return [_effect(row) for row in rows]
-
-
-async def next_due(db: Connection) -> datetime | None:
-    """When the next effect is due, be it past or to come."""
-    return await db.fetchval(NEXT_DUE)
 
 
 async def delete_many(db: Connection, ids: Sequence[int]) -> None:

@@ -60,7 +60,7 @@ LOCK = """
     FROM polls p WHERE id = $1 FOR UPDATE
 """
 
-VOTES = "SELECT position FROM poll_votes WHERE poll_id = $1 AND account_id = $2"
+VOTES = "SELECT position FROM poll_votes WHERE poll_id = $1 AND account_id = $2 ORDER BY id"
 
 VOTE = """
     WITH made AS (
@@ -174,9 +174,9 @@ async def lock(db: Connection, id: int, now: datetime) -> Standing | None:
     return Standing(*row.values()) if row is not None else None
 
 
-async def votes_of(db: Connection, id: int, account_id: int) -> set[int]:
-    """Which options an account has chosen."""
-    return {row["position"] for row in await db.fetch(VOTES, id, account_id)}
+async def votes_of(db: Connection, id: int, account_id: int) -> list[int]:
+    """The positions of the options that an account has chosen, in the order of voting."""
+    return [row["position"] for row in await db.fetch(VOTES, id, account_id)]
 
 
 async def vote(

@@ -38,6 +38,9 @@ TRIES = 3
 #: Seconds between attempts to connect.
 BACK_OFF = (0.05, 0.1, 0.2, 0.5, 1.0)
 
+#: What PostgreSQL refuses for want of disk or memory, or because its files fail.
+REFUSED = (asyncpg.InsufficientResourcesError, asyncpg.PostgresSystemError)
+
 AGAIN = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyncpg.InvalidCachedStatementError)
 
 Check = Callable[[Connection], Awaitable[None]]
@@ -82,7 +85,8 @@ class Pool:
     application_name: str
     check: Check | None
     deadline: float
-    on_connected: Callable[[bool], None] | None
+    on_connected: Callable[[bool, BaseException | None], None] | None
+    on_lost: Callable[[BaseException | None], None] | None = None
     #: Set when this process was fenced out: it must exit.
     fenced: trio.Event = field(default_factory=trio.Event)
     _calls: deque[Call] = field(default_factory=deque)
@@ -92,6 +96,8 @@ class Pool:
     _connected: int = 0
     _first: trio.Event = field(default_factory=trio.Event)
     _error: BaseException | None = None
+    _cause: BaseException | None = None  # of the loss of a connection, since one was opened
+    _untold: bool = False  # that the last connection was lost: its cause may be known only when the next attempt fails
     _fence: Fenced | None = None
     _closed: bool = False
 
@@ -183,6 +189,7 @@ class Pool:
             except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
                 # A wrong password or a database that is not there: an operator can put it right while we wait.
                 self._error = error
+            self._tell_lost(self._error)
             await asyncio.sleep(BACK_OFF[min(failures, len(BACK_OFF) - 1)])
             failures += 1
 
@@ -202,14 +209,32 @@ class Pool:
         if worker.connection is not None:
             worker.connection.terminate()
             worker.connection = None
+            if self.on_lost is not None and not self._closed and self._fence is None:
+                self.on_lost(self._cause)
             self._count(-1)
 
     def _count(self, change: int) -> None:
         before, self._connected = self._connected, self._connected + change
         if self._connected:
             self._first.set()
-        if self.on_connected is not None and bool(before) != bool(self._connected) and not self._closed:
-            self.on_connected(bool(self._connected))
+        if before and not self._connected:
+            self._untold = True
+            if self._cause is not None:
+                self._tell_lost(self._cause)
+        elif not before:
+            self._tell_lost(None)
+            self._tell(True, None)
+        if change > 0:
+            self._cause = None
+
+    def _tell_lost(self, cause: BaseException | None) -> None:
+        if self._untold:
+            self._untold = False
+            self._tell(False, cause)
+
+    def _tell(self, connected: bool, cause: BaseException | None) -> None:
+        if self.on_connected is not None and not self._closed:
+            self.on_connected(connected, cause)
 
     def _wake_all(self) -> None:
         while self._idle:
@@ -238,8 +263,13 @@ class Pool:
                 return outcome.Value(await call.work(cast(Connection, connection)))
             return outcome.Value(await _transaction(call, connection))
         except BaseException as error:
+            if isinstance(error, REFUSED) and not connection.is_closed():
+                # PostgreSQL says itself that nothing was done, also after COMMIT. The connection still works.
+                return outcome.Error(self._fence or _unavailable(error))
             if not _lost(error, connection):
                 return outcome.Error(error)
+            if not isinstance(error, asyncpg.InternalClientError):  # which only says that the connection is going
+                self._cause = self._cause or error
             connection.terminate()
             return outcome.Error(self._fence or _meaning(call, error))
 
@@ -249,14 +279,21 @@ class Pool:
             await asyncio.sleep(SWEEP)
             now = trio.current_time()
             while self._calls and now - self._calls[0].asked_at > PATIENCE:
-                self._calls.popleft().answer(outcome.Error(Unavailable("no connection to PostgreSQL was free")))
+                self._calls.popleft().answer(outcome.Error(self._none_free()))
             for worker in self._workers:
                 if (
                     worker.call is not None
                     and worker.connection is not None
                     and now - worker.busy_since > self.deadline
                 ):
+                    self._cause = TimeoutError(f"a call took longer than {self.deadline:g} s")
                     worker.connection.terminate()
+
+    def _none_free(self) -> Unavailable:
+        """The refusal of a call that waited too long; with what keeps connections from being made, if none stands."""
+        refusal = Unavailable("no connection to PostgreSQL was free")
+        refusal.__cause__ = None if self._connected else self._error
+        return refusal
 
     def _close_down(self) -> None:
         # Workers are told as well as cancelled: asyncio may lose a cancellation that meets the end of what was awaited.
@@ -277,14 +314,16 @@ async def open_pool(
     application_name: str = "troupe",
     check: Check | None = None,
     deadline: float = 10.0,
-    on_connected: Callable[[bool], None] | None = None,
+    on_connected: Callable[[bool, BaseException | None], None] | None = None,
+    on_lost: Callable[[BaseException | None], None] | None = None,
 ) -> AsyncIterator[Pool]:
     """Open `size` connections and keep them; yield when the first one stands, or raise Unavailable.
 
     `check` runs on every new connection and may raise Fenced. `on_connected` hears when the last connection is lost
-    (False) and when the first one is back (True).
+    (False) and when the first one is back (True). `on_lost` hears of each lost connection. Both get the cause, or None
+    when PostgreSQL closed an idle connection.
     """
-    pool = Pool(dsn, size, application_name, check, deadline, on_connected)
+    pool = Pool(dsn, size, application_name, check, deadline, on_connected, on_lost)
     with lone_exception():
         async with open_loop() as pool._loop, trio.open_nursery() as nursery:
             for _ in range(size):
@@ -363,6 +402,10 @@ def _meaning(call: Call, error: BaseException) -> Exception:
         doubt = Doubtful("the connection was lost while committing")
         doubt.__cause__ = error
         return doubt
+    return _unavailable(error)
+
+
+def _unavailable(error: BaseException) -> Unavailable:
     unavailable = Unavailable(f"PostgreSQL is not available: {error or type(error).__name__}")
     unavailable.__cause__ = error
     return unavailable

@@ -1,38 +1,24 @@
-"""Boosts of a status: by whom, and for whom to see. A boost itself is a status like others."""
-
-from collections.abc import Sequence
-from dataclasses import dataclass
+"""Boosts of a status: by whom. A boost itself is a status like others."""
 
 from .engine import Connection
-from .paging import both_ways, slice_of
+from .paging import both_ways, page_of
 
-# In the order of Reblog's fields.
+# A boost for followers is not listed for anyone, as in the reference server: the list is the same for every viewer.
 PAGE = both_ways("""
-    SELECT s.id, s.account_id, s.visibility FROM statuses s
-    WHERE s.reblog_of_id = $1 AND s.deleted_at IS NULL AND s.id < $2 AND s.id > $3
+    SELECT s.id, s.account_id FROM statuses s
+    WHERE s.reblog_of_id = $1 AND s.deleted_at IS NULL AND s.visibility IN ('public', 'unlisted')
+    AND s.id < $2 AND s.id > $3
     ORDER BY s.id {order} LIMIT $4
 """)
 
 REBLOGGERS = "SELECT account_id FROM statuses WHERE reblog_of_id = $1 AND deleted_at IS NULL ORDER BY id"
 
 
-@dataclass(frozen=True, slots=True)
-class Reblog:
-    """What decides who may know of a boost."""
-
-    id: int
-    account_id: int
-    visibility: str
-    mentioned_ids: Sequence[int] = ()
-
-
 async def page(
     db: Connection, status_id: int, *, max_id: int | None, since_id: int | None, min_id: int | None, limit: int
-) -> list[Reblog]:
-    """Boosts of a status, the latest first; they page by their own ids."""
-    slice = slice_of(max_id, since_id, min_id)
-    rows = await db.fetch(PAGE[slice.oldest_first], status_id, slice.below, slice.above, limit)
-    return sorted((Reblog(*row.values()) for row in rows), key=lambda reblog: reblog.id, reverse=True)
+) -> list[tuple[int, int]]:
+    """The open boosts of a status, the latest first, as (id of the boost, account id)."""
+    return await page_of(db, PAGE, status_id, max_id=max_id, since_id=since_id, min_id=min_id, limit=limit)
 
 
 async def rebloggers(db: Connection, status_id: int) -> list[int]:

@@ -22,8 +22,6 @@ FIND_CONFIRMATION = """
     WHERE c.token_hash = $1 AND c.expires_at > $2 AND c.email = u.email
 """
 
-EXPIRE_CONFIRMATIONS = "DELETE FROM confirmations WHERE expires_at <= $1"
-
 CONFIRM = "UPDATE users SET confirmed_at = $2 WHERE account_id = $1 AND confirmed_at IS NULL RETURNING account_id"
 
 LOCK_USER = "SELECT confirmed_at FROM users WHERE account_id = $1 FOR UPDATE"
@@ -87,8 +85,7 @@ async def taken(db: Connection, username: str, email: str) -> list[Attribute]:
 
 
 async def insert_confirmation(db: Connection, new: Confirmation) -> None:
-    """Store a link, and forget those whose time is over."""
-    await db.execute(EXPIRE_CONFIRMATIONS, new.created_at)
+    """Store a link."""
     await db.execute(INSERT_CONFIRMATION, *astuple(new))
 
 

@@ -69,7 +69,8 @@ RELATIONSHIPS = """
     WHERE a.id = ANY($2::bigint[])
 """
 
-# Those the viewer follows who follow each of these, save who keeps to themselves whom they follow.
+# Those the viewer follows who follow each of these. Accounts that hide whom they follow are left out here so that they
+# take no places of the LIMIT; whether a viewer may see a network is decided by the reader.
 FAMILIAR = """
     SELECT target.id, ARRAY(
         SELECT theirs.account_id FROM follows mine

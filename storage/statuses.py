@@ -120,8 +120,6 @@ FIND_MANY = f"""
 
 FIND_REBLOG = "SELECT id FROM statuses WHERE account_id = $1 AND reblog_of_id = $2 AND deleted_at IS NULL"
 
-FIND_BY_URI = "SELECT id FROM statuses WHERE uri = $1 AND deleted_at IS NULL"
-
 LOCK = "SELECT id FROM statuses WHERE id = $1 AND account_id = $2 AND deleted_at IS NULL FOR UPDATE"
 
 # Until the transaction ends the status is not deleted: a deletion takes the row FOR UPDATE.
@@ -228,7 +226,7 @@ FLAGS = """
         ) AS muted,
         EXISTS (SELECT FROM pins p WHERE p.account_id = $1 AND p.status_id = s.id) AS pinned,
         CASE WHEN s.poll_id IS NOT NULL THEN ARRAY(
-            SELECT v.position FROM poll_votes v WHERE v.poll_id = s.poll_id AND v.account_id = $1 ORDER BY v.position
+            SELECT v.position FROM poll_votes v WHERE v.poll_id = s.poll_id AND v.account_id = $1 ORDER BY v.id
         ) END AS votes
     FROM statuses s WHERE s.id = ANY($2::bigint[])
 """
@@ -386,7 +384,7 @@ class Flags:
     bookmarked: bool = False
     muted: bool = False
     pinned: bool = False
-    votes: tuple[int, ...] = ()  # which options of its poll
+    votes: tuple[int, ...] = ()  # positions of the options of its poll, in the order of voting
 
 
 async def insert(db: Connection, new: NewStatus, now: datetime) -> Made:
@@ -412,11 +410,6 @@ async def find(db: Connection, id: int) -> Status | None:
 async def find_many(db: Connection, ids: Sequence[int]) -> dict[int, Status]:
     """Statuses by id; deleted ones are left out."""
     return {row["id"]: _status(row.values()) for row in await db.fetch(FIND_MANY, ids)}
-
-
-async def find_by_uri(db: Connection, uri: str) -> Status | None:
-    id = await db.fetchval(FIND_BY_URI, uri)
-    return await find(db, id) if id is not None else None
 
 
 async def find_reblog(db: Connection, account_id: int, status_id: int) -> int | None:

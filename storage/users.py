@@ -83,15 +83,6 @@ class NewUser:
     sign_up_ip: str | None = None
 
 
-async def create_user(db: Connection, new: NewUser, now: datetime) -> User:
-    """Store one user; a taken e-mail address raises asyncpg's UniqueViolationError."""
-    await create_many(db, [new], now)
-    user = await find_user(db, new.account_id)
-    if user is None:
-        raise LookupError(f"user {new.account_id} was stored and is not there")
-    return user
-
-
 async def create_many(db: Connection, new: Sequence[NewUser], now: datetime) -> None:
     """Store many users in one statement, all or none; their accounts are there already."""
     await db.execute(INSERT_MANY, now, *[list(column) for column in zip(*map(astuple, new), strict=True)])

@@ -87,6 +87,11 @@ class Settings(BaseModel):
         "Who may sign up: everyone, everyone after a moderator's look, or nobody. Without `smtp_host` it is nobody.",
         "open, approval or closed",
     )
+    require_reason: bool = setting(
+        False,
+        "With `approval`: whether people must say why they want to join. Without it they may.",
+        "true or false",
+    )
     reserved_usernames: Names = setting(
         tuple(sorted(RESERVED)),
         "Names that nobody may sign up with, also when digits stand for their letters.",
@@ -129,7 +134,7 @@ class Settings(BaseModel):
     )
     stream_queue: int = setting(
         256,
-        "Events that may wait for one streaming connection before it is cut as too slow.",
+        "Events that may wait for a streaming connection whose client has stopped reading before it is closed.",
         "a number from 16 to 65536",
         ge=16,
         le=65536,
@@ -201,6 +206,11 @@ class Settings(BaseModel):
     def sign_ups(self) -> Literal["open", "approval", "closed"]:
         """Who may sign up indeed: nobody as long as there is no way to send the mail that confirms an address."""
         return self.registrations if self.smtp_host else "closed"
+
+    @property
+    def reason_required(self) -> bool:
+        """True if a sign-up without a reason is refused."""
+        return self.sign_ups == "approval" and self.require_reason
 
     @property
     def mail_sender(self) -> str:

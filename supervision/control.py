@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import orjson
 import trio
 
-from ..actors.kernel.pool import describe
+from ..actors.kernel.portraits import describe
 
 LONGEST_QUESTION = 4096
 PATIENCE = 5.0  # seconds a caller has for its question
@@ -22,32 +24,41 @@ class Control:
     def __init__(self, path: Path, answers: dict[str, Callable[[], object]]) -> None:
         self._path = path
         self._answers = answers
+        self._inode = 0  # of our socket
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None]) -> None:
         listener = trio.SocketListener(self._bind())
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(trio.serve_listeners, self._answer, [listener])
-            task_status.started()
-            await stopping.wait()
-            nursery.cancel_scope.cancel()
-        self._path.unlink(missing_ok=True)
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(trio.serve_listeners, self._answer, [listener])
+                task_status.started()
+                await stopping.wait()
+                nursery.cancel_scope.cancel()
+        finally:
+            self._remove()
 
     def _bind(self) -> trio.socket.SocketType:
-        """What lies at the path is from a server that is no more: the data folder is ours while we hold the term."""
-        self._path.unlink(missing_ok=True)
-        folder = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        """Replace what lies at the path: it belongs to a server that has ended, or that this one took over from."""
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        with _locked(self._path.parent) as folder:
+            new = self._path.with_suffix(".new")
+            new.unlink(missing_ok=True)
             mask = os.umask(0o177)
             try:
                 # By way of the open folder: a socket's name holds 107 bytes, a data folder's may be longer.
-                listener.bind(f"/proc/self/fd/{folder}/{self._path.name}")
+                listener.bind(f"/proc/self/fd/{folder}/{new.name}")
             finally:
                 os.umask(mask)
-        finally:
-            os.close(folder)
-        listener.listen()
+            listener.listen()
+            self._inode = new.stat().st_ino
+            new.replace(self._path)
         return trio.socket.from_stdlib_socket(listener)
+
+    def _remove(self) -> None:
+        """Remove the socket unless a server that took over has put its own in its place."""
+        with _locked(self._path.parent), suppress(FileNotFoundError):
+            if self._path.lstat().st_ino == self._inode:
+                self._path.unlink()
 
     async def _answer(self, stream: trio.SocketStream) -> None:
         with trio.move_on_after(PATIENCE):
@@ -65,6 +76,17 @@ class Control:
             return answer() if answer else {"error": "unknown command"}
         except Exception as error:  # a question must not take the socket down, and the listener with it
             return {"error": describe(error)}
+
+
+@contextmanager
+def _locked(folder: Path) -> Generator[int]:
+    """Lock the folder between servers, so that none removes what another one has just put there."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 async def _line(stream: trio.SocketStream) -> bytes:

@@ -6,16 +6,21 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
+from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
 import trio
 
-from ..actors.kernel import Ids, Record
+from ..actors.kernel import Clock, Ids, Record
 from ..storage.embedded import EmbeddedFailed
-from ..storage.engine import Connection, Fenced, Unavailable
+from ..storage.engine import Connection, Doubtful, Fenced, Unavailable
 from ..storage.highest import highest_id
+from ..storage.migrate import Migration
 from ..storage.pool import Pool, open_pool
-from ..storage.term import hold_term
+from ..storage.postmaster import started_at
+from ..storage.term import Requirement, Term, hold_term
+from .refusals import Refusals
 
 REVIVAL = 1.0  # seconds between two looks whether PostgreSQL is back
 
@@ -33,9 +38,11 @@ class SupervisedDatabase:
         size: int,
         takeover: bool,
         ids: Ids,
+        clock: Clock,
         record: Record,
         on_notice: Callable[[str | None], None],
         revive: Callable[[], None] | None = None,
+        require: Requirement | None = None,
     ) -> None:
         self._dsn = dsn
         self._size = size
@@ -44,35 +51,53 @@ class SupervisedDatabase:
         self._record = record
         self._on_notice = on_notice
         self._revive = revive
+        self._refusals = Refusals(record, clock)
+        self._require = require
+        self._term: Term | None = None
+        self._started_at: datetime | None = None
         self._pool: Pool | None = None
         self._lost = trio.Event()
 
     async def transact(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        return await self._standing().transact(work, *args, **kwargs)
+        try:
+            result = await self._standing().transact(work, *args, **kwargs)
+        except (Unavailable, Doubtful) as error:
+            self._refusals.refused(error)
+            raise
+        self._refusals.committed()
+        return result
 
     async def read(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        return await self._standing().read(work, *args, **kwargs)
+        try:
+            return await self._standing().read(work, *args, **kwargs)
+        except (Unavailable, Doubtful) as error:
+            self._refusals.refused(error)
+            raise
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None]) -> None:
         """Hold the term and the connections until `stopping`. Raises Fenced when another node takes over."""
         async with (
-            hold_term(self._dsn, takeover=self._takeover, on_notice=self._on_notice) as term,
+            hold_term(
+                self._dsn, takeover=self._takeover, on_notice=self._on_notice, on_migrated=self._migrated,
+                require=self._require,
+            ) as term,
             open_pool(
-                self._dsn, size=self._size, application_name=term.application_name, check=term.check,
-                on_connected=self._report,
+                self._dsn, size=self._size, application_name=term.application_name, check=partial(self._check, term),
+                on_connected=self._report, on_lost=self._lost_one,
             ) as pool,
             trio.open_nursery() as nursery,
         ):  # fmt: skip
+            self._begun(term)
             self._ids.start_above(await pool.read(highest_id))
             self._pool = pool
             try:
                 task_status.started()
-                nursery.start_soon(_raise_when, term.lost)
-                nursery.start_soon(_raise_when, pool.fenced)
+                nursery.start_soon(_raise_when_lost, term)
+                nursery.start_soon(_raise_when_fenced, pool)
                 if self._revive is not None:
                     nursery.start_soon(self._keep_alive, pool, self._revive)
                 await stopping.wait()
@@ -83,7 +108,30 @@ class SupervisedDatabase:
     def inspect(self) -> dict[str, object]:
         """What an operator sees."""
         pool = self._pool
-        return {"connections": pool.connected if pool else 0, "waiting": pool.waiting if pool else 0}
+        facts: dict[str, object] = {
+            "connections": pool.connected if pool else 0, "waiting": pool.waiting if pool else 0
+        }  # fmt: skip
+        return facts | self._refusals.inspect()
+
+    @property
+    def predecessor(self) -> str:
+        """The node that this one took over from, or nothing."""
+        return str(self._term.predecessor or "") if self._term else ""
+
+    def _begun(self, term: Term) -> None:
+        self._term = term
+        if term.predecessor:
+            self._record("node.takeover", node=str(term.predecessor), decision="that one is shut out")
+
+    def _migrated(self, step: Migration) -> None:
+        self._record("migration.applied", address=f"{step.number:04} {step.name}")
+
+    async def _check(self, term: Term, db: Connection) -> None:
+        """On each new connection: the term still holds; and PostgreSQL may be another process than before."""
+        await term.check(db)
+        before, self._started_at = self._started_at, await started_at(db)
+        if before not in (None, self._started_at):
+            self._record("storage.restarted")
 
     def _standing(self) -> Pool:
         if self._pool is None:
@@ -105,14 +153,24 @@ class SupervisedDatabase:
         except (EmbeddedFailed, OSError) as error:
             self._record("storage.lost", error=error, decision="start it again")
 
-    def _report(self, connected: bool) -> None:
-        if connected and self._pool is not None:
-            self._record("storage.back")
-        elif not connected:
+    def _report(self, connected: bool, cause: BaseException | None) -> None:
+        if not connected:
             self._lost.set()
-            self._record("storage.lost", decision="requests get 503 until it is back")
+            self._record("storage.lost", error=cause, decision="requests get 503 until it is back")
+        elif self._pool is not None:
+            self._record("storage.back")
+
+    def _lost_one(self, cause: BaseException | None) -> None:
+        self._record(
+            "connection.lost", error=cause or "PostgreSQL closed it while it was idle", decision="open another one"
+        )
 
 
-async def _raise_when(lost: trio.Event) -> None:
-    await lost.wait()
-    raise Fenced("another node holds the term")
+async def _raise_when_lost(term: Term) -> None:
+    await term.lost.wait()
+    raise term.reason or Fenced("another node holds the term")
+
+
+async def _raise_when_fenced(pool: Pool) -> None:
+    await pool.fenced.wait()
+    await pool.read(highest_id)  # which now tells why

@@ -1,25 +1,68 @@
-"""What a server was last called, kept in its data folder.
+"""The server's own name: what it was last called, and what its accounts' links say.
 
 Commands beside a server make accounts with links to it. On a loopback address these links hold the port, which only the
-server was told; so it leaves a note, and a command that was told nothing else goes by it.
+server was told; so it leaves a note in its data folder, and a command that was told nothing else goes by it.
+
+An account's links can't change: other servers know it by them. So a name that differs from the data's is refused.
 """
 
 from __future__ import annotations
 
-from .configuration import Settings
+from urllib.parse import urlsplit
+
+from ..storage.data_folder import make_private
+from ..storage.engine import Connection
+from ..storage.instance import newest_local_uri
+from .configuration import Settings, is_loopback
 
 NOTE = "base_url"
 
 
+class OtherDomain(Exception):
+    """The settings name another domain than the data does."""
+
+
 def remember(settings: Settings) -> None:
     """Leave the note: by the server that holds the data folder, once it does."""
-    settings.data.mkdir(parents=True, exist_ok=True)
+    make_private(settings.data)
     (settings.data / NOTE).write_text(settings.base_url + "\n", "utf-8")
 
 
 def base_url(settings: Settings) -> str:
     """The start of the server's links: as chosen, else as it last called itself, else as it would by default."""
+    note = _note(settings)
+    return settings.base_url if settings.model_fields_set & {"host", "port", "domain"} or not note else note
+
+
+async def require_domain(db: Connection, settings: Settings, url: str) -> None:
+    """Raise OtherDomain if links that start with `url` do not fit to those in the data.
+
+    Loopback names fit to each other, whatever their port: no other server knows them.
+    """
+    chosen, uri = _domain(url), await newest_local_uri(db)
+    known = _domain(uri or _note(settings) or url)
+    if chosen == known or (_is_loopback(chosen) and (_is_loopback(known))):
+        return
+    if uri:
+        raise OtherDomain(
+            f"domain is {chosen}, and the accounts in this database have links to {known}, which can't change: set"
+            f" domain = {known}, or use another database and data folder for {chosen}"
+        )
+    if not _is_loopback(known):
+        raise OtherDomain(
+            f"domain is {chosen}, and this data folder was last used for {known}: set domain = {known}; or, as no"
+            f" account exists yet, remove the file {settings.data / NOTE}"
+        )
+
+
+def _note(settings: Settings) -> str:
     note = settings.data / NOTE
-    if settings.model_fields_set & {"host", "port", "domain"} or not note.exists():
-        return settings.base_url
-    return note.read_text("utf-8").strip()
+    return note.read_text("utf-8").strip() if note.exists() else ""
+
+
+def _domain(url: str) -> str:
+    return urlsplit(url).netloc.lower()
+
+
+def _is_loopback(domain: str) -> bool:
+    return is_loopback(urlsplit(f"//{domain}").hostname or "")

@@ -1,12 +1,14 @@
 """The supervision log: one record for each decision that supervision takes.
 
 Records are JSON lines for machines and short lines for people. Like records within `WINDOW` seconds are folded: the
-first is written at once, the others as one with their `count` when the window is over.
+first is written at once, the others as one when the window is over, with the time of the first of them, their `count`
+and the seconds from the first to the last. Records that could not be written are counted in one `log.dropped`.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +18,7 @@ import orjson
 import trio
 
 from ..actors.kernel.clock import Clock
-from ..actors.kernel.pool import describe, place
+from ..actors.kernel.portraits import describe, place
 from .redaction import redacted
 from .vocabulary import FACTS, Event, Level
 
@@ -26,6 +28,8 @@ LIKENESS = ("actor", "child", "incarnation", "message", "error", "place", "decis
 MOST_REQUEST_IDS = 16
 # Texts that may quote what people wrote.
 FREE_TEXTS = ("error", "restored", "decision")
+# What moves the cursor, changes a terminal's state, ends a line or reorders text (Unicode's bidirectional controls).
+CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 Facts = dict[str, object]
 Form = Callable[[datetime, Event, Facts], str]
@@ -42,12 +46,15 @@ class Fold:
     event: Event
     since: datetime
     count: int = 0
+    first: datetime | None = None  # of those that are not written by themselves
+    last: datetime | None = None
     latest: Facts = field(default_factory=Facts)
     request_ids: list[str] = field(default_factory=list[str])
 
-    def add(self, facts: Facts) -> None:
-        """One more that is not written by itself."""
+    def add(self, now: datetime, facts: Facts) -> None:
+        """Add an event that is not written by itself."""
         self.count += 1
+        self.first, self.last = self.first or now, now
         self.latest = facts
         request = facts.get("request_id")
         if isinstance(request, str) and len(self.request_ids) < MOST_REQUEST_IDS:
@@ -57,13 +64,19 @@ class Fold:
         """The facts of the last one, with what stands for all of them."""
         together = {name: value for name, value in self.latest.items() if name != "request_id"}
         together["count"] = self.count
+        if self.first and self.last:
+            together["folded_seconds"] = round((self.last - self.first).total_seconds(), 3)
         if self.request_ids:
             together["request_ids"] = self.request_ids
         return together
 
 
 class SupervisionLog:
-    """Writes records in one form, down to one level. Safe to call from any thread; never raises unless `strict`."""
+    """Writes records in one form, down to one level. Safe to call from any thread; never raises unless `strict`.
+
+    `write` takes a line, and raises OSError when it can't. `lost` returns how many of the lines that it took were never
+    written, since it was last asked.
+    """
 
     def __init__(
         self,
@@ -72,13 +85,18 @@ class SupervisionLog:
         form: Form,
         level: Level = Level.INFO,
         *,
+        lost: Callable[[], int] = lambda: 0,
         strict: bool = False,
     ) -> None:
         self._write = write
+        self._lost = lost
+        self._dropped = 0
+        self._dropped_since: datetime | None = None
         self._clock = clock
         self._form = form
         self._level = level
         self._strict = strict
+        self._closed = False
         self._folds: dict[tuple[object, ...], Fold] = {}
         self._lock = threading.Lock()
 
@@ -88,14 +106,14 @@ class SupervisionLog:
         A word outside the vocabulary raises when strict, and is told as a fault of ours when not.
         """
         known, told = self._checked(event, facts)
-        if known.level.value < self._level.value:
+        if self._closed or known.level.value < self._level.value:
             return
         with self._lock:
             now = self._clock.now()
             self._close_folds(now)
             likeness = (known, *(told.get(name) for name in LIKENESS))
             if fold := self._folds.get(likeness):
-                fold.add(told)
+                fold.add(now, told)
             else:
                 self._folds[likeness] = Fold(known, now)
                 self._put(now, known, told)
@@ -104,6 +122,11 @@ class SupervisionLog:
         """Write what is still folded: at the end of the process."""
         with self._lock:
             self._close_folds(self._clock.now(), everything=True)
+
+    def close(self) -> None:
+        """Ignore every later record."""
+        self.flush()
+        self._closed = True
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Close the folds whose window is over, also when nothing else happens."""
@@ -131,15 +154,32 @@ class SupervisionLog:
         over = [key for key, fold in self._folds.items() if everything or (now - fold.since).total_seconds() >= WINDOW]
         for key in over:
             fold = self._folds.pop(key)
-            if fold.count:
-                self._put(now, fold.event, fold.summary())
+            if fold.first:
+                self._put(fold.first, fold.event, fold.summary())
+        self._tell_dropped(now)
 
-    def _put(self, now: datetime, event: Event, facts: Facts) -> None:
-        try:
-            self._write(self._form(now, event, facts) + "\n")
-        except OSError:
-            # Nobody reads the log any more (a closed pipe, a full disk). That is no reason to stop serving.
+    def _put(self, time: datetime, event: Event, facts: Facts) -> None:
+        if not self._written(event, time, facts):
+            self._dropped_since = self._dropped_since or time
+            self._dropped += 1
+
+    def _tell_dropped(self, now: datetime) -> None:
+        """Say how many records are missing, as soon as the log can be written again."""
+        self._dropped += self._lost()
+        if not self._dropped:
             return
+        since = self._dropped_since or now
+        facts: Facts = {"count": self._dropped, "folded_seconds": round((now - since).total_seconds(), 3)}
+        if self._written(Event.LOG_DROPPED, since, facts):
+            self._dropped, self._dropped_since = 0, None
+
+    def _written(self, event: Event, time: datetime, facts: Facts) -> bool:
+        """Write a record; False when it could not be written. That is no reason to stop serving."""
+        try:
+            self._write(self._form(time, event, facts) + "\n")
+        except OSError:
+            return False
+        return True
 
 
 class Forwarded(logging.Handler):
@@ -165,15 +205,15 @@ def route_libraries(log: SupervisionLog) -> None:
 def as_json(now: datetime, event: Event, facts: Facts) -> str:
     """A record for machines: one JSON object."""
     head = {"time": _instant(now), "level": event.level.name.lower(), "event": event.word}
-    return orjson.dumps(head | facts, default=str).decode()
+    return _escaped(orjson.dumps(head | facts, default=str).decode())
 
 
 def as_text(now: datetime, event: Event, facts: Facts) -> str:
     """A record for people: time, event, who, then the rest; a stack on lines of its own."""
     who = facts.get("actor") or facts.get("child") or ""
     rest = [f"{name}={_shown(value)}" for name, value in facts.items() if name not in ("actor", "child", "stack")]
-    line = " ".join(filter(None, [f"{now:%H:%M:%S}", f"{event.word:<18}", str(who), *rest])).rstrip()
-    return f"{line}\n{facts['stack']}".rstrip() if "stack" in facts else line
+    line = _escaped(" ".join(filter(None, [f"{now:%H:%M:%S}", f"{event.word:<18}", str(who), *rest]))).rstrip()
+    return f"{line}\n{_escaped_lines(str(facts['stack']))}".rstrip() if "stack" in facts else line
 
 
 def in_colour(now: datetime, event: Event, facts: Facts) -> str:
@@ -185,6 +225,15 @@ def in_colour(now: datetime, event: Event, facts: Facts) -> str:
 
 def _sayable(name: str, value: object) -> object:
     return redacted(str(value)) if name in FREE_TEXTS else value
+
+
+def _escaped(text: str) -> str:
+    """The text with control characters as `\\u009b`, so that no record can forge a line or command a terminal."""
+    return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _escaped_lines(text: str) -> str:
+    return "\n".join(map(_escaped, text.split("\n")))
 
 
 def _instant(now: datetime) -> str:

@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass
 import trio
 
 from ..actors.kernel import Address, Clock, Envelope, Ids
-from ..actors.kernel.pool import describe
+from ..actors.kernel.portraits import describe
 from ..storage import dead_letters
 from ..storage.dead_letters import DeadLetter
 from ..storage.engine import Database, StorageError
@@ -27,7 +27,7 @@ class Parking:
         self._letters: deque[DeadLetter] = deque()
         self._woken = trio.Event()
 
-    def park(self, address: Address, envelope: Envelope, error: Exception) -> None:
+    def park(self, address: Address, envelope: Envelope, error: BaseException) -> None:
         """Called from inside a turn: never waits, and lets go of a letter rather than of the actor."""
         letter = DeadLetter(
             self._ids.next(), str(address), envelope.kind, outline(envelope.message), describe(error),

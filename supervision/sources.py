@@ -55,12 +55,6 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     return [f"{name} names no setting{_nearest(_field(name))}" for name in names if _field(name) not in _fields()]
 
 
-def settings_table() -> str:
-    """The settings as the README shows them."""
-    head = "| setting | environment | default | meaning |\n|---|---|---|---|"
-    return "\n".join([head, *(_row(name, field) for name, field in _fields().items())])
-
-
 def meaning(name: str) -> str:
     """What a setting is for, in one sentence."""
     return _fields()[name].description or ""
@@ -138,8 +132,3 @@ def _right(name: str) -> str:
 def _nearest(name: str) -> str:
     near = difflib.get_close_matches(name, _fields(), n=1)
     return f"; did you mean {near[0]}?" if near else "."
-
-
-def _row(name: str, field: FieldInfo) -> str:
-    shown = default(name)
-    return f"| `{name}` | `{PREFIX}{name.upper()}` | {f'`{shown}`' if shown else ''} | {field.description} |"

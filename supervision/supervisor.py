@@ -1,9 +1,18 @@
 """Supervising the infrastructure: children that depend on the ones before them.
 
 `rest_for_one`: when a child crashes, it and all children started after it are stopped in reverse order and started
-again in order. A child that can't start again has crashed once more. More than `intensity` crashes in `period` seconds,
-and the supervisor gives up: at the top of the tree the process then exits. (Entity actors are supervised by their
-pools, one for one; see `actors/kernel/pool.py`.)
+again in order, after a pause: none for the first crash, then 0.1, 0.5, 2 and 10 s. A `period` without a crash ends the
+sequence.
+
+The supervisor gives up, and at the top of the tree the process exits, in two cases:
+
+- Children that were running crashed more than `intensity` times in `period` seconds. A child that starts well and
+  crashes at once is a bug; pauses do not help against it, so they do not count as time without crashes.
+- A child could not be started again five times in a row, once after each pause, 12.6 s in all. Failed starts do not
+  count for the intensity: the cause of a failed start is usually outside (a port in use, a full disk, PostgreSQL that
+  is starting), and three attempts without a pause would be over before the cause is.
+
+Entity actors are supervised by their pools, one for one; see `actors/kernel/pool.py`.
 """
 
 from __future__ import annotations
@@ -17,8 +26,14 @@ from typing import Protocol, cast
 import trio
 
 from ..actors.kernel import Record
-from ..actors.kernel.pool import describe, place
+from ..actors.kernel.portraits import describe, place
 from ..storage.engine import lone_exception
+
+# Seconds until the restart after the first, second, … crash or failed start in a row.
+BACK_OFF = (0.0, 0.1, 0.5, 2.0, 10.0)
+
+# Seconds that each child has for stopping in order once somebody is in a hurry.
+HURRIED_GRACE = 0.5
 
 
 class Runnable(Protocol):
@@ -50,16 +65,19 @@ class Child:
     inspect: Callable[[], dict[str, object]] | None = None  # more for its portrait
     phase: Phase = Phase.STOPPED
     starts: int = 0
+    ran: bool = False  # since its last start; False if that start failed
     error: Exception | None = None  # what went wrong while it stopped
     _stopping: trio.Event = field(default_factory=trio.Event, repr=False)
     _stopped: trio.Event = field(default_factory=trio.Event, repr=False)
     _scope: trio.CancelScope = field(default_factory=trio.CancelScope, repr=False)
+    _patience: trio.CancelScope = field(default_factory=trio.CancelScope, repr=False)
 
     async def start(self, nursery: trio.Nursery, crashed: trio.MemorySendChannel[tuple[Child, Exception]]) -> None:
         """Run in `nursery`; returns when the child says that it has started. Its crash is sent to `crashed`."""
         self._stopping, self._stopped, self._scope = trio.Event(), trio.Event(), trio.CancelScope()
         self.phase = Phase.STARTING
         self.error = None
+        self.ran = False
         self.starts += 1
         await nursery.start(self._live, crashed, name=self.name)
 
@@ -96,13 +114,19 @@ class Child:
             return True
         self.phase = Phase.STOPPING
         self._stopping.set()
-        with trio.move_on_after(self.grace) as patience:
+        self._patience = trio.CancelScope(deadline=trio.current_time() + self.grace)
+        with self._patience:
             await self._stopped.wait()
-        if patience.cancelled_caught:
+        if self._patience.cancelled_caught:
             self._scope.cancel()
             with trio.CancelScope(shield=True):
                 await self._stopped.wait()
-        return not patience.cancelled_caught
+        return not self._patience.cancelled_caught
+
+    def hurry(self) -> None:
+        """Shorten its grace, also if it is stopping already."""
+        self.grace = min(self.grace, HURRIED_GRACE)
+        self._patience.deadline = min(self._patience.deadline, trio.current_time() + self.grace)
 
 
 class _Started:
@@ -114,6 +138,7 @@ class _Started:
 
     def started(self, value: None = None) -> None:
         self._child.phase = Phase.RUNNING
+        self._child.ran = True
         self._status.started(value)
 
 
@@ -137,6 +162,9 @@ class Supervisor:
         self._period = period
         self._fatal = fatal
         self._crashes: deque[float] = deque()
+        self._failures = 0  # crashes and failed starts in a row
+        self._failed_starts = 0  # since everything was last running
+        self._last_failure = 0.0
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Start the children, restart them as they crash, stop them in reverse order. Raises GaveUp."""
@@ -164,38 +192,58 @@ class Supervisor:
             watch.start_soon(_cancel_when, stopping, watch.cancel_scope)
             async for child, error in crashes:
                 self._count(child, error)
-                if child.phase is Phase.STOPPED:  # else it has been started again with a child before it
+                if self._may_start(child):
                     await self._restart(self.children[self.children.index(child) :], nursery, send)
+
+    def _may_start(self, child: Child) -> bool:
+        """False if the child was started again with a child before it, or will be: that one has crashed as well."""
+        before = self.children[: self.children.index(child)]
+        return child.phase is Phase.STOPPED and all(other.phase is Phase.RUNNING for other in before)
 
     async def _restart(
         self, rest: list[Child], nursery: trio.Nursery, send: trio.MemorySendChannel[tuple[Child, Exception]]
     ) -> None:
         await self._stop(rest)
+        await trio.sleep(self._pause)
+        if not self._may_start(rest[0]):
+            return
         for child in rest:
             try:
                 await self._start(child, nursery, send)
             except Exception as error:
                 send.send_nowait((child, error))
                 return
+        self._failed_starts = 0
+
+    @property
+    def _pause(self) -> float:
+        return BACK_OFF[min(self._failures, len(BACK_OFF)) - 1]
 
     def _count(self, child: Child, error: Exception) -> None:
         now = trio.current_time()
-        self._crashes.append(now)
-        while self._crashes[0] < now - self._period:
+        self._failures = 1 if now - self._last_failure > self._period else self._failures + 1
+        self._last_failure = now
+        if child.ran:
+            self._crashes.append(now)
+        else:
+            self._failed_starts += 1
+        while self._crashes and self._crashes[0] < now - self._period:
             self._crashes.popleft()
         fatal = self._fatal_in(error)
-        give_up = fatal is not None or len(self._crashes) > self._intensity
+        too_often = len(self._crashes) > self._intensity or self._failed_starts >= len(BACK_OFF)
+        give_up = fatal is not None or too_often
+        restart = "restart it and the children after it" + (f" in {self._pause:g} s" if self._pause else "")
         self._record(
             "child.crashed",
             child=child.name,
             error=describe(error),
             place=place(error),
-            decision="give up" if give_up else "restart it and the children after it",
+            decision="give up" if give_up else restart,
         )
         if fatal is not None:
             raise fatal
         if give_up:
-            raise GaveUp(f"{self.name}: {child.name} and others crashed {len(self._crashes)} times") from error
+            raise GaveUp(f"{self.name}: {child.name} and others crashed {self._failures} times") from error
 
     def _fatal_in(self, error: Exception) -> Exception | None:
         """The fatal error, if it is one, or the first of several that came together."""
@@ -203,6 +251,11 @@ class Supervisor:
             return error if isinstance(error, self._fatal) else None
         together = cast("ExceptionGroup[Exception]", error).exceptions
         return next((fatal for one in together if (fatal := self._fatal_in(one)) is not None), None)
+
+    def hurry(self) -> None:
+        """Shorten the grace of every child. They still stop in order."""
+        for child in self.children:
+            child.hurry()
 
     def portrait(self) -> dict[str, object]:
         """The tree as an operator sees it."""

@@ -8,34 +8,42 @@ troupe (rest_for_one, 3 crashes in 30 s)
 ├── publics         the public timelines
 ├── tags            one actor a hashtag's timeline
 ├── housekeeping    slow turns, quarantines, sleep
+├── watchdog        turns that keep the loop busy, seen by a thread of its own
 ├── parking         messages that crashed twice, into dead_letters
 ├── outbox          effects promised by transactions
 ├── mail            letters that transactions have promised
 ├── media           uploads that wait to be processed, and those that nobody wants
+├── expiry          rows whose time is over
+├── disks           whether there is room to write
 ├── control         the command line's socket
 └── http            the listener: REST, streaming, OAuth, pages
 """
 
 from __future__ import annotations
 
+import errno
 import gc
+import os
 import random
 import secrets
-import signal
-import sys
+import socket
+import traceback
 from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import Any
 
-import click
 import trio
 
 from ..actors import commands
 from ..actors.account import Account
 from ..actors.backstage import Backstage
 from ..actors.broadcast import Broadcast
+from ..actors.expiry import Expiry
 from ..actors.kernel import IDLE, Ids, Runtime, SystemClock
+from ..actors.kernel.watchdog import Watchdog
 from ..actors.mail.letters import Sender
 from ..actors.mail.post import Letterhead, Post
 from ..actors.mail.smtp import Smtp
@@ -48,30 +56,35 @@ from ..actors.timelines.list import List
 from ..actors.timelines.public import Public
 from ..actors.timelines.tag import Tag
 from ..http.app import make_app
+from ..http.descriptors import raise_limit
 from ..http.house import House
 from ..http.server import bind
 from ..http.server import serve as serve_http
-from ..storage.embedded import EmbeddedFailed, embedded
-from ..storage.engine import Database, Fenced, StorageError
-from ..storage.migrate import MigrationRefused, upgrade
+from ..storage.data_folder import make_private
+from ..storage.embedded import embedded
+from ..storage.engine import Connection, Database, Fenced
 from ..storage.term import AnotherNode
 from .configuration import Settings
 from .control import Control
 from .database import SupervisedDatabase
-from .domain import remember
+from .disks import Disks
+from .domain import OtherDomain, remember, require_domain
+from .failures import FAILED, CannotListen, explained
 from .keys import vapid_public_key
 from .log import SupervisionLog, as_json, as_text, in_colour, route_libraries
 from .parking import Parking
-from .supervisor import Child, GaveUp, Supervisor
+from .runs import begin_run, end_run
+from .signals import EndSignals, Interrupted
+from .supervisor import Child, Supervisor
 from .vocabulary import Level
+from .writer import Writer, announce, hold_standard_streams
 
 __all__ = ["Actors", "Troupe", "commands", "declared", "serve"]
 
-EXIT_FAILED = 1  # could not start
-EXIT_NO_DATABASE = 69  # (EX_UNAVAILABLE)
-EXIT_GAVE_UP = 70  # supervision gave up, or another node took over (EX_SOFTWARE)
+STDOUT = 1
 
-EXPLAINED = (AnotherNode, GaveUp, StorageError, OSError)
+# Beyond the grace: seconds in which a server that was taken over from gives up its port.
+PORT_FREE = 10.0
 
 # Whoever asks for a hashtag's timeline wakes it, be there such a tag or not.
 MOST_TAGS = 10_000
@@ -134,8 +147,8 @@ class Troupe:
         ids = Ids(clock)
         self.runtime = Runtime(record=self._record, chance=random.random)
         self.database = SupervisedDatabase(
-            dsn, size=settings.database_connections, takeover=settings.takeover, ids=ids, record=log.record,
-            on_notice=self._hear, revive=revive,
+            dsn, size=settings.database_connections, takeover=settings.takeover, ids=ids, clock=clock,
+            record=log.record, on_notice=self._hear, revive=revive, require=self._require_domain,
         )  # fmt: skip
         self.actors = Actors(
             self.database, self.runtime, clock, ids, log.record,
@@ -158,20 +171,27 @@ class Troupe:
             accounts=self.actors.accounts, statuses=self.actors.statuses,
             media=self.media,
         )  # fmt: skip
-        self.supervisor = Supervisor("troupe", self._children(), log.record, fatal=(Fenced, AnotherNode))
+        self.expiry = Expiry(self.database, clock, log.record, self.actors.accounts, self.house.tokens)
+        self.supervisor = Supervisor("troupe", self._children(), log.record, fatal=(Fenced, AnotherNode, OtherDomain))
 
     def _children(self) -> list[Child]:
         grace = self.settings.shutdown_grace
         control = Control(self.settings.data / "control.sock", {"tree": self.supervisor_portrait})
         *pools, housekeeping, outbox = self.actors.children()
+        # Whoever has both on one disk is told of it once.
+        database = {} if self.settings.database_url else {"database": self.settings.data / "postgres"}
+        disks = Disks({"data": self.settings.data, "media": self.settings.data / "media"} | database, self.log.record)
         return [
             Child("storage", self.database.run, inspect=self.database.inspect),
             *pools,
             housekeeping,
+            Child("watchdog", Watchdog(self.runtime.pools, self.log.record).run),
             Child("parking", self.parking.run),
             outbox,
             Child("mail", self.mail.run, inspect=self.mail.inspect),
-            Child("media", self.media.run),
+            Child("media", self.media.run, inspect=self.media.inspect),
+            Child("expiry", self.expiry.run, inspect=self.expiry.inspect),
+            Child("disks", disks.run, inspect=disks.inspect),
             Child("control", control.run),
             Child("http", self._http, grace=grace),
         ]
@@ -181,17 +201,40 @@ class Troupe:
 
     async def _http(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None]) -> None:
         """Serve requests. When stopping, streams end first: hypercorn then waits only for requests that run."""
-        listeners = bind(self.settings.listens)
+        listeners = await self._bind()
         self.house.streams.open_all()
-        async with trio.open_nursery() as nursery:
-            await nursery.start(
-                serve_http, make_app(self.house), listeners, stopping, self.settings.shutdown_grace * 0.8
-            )
-            task_status.started()
-            await stopping.wait()
-            self.house.streams.close_all()
-            for pool in self.actors.pools.values():
-                pool.cut_streams()
+        serve = partial(serve_http, record=self.log.record)
+        async with trio.open_nursery() as beside:
+            beside.start_soon(self.house.readiness.run)
+            async with trio.open_nursery() as nursery:
+                await nursery.start(
+                    serve, make_app(self.house), listeners, stopping, self.settings.shutdown_grace * 0.8
+                )
+                task_status.started()
+                await stopping.wait()
+                self.house.streams.close_all()
+                for pool in self.actors.pools.values():
+                    pool.cut_streams()
+            beside.cancel_scope.cancel()
+
+    async def _bind(self) -> list[socket.socket]:
+        """The listening sockets. A server that was taken over from may be finishing its requests on the same port."""
+        give_up_at = trio.current_time()
+        if self.database.predecessor:
+            give_up_at += self.settings.shutdown_grace + PORT_FREE
+        while True:
+            try:
+                return bind(self.settings.listens)
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE or trio.current_time() >= give_up_at:
+                    raise CannotListen(
+                        f"can't listen on {self.settings.host}:{self.settings.port} ({error.strerror}): end the other"
+                        " program, or choose another --host or --port"
+                    ) from error
+            await trio.sleep(0.1)
+
+    async def _require_domain(self, db: Connection) -> None:
+        await require_domain(db, self.settings, self.settings.base_url)
 
     def _record(self, event: str, /, **facts: object) -> None:
         """The runtime's way into the log; what a crash left undone is looked for at once."""
@@ -205,34 +248,56 @@ class Troupe:
             self.actors.accounts.clear()
             self.house.tokens.clear()
 
-    async def run(self, on_start: Callable[[], None]) -> None:
-        """Until SIGTERM or SIGINT, or until supervision gives up."""
-        stopping = trio.Event()
+    async def run(self, signals: EndSignals, on_start: Callable[[], None]) -> None:
+        """Until a signal asks for the end, also while the children start, or until supervision gives up."""
+        stopping, starting = trio.Event(), trio.CancelScope()
         async with trio.open_nursery() as nursery:
-            await nursery.start(_wait_for_signal, stopping, self.log)
-            await nursery.start(self.log.run, stopping)
-            await nursery.start(self.supervisor.run, stopping)
-            on_start()
-            _settle_memory()
-            await stopping.wait()
-        self.log.record("shutdown.done")
+            await nursery.start(self._obey, signals, stopping, starting)
+            async with trio.open_nursery() as running:
+                await running.start(self.log.run, stopping)
+                with starting:
+                    await running.start(self.supervisor.run, stopping)
+                    on_start()
+                    _settle_memory()
+            nursery.cancel_scope.cancel()
+
+    async def _obey(
+        self,
+        signals: EndSignals,
+        stopping: trio.Event,
+        starting: trio.CancelScope,
+        *,
+        task_status: trio.TaskStatus[None],
+    ) -> None:
+        with signals.received() as received:
+            task_status.started()
+            async for name in received:
+                if not stopping.is_set():
+                    self.log.record("shutdown.begun", decision=name)
+                    stopping.set()
+                    starting.cancel()
+                else:
+                    self.log.record("shutdown.hurried", decision=name)
+                    self.supervisor.hurry()
 
 
 def serve(settings: Settings) -> int:
     """Run the server to its end; the exit code. This is the whole of `troupe serve`."""
-    log = _open_log(settings)
+    log, writer = _open_log(settings)
     route_libraries(log)
-    try:
-        settings.data.mkdir(parents=True, exist_ok=True)
-        if settings.database_url:
-            return _run(settings, settings.database_url.get_secret_value(), log)
-        with embedded(settings.data) as server:
-            return _run(settings, server.dsn, log, server.start)
-    except (MigrationRefused, EmbeddedFailed, StorageError, OSError) as error:
-        click.echo(f"troupe: {error}", err=True)
-        return EXIT_NO_DATABASE if isinstance(error, EmbeddedFailed | StorageError) else EXIT_FAILED
-    finally:
-        log.flush()
+    signals = EndSignals()
+    with signals.handled():
+        try:
+            _run(settings, log, signals)
+            end_run(settings.data)
+            log.flush()  # nothing is written after the last record
+            log.record("shutdown.done")
+            return 0
+        except (Exception, BaseExceptionGroup) as error:
+            return _explain(error, log)
+        finally:
+            log.close()
+            writer.close()
 
 
 def declared() -> dict[str, object]:
@@ -251,53 +316,51 @@ def _carrier(settings: Settings) -> Smtp | None:
     return Smtp(settings.smtp_host, settings.smtp_port, settings.smtp_tls, name, settings.smtp_user, password)
 
 
-def _run(settings: Settings, dsn: str, log: SupervisionLog, revive: Callable[[], None] | None = None) -> int:
+def _run(settings: Settings, log: SupervisionLog, signals: EndSignals) -> None:
+    with ExitStack() as stack:
+        try:
+            with signals.interrupting():
+                raise_limit()
+                make_private(settings.data)
+                troupe = _make(settings, log, stack)
+        except Interrupted:
+            log.record("shutdown.begun", decision=signals.first)
+            return
+        trio.run(troupe.run, signals, lambda: _started(troupe))
+
+
+def _make(settings: Settings, log: SupervisionLog, stack: ExitStack) -> Troupe:
+    """The server on its database; PostgreSQL runs as long as the stack is open, if it is ours."""
+    if settings.database_url:
+        return Troupe(settings, settings.database_url.get_secret_value(), log)
+    postgres = stack.enter_context(embedded(settings.data))
+    return Troupe(settings, postgres.dsn, log, postgres.start)
+
+
+def _started(troupe: Troupe) -> None:
     from .commands.serve import greeting
 
-    for migration in upgrade(dsn):
-        log.record("migration.applied", address=f"{migration.number:04} {migration.name}")
-
-    def started() -> None:
-        remember(settings)
-        if settings.sign_ups != settings.registrations:
-            log.record("registrations.closed", decision="nobody can sign up")
-        log.record("server.listening", address=settings.base_url)
-        click.echo(greeting(settings), err=True)
-
-    try:
-        trio.run(Troupe(settings, dsn, log, revive).run, started)
-    except BaseExceptionGroup as group:
-        if (error := _innermost(group)) is None:
-            raise
-        return _explain(error, log)
-    return 0
+    settings, log = troupe.settings, troupe.log
+    remember(settings)
+    before = begin_run(settings.data)
+    if before and before != troupe.database.predecessor:
+        log.record("shutdown.missed", node=before)
+    if settings.sign_ups != settings.registrations:
+        log.record("registrations.closed", decision="nobody can sign up")
+    log.record("server.listening", address=settings.base_url)
+    announce(greeting(settings))
 
 
-def _explain(error: Exception, log: SupervisionLog) -> int:
+def _explain(error: BaseException, log: SupervisionLog) -> int:
     """Say why the server ends, in a line; what supervision decided stands in the log."""
-    if isinstance(error, Fenced):
-        log.record("node.fenced", error=str(error), decision="exit")
-    click.echo(f"troupe: {error}", err=True)
-    return EXIT_GAVE_UP if isinstance(error, Fenced | GaveUp) else EXIT_FAILED
-
-
-def _innermost(group: BaseExceptionGroup[BaseException]) -> Exception | None:
-    """The one error that ended the server, if it is of a kind that needs no traceback."""
-    inner = group.exceptions[0]
-    if len(group.exceptions) > 1:
-        return None
-    if isinstance(inner, BaseExceptionGroup):
-        return _innermost(cast("BaseExceptionGroup[BaseException]", inner))
-    return inner if isinstance(inner, EXPLAINED) else None
-
-
-async def _wait_for_signal(stopping: trio.Event, log: SupervisionLog, *, task_status: trio.TaskStatus[None]) -> None:
-    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        task_status.started()
-        async for number in signals:
-            log.record("shutdown.begun", decision=signal.Signals(number).name)
-            stopping.set()
-            return
+    failure = explained(error)
+    if failure is None:
+        announce("".join(traceback.format_exception(error)))
+        return FAILED
+    if isinstance(failure.error, Fenced):
+        log.record("node.fenced", error=str(failure.error), decision="exit")
+    announce(f"troupe: {failure.message}")
+    return failure.exit_code
 
 
 def _settle_memory() -> None:
@@ -307,14 +370,13 @@ def _settle_memory() -> None:
     gc.set_threshold(*COLLECT_AFTER)
 
 
-def _open_log(settings: Settings) -> SupervisionLog:
-    terminal = sys.stdout.isatty()
+def _open_log(settings: Settings) -> tuple[SupervisionLog, Writer]:
+    hold_standard_streams()
+    terminal = os.isatty(STDOUT)
     form = as_json if settings.log_format == "json" or (settings.log_format == "auto" and not terminal) else (
         in_colour if terminal else as_text
     )  # fmt: skip
 
-    def write(line: str) -> None:
-        sys.stdout.write(line)
-        sys.stdout.flush()
-
-    return SupervisionLog(write, SystemClock(), form, Level[settings.log_level.upper()])
+    writer = Writer(STDOUT)
+    log = SupervisionLog(writer.write, SystemClock(), form, Level[settings.log_level.upper()], lost=writer.take_lost)
+    return log, writer

@@ -40,9 +40,25 @@ class Event(Enum):
         "Too much mail: askers are refused, hints become one reload.",
     )
     ASK_CYCLE = "ask.cycle", Level.ERROR, "An actor asked one that waits for it; refused at once. This is a bug."
+    CONNECTIONS_FULL = (
+        "connections.full",
+        Level.WARNING,
+        "As many connections are open as the file descriptors of the process allow; requests on new ones get 503.",
+    )
     STREAM_CUT = "stream.cut", Level.WARNING, "A streaming connection could not keep up or failed, and was closed."
     STORAGE_LOST = "storage.lost", Level.ERROR, "PostgreSQL can't be reached; requests get 503 until it is back."
     STORAGE_BACK = "storage.back", Level.INFO, "PostgreSQL is back."
+    STORAGE_REFUSED = (
+        "storage.refused",
+        Level.ERROR,
+        "PostgreSQL or a disk refuses work, for the reason that the error gives; requests get 503.",
+    )
+    STORAGE_ACCEPTED = "storage.accepted", Level.INFO, "PostgreSQL stores again what it is given, after refusals."
+    DISK_LOW = "disk.low", Level.WARNING, "A disk that the server writes to is nearly full."
+    DISK_WELL = "disk.well", Level.INFO, "That disk has room again."
+    STORAGE_RESTARTED = "storage.restarted", Level.WARNING, "PostgreSQL was restarted since the last connection to it."
+    CONNECTION_LOST = "connection.lost", Level.WARNING, "A connection to PostgreSQL was lost; another one is opened."
+    NODE_TAKEOVER = "node.takeover", Level.WARNING, "This server has taken the database over from another one."
     NODE_FENCED = "node.fenced", Level.ERROR, "Another server took over the database; this one exits."
     OUTBOX_RETRY = "outbox.retry", Level.WARNING, "An effect of a committed change failed and is tried again later."
     REQUEST_FAILED = "request.failed", Level.ERROR, "A request failed for a reason that is no refusal; it got a 500."
@@ -52,9 +68,35 @@ class Event(Enum):
         Level.WARNING,
         "`registrations` would let people in, but without `smtp_host` no address can be confirmed: nobody can sign up.",
     )
+    SIGN_UPS_EXPIRED = "sign_ups.expired", Level.INFO, "Accounts whose address was not confirmed in time were deleted."
+    MEDIA_RETRY = (
+        "media.retry",
+        Level.WARNING,
+        "An upload could not be processed or stored, or a file not be cleaned up; it is tried again later.",
+    )
     MEDIA_FAILED = "media.failed", Level.WARNING, "A media process came to no result; its upload was refused."
+    CONFINEMENT_INCOMPLETE = (
+        "confinement.incomplete",
+        Level.WARNING,
+        "At start: this machine lacks something that confines media processes; `error` names it.",
+    )
     LIBRARY_SAID = "library.said", Level.WARNING, "A library that Troupe stands on logged a warning or an error."
+    LOG_DROPPED = (
+        "log.dropped",
+        Level.ERROR,
+        "Records are missing here: the log's reader was too slow, its disk was full, or its pipe was closed.",
+    )
+    SHUTDOWN_MISSED = (
+        "shutdown.missed",
+        Level.WARNING,
+        "The last run on this data folder did not end in order: it was killed, it failed, or the machine went down.",
+    )
     SHUTDOWN_BEGUN = "shutdown.begun", Level.INFO, "The server takes no new requests and finishes what runs."
+    SHUTDOWN_HURRIED = (
+        "shutdown.hurried",
+        Level.WARNING,
+        "A second signal: what still runs is cut, and everything is closed in order.",
+    )
     SHUTDOWN_DONE = "shutdown.done", Level.INFO, "The server has stopped in order."
 
     word: str
@@ -86,19 +128,9 @@ FACTS = {
     "restored": "What the new incarnation came back with.",
     "seconds": "How long it took, or takes so far.",
     "address": "Where the server listens, or the migration's file.",
+    "node": "A server process: its number, its host and when it started.",
     "logger": "The name under which the library logs.",
     "count": "How many like records this one stands for.",
+    "folded_seconds": "The time from the first of these to the last; the record's own time is that of the first.",
     "request_ids": "The first requests of those.",
 }
-
-
-def vocabulary_table() -> str:
-    """The events as the README shows them."""
-    rows = (f"| `{event.word}` | {event.level.name.lower()} | {event.meaning} |" for event in Event)
-    return "\n".join(["| event | level | meaning |\n|---|---|---|", *rows])
-
-
-def facts_table() -> str:
-    """The facts as the README shows them."""
-    rows = (f"| `{name}` | {meaning} |" for name, meaning in FACTS.items())
-    return "\n".join(["| fact | meaning |\n|---|---|", *rows])

@@ -4,6 +4,7 @@ One server a run, and for each test that asks a database of its own, made from a
 """
 
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,14 +13,19 @@ from pathlib import Path
 
 import pytest
 
-from troupe.storage import migrate
 from troupe.storage.connect import connect, run
 from troupe.storage.embedded import Embedded, embedded
+from troupe.storage.term import upgrade
 
 # Settings of the shell that runs the tests are no settings of the servers under test.
 # The simulator's own variables stay: they say which seeds to run.
 for _name in [name for name in os.environ if name.startswith("TROUPE_") and not name.startswith("TROUPE_SIM_")]:
     del os.environ[_name]
+
+# A shell that starts the tests in the background has them ignore these signals, and so would each server of a test.
+for _number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
 _numbers = count(1)
 
@@ -35,8 +41,7 @@ def server() -> Iterator[Embedded]:
 def data() -> Iterator[Path]:
     """A data directory for a PostgreSQL of the test's own.
 
-    Not pytest's tmp_path: where we are root PostgreSQL runs as another user, and each run of pytest that begins closes
-    the directory of them all to others.
+    Not pytest's tmp_path: root's PostgreSQL runs as another user, and pytest closes the folder above it to others.
     """
     with _directory() as path:
         yield path
@@ -46,7 +51,7 @@ def data() -> Iterator[Path]:
 def template(server: Embedded) -> str:
     """The name of a database with the schema and nothing else."""
     _administer(server.dsn, "CREATE DATABASE template_troupe")
-    migrate.upgrade(_named(server.dsn, "template_troupe"))
+    upgrade(_named(server.dsn, "template_troupe"))
     return "template_troupe"
 
 
@@ -71,6 +76,7 @@ def bare_dsn(server: Embedded) -> Iterator[str]:
 @contextmanager
 def _directory() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="troupe-test-", ignore_cleanup_errors=True) as path:
+        Path(path).chmod(0o755)
         yield Path(path)
 
 

@@ -252,6 +252,9 @@ async def _spread(self: Account, status_id: int, edited: Edited) -> None:
         return
     shown = await backstage.statuses.show(status_id)
     if shown is not None and not backstage.statuses.is_deleted(status_id):
+        recipients = [notification.account_id for notification in edited.told]
+        if not await backstage.outbox.finds_room(self.address, edited.promised, shown, recipients):
+            return
         backstage.broadcast.edited(shown, edited.edit_id, edited.rebloggers, self.origin)
     await notify(self, status_id, edited.told)
     for letter in edited.letters:

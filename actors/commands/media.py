@@ -14,6 +14,14 @@ from ..kernel import Origin, Refused, turn
 NOT_FOUND = Refused(404, "Record not found")
 IN_USE = Refused(422, "Media attachment is currently used by a status")
 FAILED = Refused(422, "Error processing thumbnail for uploaded media")
+# Enough for the drafts of one person; it bounds what one account can keep on the disk unprocessed.
+MOST_WAITING = 5
+TOO_MANY_WAITING = Refused(429, f"At most {MOST_WAITING} uploads may wait for processing. Try again in a moment!")
+
+
+def failed(medium: Media) -> Refused:
+    """What the owner of a failed upload is told, with the reason if there is one for owners."""
+    return FAILED if medium.failure is None else Refused(FAILED.status, f"{FAILED.text}: {medium.failure}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +56,11 @@ class DescribeMedia:
 
 @dataclass(frozen=True, slots=True)
 class FinishMedia:
-    """Command: processing is over; None when nothing came of it."""
+    """Command: processing is over; `made` is None when it failed, for the reason given if it is one for owners."""
 
     id: int
     made: Made | None
+    failure: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +87,16 @@ async def add_media(self: Account, message: AddMedia) -> Media:
 
 
 @turn(Account, AddWaitingMedia)
-async def add_waiting_media(self: Account, message: AddWaitingMedia) -> Media:
-    return await self.transact(
-        media.insert_waiting, message.id, self.id, message.type, message.thumbnail, message.description, message.focus,
-        self.now,
-    )  # fmt: skip
+async def add_waiting_media(self: Account, message: AddWaitingMedia) -> Media | Refused:
+    return await self.transact(add_waiting, self.id, message, self.now)
+
+
+async def add_waiting(db: Connection, account_id: int, message: AddWaitingMedia, now: datetime) -> Media | Refused:
+    if await media.count_waiting(db, account_id) >= MOST_WAITING:
+        return TOO_MANY_WAITING
+    return await media.insert_waiting(
+        db, message.id, account_id, message.type, message.thumbnail, message.description, message.focus, now
+    )
 
 
 @turn(Account, DescribeMedia)
@@ -99,7 +113,7 @@ async def describe(
     if medium is None or medium.taken:
         return NOT_FOUND
     if medium.state == "failed":
-        return FAILED
+        return failed(medium)
     now_is = await media.describe(db, medium.id, message.description, message.focus, message.thumbnail, now)
     return Changed(now_is, await _discard(db, self, set(medium.files) - set(now_is.files), origin))
 
@@ -120,7 +134,10 @@ async def finish(
     if medium is None or medium.state != "waiting":
         await _discard(db, self, files - set(() if medium is None else medium.files), origin)
         return NOT_FOUND
-    await media.finish(db, medium.id, made, now)
+    if made is None:
+        await media.fail(db, medium.id, message.failure, now)
+    else:
+        await media.finish(db, medium.id, made, now)
     finished = await media.find(db, medium.id) or medium
     return Changed(finished, await _discard(db, self, files - set(finished.files), origin))
 

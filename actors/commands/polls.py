@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -31,7 +32,7 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Voted:
-    """What the transaction came to: everything the account has chosen by now."""
+    """What the transaction came to: everything the account has chosen by now, in the order of voting."""
 
     votes: tuple[int, ...]
     promised: list[int]
@@ -67,16 +68,16 @@ async def _vote(
     votes = [(self.backstage.ids.next(), position) for position in message.choices]
     await polls.vote(db, message.poll_id, self.id, votes, now, first=not earlier)
     promised = await promise(db, self, message.status_id, [], origin)
-    return Voted(tuple(sorted({*earlier, *message.choices})), promised)
+    return Voted((*earlier, *message.choices), promised)
 
 
-def _refuse(standing: Standing, choices: tuple[int, ...], earlier: set[int]) -> Refused | None:
+def _refuse(standing: Standing, choices: tuple[int, ...], earlier: Collection[int]) -> Refused | None:
     """Votes are final; with several choices more may be added."""
     if standing.ended:
         return ENDED
     if any(not 0 <= choice < standing.options for choice in choices):
         return NO_OPTION
-    repeats = len(set(choices)) < len(choices) or not earlier.isdisjoint(choices)
+    repeats = len(set(choices)) < len(choices) or not set(earlier).isdisjoint(choices)
     if repeats or (not standing.multiple and (earlier or len(choices) > 1)):
         return ALREADY
     return None

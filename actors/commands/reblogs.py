@@ -96,6 +96,10 @@ async def _spread(self: Account, original_id: int, boosted: Boosted) -> None:
     self.keep_flags(boosted.id, Flags())
     shown = await backstage.statuses.show(boosted.id)
     if shown is not None and not backstage.statuses.is_deleted(boosted.id):
+        recipients = [notification.account_id for notification in boosted.told]
+        if not await backstage.outbox.finds_room(self.address, boosted.promised, shown, recipients):
+            backstage.broadcast.published_to_author(shown, self.origin)
+            return
         backstage.broadcast.published(shown, self.origin)
     await notify(self, original_id, boosted.told)
     backstage.outbox.hand_over(boosted.promised)

@@ -107,7 +107,9 @@ class Confirmed:
 async def _confirm(db: Connection, self: Account, token_hash: bytes, now: datetime) -> Confirmed | None:
     if await registration.find_confirmation(db, token_hash, now) != self.id:
         return None
-    return Confirmed(now=await registration.confirm(db, self.id, now), user=await _user(db, self.id))
+    confirmed = await registration.confirm(db, self.id, now)
+    user = await users.find_user(db, self.id)
+    return None if user is None else Confirmed(user, confirmed)  # None: it was just deleted, as one never confirmed
 
 
 @turn(Account, ResendConfirmation)

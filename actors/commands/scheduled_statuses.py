@@ -186,7 +186,7 @@ async def publish_due(self: Account, message: StatusDue) -> None:
         published = await self.transact(_publish, self, due.id, new, poll, self.now, self.origin)
     except Unfit:
         return
-    spread(self, published)
+    await spread(self, published)
 
 
 async def _may_post(self: Account) -> bool:

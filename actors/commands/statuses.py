@@ -98,7 +98,7 @@ async def publish_status(self: Account, message: PublishStatus) -> Status | Sche
     if not isinstance(published, Published):
         return published
     if published.promised:
-        spread(self, published)
+        await spread(self, published)
     return published.status
 
 
@@ -295,8 +295,9 @@ async def made_before(db: Connection, account_id: int, made: idempotency.Made) -
     return Published(status, author) if status is not None and author is not None else None
 
 
-def spread(self: Account, published: Published) -> None:
-    """After the commit, before the answer: caches, timelines, streams."""
+async def spread(self: Account, published: Published) -> None:
+    """After the commit, before the answer: caches, timelines, streams. When timelines are crowded, the relay tells them
+    after the answer."""
     backstage, status = self.backstage, published.status
     backstage.statuses.put(status.id, status)
     backstage.accounts.put(self.id, published.author)
@@ -305,6 +306,10 @@ def spread(self: Account, published: Published) -> None:
     else:
         self.keep_flags(status.id, Flags())  # an answer may be part of a muted conversation
     shown = Shown(status, published.author)
+    recipients = [notification.account_id for notification in published.told]
+    if not await backstage.outbox.finds_room(self.address, published.promised, shown, recipients):
+        backstage.broadcast.published_to_author(shown, self.origin)
+        return
     backstage.broadcast.published(shown, self.origin)
     for notification in published.told:
         backstage.broadcast.notified(Told(notification, published.author, shown), self.origin)

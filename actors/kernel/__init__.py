@@ -9,8 +9,9 @@ from .errors import AskCycle, Busy, Crashed, KernelError, NotAnswered, Quarantin
 from .feed import Event, Feed, Subscriber
 from .ids import Ids, first_id_at
 from .policy import RestartPolicy
-from .pool import IDLE, Chooser, Observer, Pool, Record
+from .pool import IDLE, Pool
 from .runtime import Runtime
+from .surroundings import Chooser, Observer, Record
 
 __all__ = [
     "IDLE", "NOWHERE", "Actor", "Address", "AskCycle", "Busy", "Cell", "Chooser", "Clock", "Crashed", "Envelope",

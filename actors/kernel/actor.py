@@ -12,11 +12,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from .address import Address
+from .cell import Cell
 from .envelope import NOWHERE, Envelope, Origin
+from .errors import Superseded
 from .feed import Feed, Subscriber
 
 if TYPE_CHECKING:
-    from .cell import Cell
     from .runtime import Runtime
 
 A = TypeVar("A", bound="Actor")
@@ -75,7 +76,16 @@ class Actor:
         """Ask another actor from within a turn, one at a time; the deadline is that of this turn's message, if any."""
         envelope: Envelope | None = self._cell.envelope
         deadline = envelope.deadline if envelope and envelope.reply else None
-        return await self._runtime.ask(address, message, origin=self.origin, deadline=deadline, asker=self._cell)
+        return await self._runtime.ask(address, message, origin=self.origin, deadline=deadline, asker=self._cell.work)
+
+    def detach(self) -> None:
+        """Let this incarnation act on a cell that nobody sees, since its turn goes on after it was replaced."""
+        self._cell = Cell(self._cell.address)
+
+    def check_current(self) -> None:
+        """Raise `Superseded` in a turn that goes on after its incarnation was replaced."""
+        if self._cell.actor is not self:
+            raise Superseded(str(self._cell.address))
 
 
 def turn(actor: type[A], message: type[M]) -> Callable[[Callable[[A, M], R]], Callable[[A, M], R]]:

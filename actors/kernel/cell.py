@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 from .address import Address
 from .feed import Feed
-from .mailbox import Mailbox
+from .mailbox import CROWDED, Mailbox
 
 if TYPE_CHECKING:
-    import trio
-
     from .actor import Actor
     from .envelope import Envelope
+    from .work import Work
 
 
 class Phase(Enum):
@@ -42,7 +41,7 @@ class Cell:
 
     __slots__ = (
         "actor", "address", "crashes", "envelope", "incarnation", "last_used", "listened", "mailbox", "phase", "queued",
-        "release_at", "started_at", "task", "waits_for",
+        "ranked_at", "release_at", "work",
     )  # fmt: skip
 
     def __init__(self, address: Address, now: float = 0.0) -> None:
@@ -57,9 +56,12 @@ class Cell:
         self.queued = False  # already in its pool's run queue
         self.last_used = now  # when somebody last waited for it; hints keep nobody awake
         self.release_at = 0.0
-        self.started_at = 0.0  # when the current waiting turn began
-        self.task: trio.lowlevel.Task | None = None  # the current waiting turn's task
-        self.waits_for: Cell | None = None  # the cell an ask of the current turn waits for
+        self.ranked_at = now  # when it was last used, as far as its pool's order of passivation knows
+        self.work: Work | None = None  # the current waiting turn or load
+
+    def __lt__(self, other: Cell) -> bool:
+        """For the order of passivation."""
+        return self.ranked_at < other.ranked_at
 
     @property
     def feed(self) -> Feed:
@@ -77,6 +79,14 @@ class Cell:
         """Nothing would be lost if this cell were forgotten now."""
         rests = self.phase in AT_REST and not self.queued
         return rests and not self.mailbox and not self.mailbox.resync and not self.subscribers
+
+    @property
+    def is_crowded(self) -> bool:
+        """True if it has so much to do that those who tell many should wait."""
+        # Those that rest after a crash would have them wait for long, and will read the rows anyway.
+        if self.phase in (Phase.RESTING, Phase.QUARANTINED):
+            return False
+        return len(self.mailbox) >= CROWDED or (self.listened is not None and self.listened.is_crowded)
 
     def crashes_since(self, instant: float) -> int:
         """How often it crashed since `instant`; older crashes are forgotten."""

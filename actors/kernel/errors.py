@@ -3,6 +3,7 @@
 KernelError
 ├── Refused       the protocol says no: a status and a text for the client (HTTP: as it says)
 ├── AskCycle      the ask would wait for itself; a bug, refused at once (HTTP: 500)
+├── Superseded    the turn was abandoned and may write nothing more; never reaches an asker
 └── NotAnswered   no answer this time, asking again later is right (HTTP: 503 with Retry-After)
     ├── Busy          the mailbox is full
     ├── Crashed       the actor failed on this message, or was restarted under it
@@ -36,6 +37,10 @@ class Refused(KernelError):
 
 class AskCycle(KernelError):
     """An actor asked, directly or through others, an actor that waits for it."""
+
+
+class Superseded(KernelError):
+    """The turn was abandoned because it took too long; a later incarnation of its actor owns the rows."""
 
 
 class NotAnswered(KernelError):

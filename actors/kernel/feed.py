@@ -1,8 +1,13 @@
-"""The stream side of an actor: a log of events and the subscribers that read it.
+"""The stream side of an actor: a log of events, and the subscribers that read it.
 
-A subscriber is a cursor over the log, moved to the head after every turn and after every restart; it is never merely
-sent a message. The feed belongs to the cell, so it outlives incarnations: what one incarnation logged and did not get
-to push is pushed by the next. A subscriber that can't keep up is cut, never skipped.
+A subscriber is a cursor over the log. After every turn and every restart of the actor its subscribers are woken, and
+each reads on at the pace at which its client takes what it reads. The feed belongs to the cell, so it outlives
+incarnations: events that one incarnation logged before it crashed are shown after the restart.
+
+The log holds the events that some subscriber has not read. A subscriber is cut, never skipped, when its client has
+stopped reading (`STALLED`) and it is further behind than it may be, or when its client is slow and it is `HELD` events
+behind. A subscriber whose client takes everything is never cut: when such a one is behind, the server is slow, and
+those who publish wait (`crowd.py`).
 """
 
 from __future__ import annotations
@@ -10,12 +15,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
+import trio
+
 # How many ids a feed remembers as shown, and as gone: more than any timeline's window, so that a reload after a crash
 # can tell news from what was there before.
 MEMORY = 1000
 
+# How many events a feed keeps for clients that read slowly.
+HELD = 4096
+# How many unread events of a subscriber that could be read at once make its timeline crowded.
+CROWDED = 128
+# Seconds after which a client that took nothing counts as one that does not read.
+STALLED = 5.0
 
-SERVED = Exception("given everything")  # a mark, never raised
+SERVED = Exception("is served")  # a mark, never raised
 
 
 class Event:
@@ -38,8 +51,18 @@ class Event:
 class Subscriber(Protocol):
     """The receiving end of a stream."""
 
-    def push(self, event: Event) -> bool:
-        """Take an event without waiting; False when there is no room, and the subscriber is to be cut."""
+    @property
+    def room(self) -> int:
+        """How many events it may be behind when its client does not read."""
+        ...
+
+    @property
+    def blocked_since(self) -> float | None:
+        """When, on Trio's clock, its client last took something of what is being sent; None when nothing waits."""
+        ...
+
+    def wake(self, feed: Feed) -> None:
+        """Called when `feed` has events to read, inside the actor's turn: read them now or soon, and do not wait."""
         ...
 
     def cut(self) -> None:
@@ -48,14 +71,17 @@ class Subscriber(Protocol):
 
 
 class Feed:
-    """Events since the slowest subscriber, and where each subscriber stands."""
+    """Events that not everybody has read, and where each subscriber stands."""
 
-    __slots__ = ("_cursors", "_first", "_log", "floor", "gone", "shown")
+    __slots__ = ("_behind", "_cursors", "_end", "_first", "_log", "_trim_at", "floor", "gone", "shown")
 
     def __init__(self) -> None:
-        self._log: list[Event] = []  # seldom more than one: everything goes to everybody at the end of the turn
+        self._log: list[Event] = []
         self._first = 0  # the position of the log's first event
+        self._end = 0  # the position up to which subscribers may read: the head at the end of the last turn
         self._cursors: dict[Subscriber, int] = {}  # a dict, so that the order is that of subscribing
+        self._behind: dict[Subscriber, None] = {}  # those that have not read up to `_end`
+        self._trim_at = CROWDED  # the length at which the log is worth trimming: each time costs a look at all cursors
         self.shown: dict[int, None] = {}  # what the subscribers know of, oldest knowledge first
         self.gone: dict[int, None] = {}  # what they were told is deleted: never shown again
         self.floor = 0  # what is older than this was there before anybody listened
@@ -68,17 +94,41 @@ class Feed:
         return self._first + len(self._log)
 
     @property
-    def behind(self) -> bool:
-        """Whether some subscriber has not been given everything."""
-        return bool(self._log)
+    def has_news(self) -> bool:
+        """True if there are events that no subscriber was woken for."""
+        return self._end < self.head
+
+    @property
+    def is_crowded(self) -> bool:
+        """True if a subscriber that could read at once is far behind."""
+        if len(self._log) < CROWDED:
+            return False
+        return any(self._end - self._cursors[one] >= CROWDED and one.blocked_since is None for one in self._behind)
 
     def subscribe(self, subscriber: Subscriber) -> None:
-        """From now on; what was logged before is not shown."""
+        """Show a subscriber what comes from now on; what was logged before is not shown."""
+        self._behind.pop(subscriber, None)
         self._cursors[subscriber] = self.head
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
         self._cursors.pop(subscriber, None)
-        self._trim()
+        self._behind.pop(subscriber, None)
+        if not self._cursors:
+            self._end = self.head
+        self._forget_read()
+
+    def read(self, subscriber: Subscriber, most: int) -> list[Event]:
+        """The next events of a subscriber, at most so many; its cursor moves behind them."""
+        if subscriber not in self._behind:
+            return []
+        cursor = self._cursors[subscriber]
+        events = self._log[cursor - self._first : min(cursor + most, self._end) - self._first]
+        cursor += len(events)
+        self._cursors[subscriber] = cursor
+        if cursor == self._end:
+            del self._behind[subscriber]
+            self._forget_read()
+        return events
 
     def begin(self, known: Iterable[int], floor: int) -> None:
         """Somebody begins to listen: `known` is what they can read for themselves, `floor` the oldest news."""
@@ -113,50 +163,68 @@ class Feed:
             self._log.append(event)
         else:
             self._first += 1
+            self._end = self._first
 
-    def catch_up(self) -> list[Exception | None]:
-        """Move every subscriber to the head; one entry for each that had to be cut, with its error if it raised one."""
-        if not self._log:
+    def catch_up(self) -> list[BaseException | None]:
+        """Wake every subscriber; one entry for each that had to be cut, with its error if it raised one."""
+        if not self.has_news:
             return []
-        cuts = [cut for subscriber in list(self._cursors) if (cut := self._serve(subscriber)) is not SERVED]
-        self._trim()
+        self._end = self.head
+        # All are behind before the first one reads: the log would be dropped when it alone has read everything.
+        behind = [subscriber for subscriber, cursor in self._cursors.items() if cursor < self._end]
+        self._behind.update(dict.fromkeys(behind))
+        cuts = [cut for subscriber in behind if (cut := self._serve(subscriber)) is not SERVED]
+        self._forget_read()
         return cuts
 
     def cut_all(self) -> None:
         """Let go of everybody: the process ends or the actor takes no messages any more."""
         subscribers = list(self._cursors)
         self._cursors.clear()
-        self._trim()
+        self._behind.clear()
+        self._end = self.head
+        self._forget_read()
         for subscriber in subscribers:
             _cut(subscriber)
 
-    def _serve(self, subscriber: Subscriber) -> Exception | None:
-        error: Exception | None = None
+    def _serve(self, subscriber: Subscriber) -> BaseException | None:
+        if subscriber not in self._behind:
+            return SERVED  # it has left while another one was woken
+        error: BaseException | None = None
         try:
-            if self._advance(subscriber):
+            if not _is_lost(subscriber, self._end - self._cursors[subscriber]):
+                subscriber.wake(self)
                 return SERVED
-        except Exception as raised:  # a broken subscriber is its own misfortune, not the actor's
+        except BaseException as raised:  # a broken subscriber is its own misfortune, not the actor's
             error = raised
         self._cursors.pop(subscriber, None)
+        self._behind.pop(subscriber, None)
         return _cut(subscriber) or error
 
-    def _advance(self, subscriber: Subscriber) -> bool:
-        while subscriber in self._cursors and (cursor := self._cursors[subscriber]) < self.head:
-            self._cursors[subscriber] = cursor + 1  # before the push, in which it may leave
-            if not subscriber.push(self._log[cursor - self._first]):
-                return False
-        return True
+    def _forget_read(self) -> None:
+        """Drop the events that everybody has read."""
+        if not self._behind:
+            read = self._end - self._first
+        elif len(self._log) >= self._trim_at:
+            read = min(self._cursors[subscriber] for subscriber in self._behind) - self._first
+        else:
+            return
+        del self._log[:read]
+        self._first += read
+        self._trim_at = len(self._log) + CROWDED
 
-    def _trim(self) -> None:
-        slowest = min(self._cursors.values(), default=self.head)
-        del self._log[: slowest - self._first]
-        self._first = slowest
+
+def _is_lost(subscriber: Subscriber, lag: int) -> bool:
+    """True if a subscriber so many events behind is to be cut."""
+    if lag <= subscriber.room or subscriber.blocked_since is None:
+        return False
+    return lag > max(subscriber.room, HELD) or trio.current_time() - subscriber.blocked_since >= STALLED
 
 
-def _cut(subscriber: Subscriber) -> Exception | None:
+def _cut(subscriber: Subscriber) -> BaseException | None:
     try:
         subscriber.cut()
-    except Exception as raised:
+    except BaseException as raised:
         return raised
     return None
 

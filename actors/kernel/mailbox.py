@@ -10,6 +10,7 @@ from __future__ import annotations
 from .envelope import Envelope
 
 CAPACITY = 256
+CROWDED = CAPACITY // 2  # the length from which those who tell many wait: see `crowd.py`
 # What asks leave free for hints: were a mailbox full of asks, every hint would have it loaded anew before the next ask.
 KEPT_FOR_HINTS = 64
 
@@ -45,6 +46,18 @@ class Mailbox(list[Envelope]):
         if self.urgent:
             self.urgent -= 1
         return self.pop(0)
+
+    def withdraw(self, envelope: Envelope) -> None:
+        """Take out the message of an asker that has left, if it is still here."""
+        if envelope in self:
+            place = self.index(envelope)
+            del self[place]
+            self.urgent -= place < self.urgent
+
+    @property
+    def wanted(self) -> bool:
+        """True if a message is here whose asker has not left."""
+        return any(envelope.reply is None or not envelope.reply.left for envelope in self)
 
     def collapse(self) -> None:
         """All hints become one: read the rows again."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from time import perf_counter
 from typing import Any
 
 import trio
@@ -14,9 +15,12 @@ from .envelope import NOWHERE, Envelope, Origin, Reply
 from .errors import AskCycle, TimedOut
 from .feed import Subscriber
 from .policy import RestartPolicy
-from .pool import IDLE, Chooser, Inspect, Observer, Pool, Record, Subscribe, Surroundings
+from .pool import BUDGET, IDLE, Pool
+from .surroundings import Chooser, Inspect, Observer, Record, Subscribe, Surroundings
+from .work import Work
 
 ASK_TIMEOUT = 10.0  # seconds, when the asker names no deadline
+LONGEST_CHAIN = 20  # asks in a row without a checkpoint, in simulation
 HOUSEKEEPING = 0.5  # seconds between two rounds
 
 
@@ -34,8 +38,9 @@ class Runtime:
         self.pools: dict[str, Pool] = {}
         self._record = record
         self._messages = 0
+        self._simulated = choose is not None
         self._around = Surroundings(record, self._park, chance, choose, observe)
-        self.on_park: Callable[[Address, Envelope, Exception], None] | None = None
+        self.on_park: Callable[[Address, Envelope, BaseException], None] | None = None
 
     def add(
         self,
@@ -81,24 +86,26 @@ class Runtime:
         *,
         origin: Origin = NOWHERE,
         deadline: float | None = None,
-        asker: Cell | None = None,
+        asker: Work | None = None,
     ) -> Any:
         """Send and wait for the answer until `deadline` (on Trio's clock).
 
         Raises what the turn refused with, or one of the errors in `errors.py`. Being cancelled ends the wait only.
         """
         pool = self._pool(address, message)
-        cell = pool.cell(address.key)
-        deadline = trio.current_time() + ASK_TIMEOUT if deadline is None else deadline
+        if holds_the_loop(simulated=self._simulated):
+            await trio.lowlevel.checkpoint()
+        now = trio.current_time()
+        cell = pool.cell(address.key, now)
         reply = Reply()
-        envelope = self._envelope(message, origin, deadline, reply)
-        if asker is None and pool.answer_now(cell, envelope):
-            return reply.take() if reply.given else await self._answer(envelope, reply)
+        envelope = self._envelope(message, origin, now + ASK_TIMEOUT if deadline is None else deadline, reply)
+        if asker is None and pool.answer_now(cell, envelope, now):
+            return reply.take() if reply.given else await self._answer(cell, envelope, reply)
         if asker is not None:
             self._enter_wait(asker, cell, envelope)
         pool.post(cell, envelope)
         try:
-            return await self._answer(envelope, reply)
+            return await self._answer(cell, envelope, reply)
         finally:
             if asker is not None:
                 asker.waits_for = None
@@ -136,24 +143,29 @@ class Runtime:
         pool = self.pools[address.kind]
         reply = Reply()
         envelope = self._envelope(message, origin, trio.current_time() + ASK_TIMEOUT, reply)
-        pool.post_control(pool.cell(address.key), envelope)
-        return await self._answer(envelope, reply)
+        cell = pool.cell(address.key)
+        pool.post_control(cell, envelope)
+        return await self._answer(cell, envelope, reply)
 
-    async def _answer(self, envelope: Envelope, reply: Reply) -> Any:
-        with trio.move_on_at(envelope.deadline):
-            return await reply.wait()
+    async def _answer(self, cell: Cell, envelope: Envelope, reply: Reply) -> Any:
+        try:
+            with trio.move_on_at(envelope.deadline):
+                return await reply.wait()
+        finally:
+            if reply.left:
+                cell.mailbox.withdraw(envelope)
         raise TimedOut(envelope.kind)
 
-    def _enter_wait(self, asker: Cell, asked: Cell, envelope: Envelope) -> None:
+    def _enter_wait(self, asker: Work, asked: Cell, envelope: Envelope) -> None:
         cell: Cell | None = asked
         while cell is not None:
-            if cell is asker:
+            if cell is asker.cell:
                 self._record(
-                    "ask.cycle", actor=str(asker.address), message=envelope.kind, message_id=envelope.id,
+                    "ask.cycle", actor=str(cell.address), message=envelope.kind, message_id=envelope.id,
                     request_id=envelope.origin.request_id, causes=list(envelope.origin.causes), decision="refused",
                 )  # fmt: skip
-                raise AskCycle(f"{asker.address} asks {asked.address}, which waits for it")
-            cell = cell.waits_for
+                raise AskCycle(f"{cell.address} asks {asked.address}, which waits for it")
+            cell = cell.work.waits_for if cell.work is not None else None
         asker.waits_for = asked
 
     def _envelope(
@@ -168,6 +180,26 @@ class Runtime:
             raise TypeError(f"{address.kind} has no turn for {type(message).__name__}")
         return pool
 
-    def _park(self, address: Address, envelope: Envelope, error: Exception) -> None:
+    def _park(self, address: Address, envelope: Envelope, error: BaseException) -> None:
         if self.on_park is not None:
             self.on_park(address, envelope, error)
+
+
+def holds_the_loop(*, simulated: bool) -> bool:
+    """True if the current task has asked for longer than the budget without letting other tasks run.
+
+    An ask that is answered at once, or refused at once, does not yield to other tasks. Trio clears `custom_sleep_data`
+    whenever it schedules a task, so the mark tells when the task first asked since it was scheduled. In simulation it
+    counts the asks, since real time would not replay.
+    """
+    task = trio.lowlevel.current_task()
+    mark: object = task.custom_sleep_data
+    if mark is None:
+        task.custom_sleep_data = float(LONGEST_CHAIN) if simulated else perf_counter() + BUDGET
+        return False
+    if type(mark) is not float:
+        return False
+    if simulated:
+        task.custom_sleep_data = mark - 1
+        return mark <= 1
+    return perf_counter() > mark

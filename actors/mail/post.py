@@ -21,7 +21,7 @@ from ...storage.registration import Confirmation
 from ...storage.secrets import hash_of
 from ...storage.users import User
 from ..kernel import Clock, Record
-from ..kernel.pool import describe
+from ..kernel.portraits import describe
 from ..outbox import PATIENCE, Outbox
 from ..rules.mailboxes import is_mailbox
 from .letters import Letter, Sender, text_of

@@ -1,34 +1,186 @@
-"""What a media process may not do, put on by itself before it looks at anything that strangers sent."""
+"""What a media process gives up before it looks at a stranger's file, so that a decoder's flaw harms nobody.
+
+Each step is taken by the process itself, and none can be taken back:
+
+    limits          memory, CPU time, size of files, open files, tasks, no core dumps
+    user            root becomes a user who owns nothing
+    namespaces      no network, no other process's shared memory
+    capabilities    none, and none to be had
+    Landlock        no file but the job's, and what its programs are made of
+    seccomp         no system call that decoding does not need
+
+A machine that can't do one of these does the others. `confine` returns what is missing.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import os
 import resource
-from contextlib import suppress
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import landlock, seccomp
 
 MIB = 1024 * 1024
 
-NEW_USER, NEW_NETWORK, NEW_IPC = 0x1000_0000, 0x4000_0000, 0x0800_0000  # clone flags of Linux
-NO_NEW_PRIVILEGES = 38  # of prctl
+# A number that no distribution gives to a user.
+NO_ONE = 65_533
+
 OPEN_FILES = 64
+NEW_USER, NEW_NETWORK, NEW_IPC = 0x1000_0000, 0x4000_0000, 0x0800_0000  # clone flags
+NO_NEW_PRIVILEGES, DROP_FROM_BOUNDS, AMBIENT, CLEAR_ALL = 38, 24, 47, 4  # of prctl
+CAPABILITIES_VERSION = 0x2008_0522
+MOST_CAPABILITIES = 64
+MOST_TASKS = 1 << 20
+ELF_64, INTERPRETER, LONGEST_HEAD = b"\x7fELF\x02", 3, 16 * 1024
+
+# Where shared libraries are; what is there is on every machine.
+LIBRARIES = tuple(map(Path, ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/nix/store")))
+LIBRARY_INDEX = Path("/etc/ld.so.cache")
+NULL = Path("/dev/null")
+
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
-def confine(*, memory: int, seconds: int, file_size: int) -> None:
-    """Bound this process and its children: memory, CPU time, files; no network, no privileges, no core dumps."""
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one process may use: bytes of memory and of each file, seconds of CPU time, and threads at once."""
+
+    memory: int
+    seconds: int
+    file_size: int
+    tasks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What a job needs: one file to read, the files to write, all in one folder, and the programs to run."""
+
+    folder: Path
+    source: Path
+    results: tuple[Path, ...]
+    programs: tuple[Path, ...] = ()
+
+
+def confine(limits: Limits, files: Files) -> list[str]:
+    """Give up all but these. The current folder must be theirs, because the folders above may be closed to the process.
+
+    What it imports and opens must be ready: afterwards only `files` can be opened. Returns what this machine can't do,
+    in words. Raises RuntimeError when there are other threads, which would stay as they are.
+    """
+    if len(os.listdir("/proc/self/task")) > 1:
+        raise RuntimeError("a process with several threads can't be confined")
+    _limit(limits)
+    _drop_bounds()
+    missing = [*_become_no_one(files), *(alone := _leave_namespaces())]
+    _limit_tasks(limits.tasks, others=bool(alone))
+    missing += _drop_capabilities()
+    missing += landlock.restrict(_rules(files))
+    missing += seccomp.restrict(processes=bool(files.programs), programs=bool(files.programs))
+    return missing
+
+
+def _limit(limits: Limits) -> None:
     for limit, value in (
-        (resource.RLIMIT_AS, memory),
-        (resource.RLIMIT_CPU, seconds),
-        (resource.RLIMIT_FSIZE, file_size),
+        (resource.RLIMIT_AS, limits.memory),
+        (resource.RLIMIT_CPU, limits.seconds),
+        (resource.RLIMIT_FSIZE, limits.file_size),
         (resource.RLIMIT_NOFILE, OPEN_FILES),
         (resource.RLIMIT_CORE, 0),
     ):
         resource.setrlimit(limit, (value, value))
-    _leave_the_network()
 
 
-def _leave_the_network() -> None:
-    """Into empty namespaces, where the kernel lets us: containers may forbid it, and only Linux has them."""
-    with suppress(OSError, AttributeError):
-        libc = ctypes.CDLL(None)
-        libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-        libc.unshare(NEW_USER | NEW_NETWORK | NEW_IPC)
+def _become_no_one(files: Files) -> list[str]:
+    """From root to a user who owns the job's files and no others; an ordinary user has no other to become."""
+    if os.geteuid() != 0:
+        return []
+    try:
+        os.chown(files.folder, -1, NO_ONE)
+        files.folder.chmod(0o710)  # to be passed; nothing can be made or removed there
+        for path in (files.source, *files.results):
+            os.chown(path, NO_ONE, NO_ONE, follow_symlinks=False)
+        os.setgroups([])
+        os.setresgid(NO_ONE, NO_ONE, NO_ONE)
+        os.setresuid(NO_ONE, NO_ONE, NO_ONE)
+    except OSError as error:
+        return [f"a user of their own ({error.strerror})"]
+    return []
+
+
+def _leave_namespaces() -> list[str]:
+    if _libc.unshare(NEW_USER | NEW_NETWORK | NEW_IPC):
+        return [f"namespaces ({os.strerror(ctypes.get_errno())})"]
+    return []
+
+
+def _limit_tasks(tasks: int, *, others: bool) -> None:
+    """The kernel counts the tasks of a user in a namespace; without one of our own there may be `others`."""
+    most = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+    bound = min(
+        _tasks_in_use(most) + tasks if others else tasks, most if most != resource.RLIM_INFINITY else MOST_TASKS
+    )
+    resource.setrlimit(resource.RLIMIT_NPROC, (bound, bound))
+
+
+def _tasks_in_use(most: int) -> int:
+    """About how many this user has: they may run in other containers, where only the kernel can count them."""
+    bound = 64
+    while bound < MOST_TASKS:
+        resource.setrlimit(resource.RLIMIT_NPROC, (bound, most))
+        try:
+            child = os.fork()
+        except OSError:
+            bound *= 2
+            continue
+        if not child:
+            os._exit(0)
+        os.waitpid(child, 0)
+        break
+    return bound
+
+
+def _drop_bounds() -> None:
+    """No program that is run can bring a capability back. Only who has capabilities can do this, and needs to."""
+    for capability in range(MOST_CAPABILITIES):
+        _libc.prctl(DROP_FROM_BOUNDS, capability, 0, 0, 0)
+
+
+def _drop_capabilities() -> list[str]:
+    """Also those that a new namespace gives."""
+    _drop_bounds()
+    _libc.prctl(AMBIENT, CLEAR_ALL, 0, 0, 0)
+    header = (ctypes.c_uint32 * 2)(CAPABILITIES_VERSION, 0)
+    if _libc.capset(header, (ctypes.c_uint32 * 6)()) or _libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0):
+        return [f"capabilities ({os.strerror(ctypes.get_errno())})"]
+    return []
+
+
+def _rules(files: Files) -> dict[Path, int]:
+    """What Landlock leaves: reading the source, writing the results, and running programs."""
+    rules = {files.source: landlock.READ_FILE} | dict.fromkeys(files.results, landlock.READ_AND_WRITE)
+    if files.programs:
+        rules |= dict.fromkeys(LIBRARIES, landlock.READ)
+        rules |= {LIBRARY_INDEX: landlock.READ_FILE, NULL: landlock.READ_FILE | landlock.WRITE_FILE}
+        for program in files.programs:
+            rules |= dict.fromkeys((program, *_interpreter(program)), landlock.RUN)
+    return rules
+
+
+def _interpreter(program: Path) -> list[Path]:
+    """The dynamic linker that a program names, which the kernel runs in its place (ELF, segment PT_INTERP)."""
+    try:
+        with program.open("rb") as file:
+            head = file.read(LONGEST_HEAD)
+    except OSError:  # The process can't reach it, and will say so when it is to run it.
+        return []
+    if head[:5] != ELF_64:
+        return []
+    offset, size, count = (*struct.unpack_from("<Q", head, 32), *struct.unpack_from("<HH", head, 54))
+    for at in range(offset, min(offset + size * count, LONGEST_HEAD - 56), size):
+        kind, _, begin, _, _, length = struct.unpack_from("<IIQQQQ", head, at)
+        if kind == INTERPRETER:
+            return [Path(os.fsdecode(head[begin : begin + length].rstrip(b"\0")))]
+    return []

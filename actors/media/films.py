@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
+from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from ...storage.media import Made
 from ..rules.limits import VIDEO_FRAMES_PER_SECOND, VIDEO_PIXELS
+from .apart import apart, run_program
 from .images import finished
 from .jobs import UNVERIFIED, Job, Refused
 
@@ -28,9 +29,8 @@ VIDEO = (
 )  # fmt: skip
 SOUND_OF_VIDEO = ("-c:a", "aac", "-b:a", "128k", "-ac", "2")
 SOUND = ("-c:a", "libmp3lame", "-q:a", "2", "-ac", "2")
-LONGEST_REPORT = 1024 * 1024
 
-_INPUT = ("-nostdin", "-v", "error", *LOCAL_FILES, "-f")
+_INPUT = ("-nostdin", "-y", "-v", "error", *LOCAL_FILES, "-f")
 
 
 def make_film(job: Job) -> Made:
@@ -52,7 +52,7 @@ def _make_video(job: Job, video: dict[str, Any], audio: dict[str, Any] | None) -
     _ffmpeg(job, ("-map", f"0:{int(video['index'])}", *VIDEO, *sound, *NO_METADATA), file)
     still = f"{job.name}.png"
     _still(job, file, still)
-    pictured = finished(job, "video", still, "image/png")
+    pictured = Made(**apart(lambda: asdict(finished(job, "video", still, "image/png"))))
     path = Path(job.folder) / file
     size = pictured.meta["original"]
     facts = _video_facts(_probe(job, str(path), "mov"), size)
@@ -127,25 +127,15 @@ def _clock(seconds: float) -> str:
 
 def _probe(job: Job, source: str, demuxer: str) -> dict[str, Any]:
     how = ("-v", "error", *LOCAL_FILES, "-f", demuxer, "-print_format", "json", "-show_format", "-show_streams")
-    report = json.loads(_run(job.ffprobe, *how, source))
+    report = json.loads(run_program(job.ffprobe, *how, source))
     return {"streams": report.get("streams", []), "format": report.get("format", {})}
 
 
 def _ffmpeg(job: Job, how: tuple[str, ...], file: str) -> None:
-    _run(job.ffmpeg, *_INPUT, DEMUXERS[job.kind], "-i", job.source, *how, str(Path(job.folder) / file))
+    run_program(job.ffmpeg, *_INPUT, DEMUXERS[job.kind], "-i", job.source, *how, str(Path(job.folder) / file))
 
 
 def _still(job: Job, film: str, file: str) -> None:
     """The first picture of a film that was made here."""
     folder = Path(job.folder)
-    _run(job.ffmpeg, *_INPUT, "mov", "-i", str(folder / film), "-frames:v", "1", str(folder / file))
-
-
-def _run(program: str, *arguments: str) -> bytes:
-    """What the program printed; a file that it can't read is none."""
-    done = subprocess.run(  # noqa: S603 - no shell, and no argument is a client's text
-        (program, *arguments), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False
-    )
-    if done.returncode or len(done.stdout) > LONGEST_REPORT:
-        raise Refused(UNVERIFIED)
-    return done.stdout
+    run_program(job.ffmpeg, *_INPUT, "mov", "-i", str(folder / film), "-frames:v", "1", str(folder / file))

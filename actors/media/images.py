@@ -12,7 +12,7 @@ import pyvips
 
 from ...storage.media import Made
 from ..rules.limits import IMAGE_PIXELS
-from .jobs import UNVERIFIED, Job, Refused
+from .jobs import UNVERIFIED, Job, Refused, small_of
 
 ANIMATION_PIXELS = 921_600  # of one frame
 ANIMATION_PIXELS_IN_ALL = 200_000_000
@@ -102,7 +102,7 @@ def _make_animation(job: Job, frames: int) -> Made:
 def make_small(image: pyvips.Image, job: Job) -> tuple[str, str, dict[str, Any]]:
     """The small picture's name, the blurred impression of it, and its size."""
     small = _fitting(image, LARGEST_SMALL).copy_memory()
-    file = f"{job.name}-small.webp"
+    file = small_of(job)
     small.webpsave(str(Path(job.folder) / file), Q=80, keep=NOTHING)
     return file, _blurhash(small), size_of(small.width, small.height)
 

@@ -3,20 +3,46 @@
 from __future__ import annotations
 
 import json
+import math
+import os
+import re
+import stat
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from ...storage.media import Made
 
+SOURCE = "source"
 RESULT = "result.json"
 LARGEST_RESULT = 64 * 1024
 
-Task = Literal["image", "picture", "thumbnail", "film"]
+Task = Literal["image", "picture", "thumbnail", "film", "probe"]
+
+# What is made, by the ending of its name: the content type, and the types of media that it can be.
+TYPES = {
+    "jpg": ("image/jpeg", {"image"}),
+    "png": ("image/png", {"image"}),
+    "gif": ("image/gif", {"image"}),
+    "webp": ("image/webp", {"image"}),
+    "mp4": ("video/mp4", {"video", "gifv"}),
+    "mp3": ("audio/mpeg", {"audio"}),
+}
+OF_IMAGES = {"jpeg": ("jpg",), "png": ("png",), "gif": ("gif", "png"), "webp": ("webp",), "avif": ("webp",)}
+OF_FILMS = ("mp4", "mp3", "png")  # the picture is a still
+
+BLURHASH = re.compile(r"[0-9A-Za-z#$%*+,.:;=?@\[\]^_{|}~-]{6,100}")
+MOST_FACTS = 20
+LONGEST_FACT = 100  # characters
+LARGEST_FACT = 2**53
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One file to make something of. Results are written to `folder`, under names that begin with `name`."""
+    """One file to make something of. Results are written to `folder`, under names that begin with `name`.
+
+    The task `probe` makes nothing: it tells what this machine lacks to confine the process.
+    """
 
     task: Task
     kind: str
@@ -41,6 +67,21 @@ class Refused(Exception):
 UNVERIFIED = "File type of uploaded media could not be verified"
 
 
+def results_of(job: Job) -> tuple[str, ...]:
+    """The names of all files that a process may write for a job."""
+    if job.task == "probe":
+        return (RESULT,)
+    endings = {"picture": ("jpg", "png"), "thumbnail": (), "film": ()}.get(job.task, OF_IMAGES.get(job.kind, ()))
+    films = OF_FILMS if job.ffmpeg else ()
+    names = dict.fromkeys(f"{job.name}.{ending}" for ending in (*endings, *films))
+    return (*names, small_of(job), RESULT)
+
+
+def small_of(job: Job) -> str:
+    """The name of the small picture."""
+    return f"{job.name}-small.webp"
+
+
 def made_to_json(made: Made) -> str:
     return json.dumps({"made": asdict(made)})
 
@@ -50,11 +91,45 @@ def refused_to_json(text: str) -> str:
 
 
 def made_of(result: dict[str, Any], job: Job) -> Made:
-    """The result of a process, believed no further than its job goes."""
+    """The result of a process. The process may be an attacker's by now, so each part is checked; else ValueError."""
     if "refused" in result:
         raise Refused(str(result["refused"])[:500])
     made = Made(**result["made"])
-    for file in (made.file, made.thumbnail_file):
-        if file is not None and not file.startswith(job.name):
-            raise ValueError(f"made {file!r}, which is not its own")
+    if made.file not in results_of(job) or made.thumbnail_file not in (None, small_of(job)):
+        raise ValueError(f"made {made.file!r} and {made.thumbnail_file!r}, which are not its own")
+    content_type, types = TYPES[made.file.rpartition(".")[2]]
+    if made.file_type != content_type or made.type not in types:
+        raise ValueError(f"made {made.file!r}, and calls it {made.type!r} and {made.file_type!r}")
+    if made.blurhash is not None and not BLURHASH.fullmatch(made.blurhash):
+        raise ValueError("the blurhash is not one")
+    if not _is_number(made.file_size) or not _are_facts(made.meta):
+        raise ValueError("the facts about the file are not facts")
     return made
+
+
+def _are_facts(facts: object, depth: int = 2) -> bool:
+    """Numbers and short texts by name, and the same once more below."""
+    if not isinstance(facts, dict) or len(facts) > MOST_FACTS:
+        return False
+    return all(
+        _is_text(name) and (_is_text(fact) or _is_number(fact) or (depth > 1 and _are_facts(fact, depth - 1)))
+        for name, fact in facts.items()
+    )
+
+
+def _is_text(fact: object) -> bool:
+    return isinstance(fact, str) and len(fact) <= LONGEST_FACT and fact.isprintable()
+
+
+def _is_number(fact: object) -> bool:
+    return isinstance(fact, int | float) and math.isfinite(fact) and abs(fact) <= LARGEST_FACT
+
+
+def take_back(job: Job) -> None:
+    """Make the results the server's own again: root's media processes write them as another user."""
+    if os.geteuid() != 0:
+        return
+    for name in results_of(job):
+        path = Path(job.folder) / name
+        if path.exists() and stat.S_ISREG(path.lstat().st_mode):
+            os.chown(path, 0, 0, follow_symlinks=False)

@@ -91,11 +91,6 @@ def is_too_long(text: str, spoiler_text: str = "", limit: int = STATUS_CHARACTER
     return counted_length(text, spoiler_text) > limit
 
 
-def more_open(one: Visibility, other: Visibility) -> bool:
-    """Whether the first visibility lets more people see a status than the second."""
-    return VISIBILITIES.index(one) < VISIBILITIES.index(other)
-
-
 def _weighed(text: str) -> str:
     """The text with a stand-in of the right weight for all that does not weigh what it measures."""
     pieces: list[str] = []

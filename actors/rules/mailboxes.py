@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 
 from .identity import domain_of
@@ -11,18 +12,35 @@ LONGEST_LOCAL = 64
 # A dot-atom of RFC 5322. Nothing that is more than that is taken: no quotes, no comments, no blanks, and so nothing
 # that could end a line or begin another address where the address is written into a mail.
 LOCAL = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
+ONE_LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 
 
-def mailbox_of(written: str) -> str | None:
-    """An address as it is stored, its domain in lower-case ASCII; None for what can be none."""
+def mailbox_of(written: str, local_domain: str) -> str | None:
+    """Return an e-mail address as it is stored, its domain in lower-case ASCII, or None if it cannot be one.
+
+    A domain of one label (`localhost`, `intranet`) is accepted only by a server that is inside such a network itself.
+    """
     if len(written) > EMAIL_CHARACTERS:
         return None
     local, at, host = written.strip().rpartition("@")
     if not at or len(local) > LONGEST_LOCAL or not LOCAL.fullmatch(local) or ":" in host:
         return None
     domain = domain_of(host)
+    if domain is None and ONE_LABEL.fullmatch(host) and _is_inside(local_domain):
+        domain = host.lower()
     return None if domain is None else f"{local}@{domain}"
+
+
+def _is_inside(local_domain: str) -> bool:
+    """True if the server's own domain means nothing outside of its network: one label, or a loopback address."""
+    host = local_domain.partition(":")[0]
+    if "." not in host or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def is_mailbox(address: str) -> bool:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 import nh3
 import regex
 
+from .marks import bounded, bounded_html
+
 # Contract 1. Clients are written against this list; everything else goes, and what stood inside stays.
 TAGS = frozenset(
     {"p", "br", "span", "a", "del", "s", "pre", "code", "em", "strong", "b", "i", "u", "ul", "ol", "li", "blockquote"}
@@ -67,9 +69,10 @@ _cleaner = nh3.Cleaner(
 
 
 def tidy(text: str) -> str:
-    """A text as it is stored: line feeds only, no control characters, nothing that UTF-8 cannot say."""
+    """A text as it is stored: line feeds only, no control characters, nothing that UTF-8 cannot say, no more combining
+    marks than a script needs."""
     text = UNWRITABLE.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
-    return CONTROLS.sub("", text)
+    return bounded(CONTROLS.sub("", text))
 
 
 def trimmed(text: str) -> str:
@@ -163,7 +166,7 @@ def _tame(tag: "regex.Match[str]") -> str:
 
 
 def _clean(html: str) -> str:
-    return PRE_START.sub("<pre>", _canonical(_cleaner.clean(tidy(html))))
+    return PRE_START.sub("<pre>", _canonical(bounded_html(_cleaner.clean(tidy(html)))))
 
 
 def _canonical(html: str) -> str:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from argon2 import PasswordHasher
+from argon2 import PasswordHasher, extract_parameters
 from argon2.exceptions import InvalidHashError, VerificationError
+from argon2.low_level import hash_secret_raw
 
 HASHER = PasswordHasher(time_cost=2, memory_cost=19456, parallelism=1)
 
 # For an import of thousands of accounts: a fifth of the work. It lasts until the first sign-in, which hashes anew.
 QUICK = PasswordHasher(time_cost=1, memory_cost=8192, parallelism=1)
+
+COST = HASHER.time_cost * HASHER.memory_cost
+SMALLEST_MEMORY = 8  # argon2 takes no less
 
 
 def hashed(password: str) -> str:
@@ -21,12 +25,33 @@ def hashed_quickly(password: str) -> str:
     return QUICK.hash(password)
 
 
-def matches(password_hash: str, password: str) -> bool:
-    """Whether this is the password. A hash that can't be read matches none."""
+def matches(password_hash: str | None, password: str) -> bool:
+    """True if this is the password. No hash matches none, and so does one that can't be read.
+
+    It takes the same time for each of them, and for a hash that is weaker than those made today: otherwise the time of
+    an answer would tell which accounts exist.
+    """
+    _spend(COST - _cost(password_hash))
     try:
-        return HASHER.verify(password_hash, password)
+        return password_hash is not None and HASHER.verify(password_hash, password)
     except (VerificationError, InvalidHashError):
         return False
+
+
+def _cost(password_hash: str | None) -> int:
+    """The work to verify a password by this hash, in KiB that are filled: the time is proportional to that."""
+    try:
+        parameters = extract_parameters(password_hash or "")
+    except InvalidHashError:
+        return 0
+    return parameters.time_cost * parameters.memory_cost
+
+
+def _spend(cost: int) -> None:
+    """Do so much work for nothing."""
+    memory = cost // HASHER.time_cost
+    if memory >= SMALLEST_MEMORY:
+        hash_secret_raw(b"", bytes(16), HASHER.time_cost, memory, HASHER.parallelism, HASHER.hash_len, HASHER.type)
 
 
 def outdated(password_hash: str) -> bool:

@@ -38,29 +38,29 @@ class Form:
     reason: str
 
 
-def complaints(form: Form, *, reason_wanted: bool, reserved: Iterable[str]) -> Iterator[Complaint]:
+def complaints(form: Form, *, reason_required: bool, reserved: Iterable[str], local_domain: str) -> Iterator[Complaint]:
     """All that is wrong with a form."""
     for code in username_errors(form.username, reserved):
         yield Complaint("username", code, USERNAME_TEXTS[code])
-    yield from complaints_about_email(form.email)
+    yield from complaints_about_email(form.email, local_domain)
     yield from _about_password(form.password)
     if not form.agreement:
         yield Complaint("agreement", "ERR_ACCEPTED", "must be accepted")
     if form.locale and language_code(form.locale) is None:
         yield Complaint("locale", "ERR_INCLUSION", "is not included in the list")
-    if reason_wanted and not form.reason.strip():
+    if reason_required and not form.reason.strip():
         yield Complaint("reason", "ERR_BLANK", BLANK)
     if len(form.reason) > REASON_CHARACTERS:
         yield too_long("reason", REASON_CHARACTERS)
 
 
-def complaints_about_email(email: str) -> Iterator[Complaint]:
+def complaints_about_email(email: str, local_domain: str) -> Iterator[Complaint]:
     """What is wrong with an address."""
     if not email.strip():
         yield Complaint("email", "ERR_BLANK", BLANK)
     elif len(email) > EMAIL_CHARACTERS:
         yield too_long("email", EMAIL_CHARACTERS)
-    elif mailbox_of(email) is None:
+    elif mailbox_of(email, local_domain) is None:
         yield Complaint("email", "ERR_INVALID", "is invalid")
 
 

@@ -14,6 +14,8 @@ from typing import TypeVar
 import idna
 import regex
 
+from .marks import bounded
+
 # A status of 500 characters has room for 250 candidates at most. The work for each is small but not nothing (an
 # international domain takes 80 µs), so a text made of nothing else is not read to its end.
 CANDIDATES = 500
@@ -173,6 +175,7 @@ def tag_name(written: str) -> str:
 
 def whole_hashtag(written: str) -> Hashtag | None:
     """The hashtag that a text is as a whole, with its sign or without; None when it is something else, or more."""
+    written = bounded(written)
     bare = written[1:] if written[:1] in HASHTAG_SIGNS else written
     found = next(find(f"#{bare[: HASHTAG_CHARACTERS + 1]}"), None)
     return found if isinstance(found, Hashtag) and found.text == bare else None

@@ -1,5 +1,6 @@
 """Who may see what. Every surface asks `visible`; timelines ask `belongs_at_home`, `belongs_in_public` and `hidden`,
-threads and search `belongs_in_thread`, profiles `belongs_on_profile`.
+threads and search `belongs_in_thread`, profiles `belongs_on_profile`. What an account shows of itself is decided by
+`shows_profile`, and whom it knows by `shows_network`.
 
 The rules are those of the Mastodon API's pages on visibility, blocks and mutes, and of the user's specification: a
 direct status is seen by its author and those it mentions, a private one by followers as well; whoever the author blocks
@@ -125,6 +126,15 @@ class Entry(Post, Protocol):
     def silenced(self) -> bool: ...
 
 
+class Networked(Protocol):
+    """What decides who sees an account's followers and follows."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def hide_collections(self) -> bool: ...
+
+
 def visible(post: Post, viewer: Perspective) -> bool:
     """Whether `viewer` may see the status at all. Hidden is the same as missing: a 404, never a 403."""
     if post.account_id == viewer.account_id:
@@ -192,6 +202,19 @@ def belongs_in_thread(entry: Entry, viewer: Perspective) -> bool:
 def belongs_on_profile(entry: Entry, viewer: Perspective) -> bool:
     """Whether the status stands on its author's page: there blocks and mutes keep out whom it boosts only."""
     return visible(entry, viewer) and not boosts_shunned(entry, viewer)
+
+
+def shows_profile(account_id: int, viewer: Perspective) -> bool:
+    """True if the viewer may see what is on an account's profile: its posts, its featured hashtags, its endorsements.
+    The account itself is shown to everybody; its block hides the rest."""
+    return account_id not in viewer.blocked_by
+
+
+def shows_network(account: Networked, viewer: Perspective) -> bool:
+    """True if the viewer may learn whom an account follows and who follows it."""
+    if account.id == viewer.account_id:
+        return True
+    return shows_profile(account.id, viewer) and not account.hide_collections
 
 
 def hidden(entry: Entry, viewer: Perspective) -> bool:

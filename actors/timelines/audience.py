@@ -6,7 +6,7 @@ authors before it reads its entries, so that nothing is committed unseen between
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from ..kernel import Cell
 
@@ -33,6 +33,10 @@ class Audience:
     def everybody(self) -> list[Cell]:
         """All that are told of somebody."""
         return list(dict.fromkeys(home for homes in self._homes.values() for home in homes))
+
+    def cells(self, author: int) -> Container[Cell]:
+        """Those that are told of an author, to look one up."""
+        return self._homes.get(author, ())
 
     def of(self, author: int) -> list[Cell]:
         return list(self._homes.get(author, ()))

@@ -253,17 +253,19 @@ def _widens(then: Relation, now: Relation) -> bool:
 
 
 async def _take_in(self: Home, before: Perspective, message: Related, followed: int | None) -> None:
-    """More than before belongs here, by others too: answers to somebody, boosts, what names them. News is only what
-    somebody newly `followed` has said since; the rest was there while its time had not come."""
+    """More than before belongs here, by others too: answers to somebody, boosts, what names them. News is what
+    somebody newly `followed` has said since, and what was published after the change: it may have been told before
+    the change was, and have been turned away. The rest was there while its time had not come."""
     known = set(self.window.ids)
     try:
         await self.fill()
         fresh = [entry for id in self.window.shown if (entry := self.window[id]).id not in known]
         if len(self.feed):
+            news = [entry for entry in fresh if entry.id >= message.drawn or entry.account_id == followed]
             for entry in fresh:
-                if entry.id < message.drawn and entry.account_id != followed:
+                if entry not in news:
                     self.feed.know(entry.id)
-            await self.show([entry for entry in fresh if entry.account_id == followed])
+            await self.show(news)
     except Unavailable:
         self.change_perspective(before)  # the message comes again, and must find everything as it was
         raise

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from ...actors.rules import text
 from ...actors.rules.identity import handle_of
-from ...actors.rules.visibility import Perspective, belongs_on_profile
+from ...actors.rules.visibility import Perspective, belongs_on_profile, shows_network, shows_profile
 from ...actors.statuses import may_see
 from ...actors.timelines.sifting import sift
 from ...actors.timelines.window import Cursors
@@ -18,6 +18,7 @@ from ..authentication import Viewer
 from ..entities.list import list_fields
 from ..errors import NotFound
 from ..house import House
+from ..listing import Rows, people
 from ..paging import Page, Paged, clamp, links
 from ..parameters import Count, Flag, Given, Ids, Input, Sought, Text
 from ..people import PEOPLE, account_answer, accounts_page, find_account, presentable, render_accounts
@@ -97,7 +98,7 @@ async def show_statuses(house: House, request: Request, viewer: Viewer | None, i
     """What an account has posted and boosted, as far as the viewer may see it; nothing for those it blocks."""
     account = await find_account(house, id)
     perspective = await perspective_of(viewer)
-    if account.id in perspective.blocked_by:
+    if not shows_profile(account.id, perspective):
         return array([])
     if wanted.pinned:
         pinned = await house.database.read(timelines.pinned_entries, account.id)
@@ -155,10 +156,9 @@ async def _network(
     house: House, request: Request, viewer: Viewer | None, account: Account, paged: Paged, page_of: PageOf
 ) -> Answer:
     """Nothing for those it blocks, nor for others when it keeps its network to itself."""
-    own = viewer is not None and viewer.account_id == account.id
-    blocked = account.id in (await perspective_of(viewer)).blocked_by
-    if blocked or (account.hide_collections and not own):
+    if not shows_network(account, await perspective_of(viewer)):
         return array([])
+    own = viewer is not None and viewer.account_id == account.id
     page = paged.page(PEOPLE)
     rows = await house.database.read(
         page_of, account.id, viewer=None if viewer is None or own else viewer.account_id,
@@ -168,25 +168,31 @@ async def _network(
 
 
 @api.get("/api/v1/accounts/<id>/endorsements")
-async def show_endorsements_of(house: House, request: Request, id: int, paged: Paged) -> Answer:
-    """Whom an account recommends."""
+async def show_endorsements_of(
+    house: House, request: Request, viewer: Viewer | None, id: int, paged: Paged
+) -> Answer:  # fmt: skip
+    """Whom an account recommends; nothing for those it blocks."""
     account = await find_account(house, id)
-    return await _endorsements(house, request, account.id, paged)
+    if not shows_profile(account.id, await perspective_of(viewer)):
+        return array([])
+    rows, limit = await _endorsements(house, account.id, paged)
+    return await people(house, request, viewer, rows, limit)
 
 
 @api.get("/api/v1/endorsements", auth="user", scopes=READ)
 async def show_endorsements(house: House, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """Whom the viewer recommends."""
-    return await _endorsements(house, request, viewer.account_id, paged)
+    rows, limit = await _endorsements(house, viewer.account_id, paged)
+    return await accounts_page(house, request, rows, limit)
 
 
-async def _endorsements(house: House, request: Request, account_id: int, paged: Paged) -> Answer:
+async def _endorsements(house: House, account_id: int, paged: Paged) -> tuple[Rows, int]:
     page = paged.page(PEOPLE)
     rows = await house.database.read(
         endorsements.page, account_id,
         max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
     )  # fmt: skip
-    return await accounts_page(house, request, rows, page.limit)
+    return rows, page.limit
 
 
 @api.get("/api/v1/accounts/<id>/lists", auth="user", scopes=("read:lists",))

@@ -14,7 +14,7 @@ from ..entities.application import application_fields, credential_application_fi
 from ..errors import NotFound, invalid
 from ..house import House
 from ..oauth.redirects import complaint
-from ..parameters import Input, MaybeText, Several, Text
+from ..parameters import Input, Line, MaybeLine, Several, Text
 from ..routing import api
 
 LONGEST_NAME = 60
@@ -23,10 +23,10 @@ MOST_REDIRECTS = 64
 
 
 class NewApplication(Input):
-    client_name: Text = ""
+    client_name: Line = ""
     redirect_uris: Annotated[list[Text], Several] = []  # noqa: RUF012 - pydantic makes a new one each time
     scopes: Text = "read"
-    website: MaybeText = None
+    website: MaybeLine = None
 
     def redirects(self) -> list[str]:
         """The addresses, whether they came as a list or in one text."""
@@ -44,7 +44,7 @@ async def register(house: House, new: NewApplication) -> Answer:
         id=house.ids.next(),
         client_id=house.secret(),
         secret_hash=hash_of(secret),
-        name=new.client_name.strip(),
+        name=new.client_name,
         website=new.website or None,
         redirect_uris=tuple(redirects),
         scopes=wanted,
@@ -66,9 +66,9 @@ async def show_own(house: House, token: Token) -> Answer:
 def _complaints(new: NewApplication, redirects: list[str], wanted: tuple[str, ...]) -> list[str]:
     """What is wrong, in the API's words."""
     found: list[str] = []
-    if not new.client_name.strip():
+    if not new.client_name:
         found.append("Name can't be blank")
-    if len(new.client_name.strip()) > LONGEST_NAME:
+    if len(new.client_name) > LONGEST_NAME:
         found.append(f"Name is too long (maximum is {LONGEST_NAME} characters)")
     if not redirects:
         found.append("Redirect URI can't be blank")

@@ -13,6 +13,7 @@ from ... import __version__
 from ...actors.rules.identity import handle_of
 from ...storage import accounts, instance
 from ...storage.accounts import Account
+from ...storage.engine import Unavailable
 from ..answer import Answer, json
 from ..entities.account import avatar_url
 from ..errors import Gone, NotFound
@@ -153,5 +154,13 @@ async def _nodeinfo(house: House) -> dict[str, Any]:
 
 @api.get("/health")
 def show_health() -> Answer:
-    """That the server is up; it says nothing about its database."""
+    """Liveness: the process answers requests. It says nothing about the database."""
+    return json({"status": "UP"})
+
+
+@api.get("/ready")
+async def show_readiness(house: House) -> Answer:
+    """Readiness: the database answers too; else 503."""
+    if not await house.readiness.check():
+        raise Unavailable("the database does not answer")
     return json({"status": "UP"})

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from ...actors.commands.edits import Description, EditStatus, SetQuotePolicy
 from ...actors.rules import limits
 from ...actors.rules.polls import about_options, about_time
+from ...actors.rules.visibility import visible
 from ...storage import edits
 from .. import rates
 from ..answer import Answer, array, json
@@ -15,9 +17,9 @@ from ..entities.account import account_json
 from ..entities.edit import edit_json, only_edit, source_fields
 from ..errors import invalid
 from ..house import House
-from ..parameters import Choice, Focus, Input, MaybeText, Several, StatusId
+from ..parameters import Choice, Focus, Input, MaybeProse, Several, StatusId
 from ..routing import api
-from ..showing import answer_with, find_visible
+from ..showing import answer_with, find_visible, perspective_of
 from .statuses import Writing
 
 READ = ("read:statuses",)
@@ -26,7 +28,7 @@ WRITE = ("write:statuses",)
 
 class MediaAttributes(Input):
     id: StatusId = None
-    description: MaybeText = None
+    description: MaybeProse = None
     focus: Focus = None
 
     def description_of(self) -> Description | None:
@@ -91,13 +93,15 @@ async def change_quote_policy(house: House, viewer: Viewer, id: int, policy: Quo
 
 @api.get("/api/v1/statuses/<id>/history", scopes=READ)
 async def show_history(house: House, viewer: Viewer | None, id: int) -> Answer:
-    """Every state of a status, the first one first."""
+    """The states of a status, the first one first. Who was first mentioned by an edit sees none from before it, unless
+    the status is visible to them in another way."""
     shown = await find_visible(house, viewer, id)
-    original = shown.boosted or shown
+    original, perspective = shown.boosted or shown, await perspective_of(viewer)
     base_url = house.settings.base_url
     author = account_json(original.author, house.rendered, base_url)
     found = await house.database.read(edits.history, original.id) or [only_edit(original)]
-    return array([edit_json(one, author, base_url) for one in found])
+    seen = [one for one in found if visible(replace(original.status, mentioned_ids=one.mentioned_ids), perspective)]
+    return array([edit_json(one, author, base_url) for one in seen])
 
 
 @api.get("/api/v1/statuses/<id>/source", auth="user", scopes=READ)

@@ -39,9 +39,9 @@ async def resend_confirmation(house: House, viewer: Viewer, given: NewEmail) -> 
         raise Forbidden(OTHER_APP)
     if user.confirmed_at is not None:
         raise NOT_AWAITED
-    if given.email and (found := list(complaints_about_email(given.email))):
+    if given.email and (found := list(complaints_about_email(given.email, house.settings.local_domain))):
         raise refusal(found)
-    email = mailbox_of(given.email)
+    email = mailbox_of(given.email, house.settings.local_domain)
     count_mail(house, email or user.email)
     await viewer.ask(ResendConfirmation(email))
     return EMPTY

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...actors.commands.featured_tags import FeatureTag, RemoveFeaturedTag
 from ...actors.rules.text import Hashtag, whole_hashtag
+from ...actors.rules.visibility import shows_profile
 from ...storage import featured_tags
 from ...storage.accounts import Account
 from ...storage.featured_tags import FeaturedTag
@@ -16,6 +17,7 @@ from ..house import House
 from ..parameters import Given, Input
 from ..people import find_account
 from ..routing import api
+from ..showing import perspective_of
 
 READ = ("read:accounts",)
 WRITE = ("write:accounts",)
@@ -40,9 +42,12 @@ async def show(house: House, viewer: Viewer) -> Answer:
 
 
 @api.get("/api/v1/accounts/<id>/featured_tags")
-async def show_of(house: House, id: int) -> Answer:
-    """What an account features."""
-    return await _featured_by(house, await find_account(house, id))
+async def show_of(house: House, viewer: Viewer | None, id: int) -> Answer:
+    """What an account features; nothing for those it blocks."""
+    account = await find_account(house, id)
+    if not shows_profile(account.id, await perspective_of(viewer)):
+        return array([])
+    return await _featured_by(house, account)
 
 
 @api.get("/api/v1/featured_tags/suggestions", auth="user", scopes=READ)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -9,22 +10,15 @@ from pathlib import Path
 
 import trio
 
+from ...actors.media.jobs import TYPES
 from ...storage.files import NAME
 from ..answer import Answer, Headers
+from ..descriptors import check_file
 from ..errors import NotFound
 from ..house import House
 from ..request import Request
 from ..routing import api
 
-# All that is ever made here. What has another ending is not served, whatever lies in the folder.
-TYPES = {
-    "jpg": "image/jpeg",
-    "png": "image/png",
-    "gif": "image/gif",
-    "webp": "image/webp",
-    "mp4": "video/mp4",
-    "mp3": "audio/mpeg",
-}
 AT_ONCE = 256 * 1024
 ETAG = re.compile(r'"[^"]*"')  # of a list of them, weak ones too: a name says all about its file
 RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
@@ -43,11 +37,12 @@ HEADERS: Headers = (
 @api.get("/media/<name>")
 async def show(house: House, request: Request, name: str) -> Answer:
     """A file, or the part of it that a player asks for."""
-    if not NAME.fullmatch(name) or (content_type := TYPES.get(name.rpartition(".")[2])) is None:
+    if not NAME.fullmatch(name) or (kind := TYPES.get(name.rpartition(".")[2])) is None:
         raise NotFound("Not Found")
+    content_type, _ = kind
     path = house.media.folder.path(name)
     try:
-        size = (await trio.to_thread.run_sync(path.stat)).st_size
+        size = await trio.to_thread.run_sync(_size, path)
     except OSError:
         raise NotFound("Not Found") from None
     tag = f'"{name}"'
@@ -55,6 +50,13 @@ async def show(house: House, request: Request, name: str) -> Answer:
         return Answer(b"", 304, (*HEADERS, ("ETag", tag)), content_type)
     answer = _part(path, size, _range(request, tag), (*HEADERS, ("ETag", tag)), content_type)
     return replace(answer, stream=lambda: _read(path, 0, 0)) if request.method == "HEAD" else answer
+
+
+def _size(path: Path) -> int:
+    """The size of a file that can be opened. Raises OSError, and Overloaded while too many files are open."""
+    with path.open("rb") as file:
+        check_file(file.fileno())
+        return os.fstat(file.fileno()).st_size
 
 
 def _range(request: Request, tag: str) -> str | None:

@@ -11,8 +11,10 @@ import orjson
 from ...actors.kernel.ids import first_id_at
 from ...storage import accounts, instance
 from ...storage.accounts import Account
+from .. import avatars
 from ..answer import Answer
 from ..entities.instance import About, activity_fields, instance_v1, instance_v2
+from ..errors import NotFound
 from ..house import House
 from ..pages import page
 from ..pictures import plain_png
@@ -24,6 +26,7 @@ WEEKS = 12  # of which the activity is told
 PNG = "image/png"
 # Pictures of nobody never change.
 KEPT_BY_BROWSERS = (("Cache-Control", "public, max-age=86400"),)
+KEPT_FOR_EVER = (("Cache-Control", "public, max-age=31536000, immutable"),)
 
 
 @api.get("/api/v1/instance")
@@ -53,6 +56,7 @@ async def _about(house: House) -> About:
         description=settings.description,
         email=settings.contact_email,
         registrations=settings.sign_ups,
+        reason_required=settings.reason_required,
         public_preview=settings.public_preview,
         vapid_public_key=house.vapid_public_key,
         takes_films=house.media.takes_films,
@@ -117,6 +121,14 @@ def show_about(house: House) -> Answer:
 @api.get("/avatars/original/missing.png")
 def show_missing_avatar() -> Answer:
     return Answer(plain_png(120, 120, (120, 119, 160)), 200, KEPT_BY_BROWSERS, PNG)
+
+
+@api.get("/avatars/original/<name>")
+def show_drawn_avatar(name: str) -> Answer:
+    """The picture of an account that has none."""
+    if not avatars.SEED.fullmatch(name):
+        raise NotFound
+    return Answer(avatars.draw(int(name[:4], 16)), 200, KEPT_FOR_EVER, PNG)
 
 
 @api.get("/headers/original/missing.png")

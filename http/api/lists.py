@@ -13,7 +13,7 @@ from ..entities.list import list_fields
 from ..errors import NotFound, Unprocessable, invalid, missing
 from ..house import House
 from ..paging import Paged, links
-from ..parameters import Ids, Input, MaybeFlag, MaybeText
+from ..parameters import Ids, Input, MaybeFlag, MaybeLine, MaybeText
 from ..request import Request
 from ..routing import api
 
@@ -24,7 +24,7 @@ ON_A_PAGE = 40
 
 
 class Terms(Input):
-    title: MaybeText = None
+    title: MaybeLine = None
     replies_policy: MaybeText = None
     exclusive: MaybeFlag = None
     show_replies: MaybeFlag = None
@@ -33,12 +33,11 @@ class Terms(Input):
         """The title, if one is given."""
         if self.title is None:
             return None
-        title = self.title.strip()
-        if not title:
+        if not self.title:
             raise invalid("Title can't be blank")
-        if len(title) > LIST_TITLE_CHARACTERS:
+        if len(self.title) > LIST_TITLE_CHARACTERS:
             raise invalid(f"Title is too long (maximum is {LIST_TITLE_CHARACTERS} characters)")
-        return title
+        return self.title
 
     def policy(self, before: str) -> str | None:
         """Which answers are shown. The older parameter says whether any are."""

@@ -12,7 +12,7 @@ from ..answer import Answer, json
 from ..authentication import Viewer
 from ..entities.marker import marker_fields
 from ..house import House
-from ..parameters import Count, Input, Maybe, StatusId, Texts
+from ..parameters import Count, Input, Maybe, Position, Texts
 from ..routing import api
 
 
@@ -20,20 +20,20 @@ class Timelines(Input):
     timeline: Texts = ()
 
 
-class Position(Input):
-    last_read_id: StatusId = None
+class ReadUpTo(Input):
+    last_read_id: Position = None
     version: Count = None
 
 
-NOWHERE = Position()
+NOWHERE = ReadUpTo()
 
 
 class Positions(Input):
-    home: Annotated[Position, Maybe] = NOWHERE
-    notifications: Annotated[Position, Maybe] = NOWHERE
+    home: Annotated[ReadUpTo, Maybe] = NOWHERE
+    notifications: Annotated[ReadUpTo, Maybe] = NOWHERE
 
     def moves(self) -> tuple[Move, ...]:
-        given: tuple[tuple[Timeline, Position], ...] = (("home", self.home), ("notifications", self.notifications))
+        given: tuple[tuple[Timeline, ReadUpTo], ...] = (("home", self.home), ("notifications", self.notifications))
         return tuple(Move(name, at.last_read_id, at.version) for name, at in given if at.last_read_id is not None)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...actors.commands.media import FAILED, AddMedia, AddWaitingMedia, DeleteMedia, DescribeMedia
+from ...actors.commands.media import AddMedia, AddWaitingMedia, DeleteMedia, DescribeMedia, failed
 from ...actors.media.workshop import Incoming
 from ...actors.rules import limits
 from ...storage import media
@@ -15,7 +15,7 @@ from ..authentication import Viewer
 from ..entities.media import media_fields
 from ..errors import NotFound, invalid
 from ..house import House
-from ..parameters import Focus, Input, MaybeText, MaybeUpload
+from ..parameters import Focus, Input, MaybeProse, MaybeUpload
 from ..routing import api
 
 SCOPES = ("write:media",)
@@ -24,7 +24,7 @@ LONGEST_DESCRIPTION = 10_000  # code points, of which a character that a reader 
 
 class Described(Input):
     thumbnail: MaybeUpload = None
-    description: MaybeText = None
+    description: MaybeProse = None
     focus: Focus = None
 
     def check(self) -> None:
@@ -40,12 +40,12 @@ class NewMedia(Described):
 
 @api.post("/api/v1/media", auth="user", scopes=SCOPES, rates=(rates.MEDIA,), body_limit=uploads.MEDIA_BODY)
 async def upload_and_wait(house: House, viewer: Viewer, new: NewMedia) -> Answer:
-    """Answered when it is processed, however long that takes."""
+    """Answered when it is processed; with 202 when that takes very long, or has to be tried again later."""
     medium = await _upload(house, viewer, new)
     if medium.state == "waiting":
         await house.media.finished(medium.id)
         medium = await _own(house, viewer, medium.id)
-    return _answer(house, medium)
+    return _answer(house, medium, unfinished=202)
 
 
 @api.post("/api/v2/media", auth="user", scopes=SCOPES, rates=(rates.MEDIA,), body_limit=uploads.MEDIA_BODY)
@@ -58,8 +58,11 @@ async def upload(house: House, viewer: Viewer, new: NewMedia) -> Answer:
 
 async def _upload(house: House, viewer: Viewer, new: NewMedia) -> Media:
     new.check()
-    async with uploads.received(house, new.file) as incoming, uploads.thumbnail(house, new.thumbnail) as small:
-        described = {"description": (new.description or "").strip(), "focus": _point(new.focus)}
+    async with (
+        uploads.received(house, viewer, new.file) as incoming,
+        uploads.thumbnail(house, viewer, new.thumbnail) as small,
+    ):
+        described = {"description": new.description or "", "focus": _point(new.focus)}
         if incoming.kind is not None and incoming.kind.type != "image":
             return await viewer.ask(await _put_off(house, incoming, thumbnail=small, **described))
         made = await uploads.make(house, incoming, "image")
@@ -80,14 +83,13 @@ async def show(house: House, viewer: Viewer, id: int) -> Answer:
     return _answer(house, await _own(house, viewer, id))
 
 
-@api.put("/api/v1/media/<id>", auth="user", scopes=SCOPES, body_limit=uploads.THUMBNAIL_BODY)
+@api.put("/api/v1/media/<id>", auth="user", scopes=SCOPES, file_rates=(rates.MEDIA,), body_limit=uploads.THUMBNAIL_BODY)
 async def describe(house: House, viewer: Viewer, id: int, described: Described) -> Answer:
     """Only while no status has it."""
     described.check()
     await _own(house, viewer, id)
-    text = None if described.description is None else described.description.strip()
-    async with uploads.thumbnail(house, described.thumbnail) as small:
-        changed = await viewer.ask(DescribeMedia(id, text, _point(described.focus), small))
+    async with uploads.thumbnail(house, viewer, described.thumbnail) as small:
+        changed = await viewer.ask(DescribeMedia(id, described.description, _point(described.focus), small))
     return _answer(house, changed)
 
 
@@ -102,7 +104,7 @@ async def _own(house: House, viewer: Viewer, id: int) -> Media:
     if medium is None or medium.account_id != viewer.account_id or medium.taken:
         raise NotFound
     if medium.state == "failed":
-        raise FAILED
+        raise failed(medium)
     return medium
 
 

@@ -30,7 +30,9 @@ def show_none() -> Answer:
 
 @api.get("/api/v1/instance/extended_description")
 def show_description(house: House) -> Answer:
-    return json({"updated_at": None, "content": f"<p>{html.escape(house.settings.description)}</p>"})
+    """The operator's paragraph as HTML; an empty string when there is none."""
+    description = html.escape(house.settings.description.strip())
+    return json({"updated_at": None, "content": f"<p>{description}</p>" if description else ""})
 
 
 @api.get("/api/v1/instance/privacy_policy")

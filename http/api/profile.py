@@ -19,12 +19,25 @@ from ...storage.accounts import Account
 from ...storage.engine import Connection
 from ...storage.profiles import Defaults, Profile
 from ...storage.users import User
+from .. import rates
 from ..answer import Answer, json
 from ..authentication import Viewer
 from ..entities.account import MOST_REQUESTS_COUNTED, credential_account_fields, profile_fields
 from ..errors import NotFound
 from ..house import House
-from ..parameters import Choice, Fields, Input, MaybeFlag, MaybeText, MaybeUpload, Several, Text, Upload
+from ..parameters import (
+    Choice,
+    Fields,
+    Input,
+    MaybeFlag,
+    MaybeLine,
+    MaybeProse,
+    MaybeText,
+    MaybeUpload,
+    Several,
+    Text,
+    Upload,
+)
 from ..routing import api
 from ..uploads import PICTURE_BODY, picture
 
@@ -57,12 +70,12 @@ def _source(value: object) -> object:
 class Credentials(Input):
     """Everything that can be changed about oneself; what is not given stays as it is."""
 
-    display_name: MaybeText = None
-    note: MaybeText = None
+    display_name: MaybeLine = None
+    note: MaybeProse = None
     avatar: MaybeUpload = None
-    avatar_description: MaybeText = None
+    avatar_description: MaybeProse = None
     header: MaybeUpload = None
-    header_description: MaybeText = None
+    header_description: MaybeProse = None
     locked: MaybeFlag = None
     bot: MaybeFlag = None
     discoverable: MaybeFlag = None
@@ -80,8 +93,8 @@ class Credentials(Input):
         fields = _fields(self.fields_attributes)
         domains = None if self.attribution_domains is None else [domain_of(name) for name in self.attribution_domains]
         profile = Profile(
-            display_name=None if self.display_name is None else text.one_line(self.display_name),
-            note_source=None if self.note is None else text.trimmed(self.note),
+            display_name=self.display_name,
+            note_source=self.note,
             avatar_description=self.avatar_description,
             header_description=self.header_description,
             locked=self.locked,
@@ -141,7 +154,9 @@ async def show_own(house: House, viewer: Viewer) -> Answer:
     return await _own_account(house, viewer)
 
 
-@api.put("/api/v1/accounts/update_credentials", auth="user", scopes=WRITE, body_limit=PICTURE_BODY)
+@api.put(
+    "/api/v1/accounts/update_credentials", auth="user", scopes=WRITE, file_rates=(rates.MEDIA,), body_limit=PICTURE_BODY
+)
 async def update_own(house: House, viewer: Viewer, credentials: Credentials) -> Answer:
     """Change what is given."""
     await _update(house, viewer, credentials)
@@ -154,7 +169,7 @@ async def show_profile(house: House, viewer: Viewer) -> Answer:
     return await _own_profile(house, viewer)
 
 
-@api.put("/api/v1/profile", auth="user", scopes=WRITE, body_limit=PICTURE_BODY)
+@api.put("/api/v1/profile", auth="user", scopes=WRITE, file_rates=(rates.MEDIA,), body_limit=PICTURE_BODY)
 async def update_profile(house: House, viewer: Viewer, credentials: Credentials) -> Answer:
     """The same change, answered with the profile."""
     await _update(house, viewer, credentials)
@@ -191,21 +206,21 @@ async def _own_account(house: House, viewer: Viewer) -> Answer:
 async def _update(house: House, viewer: Viewer, credentials: Credentials) -> None:
     command = credentials.command()
     async with AsyncExitStack() as pictures:
-        avatar = await pictures.enter_async_context(_picture(house, credentials.avatar, "avatar"))
-        header = await pictures.enter_async_context(_picture(house, credentials.header, "header"))
+        avatar = await pictures.enter_async_context(_picture(house, viewer, credentials.avatar, "avatar"))
+        header = await pictures.enter_async_context(_picture(house, viewer, credentials.header, "header"))
         profile = replace(command.profile, avatar_file=avatar, header_file=header)
         await viewer.ask(replace(command, profile=profile))
 
 
 @asynccontextmanager
 async def _picture(
-    house: House, upload: Upload | None, which: Literal["avatar", "header"]
+    house: House, viewer: Viewer, upload: Upload | None, which: Literal["avatar", "header"]
 ) -> AsyncIterator[str | None]:
     """The file made of a picture, for as long as it may still be refused; None when there is none."""
     if upload is None:
         yield None
         return
-    async with picture(house, upload, which) as file:
+    async with picture(house, viewer, upload, which) as file:
         yield file
 
 

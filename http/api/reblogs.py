@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from ...actors.commands.reblogs import Reblog, Unreblog
-from ...actors.rules.visibility import visible
 from ...storage import reblogs
 from .. import rates
 from ..answer import Answer
@@ -16,7 +15,7 @@ from ..paging import Paged
 from ..parameters import Choice, Input
 from ..request import Request
 from ..routing import api
-from ..showing import answer_with, find_visible, perspective_of
+from ..showing import answer_with, find_visible
 
 WRITE = ("write:statuses",)
 
@@ -39,13 +38,11 @@ async def unreblog(house: House, viewer: Viewer, id: int) -> Answer:
 
 @api.get("/api/v1/statuses/<id>/reblogged_by", scopes=("read:accounts", "read:statuses"))
 async def show_reblogged_by(house: House, request: Request, viewer: Viewer | None, id: int, paged: Paged) -> Answer:
-    """Who has boosted a status, as far as the viewer may see their boosts."""
+    """Who has boosted a status openly."""
     shown = await find_visible(house, viewer, id)
-    page, perspective = paged.page(PEOPLE), await perspective_of(viewer)
-    found = await house.database.read(
+    page = paged.page(PEOPLE)
+    rows = await house.database.read(
         reblogs.page, (shown.boosted or shown).id,
         max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
     )  # fmt: skip
-    rows = [(reblog.id, reblog.account_id) for reblog in found]
-    hidden = [reblog.account_id for reblog in found if not visible(reblog, perspective)]
-    return await people(house, request, viewer, rows, page.limit, hidden)
+    return await people(house, request, viewer, rows, page.limit)

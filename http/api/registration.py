@@ -12,7 +12,7 @@ from ..answer import Answer, json
 from ..entities.token import token_fields
 from ..errors import Forbidden
 from ..house import House
-from ..parameters import Input, Text
+from ..parameters import Input, Prose, Text
 from ..request import Request
 from ..routing import api
 from ..signing_up import complaints_about, sign_up
@@ -26,7 +26,7 @@ class Registration(Input):
     password: Text = ""
     agreement: Text = ""
     locale: Text = ""
-    reason: Text = ""
+    reason: Prose = ""
 
     def form(self) -> Form:
         agreement = self.agreement in ACCEPTED

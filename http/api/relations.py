@@ -10,6 +10,7 @@ from ...actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow,
 from ...actors.commands.requests import RemoveFollower
 from ...actors.rules.identity import handle_of
 from ...actors.rules.languages import language_code
+from ...actors.rules.visibility import shows_network
 from ...storage import accounts, relations
 from ...storage.relations import Relationship
 from .. import rates
@@ -19,9 +20,10 @@ from ..entities.account import account_fields
 from ..entities.relationship import relationship_fields
 from ..errors import NotFound, invalid
 from ..house import House
-from ..parameters import Count, Flag, Ids, Input, MaybeFlag, Several, Text
+from ..parameters import Count, Flag, Ids, Input, MaybeFlag, Prose, Several, Text
 from ..people import account_answer, is_presentable, presentable
 from ..routing import api
+from ..showing import perspective_of
 
 FOLLOWS = ("write:follows", "follow")
 BLOCKS = ("write:blocks", "follow")
@@ -56,7 +58,7 @@ class MuteTerms(Input):
 
 
 class Note(Input):
-    comment: Text = ""
+    comment: Prose = ""
 
 
 class Handle(Input):
@@ -75,14 +77,19 @@ async def show_relationships(house: House, viewer: Viewer, wanted: Accounts) -> 
 
 @api.get("/api/v1/accounts/familiar_followers", auth="user", scopes=("read:follows",))
 async def show_familiar_followers(house: House, viewer: Viewer, wanted: Accounts) -> Answer:
-    """Of each account, those of its followers whom the viewer follows."""
-    ids = list(dict.fromkeys(wanted.id))[:MOST_FAMILIAR]
-    found = await house.database.read(relations.familiar_followers, viewer.account_id, ids, FAMILIAR)
+    """Of each account, those of its followers whom the viewer follows. It is empty for an account that does not show
+    its followers, and leaves out followers that do not show whom they follow."""
+    perspective = await perspective_of(viewer)
+    targets = await house.accounts.find_many(list(dict.fromkeys(wanted.id))[:MOST_FAMILIAR])
+    present = [one for one in targets.values() if is_presentable(one) and one.suspended_at is None]
+    open_ids = [one.id for one in present if shows_network(one, perspective)]
+    found = await house.database.read(relations.familiar_followers, viewer.account_id, open_ids, FAMILIAR)
     people = await house.accounts.find_many(id for familiar in found.values() for id in familiar)
     base_url = house.settings.base_url
+    shown = {id: account_fields(one, base_url) for id, one in people.items() if shows_network(one, perspective)}
     return json([
-        {"id": str(id), "accounts": [account_fields(people[one], base_url) for one in found[id] if one in people]}
-        for id in ids if id in found
+        {"id": str(target.id), "accounts": [shown[id] for id in found.get(target.id, ()) if id in shown]}
+        for target in present
     ])  # fmt: skip
 
 
@@ -167,10 +174,9 @@ async def unendorse(house: House, viewer: Viewer, id: int) -> Answer:
 @api.post("/api/v1/accounts/<id>/note", auth="user", scopes=("write:accounts",))
 async def write_note(house: House, viewer: Viewer, id: int, note: Note) -> Answer:
     """A note that only the viewer sees; an empty one strikes it out."""
-    comment = note.comment.strip()
-    if len(comment) > LONGEST_NOTE:
+    if len(note.comment) > LONGEST_NOTE:
         raise invalid(f"Comment is too long (maximum is {LONGEST_NOTE} characters)")
-    await viewer.ask(WriteNote(id, comment))
+    await viewer.ask(WriteNote(id, note.comment))
     return await relationship(house, viewer, id)
 
 

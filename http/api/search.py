@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from ...actors.rules import text
@@ -20,6 +21,7 @@ from ..people import render_accounts
 from ..routing import api
 from ..showing import perspective_of, render_all
 
+HASHTAG_ALONE = re.compile(r"[#\uff03]\S+")
 RESULTS = 20  # of one kind, when nobody says how many
 
 PAGING = "Search queries pagination is not supported without authentication"
@@ -49,6 +51,9 @@ class Query(Input):
             raise Unauthorized(RESOLVING)
 
     def wants(self, kind: str) -> bool:
+        """True if results of this kind are asked for. A hashtag alone, with its sign, asks for hashtags."""
+        if self.type is None and HASHTAG_ALONE.fullmatch(self.q.strip()):
+            return kind == "hashtags"
         return self.type in (None, kind)
 
     def page(self, most: int) -> Page:
@@ -83,7 +88,7 @@ async def _accounts(house: House, viewer: Viewer | None, query: Query, page: Pag
 
 
 async def _hashtags(house: House, query: Query, page: Page) -> list[bytes]:
-    name = text.tag_name(query.q.strip().removeprefix("#"))
+    name = text.tag_name(query.q)
     if not name or len(query.q.split()) > 1:
         return []
     found = await house.database.read(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator
-
 from ...actors.commands.scheduled_statuses import ScheduleStatus
 from ...actors.commands.statuses import DeleteStatus, PublishStatus
 from ...actors.rules import attachments, limits, text
@@ -32,8 +30,8 @@ from ..parameters import (
     Maybe,
     MaybeFlag,
     MaybeText,
+    Prose,
     StatusId,
-    Text,
     Texts,
     is_id,
 )
@@ -49,9 +47,6 @@ FOR_EVERYBODY = (40, 60, 20)
 MOST_AT_ONCE = 40
 LONGEST_KEY = 255
 LONGEST_NAMED = 40  # of what is said to be no id
-
-# Counted, compared and stored without the space around it.
-Prose = Annotated[Text, AfterValidator(text.trimmed)]
 
 
 class NewPoll(Input):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...actors.commands.featured_tags import FeatureTag, UnfeatureTag
 from ...actors.rules.text import tag_name, whole_hashtag
 from ...storage import featured_tags, tags
@@ -11,6 +13,7 @@ from ..authentication import Viewer
 from ..errors import NotFound
 from ..hashtags import render_tags
 from ..house import House
+from ..parameters import UNKNOWN_ID
 from ..routing import api, path_id
 
 WRITE = ("write:accounts",)
@@ -18,38 +21,39 @@ WRITE = ("write:accounts",)
 
 @api.get("/api/v1/tags/<name>")
 async def show(house: House, viewer: Viewer | None, name: str) -> Answer:
-    """A hashtag that somebody has used."""
-    return await _answer(house, viewer, await _find(house, name))
+    """A hashtag with the days on which it was used, which may be none."""
+    return await _answer(house, viewer, await _find(house, name) or _unused(name))
 
 
 @api.post("/api/v1/tags/<name>/feature", auth="user", scopes=WRITE)
 async def feature(house: House, viewer: Viewer, name: str) -> Answer:
     """Show it on the viewer's profile, be it used or not."""
-    hashtag = whole_hashtag(name)
-    if hashtag is None:
-        tag = await _find(house, name)
-        await viewer.ask(FeatureTag(tag.name, tag.display_name))
-    else:
-        await viewer.ask(FeatureTag.of(hashtag))
-    return await _answer(house, viewer, await _find(house, name))
+    tag = await _find(house, name) or _unused(name)
+    written = whole_hashtag(name)
+    featured = await viewer.ask(FeatureTag(tag.name, tag.display_name if written is None else written.text))
+    return await _answer(house, viewer, replace(tag, id=featured.tag_id))
 
 
 @api.post("/api/v1/tags/<name>/unfeature", auth="user", scopes=WRITE)
 async def unfeature(house: House, viewer: Viewer, name: str) -> Answer:
-    tag = await _find(house, name)
+    tag = await _find(house, name) or _unused(name)
     await viewer.ask(UnfeatureTag(tag.id))
     return await _answer(house, viewer, tag)
 
 
-async def _find(house: House, named: str) -> Tag:
+async def _find(house: House, named: str) -> Tag | None:
     """By its name or, as digits alone are no name, by its id."""
     if named.isascii() and named.isdigit():
-        found = await house.database.read(tags.find_by_id, path_id(named))
-    else:
-        found = await house.database.read(tags.find, tag_name(named.removeprefix("#")))
-    if found is None:
+        return await house.database.read(tags.find_by_id, path_id(named))
+    return await house.database.read(tags.find, tag_name(named))
+
+
+def _unused(named: str) -> Tag:
+    """The hashtag of a well-formed name that nothing has been posted under; 404 for an ill-formed name."""
+    hashtag = whole_hashtag(named)
+    if hashtag is None:
         raise NotFound
-    return found
+    return Tag(UNKNOWN_ID, hashtag.name, hashtag.text)
 
 
 async def _answer(house: House, viewer: Viewer | None, tag: Tag) -> Answer:

@@ -11,11 +11,13 @@ import orjson
 from ...storage.accounts import Account
 from ...storage.featured_tags import FeaturedTag
 from ...storage.users import User
+from ..avatars import avatar_path
 from .featured_tag import featured_tag_fields
 from .rendered import Renderings
 from .times import day, maybe_instant, midnight
 
-MISSING_AVATAR = "/avatars/original/missing.png"
+# Of a suspended account nothing of its own is shown.
+HIDDEN_AVATAR = "/avatars/original/missing.png"
 MISSING_HEADER = "/headers/original/missing.png"
 
 # Roles as the reference server has them, with its permission bits. There everybody's has the id -99, which breaks the
@@ -27,9 +29,12 @@ MOST_REQUESTS_COUNTED = 40  # by the reference server; `requests` below comes co
 
 
 def avatar_url(account: Account, base_url: str) -> str:
-    if account.suspended_at is None and account.avatar_file is not None:
+    """The address of an account's picture. An account without one has one that is drawn from its id."""
+    if account.suspended_at is not None:
+        return f"{base_url}{HIDDEN_AVATAR}"
+    if account.avatar_file is not None:
         return f"{base_url}/media/{account.avatar_file}"
-    return f"{base_url}{MISSING_AVATAR}"
+    return f"{base_url}{avatar_path(account.id)}"
 
 
 def header_url(account: Account, base_url: str) -> str:

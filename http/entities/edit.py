@@ -34,7 +34,7 @@ def only_edit(shown: Shown) -> Edit:
     options = None if status.poll is None else tuple(option.title for option in status.poll.options)
     return Edit(
         status.id, status.id, status.content, status.spoiler_text, status.sensitive, status.media, options,
-        status.created_at,
+        status.mentioned_ids, status.created_at,
     )  # fmt: skip
 
 

@@ -14,9 +14,11 @@ from ...storage.accounts import Account
 from ...storage.instance import Activity, Numbers
 from .account import account_fields
 
-# Clients switch features on by the numbers in front, and by the API's own version number.
-VERSION = f"4.5.0 (compatible; Troupe {__version__})"
-API_VERSION = 7
+# Clients switch features on by the number in front and by the API's own version number, so both name the latest of
+# which all is served. 4.2 has no grouped notifications; 2 has them. 3 (attribution of links), 4 (deletion of media),
+# 5 (filters that blur) and 7 (quotes) come when they are built; tests/http/test_instance.py says what each asks for.
+VERSION = f"4.2.0 (compatible; Troupe {__version__})"
+API_VERSION = 2
 
 THUMBNAIL = "/thumbnail.png"
 IMAGE_TYPES = [kind.mime for kind in IMAGES]
@@ -35,6 +37,7 @@ class About:
     description: str
     email: str
     registrations: str
+    reason_required: bool
     public_preview: bool
     vapid_public_key: str
     takes_films: bool
@@ -83,7 +86,7 @@ def instance_v2(about: About) -> dict[str, Any]:
         "registrations": {
             "enabled": about.registrations != "closed",
             "approval_required": about.registrations == "approval",
-            "reason_required": about.registrations == "approval",
+            "reason_required": about.reason_required,
             "message": None,
             "min_age": None,
             "url": None,

@@ -21,8 +21,8 @@ from .rendered import Renderings
 from .times import instant, maybe_instant
 
 NO_FLAGS = Flags()
-# Who may quote, by the status's policy. Nobody can do it here yet, which `current_user` says.
-APPROVALS: dict[str, list[str]] = {"public": ["public"], "followers": ["followers"], "nobody": []}
+# This server takes no quotes. Whatever the author has chosen for the day when it does, today nobody may quote.
+NOBODY_QUOTES = {"automatic": [], "manual": [], "current_user": "denied"}
 PINNABLE = frozenset({"public", "unlisted", "private"})
 
 FlagsById = Mapping[int, Flags]
@@ -142,11 +142,7 @@ def _attached(status: Status, base_url: str) -> dict[str, Any]:
         "emojis": [],
         "card": None,
         "quote": None,
-        "quote_approval": {
-            "automatic": APPROVALS.get(status.quote_policy, []),
-            "manual": [],
-            "current_user": "denied",
-        },
+        "quote_approval": NOBODY_QUOTES,
     }
 
 

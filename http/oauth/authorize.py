@@ -6,6 +6,7 @@ without JavaScript, with two tabs or a back button is never in a state of its ow
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -23,11 +24,11 @@ from ..parameters import Flag, Given, Input, MaybeText, Text
 from ..request import Request
 from ..routing import api
 from . import sessions
-from .redirects import OUT_OF_BAND, form_target, with_query
+from .redirects import OUT_OF_BAND, complaint, form_target, with_query
 from .users import barred, user_with
 
 CODE_LASTS = timedelta(minutes=10)
-CHALLENGE_LENGTH = 43  # base64url of a SHA-256
+CHALLENGE = re.compile("[A-Za-z0-9_-]{43}")  # base64url of a SHA-256
 LONGEST_STATE = 4096
 DENIED = "The resource owner or authorization server denied the request."
 WRONG = "That name and password do not belong together."
@@ -57,7 +58,7 @@ class Asked(Input):
 
 
 class Posted(Asked):
-    """A form: either a sign-in (`username`, `password`) or a `decision`."""
+    """A form: either a sign-in (`username`, `password`) or a `decision`: allow, deny or leave."""
 
     form_token: MaybeText = None
     username: MaybeText = None
@@ -102,6 +103,8 @@ async def act(house: House, request: Request, posted: Posted) -> Answer:
         return _sign_in_page(house, authorization, secret, "This page was open for too long. Please sign in again.")
     if posted.decision is None:
         return await _sign_in(house, request, authorization, posted, secret)
+    if posted.decision == "leave":
+        return await _leave(house, posted, secret)
     user = await _signed_in(house, secret)
     if user is None:
         return _sign_in_page(house, authorization, secret, "You are no longer signed in.")
@@ -127,6 +130,9 @@ async def _checked(house: House, asked: Asked) -> Authorization:
         raise Malformed("This app is not known here. It may have to be registered again.")
     if asked.redirect_uri not in application.redirect_uris:
         raise Malformed("The address to return to is not one that the app was registered with.")
+    if complaint(asked.redirect_uri) is not None:
+        # It was registered when the rules were less strict.
+        raise Malformed("The address to return to leads to no app. The app must register another one.")
     if asked.response_type != "code":
         raise Malformed("The authorization server does not support this response type.")
     if asked.state is not None and len(asked.state) > LONGEST_STATE:
@@ -141,7 +147,7 @@ async def _checked(house: House, asked: Asked) -> Authorization:
 def _check_challenge(asked: Asked) -> None:
     if not asked.code_challenge:
         return
-    if asked.code_challenge_method != "S256" or len(asked.code_challenge) != CHALLENGE_LENGTH:
+    if asked.code_challenge_method != "S256" or not CHALLENGE.fullmatch(asked.code_challenge):
         raise Malformed("The code challenge must be made by method S256.")
 
 
@@ -168,6 +174,12 @@ async def _sign_in(house: House, request: Request, authorization: Authorization,
     if (reason := barred(user)) is not None:
         raise Forbidden(reason)
     fresh = await sessions.sign_in(house, user.account_id, secret)
+    return redirect(_here(posted), sessions.cookie(house, fresh))
+
+
+async def _leave(house: House, posted: Posted, secret: str) -> Answer:
+    """End the browser's session and ask who is there, for the same request of the app."""
+    fresh = await sessions.sign_out(house, secret)
     return redirect(_here(posted), sessions.cookie(house, fresh))
 
 
@@ -210,12 +222,20 @@ def _consent_page(house: House, authorization: Authorization, user: User, secret
         application=application.name,
         website=application.website,
         username=user.username,
-        scopes=[
-            {"name": name, "words": scopes.in_words(name), "dangerous": name in scopes.DANGEROUS}
-            for name in authorization.scopes
-        ],
+        scopes=[_row(name) for name in authorization.scopes],
+        far_reaching=not scopes.FAR_REACHING.isdisjoint(authorization.scopes),
         hidden=[*authorization.asked.carried(), ("form_token", sessions.form_token(secret))],
     )
+
+
+def _row(scope: str) -> dict[str, object]:
+    """A scope as the consent page shows it."""
+    return {
+        "name": scope,
+        "words": scopes.in_words(scope),
+        "broad": scope in scopes.BROAD,
+        "far_reaching": scope in scopes.FAR_REACHING,
+    }
 
 
 async def _allow(house: House, authorization: Authorization, user: User) -> Answer:

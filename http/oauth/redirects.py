@@ -6,8 +6,10 @@ import re
 from urllib.parse import urlencode, urlsplit
 
 OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"
-# A browser would run these instead of going somewhere.
-FORBIDDEN = frozenset({"data", "javascript", "vbscript"})
+# A browser runs these, or opens them itself. They never lead to an app.
+FORBIDDEN = frozenset(
+    {"about", "blob", "data", "file", "filesystem", "javascript", "vbscript", "view-source"}
+)  # fmt: skip
 LONGEST = 2000
 # All that an address may consist of (RFC 3986): it goes into headers as it is.
 CHARACTERS = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]*")

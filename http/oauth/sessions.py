@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 from dataclasses import replace
 from datetime import timedelta
 
 from werkzeug.http import parse_cookie
 
 from ...storage import oauth
-from ...storage.secrets import hash_of
+from ...storage.secrets import equal_secrets, hash_of
 from ..answer import Answer, Headers
 from ..house import House
 from ..request import Request
@@ -52,6 +51,12 @@ async def sign_in(house: House, account_id: int, old: str | None) -> str:
     return secret
 
 
+async def sign_out(house: House, secret: str) -> str:
+    """End the session. Returns the secret of a new one, in which nobody is signed in."""
+    await house.database.transact(oauth.delete_session, hash_of(secret))
+    return house.secret()
+
+
 def form_token(secret: str) -> str:
     """What a form of this session carries, so that no other site can send one in its name."""
     return hashlib.sha256(b"form:" + secret.encode()).hexdigest()
@@ -59,4 +64,4 @@ def form_token(secret: str) -> str:
 
 def is_own_form(secret: str | None, token: str | None) -> bool:
     """Whether a form came from a page that this session was shown."""
-    return secret is not None and token is not None and hmac.compare_digest(form_token(secret), token)
+    return secret is not None and token is not None and equal_secrets(form_token(secret), token)

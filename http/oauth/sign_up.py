@@ -7,12 +7,12 @@ from ...actors.rules import registration as rules
 from ...actors.rules.languages import language_code
 from ...actors.rules.registration import Form
 from ...actors.rules.usernames import USERNAME_CHARACTERS
-from .. import rates
+from .. import limits, rates
 from ..answer import Answer, redirect
-from ..errors import Forbidden, TooMany
+from ..errors import Forbidden
 from ..house import House
 from ..pages import page
-from ..parameters import Input, MaybeText, Text
+from ..parameters import Input, MaybeText, Prose, Text
 from ..request import Request
 from ..routing import api
 from ..signing_up import complaints_about, sign_up
@@ -38,12 +38,11 @@ class Posted(Input):
     email: Text = ""
     password: Text = ""
     agreement: Text = ""
-    reason: Text = ""
+    reason: Prose = ""
 
     def form(self, locale: str) -> Form:
-        # Browsers end lines with two characters, and count one.
-        reason = self.reason.replace("\r\n", "\n")
-        return Form(self.username.strip(), self.email.strip(), self.password, self.agreement == "1", locale, reason)
+        agreed = self.agreement == "1"
+        return Form(self.username.strip(), self.email.strip(), self.password, agreed, locale, self.reason)
 
 
 @api.get("/auth/sign_up", page=True)
@@ -64,22 +63,13 @@ async def act(house: House, request: Request, posted: Posted) -> Answer:
         return _page(house, request, form, {"form": OUTDATED})
     if found := await complaints_about(house, form):
         return _page(house, request, form, {one.attribute: _sentence(one.attribute, one.text) for one in found})
-    _count(house, request)
+    limits.count_for_address(house, request, rates.ACCOUNTS)  # as for accounts that apps make
     try:
         await sign_up(house, request, form)
     except Refused as refusal:  # somebody was faster
         named = list(refusal.details or ())
         return _page(house, request, form, {name: _sentence(name, rules.TAKEN) for name in named})
     return redirect("/auth/confirmation/sent")
-
-
-def _count(house: House, request: Request) -> None:
-    """An account is an account, through whichever door."""
-    if house.settings.rate_limits:
-        address = rates.subject_of(request.address(house.settings.trusted_proxies))
-        standing = house.rates.count(rates.ACCOUNTS, address, house.clock.now())
-        if standing.exceeded:
-            raise TooMany(standing.headers)
 
 
 def _page(house: House, request: Request, form: Form, problems: dict[str, str]) -> Answer:
@@ -91,6 +81,7 @@ def _page(house: House, request: Request, form: Form, problems: dict[str, str]) 
         server=house.settings.title,
         domain=house.settings.local_domain,
         approval=house.settings.sign_ups == "approval",
+        reason_required=house.settings.reason_required,
         form=form,
         problems=problems,
         bounds=BOUNDS,

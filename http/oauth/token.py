@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import hmac
 from dataclasses import dataclass
 from datetime import datetime
 
 from ...storage import oauth
 from ...storage.engine import Connection
-from ...storage.oauth import Application, NewToken, Token
-from ...storage.secrets import hash_of
+from ...storage.oauth import Application, NewToken, RevokedToken, Token
+from ...storage.secrets import equal_secrets, hash_of
 from .. import scopes
 from ..answer import EMPTY, Answer, Headers, json
 from ..entities.token import token_fields
@@ -107,9 +106,14 @@ async def revoke(house: House, request: Request, given: Revocation) -> Answer:
     if token.application_id != application.id:
         raise OAuthError("unauthorized_client")
     await house.database.transact(oauth.revoke, token.token_hash, application.id, house.clock.now())
-    house.forget_token(token.token_hash)
-    house.streams.close_token(token.id)
+    _forget(house, token.id, token.token_hash)
     return EMPTY
+
+
+def _forget(house: House, token_id: int, token_hash: bytes) -> None:
+    """A token was revoked: what remembers it or streams by it ends."""
+    house.forget_token(token_hash)
+    house.streams.close_token(token_id)
 
 
 # Clients ------------------------------------------------------------------------------------------------------
@@ -126,7 +130,7 @@ async def _find_client(house: House, request: Request, given: Client) -> Applica
     """The client that proves to be one, by HTTP Basic or in the body."""
     client_id, secret = _basic(request) or (given.client_id, given.client_secret)
     application = await house.database.read(oauth.find_client, client_id) if client_id else None
-    if application is None or not hmac.compare_digest(application.secret_hash, hash_of(secret)):
+    if application is None or not equal_secrets(application.secret_hash, hash_of(secret)):
         return None
     return application
 
@@ -151,24 +155,35 @@ async def _by_code(house: House, application: Application, wanted: TokenRequest)
             raise OAuthError("invalid_request", f"Missing required parameter: {name}.")
     secret = house.secret()
     token = await house.database.transact(
-        _exchange, application.id, wanted, house.ids.next(), hash_of(secret), house.clock.now()
+        exchange, application.id, wanted, house.ids.next(), hash_of(secret), house.clock.now()
     )
-    if token is None:
-        raise OAuthError("invalid_grant")
-    return Issued(secret, token)
+    if isinstance(token, Token):
+        return Issued(secret, token)
+    if token is not None:
+        _forget(house, token.id, token.token_hash)
+    raise OAuthError("invalid_grant")
 
 
-async def _exchange(
+async def exchange(
     db: Connection, application_id: int, wanted: TokenRequest, token_id: int, token_hash: bytes, now: datetime
-) -> Token | None:
-    """Use the code up and make its token, both or neither."""
-    grant = await oauth.find_grant(db, hash_of(wanted.code), now)
-    if grant is None or not _verifies(grant.code_challenge, wanted.code_verifier):
+) -> Token | RevokedToken | None:
+    """Use the code up and make its token, both or neither.
+
+    A code that was used before revokes the token that it made (RFC 6749, 4.1.2): either this request or that one came
+    from a thief.
+    """
+    code_hash = hash_of(wanted.code)
+    grant = await oauth.find_grant(db, code_hash, now)
+    if grant is None:
+        return await oauth.revoke_by_code(db, code_hash, application_id, now)
+    if not _verifies(grant.code_challenge, wanted.code_verifier):
         return None
     if await oauth.redeem(db, grant.code_hash, application_id, wanted.redirect_uri, now) is None:
         return None
     new = NewToken(token_id, token_hash, application_id, grant.account_id, grant.scopes)
-    return await oauth.insert_token(db, new, now)
+    token = await oauth.insert_token(db, new, now)
+    await oauth.link_grant(db, code_hash, token.id)
+    return token
 
 
 def _verifies(challenge: str | None, verifier: str) -> bool:
@@ -176,7 +191,7 @@ def _verifies(challenge: str | None, verifier: str) -> bool:
     if challenge is None:
         return not verifier
     digest = hashlib.sha256(verifier.encode()).digest()
-    return hmac.compare_digest(base64.urlsafe_b64encode(digest).rstrip(b"=").decode(), challenge)
+    return equal_secrets(base64.urlsafe_b64encode(digest).rstrip(b"="), challenge)
 
 
 async def _by_secret(house: House, application: Application, wanted: TokenRequest) -> Issued:

@@ -1,4 +1,10 @@
-"""Who signs in: a name or an address with its password, counted against guessing."""
+"""Who signs in: a name or an address with its password, counted against guessing.
+
+Only wrong passwords count: for the address that they come from, and for the account that they are meant for, however
+its login is spelled. An address that failed too often is refused. An account at which too many passwords failed still
+lets in whoever has the right one, from an address where nothing failed within the hour: guessing from elsewhere does
+not lock the owner out.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +14,7 @@ from ...storage.users import User
 from .. import rates
 from ..errors import TooMany
 from ..house import House
+from ..rates import Rule, Standing
 from ..request import Request
 from . import passwords
 
@@ -15,11 +22,12 @@ from . import passwords
 async def user_with(house: House, request: Request, login: str, password: str) -> User | None:
     """The user to whom both belong, who may still be barred; None when they don't belong together."""
     possible = 0 < len(login) <= EMAIL_CHARACTERS
-    _count_attempt(house, request, login if possible else "")
     user = await house.database.read(users.find_user_by_login, login) if possible else None
+    attempt = _Attempt(house, request, _subject(user, login if possible else ""))
     stored = None if user is None else user.password_hash
     if not await passwords.matches(stored, password, house.passwords) or user is None:
         return None
+    attempt.succeed()
     if barred(user) is None:
         await passwords.renew(house, user.account_id, stored, password)
     return user
@@ -36,11 +44,37 @@ def barred(user: User) -> str | None:
     return None
 
 
-def _count_attempt(house: House, request: Request, login: str) -> None:
-    if not house.settings.rate_limits:
-        return
-    address = rates.subject_of(request.address(house.settings.trusted_proxies))
-    charges = ((rates.SIGN_INS, address), (rates.SIGN_INS_OF_USER, login.casefold()))
-    standing = house.rates.count_all(charges, house.clock.now())
-    if standing is not None and standing.exceeded:
-        raise TooMany(standing.headers)
+def _subject(user: User | None, login: str) -> str:
+    """What failures count for: the account, or the one spelling of a login that nobody has."""
+    if user is not None:
+        return f"account {user.account_id}"
+    return f"login {login.strip().lstrip('@').strip().casefold()}"
+
+
+class _Attempt:
+    """One try, counted as a failure until it succeeds: tries that run at the same time must not all be the first."""
+
+    def __init__(self, house: House, request: Request, subject: str) -> None:
+        """Raises TooMany."""
+        self._house = house
+        self._counts: list[tuple[Rule, str, Standing]] = []
+        if not house.settings.rate_limits:
+            return
+        address = rates.subject_of(request.address(house.settings.trusted_proxies))
+        by_address = self._count(rates.FAILED_SIGN_INS, address)
+        lately = self._count(rates.FAILED_SIGN_INS_LATELY, address)
+        if by_address.exceeded:
+            raise TooMany(by_address.headers)
+        at_account = self._count(rates.FAILED_SIGN_INS_OF_ACCOUNT, subject)
+        if at_account.exceeded and lately.exceeded:
+            raise TooMany(at_account.headers)
+
+    def succeed(self) -> None:
+        """The password was right: it was no failure. Earlier ones stay counted."""
+        for rule, subject, standing in self._counts:
+            self._house.rates.take_back(rule, subject, standing)
+
+    def _count(self, rule: Rule, subject: str) -> Standing:
+        standing = self._house.rates.count(rule, subject, self._house.clock.now())
+        self._counts.append((rule, subject, standing))
+        return standing

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...actors.kernel import Origin
 from ...storage.oauth import Token
 from ..authentication import check_state, secret_among, secret_in_head
 from ..errors import Unauthorized
 from ..house import House
+from ..limits import count_for_account
 from ..parameters import nest
+from ..rates import STREAMS
 from ..request import Request
 from .channels import Wanted
 from .session import Frame, Session
@@ -35,11 +39,27 @@ async def identify(house: House, secret: str | None) -> Token | None:
 
 
 async def admit(
-    house: House, request: Request, secret: str | None, frame: Frame, wanted: Wanted | None = None
+    house: House,
+    request: Request,
+    frame: Frame,
+    protocol: str | None = None,
+    want: Callable[[Token | None], Wanted | None] = lambda _: None,
 ) -> Session:
-    """A session that whoever asked for it ends by `dismiss`. `wanted` is opened with it, or neither is."""
-    token = await identify(house, secret)
-    session = Session(house.runtime, token, Origin(request.request_id), frame, house.settings.stream_queue)
+    """A session that whoever asked for it ends by `dismiss`.
+
+    `want` names the stream that is opened with the session, or raises why there is none: then no session is opened.
+    Every handshake counts, refused ones for their address. Raises TooMany.
+    """
+    secret = token = None
+    try:
+        secret = secret_of(request, protocol)
+        token = await identify(house, secret)
+        wanted = want(token)
+    finally:
+        count_for_account(house, request, token, STREAMS)
+    session = Session(
+        house.runtime, token, Origin(request.request_id), frame, house.settings.stream_queue, house.record
+    )
     house.streams.add(session)
     try:
         # Once more, now that a revocation would find the session: none can slip through in between.

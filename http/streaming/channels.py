@@ -8,6 +8,7 @@ from typing import Literal
 
 from ...actors.broadcast import PUBLIC_ALL, PUBLIC_LOCAL, PUBLIC_REMOTE, home_address, list_address, tag_address
 from ...actors.kernel import Address
+from ...actors.rules.scan import HASHTAG_CHARACTERS
 from ...actors.rules.text import tag_name
 from ...storage.oauth import Token
 from .. import scopes
@@ -25,6 +26,7 @@ READ_NOTIFICATIONS = ("read:notifications",)
 
 Parameter = Literal["tag", "list"]
 
+LONGEST_TAG = HASHTAG_CHARACTERS + 1  # with a # in front
 NOT_ONES_OWN = "Not authorized to stream this list"
 
 
@@ -156,6 +158,9 @@ def check(wanted: Wanted, token: Token | None) -> None:
 def _parameter(channel: Channel, query: Query) -> str:
     match channel.parameter:
         case "tag":
+            # Frames repeat it as it was written. No status has a tag that is longer than this.
+            if len(query.tag) > LONGEST_TAG:
+                raise Malformed("The tag name is too long")
             return query.tag
         case "list":
             return query.list

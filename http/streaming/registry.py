@@ -30,10 +30,6 @@ class Streams:
         """The token was revoked."""
         self._end(End.REVOKED, lambda session: session.token is not None and session.token.id == token_id)
 
-    def close_account(self, account_id: int) -> None:
-        """The account may not sign in any more."""
-        self._end(End.REVOKED, lambda session: session.account_id == account_id)
-
     def open_all(self) -> None:
         """The house takes streams, for the first time or again."""
         self._stopping = False

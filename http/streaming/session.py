@@ -1,20 +1,22 @@
-"""One streaming connection: the streams it reads and one bounded queue of frames on their way out.
+"""One streaming connection: the streams it reads, and how far its client keeps up with them.
 
-A subscriber never waits: what it takes is rendered into the queue at once. A connection that lets its queue fill up is
-ended, never skipped.
+Each of its streams is a cursor over a feed. What is to be sent next is read from the feeds when the socket has taken
+what was sent before. A connection whose client does not read is ended, never skipped.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import Enum
 
 import orjson
 import trio
 
 from ...actors.broadcast import account_address
-from ...actors.kernel import Address, Event, Origin, Runtime
+from ...actors.kernel import Address, Event, Feed, Origin, Record, Runtime
+from ...actors.kernel.portraits import describe
 from ...actors.rules.visibility import ANONYMOUS, Perspective
 from ...actors.statuses import Shown, entry_of
 from ...actors.timelines.list import ListOwner
@@ -27,6 +29,11 @@ from .channels import NOT_ONES_OWN, Wanted, check
 FAREWELL = 1.0
 # Streams on one connection: far more than any client opens, and little enough to stay cheap.
 MOST_STREAMS = 100
+# Answers to the client's own frames that may wait to be read.
+MOST_ANSWERS = 256
+# Bytes from which no more is added to what is sent by one call, and events that are read from one stream in a row.
+BATCH = 32 * 1024
+READ_AT_ONCE = 16
 
 Frame = Callable[[Event, bytes], bytes]
 
@@ -60,7 +67,9 @@ class TooManyStreams(HttpError):
 class Session:
     """The inner half of a connection; the outer half takes frames from it and sends them."""
 
-    def __init__(self, runtime: Runtime, token: Token | None, origin: Origin, frame: Frame, room: int) -> None:
+    def __init__(
+        self, runtime: Runtime, token: Token | None, origin: Origin, frame: Frame, room: int, record: Record
+    ) -> None:
         self.token = token
         self.sifts = sieve(ANONYMOUS)
         self.ended: End | None = None
@@ -68,8 +77,12 @@ class Session:
         self._runtime = runtime
         self._origin = origin
         self._frame = frame
-        self._room = room
-        self._queue: deque[bytes] = deque()
+        self._record = record
+        self.room = room  # events that each stream may be behind when the client does not read
+        # Nobody waits for a client before it has been sent anything.
+        self.blocked_since: float | None = trio.current_time()
+        self._answers: deque[bytes] = deque()
+        self._news: dict[Subscription, Feed] = {}  # those with events to read, in the order in which they were woken
         self._arrival = trio.lowlevel.ParkingLot()
         self._subscriptions: dict[tuple[str, str], Subscription] = {}
         self._watch: Watch | None = None
@@ -106,6 +119,7 @@ class Session:
         """Close a stream; one that is not open stays so."""
         subscription = self._subscriptions.pop(wanted.key, None)
         if subscription is not None and subscription.address is not None:
+            self._news.pop(subscription, None)
             self._runtime.unsubscribe(subscription.address, subscription)
 
     def leave(self) -> None:
@@ -133,59 +147,127 @@ class Session:
 
     # -- frames
 
-    def show(self, event: Event, label: bytes) -> bool:
-        """Queue an event; False when the queue is full, and the session then ends."""
-        return self.say(self._frame(event, label))
-
-    def say(self, frame: bytes) -> bool:
-        """Queue a frame, with the same answer."""
+    def say(self, frame: bytes) -> None:
+        """Queue an answer to a frame of the client. A client that sends commands and reads no answers is cut."""
         if self.ended is not None:
-            return True
-        if len(self._queue) >= self._room:
+            return
+        if len(self._answers) >= MOST_ANSWERS:
             self.end(End.SLOW)
-            return False
-        self._queue.append(frame)
+            return
+        self._answers.append(frame)
         self._arrival.unpark()
-        return True
 
-    async def take(self) -> bytes | None:
-        """The next frame; None when the session has ended."""
-        while not self._queue:
-            if self.ended is not None:
-                return None
+    def wake(self, subscription: Subscription, feed: Feed) -> None:
+        """A subscription has events to read."""
+        if self.ended is not None:
+            return
+        self._news[subscription] = feed
+        self._arrival.unpark()
+
+    async def take(self) -> list[bytes]:
+        """The next frames, which are to be sent at once; none when the session has ended.
+
+        Events are read from the feeds only now, so that what a slow client has not taken waits there, once for all
+        subscribers, and not in a queue of its own.
+        """
+        self.blocked_since = None
+        if self._news:  # left over from the last time: others have their turn first
+            await trio.lowlevel.checkpoint()
+        while not (frames := self._next_frames()) and self.ended is None:
             await self._arrival.park()
-        return self._queue.popleft()
+        return frames
+
+    @contextmanager
+    def sending(self) -> Iterator[None]:
+        """While the client is waited for: feeds and publishers do not wait for it too."""
+        self.made_progress()
+        try:
+            yield
+        finally:
+            self.blocked_since = None
+
+    def made_progress(self) -> None:
+        """The client has taken something."""
+        self.blocked_since = trio.current_time()
 
     def end(self, why: End) -> None:
         """Send nothing new, and be done within a moment; only the first reason counts."""
         if self.ended is not None:
             return
         self.ended = why
-        if not why.orderly:
-            self._queue.clear()
+        if why.orderly:
+            self._answers.extend(self._next_frames())
+        else:
+            self._answers.clear()
+        self._news.clear()
         self.speaking.deadline = trio.current_time() + FAREWELL
         self._arrival.unpark()
+
+    def fail(self, why: End, error: str) -> None:
+        """End, and tell the operator why."""
+        if self.ended is None:
+            self._record(
+                "stream.cut", actor=str(self._place), request_id=self._origin.request_id, error=error, decision="cut"
+            )  # fmt: skip
+            self.end(why)
+
+    @property
+    def _place(self) -> Address | None:
+        """The first actor that it listens to."""
+        return next((one.address for one in self._subscriptions.values() if one.address is not None), None)
+
+    def _next_frames(self) -> list[bytes]:
+        frames = list(self._answers)
+        self._answers.clear()
+        size = 0
+        try:
+            while self._news and size < BATCH:
+                subscription, feed = next(iter(self._news.items()))
+                events = feed.read(subscription, READ_AT_ONCE)
+                if len(events) < READ_AT_ONCE:
+                    del self._news[subscription]
+                for event in events:
+                    if (frame := self._frame_of(subscription, event)) is not None:
+                        frames.append(frame)
+                        size += len(frame)
+        except Exception as error:  # an event that cannot be rendered is the misfortune of this stream alone
+            self.fail(End.LOST, describe(error))
+        return frames
+
+    def _frame_of(self, subscription: Subscription, event: Event) -> bytes | None:
+        return self._frame(event, subscription.label) if subscription.admits(event) else None
 
 
 class Subscription:
     """One stream of one session: a subscriber of one actor's feed."""
 
-    __slots__ = ("_label", "_session", "_shows", "_wanted", "address")
+    __slots__ = ("_session", "_shows", "_wanted", "address", "label")
 
     def __init__(self, session: Session, wanted: Wanted) -> None:
         self.address = wanted.address(session.account_id)
+        self.label = orjson.dumps(wanted.label)
         self._session = session
         self._wanted = wanted
         self._shows = wanted.shows(session.token)
-        self._label = orjson.dumps(wanted.label)
 
-    def push(self, event: Event) -> bool:
-        if event.kind not in self._shows or not self._admits(event.subject):
-            return True
-        return self._session.show(event, self._label)
+    @property
+    def room(self) -> int:
+        return self._session.room
+
+    @property
+    def blocked_since(self) -> float | None:
+        return self._session.blocked_since
+
+    def wake(self, feed: Feed) -> None:
+        self._session.wake(self, feed)
 
     def cut(self) -> None:
-        self._session.end(End.LOST)
+        """The feed no longer holds what comes next; or, when nothing holds up the client, its actor is gone."""
+        self._session.end(End.LOST if self._session.blocked_since is None else End.SLOW)
+
+    def admits(self, event: Event) -> bool:
+        """Whether the stream shows this event to its viewer."""
+        return event.kind in self._shows and self._admits(event.subject)
 
     def _admits(self, subject: object) -> bool:
         """A public timeline's feed is everybody's: what this viewer hides or did not ask for is left out."""
@@ -194,12 +276,12 @@ class Subscription:
             return True
         if channel.only_named:
             return self._session.account_id in subject.status.mentioned_ids
-        if not channel.public:
-            return True
-        if channel.only_media and not subject.status.media_ids:
-            return False
-        if channel.only_local and not subject.status.local:
-            return False
+        if channel.public:
+            if channel.only_media and not subject.status.media_ids:
+                return False
+            if channel.only_local and not subject.status.local:
+                return False
+        # In a stream of one's own too: an account may have been blocked since this was logged for a slow client.
         sifts = self._session.sifts
         return sifts is None or sifts(entry_of(subject))
 
@@ -209,13 +291,17 @@ class Watch:
 
     __slots__ = ("_session",)
 
+    room = 0
+    blocked_since = None
+
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def push(self, event: Event) -> bool:
-        if isinstance(event.subject, Perspective):
-            self._session.sifts = sieve(event.subject)
-        return True
+    def wake(self, feed: Feed) -> None:
+        while events := feed.read(self, READ_AT_ONCE):
+            for event in events:
+                if isinstance(event.subject, Perspective):
+                    self._session.sifts = sieve(event.subject)
 
     def cut(self) -> None:
         self._session.end(End.LOST)

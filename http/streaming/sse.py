@@ -5,13 +5,14 @@ from __future__ import annotations
 import trio
 
 from ..dispatch import explain, finish
-from ..headers import CORS
+from ..headers import CORS, NOSNIFF
 from ..house import House
 from ..parameters import nest
 from ..request import Request
-from .admission import admit, dismiss, secret_of
+from .admission import admit, dismiss
 from .asgi import Message, Receive, Scope, Send, encoded, request_of, send_answer
 from .channels import by_path
+from .delivery import KERNEL_BUFFER, deliver, deliver_by_server
 from .frames import Frames
 from .session import Session
 from .wire import Wire, chunk, wire_of
@@ -26,6 +27,7 @@ HEADERS = (
     ("Content-Type", "text/event-stream"),
     ("Cache-Control", "private, no-store"),
     ("X-Accel-Buffering", "no"),
+    NOSNIFF,
     *CORS,
 )
 
@@ -50,11 +52,12 @@ async def serve_sse(house: House, frames: Frames, scope: Scope, path: str, recei
 
 
 async def _admit(house: House, frames: Frames, request: Request, path: str) -> Session:
-    wanted = by_path(path, nest(request.query))
-    return await admit(house, request, secret_of(request), frames.for_sse, wanted)
+    return await admit(house, request, frames.for_sse, want=lambda _: by_path(path, nest(request.query)))
 
 
 async def _converse(session: Session, wire: Wire | None, receive: Receive, send: Send) -> None:
+    if wire is not None:
+        wire.limit_buffer(KERNEL_BUFFER)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_until_hung_up, receive, nursery.cancel_scope)
         await _speak(session, wire, send)
@@ -64,18 +67,19 @@ async def _converse(session: Session, wire: Wire | None, receive: Receive, send:
 async def _speak(session: Session, wire: Wire | None, send: Send) -> None:
     with session.speaking:
         await send(_body(GREETING))  # the server sends the headers along
-        while (frame := await _next(session)) is not None:
+        while frames := await _next(session):
+            data = b"".join(frames)
             if wire is not None:
-                await wire.write(chunk(frame))
+                await deliver(session, wire, chunk(data))
             else:
-                await send(_body(frame))
+                await deliver_by_server(session, send, _body(data))
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _next(session: Session) -> bytes | None:
+async def _next(session: Session) -> list[bytes]:
     with trio.move_on_after(HEARTBEAT_SECONDS):
         return await session.take()
-    return HEARTBEAT
+    return [HEARTBEAT]
 
 
 async def _until_hung_up(receive: Receive, conversation: trio.CancelScope) -> None:

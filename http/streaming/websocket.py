@@ -9,20 +9,25 @@ import orjson
 import trio
 
 from ...actors.kernel import NotAnswered
+from ...storage.oauth import Token
 from ..dispatch import explain, finish, refuse_route
 from ..errors import TRY_AGAIN, HttpError
 from ..house import House
+from ..limits import count_for_account
 from ..parameters import nest
+from ..rates import SUBSCRIPTIONS
 from ..request import Request
-from .admission import admit, dismiss, secret_of
+from .admission import admit, dismiss
 from .asgi import Message, Receive, Scope, Send, encoded, request_of, send_answer
 from .channels import Query, Wanted, by_name, check
+from .delivery import KERNEL_BUFFER, deliver, deliver_by_server
 from .frames import Frames, refusal
 from .session import End, Session
 from .wire import Wire, text_frame, wire_of
 
-# A ping goes out every 30 s: its answer is missing when the next one is due.
-SILENCE_SECONDS = 60.0
+# A ping goes out every 14 s: its answer is missing when the next one is due. So a client that reads nothing is cut
+# within 30 s also when the kernel has room for all that it was sent.
+SILENCE_SECONDS = 28.0
 
 
 async def serve_websocket(house: House, frames: Frames, scope: Scope, receive: Receive, send: Send) -> None:
@@ -31,17 +36,17 @@ async def serve_websocket(house: House, frames: Frames, scope: Scope, receive: R
     request = request_of(house, scope)
     protocols: list[str] = scope["subprotocols"]
     try:
-        first = Query.read(nest(request.query))
-        session = await _admit(house, frames, request, first, protocols[0] if protocols else None)
+        session = await _admit(house, frames, request, protocols[0] if protocols else None)
     except Exception as error:
         answer = finish(explain(house, request, error, page=False), request, None)
         await send_answer(send, answer, "websocket.http")
         return
+    subscriptions = Subscriptions(house, request, session)
     try:
-        if first.stream:
-            await open_stream(session, first)
+        if (first := Query.read(nest(request.query))).stream:
+            await subscriptions.open(first)
         await send(_acceptance(request, protocols))
-        await _converse(session, wire_of(scope), receive, send)
+        await _converse(session, subscriptions, wire_of(scope), receive, send)
     finally:
         dismiss(house, session)
 
@@ -53,11 +58,13 @@ async def refuse_websocket(house: House, scope: Scope, receive: Receive, send: S
     await send_answer(send, answer, "websocket.http")
 
 
-async def _admit(house: House, frames: Frames, request: Request, first: Query, protocol: str | None) -> Session:
-    secret = secret_of(request, protocol)
-    if secret is None and (wanted := _named(first)) is not None and not wanted.channel.public:
-        check(wanted, None)
-    return await admit(house, request, secret, frames.for_websocket)
+async def _admit(house: House, frames: Frames, request: Request, protocol: str | None) -> Session:
+    def refuse_strangers(token: Token | None) -> None:
+        wanted = _named(Query.read(nest(request.query)))
+        if token is None and wanted is not None and not wanted.channel.public:
+            check(wanted, None)
+
+    return await admit(house, request, frames.for_websocket, protocol, refuse_strangers)
 
 
 def _named(query: Query) -> Wanted | None:
@@ -77,49 +84,80 @@ def _acceptance(request: Request, protocols: list[str]) -> Message:
     }
 
 
-async def _converse(session: Session, wire: Wire | None, receive: Receive, send: Send) -> None:
+async def _converse(
+    session: Session, subscriptions: Subscriptions, wire: Wire | None, receive: Receive, send: Send
+) -> None:
     if wire is not None:
+        wire.limit_buffer(KERNEL_BUFFER)
         wire.expect_traffic(SILENCE_SECONDS)  # clients answer pings
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(_listen, session, receive, nursery.cancel_scope)
+        nursery.start_soon(_listen, session, subscriptions, receive, nursery.cancel_scope)
         await _speak(session, wire, send)
         nursery.cancel_scope.cancel()
 
 
 async def _speak(session: Session, wire: Wire | None, send: Send) -> None:
     with session.speaking:
-        while (frame := await session.take()) is not None:
+        while frames := await session.take():
             if wire is not None:
-                await wire.write(text_frame(frame))
-            else:
-                await send({"type": "websocket.send", "text": frame.decode()})
+                await deliver(session, wire, b"".join(map(text_frame, frames)))
+                continue
+            for frame in frames:
+                await deliver_by_server(session, send, {"type": "websocket.send", "text": frame.decode()})
         if session.ended is not None:
             await send({"type": "websocket.close", "code": session.ended.code, "reason": session.ended.reason})
 
 
-async def _listen(session: Session, receive: Receive, conversation: trio.CancelScope) -> None:
+async def _listen(
+    session: Session, subscriptions: Subscriptions, receive: Receive, conversation: trio.CancelScope
+) -> None:
     while (message := await receive())["type"] != "websocket.disconnect":
         text = message.get("text")
         if text is None:
             session.end(End.BINARY)
         else:
-            await _obey(session, text)
+            await subscriptions.obey(text)
     conversation.cancel()
 
 
-async def _obey(session: Session, text: str) -> None:
-    """Do what a frame says. Whatever is no command is passed over, as by the reference server."""
-    try:
-        command: Any = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return
-    match command:
-        case {"type": "subscribe"}:
-            await open_stream(session, _query(command))
-        case {"type": "unsubscribe"}:
-            _close_stream(session, _query(command))
-        case _:
-            pass
+class Subscriptions:
+    """The streams of one connection, which its client opens and closes."""
+
+    def __init__(self, house: House, request: Request, session: Session) -> None:
+        self._house = house
+        self._request = request
+        self._session = session
+
+    async def obey(self, text: str) -> None:
+        """Do what a frame says. Whatever is no command is passed over, as by the reference server."""
+        try:
+            command: Any = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            return
+        match command:
+            case {"type": "subscribe"}:
+                await self.open(_query(command))
+            case {"type": "unsubscribe"}:
+                self._close(_query(command))
+            case _:
+                pass
+
+    async def open(self, query: Query | None) -> None:
+        """Open a stream, or say in a frame why not. Each try counts."""
+        session = self._session
+        try:
+            count_for_account(self._house, self._request, session.token, SUBSCRIPTIONS)
+            await session.subscribe(by_name(query or Query()))
+        except HttpError as error:
+            session.say(refusal(error.text, error.status))
+        except NotAnswered:
+            session.say(refusal(TRY_AGAIN, 503))
+
+    def _close(self, query: Query | None) -> None:
+        try:
+            self._session.unsubscribe(by_name(query or Query()))
+        except HttpError:
+            self._session.say(refusal("Error unsubscribing from channel"))
 
 
 def _query(command: Mapping[str, object]) -> Query | None:
@@ -127,20 +165,3 @@ def _query(command: Mapping[str, object]) -> Query | None:
         return Query.read(cast("Mapping[str, Any]", command))
     except HttpError:
         return None
-
-
-async def open_stream(session: Session, query: Query | None) -> None:
-    """Open a stream, or say in a frame why not."""
-    try:
-        await session.subscribe(by_name(query or Query()))
-    except HttpError as error:
-        session.say(refusal(error.text, error.status))
-    except NotAnswered:
-        session.say(refusal(TRY_AGAIN, 503))
-
-
-def _close_stream(session: Session, query: Query | None) -> None:
-    try:
-        session.unsubscribe(by_name(query or Query()))
-    except HttpError:
-        session.say(refusal("Error unsubscribing from channel"))

@@ -19,8 +19,20 @@ class Wire(Protocol):
         """From now on, end when nothing was heard for so many seconds."""
         ...
 
-    async def write(self, data: bytes) -> None:
-        """Write, after whatever is being written."""
+    def hear(self) -> None:
+        """The client has shown that it is there."""
+        ...
+
+    def limit_buffer(self, size: int) -> None:
+        """From now on, leave no more than so many bytes with the kernel."""
+        ...
+
+    def write_now(self, data: bytes) -> memoryview:
+        """Write what can be written without waiting; the rest, which is for `write`."""
+        ...
+
+    async def write(self, data: memoryview) -> None:
+        """Write, after whatever is being written. Ends the connection when it is cancelled."""
         ...
 
 

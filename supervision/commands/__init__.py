@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -23,7 +25,7 @@ Exit codes:
   0   done
   1   not done, for the reason given; nothing is half made
   2   a wrong command, option or setting
-  69  the database can't be reached
+  69  the database can't be reached or used
   70  the server failed, or another server took over
 """
 
@@ -40,6 +42,19 @@ class Lazily(click.Group):
         module = import_module(f".{PLACES[cmd_name]}", __name__)
         return getattr(module, cmd_name)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command. An error with a known cause becomes one line and an exit code."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            from ..failures import explained
+
+            if failure := explained(error):
+                raise failure from None
+            raise
+
 
 @click.group("troupe", cls=Lazily, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="troupe")
@@ -52,5 +67,6 @@ def troupe() -> None:
 
 
 def main() -> None:
-    """The console script."""
+    """The console script. Each file that it makes belongs to its user alone."""
+    os.umask(0o077)
     sys.exit(troupe())

@@ -57,7 +57,7 @@ def create(
     try:
         check_account(name, email, role)
         wanted = Wanted(name, email, hashed(password), role, confirmed, approved)
-        transact(settings, make_accounts, [wanted], (), base_url(settings))
+        transact(settings, make_accounts, settings, [wanted], ())
     except Unfit as unfit:
         raise Refused(f"{unfit}.") from None
     click.echo(f"Made {base_url(settings)}/@{name}")
@@ -74,7 +74,6 @@ def import_(file: BinaryIO, scopes: str | None, data: str | None, domain: str | 
     are made in one go: when a line is wrong it is named, and none is made. With --scopes each account is answered by a
     line with `name`, `id` and `token`.
     """
-    from ..domain import base_url
     from .importing import read_accounts
     from .making import Unfit, make_accounts, parse_scopes
     from .rows import transact
@@ -82,7 +81,7 @@ def import_(file: BinaryIO, scopes: str | None, data: str | None, domain: str | 
     settings = settings_from(config, data=data, domain=domain)
     try:
         granted = parse_scopes(scopes) if scopes is not None else ()
-        made = transact(settings, make_accounts, read_accounts(file), granted, base_url(settings))
+        made = transact(settings, make_accounts, settings, read_accounts(file), granted)
     except Unfit as unfit:
         raise Refused(f"{unfit}. No account was made.") from None
     if granted:

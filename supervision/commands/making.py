@@ -19,6 +19,8 @@ from ...storage.oauth import Application, NewToken
 from ...storage.outbox import NewEffect
 from ...storage.secrets import hash_of
 from ...storage.users import NewUser
+from ..configuration import Settings
+from ..domain import base_url, require_domain
 
 ROLES = ("user", "moderator", "admin", "owner")
 CLIENT_ID = "troupe-command-line"
@@ -73,12 +75,14 @@ def parse_scopes(text: str) -> tuple[str, ...]:
 
 
 async def make_accounts(
-    db: Connection, wanted: Sequence[Wanted], scopes: tuple[str, ...], base_url: str, ids: Ids, now: datetime
+    db: Connection, settings: Settings, wanted: Sequence[Wanted], scopes: tuple[str, ...], ids: Ids, now: datetime
 ) -> list[Made]:
     """Make accounts, users and, when there are scopes, a token for each: all or none."""
+    url = base_url(settings)
+    await require_domain(db, settings, url)
     await _refuse_taken(db, wanted)
     made = [Made(ids.next(), one.username, secrets.token_urlsafe(32)) for one in wanted]
-    await accounts.create_local_many(db, [local_account(one.id, one.username, base_url) for one in made], now)
+    await accounts.create_local_many(db, [local_account(one.id, one.username, url) for one in made], now)
     await users.create_many(db, [_user(one.id, want, now) for one, want in zip(made, wanted, strict=True)], now)
     unconfirmed = [one.id for one, want in zip(made, wanted, strict=True) if not want.confirmed]
     await outbox.insert_many(db, [_letter(ids, CONFIRMATION, id) for id in unconfirmed], now)

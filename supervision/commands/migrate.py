@@ -14,7 +14,8 @@ from .options import setting_options, settings_from
 def migrate(data: str | None, config: Path | None) -> None:
     """Bring the database's schema up to date.
 
-    `troupe serve` does so by itself at start. A schema newer than this version of Troupe is refused.
+    `troupe serve` does so by itself at start. A schema newer than this version of Troupe is refused, and so is a
+    database that a server runs on, unless there is nothing to do.
     """
     from .rows import migrate as bring_up_to_date
 

@@ -27,18 +27,6 @@ class WrongSetting(click.ClickException):
     exit_code = 2
 
 
-class NoDatabase(click.ClickException):
-    """PostgreSQL can't be reached or started."""
-
-    exit_code = 69
-
-
-class ServerFailed(click.ClickException):
-    """The server can't go on."""
-
-    exit_code = 70
-
-
 def setting_options(*names: str) -> Callable[[Command], Command]:
     """An option for each of these settings, and `--config`. They arrive as strings; the schema checks them."""
 

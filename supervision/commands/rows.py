@@ -9,11 +9,11 @@ from typing import TypeVar
 from ...actors.kernel.clock import SystemClock
 from ...actors.kernel.ids import Ids
 from ...storage.connect import transact_once
-from ...storage.embedded import EmbeddedFailed, embedded
-from ...storage.engine import Connection, StorageError
-from ...storage.migrate import Migration, MigrationRefused, upgrade
+from ...storage.embedded import embedded, exists
+from ...storage.engine import Connection, Unavailable
+from ...storage.migrate import Migration, require_current
+from ...storage.term import upgrade
 from ..configuration import Settings
-from .options import NoDatabase, Refused
 
 T = TypeVar("T")
 
@@ -23,19 +23,23 @@ TURN = "SELECT pg_advisory_xact_lock(7461003)"
 
 
 def transact(settings: Settings, work: Callable[..., Awaitable[T]], *args: object) -> T:
-    """`work(connection, *args, ids, now)` in one transaction, in a database that is up to date."""
+    """`work(connection, *args, ids, now)` in one transaction. A database that is not up to date is refused."""
+    if not settings.database_url and not exists(settings.data):
+        raise Unavailable(
+            f"there is none in {settings.data}: start the server or run `troupe migrate`, or correct --data"
+        )
     with _database(settings) as dsn:
-        upgrade(dsn)
         return transact_once(dsn, _in_turn, work, *args)
 
 
 def migrate(settings: Settings) -> list[Migration]:
-    """Bring the schema up to date; the steps that were missing."""
+    """Bring the schema up to date; the steps that were missing. Refused while a server runs that would need others."""
     with _database(settings) as dsn:
         return upgrade(dsn)
 
 
 async def _in_turn(db: Connection, work: Callable[..., Awaitable[T]], *args: object) -> T:
+    await require_current(db)
     await db.execute(TURN)
     clock = SystemClock()
     return await work(db, *args, Ids(clock, LANE), clock.now())
@@ -44,13 +48,8 @@ async def _in_turn(db: Connection, work: Callable[..., Awaitable[T]], *args: obj
 @contextmanager
 def _database(settings: Settings) -> Generator[str]:
     """The address of the database: the outer one, or the embedded one, started if it does not run."""
-    try:
-        if settings.database_url:
-            yield settings.database_url.get_secret_value()
-        else:
-            with embedded(settings.data) as server:
-                yield server.dsn
-    except MigrationRefused as error:
-        raise Refused(f"{error}.") from None
-    except (StorageError, EmbeddedFailed, OSError) as error:
-        raise NoDatabase(f"The database can't be reached: {error}") from None
+    if settings.database_url:
+        yield settings.database_url.get_secret_value()
+    else:
+        with embedded(settings.data) as server:
+            yield server.dsn

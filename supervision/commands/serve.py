@@ -17,7 +17,7 @@ from .options import setting_options, settings_from
 @click.command
 @setting_options("host", "port", "data", "domain", "takeover")
 def serve(config: Path | None, **chosen: str | None) -> None:
-    """Run the server until SIGTERM or SIGINT.
+    """Run the server until SIGTERM, SIGINT or SIGHUP. A second signal ends it without grace for running requests.
 
     It starts its own PostgreSQL under --data, unless TROUPE_DATABASE_URL names another, brings the schema up to date
     and listens. All settings can also be given as TROUPE_* variables or in a TOML file; the command line wins over the

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import click
 
-from .options import setting_options, settings_from
+from .options import Refused, setting_options, settings_from
 
 PATIENCE = 5.0
 
@@ -23,13 +23,15 @@ PATIENCE = 5.0
 def tree(data: str | None, config: Path | None, as_json: bool) -> None:
     """Show the supervision tree of the running server.
 
-    When none runs on this data folder, the tree is shown as it would be started.
+    When none runs on this data folder, the tree is shown as it would be started, and the exit code is 1.
     """
-    answer = ask(settings_from(config, data=data).data / "control.sock", "tree")
-    if answer is None:
+    running = ask(settings_from(config, data=data).data / "control.sock", "tree")
+    if running is None:
         click.echo("No server runs on this data folder. This is what would be started:", err=True)
-        answer = _declared()
+    answer = running or _declared()
     click.echo(json.dumps(answer) if as_json else "\n".join(drawn(answer)))
+    if running is None:
+        raise SystemExit(Refused.exit_code)
 
 
 def ask(path: Path, command: str) -> dict[str, Any] | None:
@@ -42,8 +44,11 @@ def ask(path: Path, command: str) -> dict[str, Any] | None:
             connection.sendall(json.dumps({"command": command}).encode() + b"\n")
             with connection.makefile("rb") as lines:
                 return json.loads(lines.readline())
-    except (FileNotFoundError, ConnectionRefusedError):
+    except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
         return None
+    except (OSError, ValueError) as error:
+        why = "it does not answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
+        raise Refused(f"The server on this data folder can't be asked ({path}): {why}.") from error
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from .checks import Broken
 from .clock import VirtualClock
 from .decorator import bare, simulation, sweep
 from .faults import Budget, Fault, Faults, Injected, Planned, Point, never
+from .isolation import NotSimulated
 from .lockstep import Lockstep, LockstepDatabase
 from .outcome import Outcome, explore, simulate
 from .postgres import sandbox
@@ -24,6 +25,7 @@ from .strategies import Pct, RandomWalk, Replay, Strategy
 
 __all__ = [
     "Broken", "Budget", "Deadlock", "DoesNotReplay", "Failure", "Fault", "Faults", "Injected", "Livelock", "Lockstep",
-    "LockstepDatabase", "Outcome", "Pct", "Planned", "Point", "RandomWalk", "Replay", "Run", "Scheduler", "Series",
-    "Strategy", "VirtualClock", "bare", "explore", "never", "sandbox", "simulate", "simulation", "sweep",
+    "LockstepDatabase", "NotSimulated", "Outcome", "Pct", "Planned", "Point", "RandomWalk", "Replay", "Run",
+    "Scheduler", "Series", "Strategy", "VirtualClock", "bare", "explore", "never", "sandbox", "simulate", "simulation",
+    "sweep",
 ]  # fmt: skip

@@ -106,7 +106,8 @@ class Api:
     async def stream(self, name: str, token: str, parameter: str = "") -> Session:
         """An open stream; its frames are a WebSocket's. Raises NotAnswered and StorageError."""
         known = await self.house.tokens.find(self.house.database, token)
-        session = Session(self.house.runtime, known, Origin("of-a-stream"), self._frame, ROOM)
+        house = self.house
+        session = Session(house.runtime, known, Origin("of-a-stream"), self._frame, ROOM, house.record)
         try:
             await session.watch_account()
             await session.subscribe(by_name(Query(stream=name, list=parameter)))

@@ -63,6 +63,7 @@ def simulation(
     *,
     seeds: int = 200,
     strategies: Sequence[str] = ("random", "pct"),
+    pinned: Sequence[tuple[int, str]] = (),
     faults: int | Budget = 0,
     time_is_a_choice: bool = False,
     step_limit: int = 100_000,
@@ -71,12 +72,14 @@ def simulation(
 ) -> Callable[[Scenario[P]], Callable[P, None]]:
     """Play the scenario with many seeds; fail with the first that does, shrunk and with the command that replays it.
 
-    `faults` is the most that may go wrong in one run: a number, or a Budget that also says of which kinds.
+    `pinned` are seeds with their strategies that found a bug once; they are played first, unless the environment asks
+    for one run. `faults` is the most that may go wrong in one run: a number, or a Budget that also says of which kinds.
     """
 
     def play(series: Series) -> Failure | None:
         wanted = Wanted.from_environment(seeds, strategies)
-        failure = series.play_all(wanted.seeds, wanted.strategies)
+        failure = None if wanted.one else series.play_pinned(pinned)
+        failure = failure or series.play_all(wanted.seeds, wanted.strategies)
         if failure is None and not wanted.one and series.sometimes.never:
             runs = len(wanted.seeds) * len(wanted.strategies)
             pytest.fail(f"never happened in {runs} runs: {', '.join(series.sometimes.never)}", pytrace=False)

@@ -10,7 +10,8 @@ from typing import Generic, TypeVar
 import trio
 from trio.testing import MockClock
 
-from .errors import innermost
+from .errors import innermost, wish
+from .isolation import isolated
 from .scheduler import Decision, Scheduler, in_charge
 from .strategies import Replay, Strategy
 from .trace import Line, digest
@@ -46,7 +47,8 @@ def simulate(
     """Run `main(scheduler)` with every choice made by `strategy`.
 
     Time is virtual and jumps when all tasks wait; with `time_is_a_choice` it may also pass under tasks that could run,
-    so that a deadline can win against an answer that is ready. An exception is the outcome's `error`, never raised.
+    so that a deadline can win against an answer that is ready. An exception is the outcome's `error` and is not raised,
+    except for Ctrl-C, SystemExit, `pytest.skip` and `pytest.exit`.
     """
     clock = MockClock(autojump_threshold=0)
     scheduler = Scheduler(strategy, clock, time_is_a_choice=time_is_a_choice, step_limit=step_limit)
@@ -58,13 +60,14 @@ def simulate(
         with scheduler.scope:
             value = await main(scheduler)
 
-    with in_charge(scheduler):
+    with in_charge(scheduler), isolated(scheduler.fail):
         try:
             trio.run(scenario, clock=clock, instruments=[scheduler])
-        except KeyboardInterrupt:
-            raise
         except BaseException as raised:
             error = raised
+    for raised in (scheduler.error, error):
+        if wished := wish(raised):
+            raise wished
     return Outcome(scheduler.decisions, scheduler.trace, scheduler.steps, value, scheduler.error or innermost(error))
 
 

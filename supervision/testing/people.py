@@ -86,8 +86,9 @@ class Person:
     async def unblock(self, other: Person) -> None:
         await self.insist(Unblock(other.id))
 
-    async def mute(self, other: Person) -> None:
-        await self.insist(Mute(other.id))
+    async def mute(self, other: Person, *, seconds: int = 0) -> None:
+        """Mute for so many seconds, 0 for good."""
+        await self.insist(Mute(other.id, duration=seconds))
 
     async def unmute(self, other: Person) -> None:
         await self.insist(Unmute(other.id))

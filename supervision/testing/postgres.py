@@ -5,17 +5,20 @@ from __future__ import annotations
 import atexit
 import functools
 import shutil
+import signal
 import tempfile
+import threading
 from pathlib import Path
 
 from ...storage.embedded import enter
-from ...storage.migrate import upgrade
+from ...storage.term import upgrade
 from .lockstep import Lockstep
 
 
 @functools.cache
 def sandbox() -> Lockstep:
     """The connection that all simulations share, on a database to which nothing is ever committed."""
+    _clean_up_on_sigterm()
     data = Path(tempfile.mkdtemp(prefix="troupe-simulation-"))
     atexit.register(shutil.rmtree, data, ignore_errors=True)
     server = enter(data, durable=False)
@@ -24,3 +27,9 @@ def sandbox() -> Lockstep:
     lockstep = Lockstep(server.dsn)
     atexit.register(lockstep.close)
     return lockstep
+
+
+def _clean_up_on_sigterm() -> None:
+    """Have SIGTERM end the process like Ctrl-C, so that the database is stopped. Another handler is left in place."""
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)

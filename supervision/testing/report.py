@@ -20,6 +20,7 @@ def report(failure: Failure, test: str) -> str:
         "",
         "Play it again:",
         f"    {replay_command(failure.first, test)}",
+        f"Keep it when the bug is repaired: @simulation(pinned=[{pin(failure.first)}], …)",
         "",
         f"The smallest run found that fails alike ({size(failure.shrunk)}; at first {size(failure.first)}; "
         f"{failure.runs} runs tried):",
@@ -32,6 +33,11 @@ def report(failure: Failure, test: str) -> str:
 def replay_command(played: Played, test: str) -> str:
     """The command that plays exactly this run."""
     return f"TROUPE_SIM_SEED={played.seed} TROUPE_SIM_STRATEGY={played.strategy} python -m pytest {shlex.quote(test)}"
+
+
+def pin(played: Played) -> str:
+    """The run as an entry of a scenario's `pinned`."""
+    return f'({played.seed}, "{played.strategy}")'
 
 
 def size(played: Played) -> str:

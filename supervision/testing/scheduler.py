@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import trio
 from trio.testing import MockClock
 
+from ...actors.kernel.surroundings import PAUSE
 from .strategies import CLOCK, Strategy
 from .trace import Line
 
@@ -73,11 +74,13 @@ class Scheduler(trio.abc.Instrument):
         self.trace.append(Line(self.clock.current_time(), who or self._running, what))
 
     def choose(self, names: Sequence[str]) -> int:
-        """Whose turn is next: the actor runtime asks this when several actors have mail."""
+        """Whose turn is next, or `PAUSE` where other tasks may run first. The actor runtime asks this."""
         options = list(names)
         stay = move_first(options, options, self._last_turn)
-        self._last_turn = options[self._decide(options, stay=stay)]
-        return names.index(self._last_turn)
+        chosen = options[self._decide(options, stay=stay)]
+        if chosen != PAUSE:
+            self._last_turn = chosen
+        return names.index(chosen)
 
     def fail(self, error: BaseException) -> None:
         """End the run with this error; the first one counts."""

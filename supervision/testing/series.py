@@ -101,11 +101,14 @@ class Series:
         """Every seed with every strategy, up to the first that fails."""
         if self.calm.error is not None:
             return Failure(self.calm, self.calm, 0)
-        for seed in seeds:
-            for strategy in strategies:
-                played = self.play_seed(seed, strategy)
-                if played.error is not None:
-                    return self._shrunk(played)
+        return self.play_pinned((seed, strategy) for seed in seeds for strategy in strategies)
+
+    def play_pinned(self, pinned: Iterable[tuple[int, str]]) -> Failure | None:
+        """These seeds with these strategies, up to the first that fails."""
+        for seed, strategy in pinned:
+            played = self.play_seed(seed, strategy)
+            if played.error is not None:
+                return self._shrunk(played)
         return None
 
     def sweep(self, seeds: Iterable[int], strategy: str) -> Failure | None:

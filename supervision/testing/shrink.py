@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
@@ -11,6 +13,14 @@ from .faults import Point
 
 # A run takes some ten milliseconds, so this is a matter of seconds.
 MOST_RUNS = 300
+
+# Values in a message, which differ between two runs that fail alike, and what stands for them.
+VALUES = (
+    (re.compile(r"'[^']*'|\"[^\"]*\""), "'…'"),
+    (re.compile(r"\[[^][]*\]"), "[…]"),
+    (re.compile(r"\{[^{}]*\}"), "{…}"),
+    (re.compile(r"\b(?:0x[0-9a-f]+|\d+(?:\.\d+)?)\b"), "#"),
+)
 
 
 class Played(Protocol):
@@ -36,6 +46,9 @@ class Shrinker(Generic[R]):
     play: Callable[[Sequence[int], Sequence[Point]], R]
     best: R
     runs: int = 0
+
+    def __post_init__(self) -> None:
+        self.wanted = signature(self.best.error)
 
     def shrink(self) -> R:
         """Drop faults, calm the choices, and try once more to drop faults."""
@@ -65,11 +78,7 @@ class Shrinker(Generic[R]):
             return
         self.runs += 1
         played = self.play(choices, faults)
-        if (
-            played.error is not None
-            and kind(played.error) == kind(self.best.error)
-            and weight(played) < weight(self.best)
-        ):
+        if played.error is not None and signature(played.error) == self.wanted and weight(played) < weight(self.best):
             self.best = played
 
 
@@ -83,6 +92,23 @@ def switches(played: Played) -> int:
     return sum(1 for choice in played.choices if choice)
 
 
-def kind(error: BaseException | None) -> tuple[str, ...]:
-    """Two runs fail in the same way when the types of their errors agree."""
-    return tuple(sorted(type(leaf).__name__ for leaf in leaves(error)))
+def signature(error: BaseException | None) -> tuple[tuple[str, str, str], ...]:
+    """What makes two runs fail in the same way: type, shape of the message, and place of each error in them.
+
+    The type alone does not: nearly every claim of a scenario fails with an AssertionError.
+    """
+    return tuple(sorted((type(leaf).__name__, shape(str(leaf)), place(leaf)) for leaf in leaves(error)))
+
+
+def shape(message: str) -> str:
+    """The first line of a message without the values in it: `assert [1, 'a'] == []` becomes `assert […] == […]`."""
+    line = message.partition("\n")[0]
+    for value, placeholder in VALUES:
+        line = value.sub(placeholder, line)
+    return line
+
+
+def place(error: BaseException) -> str:
+    """File and line of the innermost frame outside Trio: of a claim, the line that makes it."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "/trio/" not in frame.filename]
+    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from ...actors.broadcast import Told
-from ...actors.kernel import Address, Event
+from ...actors.kernel import Address, Event, Feed
 from ...actors.statuses import Shown
 from .checks import Broken
 from .faults import Fault
@@ -28,6 +28,8 @@ class Stream:
         self.said: list[tuple[int, str]] = []  # what statuses read, when they came and at each edit
         self.cuts = 0
         self.open = False  # and up to date
+        self.room = 0
+        self.blocked_since: float | None = None
         self._sim = sim
         self._address = address
         self._read = read
@@ -36,14 +38,16 @@ class Stream:
 
     # What the feed calls
 
-    def push(self, event: Event) -> bool:
+    def wake(self, feed: Feed) -> None:
         faults = self._sim.run.faults
-        if faults.strikes(Fault.SLOW, self.name):
-            return False
-        if faults.strikes(Fault.DEAD, self.name):
-            raise ConnectionResetError(f"{self.name} is gone")
-        self._take(event)
-        return True
+        while events := feed.read(self, 1):
+            if faults.strikes(Fault.SLOW, self.name):
+                feed.unsubscribe(self)
+                self.cut()
+                return
+            if faults.strikes(Fault.DEAD, self.name):
+                raise ConnectionResetError(f"{self.name} is gone")
+            self._take(events[0])
 
     def cut(self) -> None:
         self.open = False

@@ -12,7 +12,7 @@ WORDS = {event.word for event in Event}
 
 
 def calls() -> Iterator[tuple[str, str, list[str]]]:
-    """Place, event and facts of every call of something called `record` with an event's name first."""
+    """Place, event and facts of every call of something called `record` or `written` with an event's name first."""
     for module in MODULES:
         for node in ast.walk(ast.parse(module.read_text("utf-8"))):
             if not isinstance(node, ast.Call) or not _is_record(node.func) or not node.args:
@@ -38,7 +38,7 @@ def _is_record(function: ast.expr) -> bool:
     name = (
         function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
     )
-    return name.lstrip("_") == "record"
+    return name.lstrip("_") in ("record", "written")
 
 
 def _literals(argument: ast.expr) -> list[str]:

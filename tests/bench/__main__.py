@@ -18,7 +18,7 @@ from pathlib import Path
 import click
 
 from troupe.storage.embedded import embedded
-from troupe.storage.migrate import upgrade
+from troupe.storage.term import upgrade
 
 from ..end_to_end.server import Server
 from . import machine, table
@@ -39,6 +39,7 @@ README = Path(__file__).parents[2] / "README.md"
 def main(scale: float, seconds: float, only: str, profile: Path | None, readme: bool) -> None:
     size = Size(scale)
     with tempfile.TemporaryDirectory(prefix="bench") as folder:
+        Path(folder).chmod(0o755)  # root's PostgreSQL runs as another user, who has to pass
         data = Path(folder) / "data"
         rows, weight = measure(data, size, lambda bench: run(bench, only, seconds, profile))
     text = table.render(rows, weight, size)

@@ -71,5 +71,6 @@ async def test_s227_s228_the_page_says_every_scope_in_words_and_marks_the_danger
         words = re.sub(r"<(mark|code).*?</\1>|<[^>]*>", "", row).strip()
         assert len(words.split()) > 2
         assert ":" not in words
-        dangerous = scope in ("read", "write", "follow") or scope.startswith("admin:")
-        assert ('<mark class="dangerous">' in row) == dangerous, scope
+        broad = scope in ("read", "write", "follow")
+        assert ('<mark class="broad">' in row) == broad, scope
+        assert ('<mark class="dangerous">' in row) == scope.startswith("admin:"), scope

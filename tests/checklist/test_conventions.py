@@ -1,5 +1,6 @@
 """The seed checklist's rows on what holds for every endpoint: ids, bodies, caching, errors, paths."""
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -94,15 +95,59 @@ async def test_s027_s109_ids_are_taken_as_text_and_keep_all_their_digits(ada: Pe
     assert missing.status == 404
 
 
-async def test_s107_every_write_takes_a_json_body_and_answers_with_json(stage: Stage, ada: Person, bob: Person) -> None:
+async def test_s107_every_write_that_takes_parameters_reads_a_json_body_and_answers_with_json(
+    stage: Stage, ada: Person, bob: Person
+) -> None:
     ids = await filled(stage, ada, bob)
+    app = stage.anybody(await stage.token(None))
+    as_json = {"Content-Type": "application/json"}
+    reading = 0
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         for endpoint in endpoints(method):
-            path = address(endpoint, ids)
-            reply = await bob.send(method, path, json={})
+            path, client = address(endpoint, ids), app if endpoint.auth == "app" else bob
+            broken = await client.send(method, path, data=b'{"broken', headers=as_json)
+            if endpoint.input is not None:
+                assert (broken.status, broken.json) == (400, {"error": "The request body is not valid JSON"}), path
+                reading += 1
+            reply = await client.send(method, path, json={})
             assert reply.status in (200, 202, 400, 403, 404, 410, 422, 503), (method, path, reply.text)
             assert reply.headers["Content-Type"].startswith("application/json"), (method, path)
             assert isinstance(reply.json, dict | list), (method, path)
+    assert reading > 25
+
+
+# A write, its JSON body, and a part of the answer that is so because of the body and would not be without it.
+WRITES = """
+PUT /api/v1/accounts/update_credentials {"bot": true, "source": {"privacy": "unlisted"}} {"bot": true}
+PUT /api/v1/accounts/update_credentials {"fields_attributes": [{"name": "a", "value": "b"}]} \
+ {"fields": [{"name": "a", "value": "b", "verified_at": null}]}
+POST /api/v1/accounts/<accounts>/follow {"reblogs": false, "languages": ["de"]} \
+ {"showing_reblogs": false, "languages": ["de"]}
+POST /api/v1/accounts/<accounts>/mute {"notifications": false} {"muting": true, "muting_notifications": false}
+POST /api/v1/accounts/<accounts>/note {"comment": "so"} {"note": "so"}
+POST /api/v1/statuses {"status": "so", "sensitive": true, "visibility": "unlisted"} \
+ {"content": "<p>so</p>", "sensitive": true, "visibility": "unlisted"}
+PUT /api/v1/statuses/<own> {"status": "else", "spoiler_text": "why"} {"content": "<p>else</p>", "spoiler_text": "why"}
+POST /api/v1/statuses/<statuses>/reblog {"visibility": "unlisted"} {"visibility": "unlisted"}
+POST /api/v1/polls/<polls>/votes {"choices": [1]} {"voted": true, "own_votes": [1]}
+POST /api/v1/lists {"title": "so", "exclusive": true} {"title": "so", "exclusive": true}
+POST /api/v1/featured_tags {"name": "so"} {"name": "so"}
+POST /api/v1/apps {"client_name": "so", "redirect_uris": ["a://b"]} {"name": "so", "redirect_uris": ["a://b"]}
+"""
+
+
+async def test_s107_what_a_json_body_says_is_done(stage: Stage, ada: Person, bob: Person) -> None:
+    ids = await filled(stage, ada, bob)
+    await bob.post(f"/api/v1/statuses/{ids['statuses']}/unreblog")
+    ids["own"] = (await bob.publish("mine"))["id"]
+    for line in WRITES.strip().splitlines():
+        method, path, rest = line.split(maxsplit=2)
+        body, length = json.JSONDecoder().raw_decode(rest)
+        path = re.sub(r"<(\w+)>", lambda kind: ids[kind[1]], path)
+        reply = await bob.send(method, path, json=body)
+        assert reply.status == 200, (path, reply.text)
+        due = json.loads(rest[length:])
+        assert {key: reply.json.get(key) for key in due} == due, path
 
 
 async def test_s222_s221_an_app_alone_is_no_user(stage: Stage) -> None:

@@ -162,3 +162,13 @@ async def test_what_is_hidden_at_home_is_hidden_in_lists(ada: Person, bob: Perso
     assert ids(await ada.get(f"{TIMELINE}/{id}?limit=1")) == [status["id"]]
     await bob.delete(f"/api/v1/statuses/{status['id']}")
     assert ids(await ada.get(f"{TIMELINE}/{id}")) == []
+
+
+@pytest.mark.parametrize("id", ["x", "-1", "1.5", str(2**63), "1"])
+async def test_an_account_with_an_id_that_is_none_is_as_missing_as_an_unknown_one(
+    ada: Person, bob: Person, id: str
+) -> None:
+    made = await make(ada, "friends", bob)
+    for ids_given in ([id], [bob.id, id]):
+        answer = await ada.send("POST", f"{LISTS}/{made}/accounts", json={"account_ids": ids_given})
+        assert (answer.status, answer.json) == (404, {"error": "Record not found"})

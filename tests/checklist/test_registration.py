@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from troupe.storage import users
+
 from ..http.conftest import Person, Stage
 from ..http.registering import ACCOUNTS, OPEN, app_client, codes, form, newest_link, registered
 
@@ -129,8 +131,16 @@ class TestByApproval:
         return OPEN | {"registrations": "approval"}
 
     async def test_s115_the_reason_is_stored(self, stage: Stage) -> None:
-        await registered(stage, reason="  I like it here\n")
-        assert await stage.rows("SELECT invite_request FROM users") == [["I like it here"]]
+        answer = await (await app_client(stage)).send("POST", ACCOUNTS, json=form(reason="  I like it here\n"))
+        assert answer.status == 200, answer.text
+        assert (await stage.anybody().get(await newest_link(stage))).status == 302
+        eve = await stage.house.database.read(users.find_user_by_login, "eve@example.org")
+        assert eve is not None
+        assert eve.invite_request == "I like it here"
+        await stage.sql("UPDATE users SET approved_at = now()")
+        shown = await stage.anybody().get("/api/v1/accounts/lookup?acct=eve")
+        assert shown.status == 200
+        assert "I like it here" not in shown.text
 
     async def test_who_is_confirmed_waits_for_a_moderator(self, stage: Stage) -> None:
         eve = await registered(stage, reason="because")
@@ -143,7 +153,7 @@ class TestByApproval:
         assert (await eve.get("/api/v1/emails/check_confirmation")).json is True
         assert (await stage.anybody().get("/api/v1/accounts/lookup?acct=eve")).status == 404
         assert (await stage.anybody().get("/api/v2/instance")).json["registrations"] == {
-            "enabled": True, "approval_required": True, "reason_required": True,
+            "enabled": True, "approval_required": True, "reason_required": False,
             "message": None, "min_age": None, "url": None,
         }  # fmt: skip
 

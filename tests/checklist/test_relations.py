@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from troupe.storage import accounts
 from troupe.storage.accounts import Account, NewAccount
 
 from ..http.conftest import Person, Stage
 from ..http.test_timelines import ids
+from ..rows import create_account
 
 ACCOUNTS = "/api/v1/accounts"
 REQUESTS = "/api/v1/follow_requests"
@@ -42,7 +42,7 @@ async def far(stage: Stage, name: str = "rob", **facts: Any) -> Account:
     """Somebody of another server."""
     id, uri = stage.house.ids.next(), f"https://far.example/users/{name}"
     new = NewAccount(id, name, "far.example", uri, uri, **facts)
-    return await stage.house.database.transact(accounts.create_remote, new, stage.house.clock.now())
+    return await stage.house.database.transact(create_account, new, stage.house.clock.now())
 
 
 @pytest.fixture

@@ -155,3 +155,24 @@ async def test_a_sign_before_a_word_denies_it_and_one_inside_is_part_of_it(ada: 
 
 def ids_of(result: dict[str, list[Any]]) -> list[str]:
     return [one["id"] for one in result["statuses"]]
+
+
+@pytest.mark.parametrize("query", ["#cat", " #Cat "])
+async def test_a_hashtag_alone_finds_hashtags_unless_another_type_is_asked_for(
+    stage: Stage, ada: Person, query: str
+) -> None:
+    cat = await stage.person("cat")
+    status = await ada.publish("a #cat")
+    result = await found(ada, query)
+    assert (names(result), result["accounts"], result["statuses"]) == (["cat"], [], [])
+    assert [one["id"] for one in (await found(ada, query, type="statuses"))["statuses"]] == [status["id"]]
+    assert [one["id"] for one in (await found(ada, query, type="accounts"))["accounts"]] == [cat.id]
+    assert names(await found(ada, "\uff03cat")) == ["cat"]
+    for words in ("cat", "a #cat"):
+        assert [one["id"] for one in (await found(ada, words))["statuses"]] == [status["id"]]
+
+
+@pytest.mark.parametrize("id", ["x", "-1", "1.5", str(2**63)])
+async def test_statuses_of_an_account_with_an_id_that_is_none_are_not_found(ada: Person, id: str) -> None:
+    await ada.publish("owl")
+    assert (await found(ada, "owl", type="statuses", account_id=id))["statuses"] == []

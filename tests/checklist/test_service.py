@@ -1,10 +1,12 @@
 """The seed checklist's rows on the service as a whole: paths, caching, apps, refusals, the public preview."""
 
+import base64
 import re
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from troupe.http import kept
 from troupe.http.routing import api
@@ -43,6 +45,12 @@ async def test_s042_s198_an_app_is_told_the_key_for_push(stage: Stage) -> None:
     token = (await stage.anybody().post("/oauth/token", form)).json["access_token"]
     shown = await stage.anybody(token).get(f"{APPS}/verify_credentials")
     assert shown.json["vapid_key"] == made["vapid_key"]
+    assert re.fullmatch("[A-Za-z0-9_-]+", made["vapid_key"])
+    point = base64.urlsafe_b64decode(made["vapid_key"] + "=" * (-len(made["vapid_key"]) % 4))
+    assert (len(point), point[0]) == (65, 4)
+    assert ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), point).key_size == 256
+    configured = (await stage.anybody().get("/api/v2/instance")).json["configuration"]["vapid"]["public_key"]
+    assert configured == made["vapid_key"]
 
 
 async def test_s199_an_app_looks_at_itself_with_its_token_alone(stage: Stage) -> None:

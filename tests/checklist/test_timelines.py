@@ -111,24 +111,56 @@ async def test_s028_and_s183_activity_is_told_in_texts(stage: Stage, ada: Person
     assert (await stage.anybody().get("/api/v1/instance/peers")).json == []
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/api/v1/custom_emojis", "/api/v1/trends", "/api/v1/trends/tags", "/api/v1/trends/statuses",
-        "/api/v1/trends/links", "/api/v1/instance/rules", "/api/v1/instance/domain_blocks",
-    ],
-)  # fmt: skip
-async def test_s016_s018_what_there_is_none_of_is_an_empty_list(stage: Stage, path: str) -> None:
+@pytest.mark.parametrize("path", ["/api/v1/instance/rules", "/api/v1/instance/domain_blocks"])
+async def test_what_there_is_none_of_is_an_empty_list(stage: Stage, path: str) -> None:
     assert await entry(stage.anybody(), path) == []
+
+
+@pytest.mark.parametrize("path", ["trends", "trends/tags", "trends/statuses", "trends/links"])
+async def test_s016_trends_are_there_for_everybody_and_name_nothing_that_staff_has_not_allowed(
+    stage: Stage, ada: Person, path: str
+) -> None:
+    for number in range(6):
+        await (await stage.person(f"p{number}")).publish("#cat https://cats.example")
+    for client in (ada, stage.anybody()):
+        answer = await client.get(f"/api/v1/{path}?limit=5")
+        assert (answer.status, answer.json) == (200, [])
+        assert "Link" not in answer.headers
+
+
+async def test_s018_custom_emoji_are_a_list_that_names_whatever_statuses_and_accounts_show(
+    stage: Stage, ada: Person
+) -> None:
+    listed = await entry(stage.anybody(), "/api/v1/custom_emojis")
+    assert isinstance(listed, list)
+    codes = {emoji["shortcode"] for emoji in listed}
+    await ada.put("/api/v1/accounts/update_credentials", {"display_name": "Ada :cat:"})
+    status = await ada.publish("a :cat: and a :dog:")
+    assert ":cat:" in status["content"]
+    for shown in (status, status["account"]):
+        assert {emoji["shortcode"] for emoji in shown["emojis"]} == codes & {"cat", "dog"}
 
 
 async def told(person: Person, query: str = "") -> list[tuple[str, str]]:
     return [(one["type"], one["account"]["username"]) for one in await entry(person, f"{NOTIFICATIONS}{query}")]
 
 
-async def test_s068_s070_s145_notifications_are_of_a_type_and_by_somebody(
-    stage: Stage, ada: Person, bob: Person
-) -> None:
+async def test_s145_notifications_of_one_account_are_walked_both_ways(stage: Stage, ada: Person, bob: Person) -> None:
+    cleo = await stage.person("cleo")
+    for number in range(5):
+        await bob.publish(f"@ada {number}")
+        await cleo.publish(f"@ada {number}")
+    path = f"{NOTIFICATIONS}?account_id={bob.id}"
+    of_bob = [one["id"] for one in await entry(ada, NOTIFICATIONS) if one["account"]["id"] == bob.id]
+    assert len(of_bob) == 5
+    assert [one["id"] for one in await entry(ada, path)] == of_bob
+    assert await walk(ada, f"{path}&limit=2") == of_bob
+    assert ids(await ada.get(f"{path}&max_id={of_bob[1]}&limit=2")) == of_bob[2:4]
+    assert ids(await ada.get(f"{path}&min_id={of_bob[4]}&limit=2")) == of_bob[2:4]
+    assert f"account_id={bob.id}" in (await ada.get(f"{path}&limit=2")).headers["Link"]
+
+
+async def test_s068_s070_notifications_are_of_a_type_and_by_somebody(stage: Stage, ada: Person, bob: Person) -> None:
     cleo = await stage.person("cleo")
     await bob.post(f"/api/v1/accounts/{ada.id}/follow")
     await bob.publish("hello @ada")
@@ -151,7 +183,10 @@ async def test_s069_asking_to_follow_is_told(ada: Person, bob: Person, stage: St
 
 async def test_s146_nobody_tells_nothing(ada: Person, bob: Person) -> None:
     await bob.publish("hello @ada")
-    assert await told(ada, "?account_id=999999999999") == []
+    for nobody in ("999999999999", "x", "-1", "1.5", str(2**63)):
+        assert await told(ada, f"?account_id={nobody}") == []
+        assert (await ada.get(f"/api/v2/notifications?account_id={nobody}")).json["notification_groups"] == []
+        assert (await ada.get(f"{NOTIFICATIONS}/unread_count?account_id={nobody}")).json == {"count": 0}
 
 
 async def test_s144_and_s147_notifications_are_walked_both_ways(ada: Person, bob: Person) -> None:

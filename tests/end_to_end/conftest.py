@@ -30,10 +30,10 @@ def own_server() -> Iterator[Server]:
 def made() -> Generator[Server]:
     """A server with a data folder, and afterwards nothing.
 
-    The folder is none of pytest's: root's PostgreSQL runs as another user, who has to pass through the folders above,
-    and pytest closes its own to others whenever another run of it begins.
+    Root's PostgreSQL runs as another user, who has to pass through the folders above.
     """
     with TemporaryDirectory(prefix="troupe-") as folder:
+        Path(folder).chmod(0o755)
         one = Server(Path(folder) / "data")
         try:
             yield one

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -87,32 +87,53 @@ class Server:
         records = [json.loads(line) for line in list(self._log) if line.startswith("{")]
         return [record for record in records if record["event"] == word]
 
-    def start(self) -> None:
-        """Start it and wait until it listens, which it says in its log."""
-        command = (*TROUPE, "serve", "--data", str(self.data), "--port", str(self.port))
+    def record_words(self) -> list[str]:
+        """The events of the supervision log, in order."""
+        return [json.loads(line)["event"] for line in list(self._log) if line.startswith("{")]
+
+    def start(self, *through: str, argument: Callable[[list[str]], list[str]] = list) -> None:
+        """Start it and wait until it listens, which it says in its log. `through` is a program that starts it."""
+        settled = self.launch(*through, argument=argument)
+        if not settled.wait(START) or not self._listens:
+            self.kill()
+            raise AssertionError(f"The server does not listen:\n{self.log}")
+
+    def launch(self, *through: str, argument: Callable[[list[str]], list[str]] = list) -> threading.Event:
+        """Start it, as the leader of a process group. The event is set when it listens, and when it has ended."""
+        command = [*TROUPE, "serve", "--data", str(self.data), "--port", str(self.port)]
         self.process = subprocess.Popen(
-            command,
+            [*through, *argument(command)],
             cwd=self.data.parent,
             env=self._environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            process_group=0,
         )
         assert self.process.stdout is not None
         self._listens, settled = False, threading.Event()
-        threading.Thread(target=self._read, args=(self.process.stdout, settled), daemon=True).start()
-        if not settled.wait(START) or not self._listens:
-            self.kill()
-            raise AssertionError(f"The server does not listen:\n{self.log}")
+        self._reader = threading.Thread(target=self._read, args=(self.process.stdout, settled), daemon=True)
+        self._reader.start()
+        return settled
+
+    def send(self, number: signal.Signals) -> int:
+        """Send it a signal; its process number."""
+        process = self._running()
+        process.send_signal(number)
+        return process.pid
+
+    def wait(self) -> int:
+        """Wait until it has ended and all it said is read; its exit code."""
+        code = self._running().wait(STOP)
+        self._reader.join(STOP)
+        self.process = None
+        return code
 
     def stop(self) -> int:
         """Ask it to stop in order; its exit code."""
-        process = self._running()
-        process.send_signal(signal.SIGTERM)
-        code = process.wait(STOP)
-        self.process = None
-        return code
+        self.send(signal.SIGTERM)
+        return self.wait()
 
     def kill(self) -> None:
         """End it at once, wherever it is."""

@@ -91,7 +91,7 @@ def test_the_tree_is_that_of_the_running_server(server: Server) -> None:
     assert names[0] == "troupe"
     assert names[1:] == [
         *("storage", "accounts", "homes", "lists", "publics", "tags"),
-        *("housekeeping", "parking", "outbox", "mail", "media", "control", "http"),
+        *("housekeeping", "watchdog", "parking", "outbox", "mail", "media", "expiry", "disks", "control", "http"),
     ]
     assert "state=running" in shown.stdout.splitlines()[-1]
 
@@ -109,6 +109,7 @@ def test_commands_do_without_a_server_and_leave_nothing_running(own_server: Serv
     with quickly():
         (early,) = own_server.people("early")
     shown = own_server.troupe("tree")
+    assert shown.returncode == 1
     assert "No server runs" in shown.stderr
     assert not (own_server.data / "postgres" / "postmaster.pid").exists()
     own_server.start()

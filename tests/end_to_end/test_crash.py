@@ -75,8 +75,10 @@ async def test_a_server_starts_its_dead_postgresql_again_and_works_on_by_itself(
             await check_home(person, ledger.acknowledged)
     for unwanted in ("child.crashed", "request.failed", "actor.quarantined", "message.parked"):
         assert own_server.events(unwanted) == []
-    assert own_server.events("storage.lost")
-    assert own_server.events("storage.back")
+    assert all(record["error"] for record in own_server.events("storage.lost"))
+    assert all(record["error"] for record in own_server.events("connection.lost"))
+    for wanted in ("storage.lost", "connection.lost", "storage.restarted", "storage.back"):
+        assert own_server.events(wanted), wanted
     assert own_server.stop() == 0
 
 

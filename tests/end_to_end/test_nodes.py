@@ -5,7 +5,9 @@ import subprocess
 
 import pytest
 
+from troupe.storage.connect import transact_once
 from troupe.storage.embedded import embedded
+from troupe.storage.engine import Connection
 
 from .server import STOP, TROUPE, Server, free_port
 
@@ -37,16 +39,27 @@ def test_a_second_server_on_the_same_data_is_refused_unless_it_takes_over(own_se
     assert first is not None
     (ada,) = own_server.people("ada")
     refused = second_server(own_server)
-    assert "another server runs on this database" in refused.communicate(timeout=STOP)[1]
+    told = refused.communicate(timeout=STOP)[1]
+    assert f"another server runs on this database (process {first.pid} on {socket.gethostname()}, since " in told
+    assert len(told.splitlines()) == 1
     assert refused.returncode == NOT_STARTED
     assert ada.app.status_post("Still the first").id
-    second = second_server(own_server, "--takeover")
+    second = Server(own_server.data)
+    second.settings["TROUPE_TAKEOVER"] = "true"
+    second.port = own_server.port  # which the first one gives up only when it has ended
+    second.start()
     try:
-        assert first.wait(STOP) == GAVE_UP
-        assert own_server.events("node.fenced")
+        assert own_server.wait() == GAVE_UP
+        (fenced,) = own_server.events("node.fenced")
+        assert second.process is not None
+        assert f"another server took over the database: process {second.process.pid} on " in str(fenced["error"])
+        (takeover,) = second.events("node.takeover")
+        assert f"process {first.pid} on " in str(takeover["node"])
+        assert second.events("shutdown.missed") == []
+        assert second.troupe("tree").returncode == 0
+        assert ada.app.status_post("Now the second").id
     finally:
-        second.terminate()
-        assert second.wait(STOP) == 0
+        assert second.stop() == 0
 
 
 def second_server(server: Server, *options: str) -> subprocess.Popen[str]:
@@ -55,3 +68,25 @@ def second_server(server: Server, *options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         (*TROUPE, *words), cwd=server.data.parent, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
+
+
+def test_a_refused_server_has_changed_nothing(own_server: Server) -> None:
+    """A schema that lacks a step is that of an older server."""
+    own_server.start()
+    with embedded(own_server.data) as postgres:
+        transact_once(postgres.dsn, forget_the_newest_step)
+        before = transact_once(postgres.dsn, newest_step)
+        for words in (("serve", "--port", str(free_port())), ("migrate",), ("tokens", "create", "ada")):
+            refused = own_server.troupe(*words)
+            assert refused.returncode == NOT_STARTED
+            assert len(refused.stderr.splitlines()) == 1
+            assert transact_once(postgres.dsn, newest_step) == before
+    assert own_server.stop() == 0
+
+
+async def newest_step(db: Connection) -> int:
+    return await db.fetchval("SELECT max(number) FROM schema_migrations")
+
+
+async def forget_the_newest_step(db: Connection) -> None:
+    await db.execute("DELETE FROM schema_migrations WHERE number = (SELECT max(number) FROM schema_migrations)")

@@ -1,6 +1,7 @@
 """The sign-in and consent pages as people meet them: in Chromium, on phones and desks, without JavaScript too."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -8,6 +9,8 @@ import pytest
 from mastodon import Mastodon
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
+
+from troupe.http import scopes
 
 from .browser import Visitor, chromium, press, query_of, sign_in, text_of
 from .server import PASSWORD, Person, Server
@@ -38,10 +41,29 @@ def window(chrome: Chrome) -> Chrome:
     return chrome
 
 
-def asked(server: Server, redirect_uri: str = OUT_OF_BAND, scopes: str = "read write:statuses", **more: str) -> str:
+@contextmanager
+def screen(window: Chrome, width: int, height: int, scheme: str = "light") -> Iterator[None]:
+    """A page of this size. (The driver can't make a window narrower than 500 pixels.)"""
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    yield
+    window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    window.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def asked(
+    server: Server,
+    redirect_uri: str = OUT_OF_BAND,
+    scopes: str = "read write:statuses",
+    name: str = "Elk & Friends",
+    website: str | None = None,
+    **more: str,
+) -> str:
     """The address that a freshly registered app sends people to."""
     client_id, _ = Mastodon.create_app(
-        "Elk & Friends", scopes=scopes.split(), redirect_uris=redirect_uri, api_base_url=server.url
+        name, scopes=scopes.split(), redirect_uris=redirect_uri, website=website, api_base_url=server.url
     )
     query = {"response_type": "code", "client_id": client_id, "redirect_uri": redirect_uri, "scope": scopes}
     return f"{server.url}/oauth/authorize?{urlencode(query | more)}"
@@ -69,15 +91,73 @@ def test_the_address_signs_in_as_well_as_the_name(server: Server, ada: Person, w
     assert f"@{ada.name}" in text_of(window)
 
 
-def test_scopes_are_told_in_words_and_dangerous_ones_marked(server: Server, ada: Person, window: Chrome) -> None:
+def test_scopes_are_told_in_words_and_broad_ones_marked(server: Server, ada: Person, window: Chrome) -> None:
     window.get(asked(server, scopes="read write:statuses"))
     sign_in(window, ada.name, PASSWORD)
-    coarse, fine = (line.text for line in window.find_elements(By.CSS_SELECTOR, ".scopes li"))
+    coarse, _ = (line.text for line in window.find_elements(By.CSS_SELECTOR, ".scopes li"))
     assert "read" in coarse
     assert len(coarse.split()) > 3
     marked = [mark.find_element(By.XPATH, "./ancestor::li").text for mark in window.find_elements(By.TAG_NAME, "mark")]
     assert marked == [coarse]
-    assert "far-reaching" not in fine
+    assert window.find_elements(By.CSS_SELECTOR, "[role=note]") == []
+
+
+USUAL = "read write follow push"
+MANY = " ".join(sorted(scopes.ALL))
+LONG_NAME = "W" * 60
+# How far the farthest edge of the buttons sticks out of the window.
+OUTSIDE = """
+    return Math.max(...[...document.querySelectorAll("form button")].flatMap(button => {
+        const box = button.getBoundingClientRect(), root = document.documentElement;
+        return [-box.top, -box.left, box.bottom - root.clientHeight, box.right - root.clientWidth];
+    }))
+"""
+SCROLLS = "return document.documentElement.scrollHeight > document.documentElement.clientHeight"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [(500, 600), (360, 600), (1280, 900)])
+@pytest.mark.parametrize(("wanted", "name"), [(USUAL, "Elk & Friends"), (USUAL, LONG_NAME), (MANY, LONG_NAME)])
+def test_both_buttons_of_the_consent_page_are_in_view(
+    server: Server,
+    ada: Person,
+    window: Chrome,
+    tmp_path: Path,
+    scheme: str,
+    size: tuple[int, int],
+    wanted: str,
+    name: str,
+) -> None:
+    width, height = size
+    with screen(window, width, height, scheme):
+        window.get(asked(server, scopes=wanted, name=name, website=f"https://{'w' * 1900}.example"))
+        sign_in(window, ada.name, PASSWORD)
+        window.save_screenshot(str(tmp_path / "consent.png"))
+        buttons = [button.text for button in window.find_elements(By.CSS_SELECTOR, "form button")]
+        assert sorted(buttons) == ["Allow", "Deny"]
+        assert window.execute_script(OUTSIDE) <= 0
+        assert window.execute_script(FITS)
+        window.execute_script("window.scrollTo(0, document.body.scrollHeight)")
+        assert window.execute_script(OUTSIDE) <= 0
+        window.save_screenshot(str(tmp_path / "end.png"))
+
+
+def test_the_consent_page_of_a_usual_app_needs_no_scrolling(server: Server, ada: Person, window: Chrome) -> None:
+    with screen(window, 500, 600):
+        window.get(asked(server, scopes=USUAL))
+        sign_in(window, ada.name, PASSWORD)
+        assert not window.execute_script(SCROLLS)
+
+
+def test_somebody_else_can_sign_in_for_the_same_app(server: Server, ada: Person, window: Chrome) -> None:
+    (bob,) = server.people("bob")
+    window.get(asked(server, redirect_uri=f"{server.url}/about", state="s & t"))
+    sign_in(window, ada.name, PASSWORD)
+    press(window, "Not you?")
+    sign_in(window, bob.name, PASSWORD)
+    assert f"@{bob.name}" in text_of(window)
+    press(window, "Allow")
+    assert query_of(window.current_url)["state"] == "s & t"
 
 
 def test_a_wrong_password_is_told_plainly_and_the_name_stays(

@@ -34,6 +34,7 @@ def open_server(post: MailServer) -> Iterator[Server]:
     with made() as one:
         one.settings |= {
             "TROUPE_REGISTRATIONS": "approval",
+            "TROUPE_REQUIRE_REASON": "true",
             "TROUPE_SMTP_HOST": HOST,
             "TROUPE_SMTP_PORT": str(post.port),
             "TROUPE_SMTP_TLS": "none",

@@ -19,14 +19,16 @@ from troupe.actors.rules.passwords import hashed
 from troupe.http.app import make_app
 from troupe.http.house import House
 from troupe.http.tokens import hash_of
-from troupe.storage import accounts, oauth, users
+from troupe.storage import oauth
 from troupe.storage.accounts import Account, NewAccount
 from troupe.storage.oauth import Application, NewToken
 from troupe.storage.pool import open_pool
 from troupe.storage.users import NewUser
 from troupe.supervision.configuration import Settings
+from troupe.supervision.keys import vapid_public_key
 from troupe.supervision.tree import Actors
 
+from ..rows import create_account, create_user
 from .shapes import check
 
 PASSWORD = "correct horse battery"
@@ -121,13 +123,21 @@ class Stage:
     """The house, and the means to fill it with people."""
 
     def __init__(
-        self, house: House, letterbox: Letterbox, outbox: Outbox, failures: list[dict[str, object]]
+        self, house: House, letterbox: Letterbox, outbox: Outbox, records: list[tuple[str, dict[str, object]]]
     ) -> None:  # fmt: skip
         self.letterbox = letterbox
         self.house = house
         self.outbox = outbox
         self.app = make_app(house)
-        self.failures = failures
+        self._records = records
+
+    def told(self, event: str) -> list[dict[str, object]]:
+        """The facts of every record of this event."""
+        return [facts for word, facts in self._records if word == event]
+
+    @property
+    def failures(self) -> list[dict[str, object]]:
+        return self.told("request.failed")
 
     def anybody(self, token: str | None = None) -> Client:
         return Client(self, token)
@@ -136,10 +146,10 @@ class Stage:
         """A local account with a user who may sign in, unless `state` says otherwise."""
         now, id = self.house.clock.now(), self.house.ids.next()
         new = NewAccount(id, name, None, f"{BASE}/users/{name}", f"{BASE}/@{name}", display_name=name.capitalize())
-        account = await self.house.database.transact(accounts.create_local, new, now)
+        account = await self.house.database.transact(create_account, new, now)
         state = {"confirmed_at": now, "approved_at": now} | state
         user = NewUser(account.id, f"{name}@example.org", PASSWORD_HASH, **state)
-        await self.house.database.transact(users.create_user, user, now)
+        await self.house.database.transact(create_user, user, now)
         return account
 
     async def application(self, secret: str = "application secret", **more: Any) -> Application:
@@ -181,11 +191,10 @@ def options() -> dict[str, Any]:
 
 @pytest.fixture
 async def stage(dsn: str, tmp_path: Path, options: dict[str, Any]) -> AsyncIterator[Stage]:
-    failures: list[dict[str, object]] = []
+    records: list[tuple[str, dict[str, object]]] = []
 
     def record(event: str, /, **facts: object) -> None:
-        if event == "request.failed":
-            failures.append(facts)
+        records.append((event, facts))
 
     clock = SystemClock()
     ids, runtime = Ids(clock), Runtime(record=record, chance=lambda: 0.5)
@@ -208,10 +217,11 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any]) -> AsyncItera
         await nursery.start(post.run, stopping)
         house = House(
             settings=settings, database=pool, runtime=runtime, clock=clock, ids=ids, record=record,
-            secret=_secrets(), vapid_public_key="a key", accounts=acting.accounts, statuses=acting.statuses,
-            media=media,
+            secret=_secrets(), vapid_public_key=vapid_public_key(tmp_path), accounts=acting.accounts,
+            statuses=acting.statuses, media=media,
         )  # fmt: skip
-        yield Stage(house, letterbox, acting.outbox, failures)
+        nursery.start_soon(house.readiness.run)
+        yield Stage(house, letterbox, acting.outbox, records)
         stopping.set()
         nursery.cancel_scope.cancel()
 

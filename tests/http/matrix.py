@@ -10,8 +10,20 @@ import trio
 
 from troupe.actors.broadcast import PUBLIC_PLACES, account_address, home_address, list_address, tag_address
 from troupe.actors.kernel import NOWHERE
-from troupe.storage import accounts, conversations, follows, media, notifications, polls, statuses
+from troupe.storage import (
+    conversations,
+    edits,
+    endorsements,
+    featured_tags,
+    follows,
+    media,
+    notifications,
+    polls,
+    statuses,
+    tags,
+)
 from troupe.storage.accounts import Account, NewAccount
+from troupe.storage.edits import Revision
 from troupe.storage.engine import Connection
 from troupe.storage.follows import Follow
 from troupe.storage.media import Made
@@ -19,6 +31,7 @@ from troupe.storage.notifications import NewNotification
 from troupe.storage.polls import NewPoll
 from troupe.storage.statuses import NewStatus, Status, Tag
 
+from ..rows import create_account
 from .conftest import Client, Person, Stage
 
 VISIBILITIES = {"p": "public", "u": "unlisted", "f": "private", "d": "direct"}
@@ -209,10 +222,33 @@ class World:
 
     async def write(self, db: Connection) -> None:
         for author in self.authors:
+            await self._introduce(db, author)
             for letter in VISIBILITIES:
+                await self._revise(db, author, letter)
                 for kind in KINDS:
                     await self.post(db, author, kind, letter)
                 await self._surround(db, author, letter)
+
+    async def _introduce(self, db: Connection, author: Account) -> None:
+        """Tom follows both authors, who follow and recommend Sam and feature a hashtag."""
+        now, tom, sam = self.stage.house.clock.now(), self.tom.account.id, self.sam.account.id
+        assert await follows.insert_follow(db, Follow(self.next(), tom, author.id), now)
+        assert await follows.insert_follow(db, Follow(self.next(), author.id, sam), now)
+        assert await endorsements.insert(db, self.next(), author.id, sam, now)
+        tag = await tags.ensure(db, Tag(self.next(), "matrix", "matrix"), now)
+        await featured_tags.insert(db, self.next(), author.id, tag.id, "matrix", now)
+
+    async def _revise(self, db: Connection, author: Account, letter: str) -> None:
+        """A post that said something else before it named anybody."""
+        now, before, after = (
+            self.stage.house.clock.now(), marker(author, "earlier", letter), marker(author, "revised", letter)
+        )  # fmt: skip
+        id = await self._store(db, author, VISIBILITIES[letter], text=before, content=before)
+        await edits.keep_first(db, self.next(), id)
+        named = tuple(viewer.id for viewer in self.named(author))
+        revision = Revision(id, after, after, "text/plain", "", False, None, named, (), (), (), None)
+        await edits.revise(db, self.next(), revision, now)
+        self.ids[author.id, "revised", letter] = id
 
     async def _surround(self, db: Connection, author: Account, letter: str) -> None:
         """What others have to do with the posts."""
@@ -383,7 +419,7 @@ async def world_of(stage: Stage, rows: Iterable[Row]) -> World:
     house = stage.house
     uri = "https://far.example/users/zoe"
     new = NewAccount(house.ids.next(), "zoe", "far.example", uri, uri)
-    zoe = await house.database.transact(accounts.create_remote, new, house.clock.now())
+    zoe = await house.database.transact(create_account, new, house.clock.now())
     world = World(stage, await stage.person("tom"), await stage.person("sam"), await stage.person("ada"), zoe)
     for row in rows:
         await world.invite(row)

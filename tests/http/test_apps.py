@@ -1,5 +1,6 @@
 """Applications register themselves."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ async def test_a_new_application_has_what_clients_need(stage: Stage) -> None:
     form = {"client_name": "Tusk", "redirect_uris": OOB, "scopes": "read write", "website": "https://tusk.example"}
     app = (await stage.anybody().post(APPS, form)).json
     assert app["id"].isdigit()
-    assert app["vapid_key"] == "a key"
+    assert app["vapid_key"] == stage.house.vapid_public_key
     assert len(app["client_id"]) > 20
     assert len(app["client_secret"]) > 20
     expected = {"name": "Tusk", "website": "https://tusk.example", "scopes": ["read", "write"], "redirect_uri": OOB}
@@ -34,6 +35,20 @@ async def test_redirects_in_any_shape(stage: Stage, redirects: object) -> None:
 @pytest.mark.parametrize("uri", ["http://localhost/cb", "http://127.0.0.1:80/", "com.example.app:/cb", "a+b-c.d://x"])
 async def test_custom_schemes_and_plain_http_are_fine(stage: Stage, uri: str) -> None:
     assert (await stage.anybody().post(APPS, {"client_name": "x", "redirect_uris": uri})).status == 200
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        "about", "blob", "data", "file", "filesystem", "javascript", "vbscript", "view-source",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("spelled", [str.lower, str.upper, str.title, lambda scheme: f"view-source:{scheme}"])
+async def test_an_address_that_a_browser_would_open_itself_is_refused(
+    stage: Stage, scheme: str, spelled: Callable[[str], str]
+) -> None:
+    answer = await stage.anybody().post(APPS, {"client_name": "x", "redirect_uris": f"{spelled(scheme)}:x"})
+    assert (answer.status, answer.json["error"]) == (422, "Validation failed: Redirect URI must be a valid URI.")
 
 
 @pytest.mark.parametrize(
@@ -83,6 +98,6 @@ async def test_an_application_looks_at_itself_with_any_of_its_tokens(stage: Stag
     for client in (stage.anybody(await stage.token(None)), ada):
         app = (await client.get(f"{APPS}/verify_credentials")).json
         assert app["name"] == "Test app"
-        assert app["vapid_key"] == "a key"
+        assert app["vapid_key"] == stage.house.vapid_public_key
         assert "client_secret" not in app
     assert (await stage.anybody().get(f"{APPS}/verify_credentials")).status == 401

@@ -28,6 +28,22 @@ async def test_head_is_answered_wherever_get_is(stage: Stage, ada: Person) -> No
         assert got.status in (200, 400, 404), path
 
 
+async def test_a_token_in_the_query_is_nowhere_in_an_answer(stage: Stage, ada: Person) -> None:
+    """Proxies, browsers and logs keep links and addresses."""
+    status = (await ada.publish("#tea"))["id"]
+    await ada.publish("#tea")
+    wrong = "wrong-token-0123456789"
+    for endpoint in api.endpoints:
+        for token in (str(ada.token), wrong):
+            query = f"limit=1&access_token={token}&bearer_token={token}&redirect_uri=x:&state=y"
+            path = f"{address(endpoint, status)}?{query}"
+            answer = await stage.anybody().send(endpoint.method, path)
+            assert token not in f"{answer.headers}{answer.body!r}", (endpoint.method, endpoint.path)
+    answer = await stage.anybody().get(f"/api/v1/timelines/public?limit=1&access_token={ada.token}")
+    assert "limit=1&max_id=" in answer.headers["Link"]
+    assert stage.failures == []
+
+
 async def test_browsers_of_other_origins_may_ask_first_wherever_they_may_call(stage: Stage) -> None:
     asked = {"Origin": "https://app.example", "Access-Control-Request-Headers": "authorization"}
     for endpoint in api.endpoints:

@@ -112,14 +112,6 @@ async def test_who_has_favourited(stage: Stage, ada: Person, bob: Person) -> Non
     assert ids(await ada.get(f"{path}/favourited_by")) == [bob.id]
 
 
-async def test_a_private_boost_is_known_to_those_who_may_see_it(stage: Stage, ada: Person, bob: Person) -> None:
-    status = await ada.publish("hi")
-    path = f"/api/v1/statuses/{status['id']}"
-    await bob.post(f"{path}/reblog", {"visibility": "private"})
-    assert ids(await stage.anybody().get(f"{path}/reblogged_by")) == []
-    assert ids(await bob.get(f"{path}/reblogged_by")) == [bob.id]
-
-
 def ids(reply: Any) -> list[str]:
     assert reply.status == 200, reply.text
     return [one["id"] for one in reply.json]

@@ -1,6 +1,13 @@
 """What the server says about itself."""
 
-from .conftest import Stage
+import re
+from typing import Any
+
+import pytest
+
+from troupe.http.routing import api
+
+from .conftest import Person, Stage
 
 
 async def test_numbers_are_counted_now_and_then(stage: Stage) -> None:
@@ -27,3 +34,46 @@ async def test_people_who_come_by_browser_find_a_page(stage: Stage) -> None:
     style = await stage.anybody().get("/oauth/style.css")
     assert style.headers["Content-Type"].startswith("text/css")
     assert "prefers-color-scheme: dark" in style.text
+
+
+# What a version of the API promises, as far as it shows in endpoints: method, path, and since when.
+PROMISED = """
+2 GET    /api/v2/notifications
+2 GET    /api/v2/notifications/<>
+2 POST   /api/v2/notifications/<>/dismiss
+2 GET    /api/v2/notifications/<>/accounts
+2 GET    /api/v2/notifications/unread_count
+4 DELETE /api/v1/media/<>
+5 POST   /api/v2/filters
+7 GET    /api/v1/statuses/<>/quotes
+7 POST   /api/v1/statuses/<>/quotes/<>/revoke
+10 GET   /api/v1/collections/<>
+"""
+
+
+async def test_the_versions_promise_only_what_stands(stage: Stage, ada: Person) -> None:
+    told = (await stage.anybody().get("/api/v2/instance")).json
+    assert told["version"].startswith("4.2.0 (compatible; Troupe ")
+    assert (await stage.anybody().get("/api/v1/instance")).json["version"] == told["version"]
+    version = told["api_versions"]["mastodon"]
+    served = {(one.method, re.sub(r"<\w+>", "<>", one.path)) for one in api.endpoints}
+    for line in PROMISED.strip().splitlines():
+        since, method, path = line.split()
+        assert version < int(since) or (method, path) in served, line
+    answer = await ada.post("/api/v1/statuses", {"status": "quoting", "quoted_status_id": (await ada.publish())["id"]})
+    assert version < 7 or answer.status == 200
+
+
+async def test_a_server_without_a_description_describes_itself_with_nothing(stage: Stage) -> None:
+    told = (await stage.anybody().get("/api/v1/instance/extended_description")).json
+    assert told == {"updated_at": None, "content": ""}
+
+
+class TestDescribed:
+    @pytest.fixture
+    def options(self) -> dict[str, Any]:
+        return {"description": "Cats & dogs"}
+
+    async def test_a_description_is_html(self, stage: Stage) -> None:
+        told = (await stage.anybody().get("/api/v1/instance/extended_description")).json
+        assert told["content"] == "<p>Cats &amp; dogs</p>"

@@ -8,7 +8,7 @@ import pyvips
 import trio
 import trio.testing
 
-from troupe.actors.media import workshop
+from troupe.actors.media import process, workshop
 
 from .conftest import Person, Stage
 from .uploading import (
@@ -32,13 +32,13 @@ WRONG_TYPE = {"error": "Validation failed: File content type is invalid, File is
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> trio.Event:
     """Media processes begin only when this is set."""
-    go_on, run = trio.Event(), workshop._run
+    go_on, run = trio.Event(), process.run
 
-    async def wait_and_run(job: Any) -> None:
+    async def wait_and_run(job: Any) -> int:
         await go_on.wait()
-        await run(job)
+        return await run(job)
 
-    monkeypatch.setattr(workshop, "_run", wait_and_run)
+    monkeypatch.setattr(process, "run", wait_and_run)
     return go_on
 
 
@@ -260,10 +260,11 @@ async def test_without_ffmpeg_films_are_refused_and_a_gif_stays_one(stage: Stage
 async def test_a_process_that_comes_to_no_result_is_a_500(
     stage: Stage, ada: Person, monkeypatch: pytest.MonkeyPatch, lost: str
 ) -> None:
-    async def lose(job: Any) -> None:
-        (Path(job.folder) / workshop.LAST_WORDS).write_text("out of " + lost)
+    async def lose(job: Any) -> int:
+        (Path(job.folder) / process.LAST_WORDS).write_text("out of " + lost)
+        return 1
 
-    monkeypatch.setattr(workshop, "_run", lose)
+    monkeypatch.setattr(process, "run", lose)
     reply = await upload(ada, picture())
     assert (reply.status, reply.json) == (500, FAILED)
     assert left(stage) == []
@@ -287,7 +288,8 @@ async def test_what_a_crash_left_is_removed_and_what_waits_is_done(stage: Stage,
     (folder.root / "waiting").mkdir()
     folder.waiting(404).write_bytes(b"never stored")
     assert len(left(stage)) == 4
-    await house.media.settle()
+    await house.media.cleaning.find_left()
+    await house.media.cleaning.settle()
     assert len(left(stage)) == 2
     assert (await fetched(ada, kept["url"])).status == 200
 

@@ -4,12 +4,16 @@ import base64
 import hashlib
 import html
 import re
+from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 import pytest
 
 from troupe.http.oauth.redirects import OUT_OF_BAND, form_target, with_query
+from troupe.http.request import Request
+from troupe.http.streaming.admission import admit, dismiss
+from troupe.http.streaming.session import End
 from troupe.storage import oauth
 from troupe.storage.oauth import Application
 
@@ -41,10 +45,20 @@ async def sign_in(browser: Client, request: dict[str, str], login: str = "ada", 
     return await browser.post("/oauth/authorize", hidden(page) | {"username": login, "password": password})
 
 
+async def consent_page(browser: Client, request: dict[str, str]) -> Reply:
+    """Sign in and see what is asked for."""
+    return await browser.get((await sign_in(browser, request)).headers["Location"])
+
+
 async def consent(browser: Client, request: dict[str, str], decision: str = "allow") -> Reply:
     """Sign in and decide."""
-    page = await browser.get((await sign_in(browser, request)).headers["Location"])
+    page = await consent_page(browser, request)
     return await browser.post("/oauth/authorize", hidden(page) | {"decision": decision})
+
+
+async def no_body() -> AsyncIterator[bytes]:
+    for chunk in ():
+        yield chunk
 
 
 def code_in(answer: Reply) -> str:
@@ -117,18 +131,68 @@ async def test_deny_goes_back_without_a_code(stage: Stage, ada: Person, applicat
     }
 
 
-async def test_the_consent_page_says_what_is_asked_and_marks_what_is_dangerous(
+async def test_s227_s228_the_consent_page_says_what_is_asked_and_marks_what_is_broad(
     stage: Stage, ada: Person, application: Application
 ) -> None:
-    browser = stage.anybody()
-    page = await browser.get((await sign_in(browser, asked(application, scope="read write:media"))).headers["Location"])
+    page = await consent_page(stage.anybody(), asked(application, scope="read write:media read:statuses"))
     rows = re.findall(r"<li>(.*?)</li>", page.text)
     assert "read all of your account" in rows[0]
-    assert 'class="dangerous"' in rows[0]
+    assert '<mark class="broad">' in rows[0]
     assert "change your media files" in rows[1]
-    assert "dangerous" not in rows[1]
+    assert "see your posts" in rows[2]
+    assert not any("<mark" in row for row in rows[1:])
     assert "@ada" in page.text
     assert f"form-action 'self' {form_target(CALLBACK)}" in page.headers["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize(
+    ("scope", "warned"),
+    [
+        ("read write follow push", False),
+        ("read:statuses write:statuses", False),
+        ("read admin:read:accounts", True),
+        ("admin:write", True),
+    ],
+)
+async def test_the_consent_page_warns_only_of_other_peoples_data(
+    stage: Stage, ada: Person, scope: str, warned: bool
+) -> None:
+    application = await stage.application(redirect_uris=(CALLBACK,), scopes=tuple(scope.split()))
+    page = await consent_page(stage.anybody(), asked(application, scope=scope))
+    assert ('role="note"' in page.text, "far-reaching" in page.text) == (warned, warned)
+
+
+async def test_not_you_signs_out_and_asks_again_for_the_same_request(
+    stage: Stage, ada: Person, bob: Person, application: Application
+) -> None:
+    browser, elsewhere = stage.anybody(), stage.anybody()
+    challenge = {"code_challenge": CHALLENGE, "code_challenge_method": "S256"}
+    request = asked(application, scope="read write", state="a&b", **challenge)
+    await consent_page(elsewhere, request)
+    page = await consent_page(browser, request)
+    assert "Not you?" in page.text
+    left = await browser.post("/oauth/authorize", hidden(page) | {"decision": "leave"})
+    assert left.status == 302
+    assert await stage.rows("SELECT count(*) FROM web_sessions") == [[1]]
+    again = await browser.get(left.headers["Location"])
+    assert 'name="password"' in again.text
+    signed_in = await browser.post("/oauth/authorize", hidden(again) | {"username": "bob", "password": PASSWORD})
+    page = await browser.get(signed_in.headers["Location"])
+    assert "@bob" in page.text
+    answer = await browser.post("/oauth/authorize", hidden(page) | {"decision": "allow"})
+    assert parse_qs(urlsplit(answer.headers["Location"]).query)["state"] == ["a&b"]
+    token = (await exchange(stage, application, code_in(answer), code_verifier=VERIFIER)).json
+    assert token["scope"] == "read write"
+    own = await stage.anybody(token["access_token"]).get("/api/v1/accounts/verify_credentials")
+    assert own.json["id"] == bob.id
+    assert "@ada" in (await elsewhere.get(authorize(request))).text
+
+
+async def test_no_other_site_signs_anybody_out(stage: Stage, ada: Person, application: Application) -> None:
+    browser, request = stage.anybody(), asked(application)
+    await consent_page(browser, request)
+    await browser.post("/oauth/authorize", request | {"decision": "leave", "form_token": "planted"})
+    assert "@ada" in (await browser.get(authorize(request))).text
 
 
 async def test_names_of_apps_are_text(stage: Stage, ada: Person) -> None:
@@ -174,6 +238,17 @@ async def test_a_form_of_another_session_changes_nothing(stage: Stage, ada: Pers
     assert (await victim.post("/oauth/authorize", hidden(page) | {"decision": "allow"})).status == 302
 
 
+@pytest.mark.parametrize("token", ["größe", "\u202e", "x" * 10_000, "\U0001f511"])
+async def test_a_form_token_in_any_script_is_only_a_wrong_one(
+    stage: Stage, ada: Person, application: Application, token: str
+) -> None:
+    browser, request = stage.anybody(), asked(application)
+    await browser.get(authorize(request))
+    for path in ("/oauth/authorize", "/auth/confirmation/new"):
+        answer = await browser.post(path, request | {"form_token": token})
+        assert (answer.status, "open for too long" in answer.text) == (200, True)
+
+
 async def test_signing_in_gives_the_browser_a_new_session(stage: Stage, ada: Person, application: Application) -> None:
     browser = stage.anybody()
     first = (await browser.get(authorize(asked(application)))).headers["Set-Cookie"]
@@ -213,6 +288,8 @@ async def test_a_forced_login_asks_for_the_password_and_then_for_consent(
         {"scope": "everything"},
         {"code_challenge": VERIFIER, "code_challenge_method": "plain"},
         {"code_challenge": "short", "code_challenge_method": "S256"},
+        {"code_challenge": "ö" * 43, "code_challenge_method": "S256"},
+        {"code_challenge": "+" * 43, "code_challenge_method": "S256"},
         {"state": "s" * 5000},
         {"client_id": ""},
     ],
@@ -224,6 +301,17 @@ async def test_a_wrong_request_is_shown_and_never_sent_on(
     assert page.status == 400
     assert page.headers["Content-Type"].startswith("text/html")
     assert "Location" not in page.headers
+
+
+@pytest.mark.parametrize("uri", ["file:///tmp/x", "view-source:https://app.example/", "Blob:x", "about:blank"])
+async def test_an_address_that_was_registered_before_it_was_forbidden_is_not_gone_to(
+    stage: Stage, ada: Person, uri: str
+) -> None:
+    application = await stage.application(SECRET, redirect_uris=(uri, CALLBACK))
+    page = await stage.anybody().get(authorize(asked(application, redirect_uri=uri)))
+    assert (page.status, "Location" in page.headers) == (400, False)
+    assert "leads to no app" in page.text
+    assert (await stage.anybody().get(authorize(asked(application)))).status == 200
 
 
 class TestCodes:
@@ -239,6 +327,58 @@ class TestCodes:
         again = await exchange(stage, application, code, code_verifier=VERIFIER)
         assert (again.status, again.json["error"]) == (400, "invalid_grant")
         assert "was issued to another client" in again.json["error_description"]
+
+    async def test_a_challenge_in_another_script_is_only_a_wrong_one(
+        self, stage: Stage, application: Application, code: str
+    ) -> None:
+        await stage.sql("UPDATE oauth_grants SET code_challenge = $1", "ö" * 43)
+        refused = await exchange(stage, application, code, code_verifier=VERIFIER)
+        assert (refused.status, refused.json["error"]) == (400, "invalid_grant")
+
+    async def test_a_code_that_comes_again_revokes_the_token_that_it_made(
+        self, stage: Stage, application: Application, code: str
+    ) -> None:
+        token = (await exchange(stage, application, code, code_verifier=VERIFIER)).json["access_token"]
+        holder = stage.anybody(token)
+        assert (await holder.get("/api/v1/timelines/home")).status == 200
+        again = await exchange(stage, application, code, code_verifier=VERIFIER)
+        assert again.json["error"] == "invalid_grant"
+        assert (await holder.get("/api/v1/timelines/home")).json == {"error": "The access token was revoked"}
+
+    @pytest.mark.parametrize("wrong", [{"code_verifier": "stolen"}, {"redirect_uri": OUT_OF_BAND}])
+    async def test_a_code_that_comes_again_with_something_wrong_revokes_as_well(
+        self, stage: Stage, application: Application, code: str, wrong: dict[str, str]
+    ) -> None:
+        token = (await exchange(stage, application, code, code_verifier=VERIFIER)).json["access_token"]
+        await exchange(stage, application, code, **({"code_verifier": VERIFIER} | wrong))
+        assert (await stage.anybody(token).get("/api/v1/timelines/home")).status == 401
+
+    async def test_a_code_that_comes_again_an_hour_later_revokes_as_well(
+        self, stage: Stage, application: Application, code: str
+    ) -> None:
+        token = (await exchange(stage, application, code, code_verifier=VERIFIER)).json["access_token"]
+        await stage.sql("UPDATE oauth_grants SET expires_at = now() - interval '50 minutes'")
+        await exchange(stage, application, code, code_verifier=VERIFIER)
+        assert (await stage.anybody(token).get("/api/v1/timelines/home")).status == 401
+
+    async def test_another_client_revokes_nothing_by_a_code_that_is_not_its_own(
+        self, stage: Stage, application: Application, code: str
+    ) -> None:
+        token = (await exchange(stage, application, code, code_verifier=VERIFIER)).json["access_token"]
+        refused = await exchange(stage, await stage.application(SECRET), code, code_verifier=VERIFIER)
+        assert refused.json["error"] == "invalid_grant"
+        assert (await stage.anybody(token).get("/api/v1/timelines/home")).status == 200
+
+    async def test_streams_of_a_token_end_when_its_code_comes_again(
+        self, stage: Stage, application: Application, code: str
+    ) -> None:
+        token = (await exchange(stage, application, code, code_verifier=VERIFIER)).json["access_token"]
+        head = [(b"authorization", f"Bearer {token}".encode())]
+        request = Request("GET", "/api/v1/streaming", b"", head, "127.0.0.1", no_body())
+        session = await admit(stage.house, request, lambda *_: b"")
+        await exchange(stage, application, code, code_verifier=VERIFIER)
+        assert session.ended is End.REVOKED
+        dismiss(stage.house, session)
 
     @pytest.mark.parametrize(
         "wrong", [{"code_verifier": ""}, {"code_verifier": CHALLENGE}, {"redirect_uri": OUT_OF_BAND}, {"code": "other"}]

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from jsonschema_rs import Draft202012Validator
 from schemathesis.core.result import Ok
 
+from troupe.http.api import absent
 from troupe.http.openapi.document import document
 from troupe.http.openapi.schemas import answers, entities, schema_of, shape
 from troupe.http.routing import api
@@ -19,9 +20,10 @@ from .conftest import BASE, Person, Reply, Stage
 
 EXAMPLES = 2  # for each operation; hypothesis draws the same ones each time
 DOCUMENT = document(api.endpoints, BASE)
+PATHS: dict[str, dict[str, Any]] = DOCUMENT["paths"]
 # Answered, and no business of programs that read the document.
 UNTOLD = re.compile(
-    r"/|/about|/health|/thumbnail.png|/(media|avatars|headers|nodeinfo|\.well-known)/.*|/oauth/(style.css|authorize.*)|/auth/.*"
+    r"/|/about|/health|/ready|/thumbnail.png|/(media|avatars|headers|nodeinfo|\.well-known)/.*|/oauth/(style.css|authorize.*)|/auth/.*"
 )
 
 
@@ -31,13 +33,18 @@ def test_every_endpoint_for_programs_is_told() -> None:
         for endpoint in api.endpoints
         if (endpoint.method, shape(endpoint.path)) not in answers()
         and not UNTOLD.fullmatch(endpoint.path)
-        and not endpoint.function.__module__.endswith(".removed")
+        and endpoint.function.__module__ != absent.__name__
     ]
     assert missing == []
 
 
+def test_what_is_absent_is_not_told() -> None:
+    paths = {endpoint.path for endpoint in api.endpoints if endpoint.function.__module__ == absent.__name__}
+    assert not {shape(path) for path in paths} & {shape(path.replace("{", "<").replace("}", ">")) for path in PATHS}
+
+
 def test_names_of_operations_are_their_own() -> None:
-    names = [operation["operationId"] for methods in DOCUMENT["paths"].values() for operation in methods.values()]
+    names = [operation["operationId"] for methods in PATHS.values() for operation in methods.values()]
     assert len(names) == len(set(names))
 
 
@@ -62,7 +69,7 @@ async def test_requests_made_of_the_document_are_answered_as_it_says(stage: Stag
     """The client of the tests holds every answer against the schemas."""
     found = schemathesis.openapi.from_dict(DOCUMENT).get_all_operations()
     operations = [result.ok() for result in found if isinstance(result, Ok)]
-    assert len(operations) == sum(map(len, DOCUMENT["paths"].values()))
+    assert len(operations) == sum(map(len, PATHS.values()))
     # An update is one function under two methods.
     for operation in (operation for operation in operations if operation.method != "patch"):
         await trio.to_thread.run_sync(explore, operation, ada)

@@ -32,6 +32,12 @@ def test_filters_and_limit_are_kept_and_cursors_are_not() -> None:
     assert header == f'<{URL}?{kept}&max_id=3>; rel="next", <{URL}?{kept}&min_id=5>; rel="prev"'
 
 
+@pytest.mark.parametrize("name", ["access_token", "bearer_token"])
+def test_a_token_in_the_query_is_not_repeated(name: str) -> None:
+    header = links(URL, [("limit", "2"), (name, "secret")], [5, 3])[0][1]
+    assert header == f'<{URL}?limit=2&max_id=3>; rel="next", <{URL}?limit=2&min_id=5>; rel="prev"'
+
+
 def test_an_empty_page_has_no_links() -> None:
     assert links(URL, [("limit", "2")], []) == ()
 

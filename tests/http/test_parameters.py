@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from troupe.http.errors import HttpError, Malformed
 from troupe.http.parameters import (
     LARGEST_ID,
+    UNKNOWN_ID,
     Choice,
     Count,
     Cursor,
@@ -17,6 +18,7 @@ from troupe.http.parameters import (
     Ids,
     Input,
     MaybeFlag,
+    Position,
     Several,
     StatusId,
     Text,
@@ -110,6 +112,7 @@ class Everything(Input):
     maybe: MaybeFlag = None
     count: Count = None
     id: StatusId = None
+    position: Position = None
     max_id: Cursor = None
     ids: Ids = ()
     texts: Annotated[tuple[Text, ...], Several] = ()
@@ -140,10 +143,21 @@ def test_counts_are_read_as_far_as_they_are_numbers(value: object, number: int) 
 
 
 @pytest.mark.parametrize("value", ["x", "-1", "1.5", "²", str(LARGEST_ID + 1), True, [], {}])
-def test_what_is_no_id_is_422(value: object) -> None:
+def test_what_is_no_id_is_an_id_that_nothing_has(value: object) -> None:
+    assert Everything.read({"id": value, "max_id": 5, "ids": [value, "7"]}).id == UNKNOWN_ID
+    assert Everything.read({"ids": [value, "7"]}).ids == (UNKNOWN_ID, 7)
+
+
+@pytest.mark.parametrize("value", ["x", "-1", "1.5", "²", str(LARGEST_ID + 1), True, [], {}])
+def test_what_is_no_id_is_not_stored_as_one(value: object) -> None:
     with pytest.raises(HttpError) as caught:
-        Everything.read({"id": value})
-    assert (caught.value.status, caught.value.text) == (422, "Validation failed: Id is invalid")
+        Everything.read({"position": value})
+    assert (caught.value.status, caught.value.text) == (422, "Validation failed: Position is invalid")
+
+
+@pytest.mark.parametrize("value", ["x", "-1", "1.5"])
+def test_a_cursor_that_is_no_id_is_below_all_ids(value: str) -> None:
+    assert Everything.read({"max_id": value}).max_id == UNKNOWN_ID
 
 
 def test_a_cursor_beyond_all_ids_is_the_very_end() -> None:
@@ -151,7 +165,7 @@ def test_a_cursor_beyond_all_ids_is_the_very_end() -> None:
     assert Everything.read({"max_id": "9" * 30}).max_id == LARGEST_ID
 
 
-@pytest.mark.parametrize("value", ["1", ["1"], {"0": "1"}, 1, ["1", "x", ""]])
+@pytest.mark.parametrize("value", ["1", ["1"], {"0": "1"}, 1, ["1", ""], ["1", None]])
 def test_lists_are_understood_however_they_are_written(value: object) -> None:
     assert Everything.read({"ids": value}).ids == (1,)
 

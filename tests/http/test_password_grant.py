@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from troupe.http.rates import SIGN_INS_OF_USER
 from troupe.storage.oauth import Application
 
 from .conftest import PASSWORD, Person, Reply, Stage
@@ -61,20 +60,3 @@ class TestSwitchedOn:
         for state in ("confirmed_at = NULL", "confirmed_at = now(), disabled_at = now()"):
             await stage.sql(f"UPDATE users SET {state}")
             assert (await ask(stage, application)).json["error"] == "invalid_grant"
-
-    async def test_guessing_is_counted(self, stage: Stage, ada: Person) -> None:
-        application = await stage.application(SECRET)
-        for _ in range(SIGN_INS_OF_USER.limit):
-            stage.house.rates.count(SIGN_INS_OF_USER, "ada@example.org", stage.house.clock.now())
-        refused = await ask(stage, application)
-        assert (refused.status, refused.json) == (429, {"error": "Too many requests"})
-        assert refused.headers["X-RateLimit-Limit"] == str(SIGN_INS_OF_USER.limit)
-        assert refused.headers["X-RateLimit-Remaining"] == "0"
-        assert refused.headers["X-RateLimit-Reset"].endswith("Z")
-
-    async def test_names_that_nobody_can_have_are_not_kept(self, stage: Stage) -> None:
-        application = await stage.application(SECRET)
-        for number in range(3):
-            assert (await ask(stage, application, username=f"{number}" * 1000)).json["error"] == "invalid_grant"
-        now = stage.house.clock.now()
-        assert stage.house.rates.count(SIGN_INS_OF_USER, "", now).remaining == SIGN_INS_OF_USER.limit - 4

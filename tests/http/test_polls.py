@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 import trio
 
-from troupe.actors.broadcast import Told, home_address
-from troupe.actors.kernel import Event
+from troupe.actors.broadcast import Told, account_address, home_address
+from troupe.actors.kernel import Feed
 
 from .conftest import Person, Stage
 
@@ -79,6 +79,16 @@ async def test_a_vote_counts_and_shows(ada: Person, bob: Person) -> None:
     seen = (await ada.get(f"/api/v1/statuses/{status['id']}")).json["poll"]
     assert (seen["votes_count"], seen["own_votes"]) == (1, [])
     assert (await bob.get(f"/api/v1/statuses/{status['id']}")).json["poll"] == answer
+
+
+async def test_own_votes_are_in_the_order_of_voting(stage: Stage, ada: Person, bob: Person) -> None:
+    status = await ask(ada, options=["a", "b", "c", "d"], multiple=True)
+    path = f"/api/v1/polls/{status['poll']['id']}"
+    await bob.post(f"{path}/votes", {"choices[]": "3"})
+    answer = await bob.send("POST", f"{path}/votes", json={"choices": [2, 0]})
+    assert answer.json["own_votes"] == [3, 2, 0]
+    stage.house.runtime.resync(account_address(bob.account.id))
+    assert (await bob.get(path)).json["own_votes"] == [3, 2, 0]
 
 
 @pytest.mark.parametrize(
@@ -156,6 +166,8 @@ class Ear:
     """Subscribed to somebody's streams, for one notification."""
 
     def __init__(self) -> None:
+        self.room = 0
+        self.blocked_since: float | None = None
         self._heard = trio.Event()
         self._type = ""
 
@@ -165,11 +177,11 @@ class Ear:
         await stage.house.runtime.subscribe(home_address(person.account.id), ear)
         return ear
 
-    def push(self, event: Event) -> bool:
-        assert isinstance(event.subject, Told)
-        self._type = event.subject.notification.type
-        self._heard.set()
-        return True
+    def wake(self, feed: Feed) -> None:
+        for event in feed.read(self, 1):
+            assert isinstance(event.subject, Told)
+            self._type = event.subject.notification.type
+            self._heard.set()
 
     def cut(self) -> None:
         self._heard.set()

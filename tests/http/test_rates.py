@@ -7,7 +7,7 @@ import pytest
 from troupe.http.rates import PER_ACCOUNT, Rates, Rule, subject_of
 
 from .conftest import Person, Stage
-from .test_server import port_of, request, say
+from .serving import request, say, serving
 
 START = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 TWICE = Rule("twice", 2, 60)
@@ -20,6 +20,18 @@ def test_a_limit_is_reached_and_comes_back_with_the_next_window() -> None:
     assert not rates.count(TWICE, "ada", START).exceeded
     assert rates.count(TWICE, "ada", START + timedelta(seconds=59)).exceeded
     assert not rates.count(TWICE, "ada", START + timedelta(seconds=60)).exceeded
+
+
+def test_what_was_counted_can_be_taken_back_within_its_window() -> None:
+    rates = Rates()
+    standing = rates.count(TWICE, "ada", START)
+    rates.count(TWICE, "ada", START)
+    rates.take_back(TWICE, "ada", standing)
+    assert not rates.count(TWICE, "ada", START).exceeded
+    later = START + timedelta(seconds=60)
+    assert rates.count(TWICE, "ada", later).remaining == 1
+    rates.take_back(TWICE, "ada", standing)
+    assert rates.count(TWICE, "ada", later).remaining == 0
 
 
 def test_subjects_are_counted_apart() -> None:
@@ -81,10 +93,10 @@ class TestLimited:
         assert (await stranger.get("/api/v1/instance")).headers["X-RateLimit-Remaining"] == "297"
 
     async def test_no_spelling_of_a_path_is_a_way_around(self, stage: Stage) -> None:
-        async with port_of(stage) as port:
+        async with serving(stage) as server:
             lines = (b"//api/v1/instance", b"http://elsewhere.example/api/v1/instance", b"/%2Fapi/v1/instance")
             for number, path in enumerate(lines, 1):
-                answer = (await say(port, request(b"GET " + path))).lower()
+                answer = (await say(server.port, request(b"GET " + path))).lower()
                 assert b"x-ratelimit-remaining: %d\r\n" % (300 - number) in answer
                 assert b"access-control-allow-origin: *\r\n" in answer
 

@@ -86,3 +86,16 @@ async def test_a_boost_comes_home_and_goes_with_its_original(stage: Stage, ada: 
     assert (await cyd.get("/api/v1/timelines/home")).json == []
     assert (await bob.get(f"/api/v1/statuses/{boost['id']}")).status == 404
     assert (await bob.post(f"/api/v1/statuses/{status['id']}/unreblog")).status == 404
+
+
+async def test_a_boost_for_followers_is_in_no_list_of_boosters(stage: Stage, ada: Person, bob: Person) -> None:
+    cyd = await stage.person("cyd")
+    await cyd.post(f"/api/v1/accounts/{bob.id}/follow")
+    own, others = await ada.publish("own", visibility="private"), await ada.publish("others'")
+    await ada.post(f"/api/v1/statuses/{own['id']}/reblog")
+    await bob.post(f"/api/v1/statuses/{others['id']}/reblog", {"visibility": "private"})
+    await cyd.post(f"/api/v1/statuses/{others['id']}/reblog")
+    assert (await ada.get(f"/api/v1/statuses/{own['id']}/reblogged_by")).json == []
+    for person in (ada, bob, cyd, stage.anybody()):
+        page = await person.get(f"/api/v1/statuses/{others['id']}/reblogged_by?limit=1")
+        assert [one["id"] for one in page.json] == [cyd.id]

@@ -88,7 +88,7 @@ async def test_names_and_addresses_are_taken_whatever_their_case(stage: Stage, a
         ({"email": f"{'a' * 64}@{'b' * 63}.{'c' * 63}.example"}, None),
         ({"email": f"{'a' * 65}@example.org"}, {"email": ["ERR_INVALID"]}),
         ({"email": f"a@{'b' * 320}.example"}, {"email": ["ERR_TOO_LONG"]}),
-        ({"email": "eve@localhost"}, {"email": ["ERR_INVALID"]}),
+        ({"email": "eve@local_host"}, {"email": ["ERR_INVALID"]}),
         ({"email": "eve@exam ple.org"}, {"email": ["ERR_INVALID"]}),
         ({"email": "eve@example.org\nBcc: all@example.org"}, {"email": ["ERR_INVALID"]}),
         ({"email": "eve@example.org, bob@example.org"}, {"email": ["ERR_INVALID"]}),
@@ -127,13 +127,30 @@ class TestReserved:
         assert (await app.post(ACCOUNTS, form("webmaster"))).status == 200
 
 
+@pytest.mark.parametrize(
+    ("settings", "required"),
+    [
+        ({"registrations": "approval"}, False),
+        ({"registrations": "approval", "require_reason": False}, False),
+        ({"registrations": "approval", "require_reason": True}, True),
+        ({"registrations": "open", "require_reason": True}, False),
+    ],
+)
 class TestReasons:
     @pytest.fixture
-    def options(self) -> dict[str, Any]:
-        return OPEN | {"registrations": "approval"}
+    def options(self, settings: dict[str, Any]) -> dict[str, Any]:
+        return OPEN | settings
 
-    async def test_a_moderator_needs_one(self, app: Client) -> None:
-        assert codes(await app.post(ACCOUNTS, form(reason=" "))) == {"reason": ["ERR_BLANK"]}
+    async def test_a_reason_is_asked_for_where_the_instance_says_so(
+        self, app: Client, stage: Stage, required: bool
+    ) -> None:
+        told = (await stage.anybody().get("/api/v2/instance")).json["registrations"]
+        assert told["reason_required"] is required
+        for reason in (" ", ""):
+            answer = await app.post(ACCOUNTS, form(f"eve{len(reason)}", reason=reason))
+            assert answer.status == (422 if required else 200)
+            if required:
+                assert codes(answer) == {"reason": ["ERR_BLANK"]}
 
 
 class TestLimited:
@@ -212,3 +229,20 @@ async def test_a_lost_commit_is_told_and_asking_again_finds_either(
     else:
         assert again.status == 200
     assert len(await stage.rows("SELECT FROM users")) == 1
+
+
+async def test_a_server_on_loopback_takes_an_address_on_this_machine(stage: Stage, app: Client) -> None:
+    answer = await app.post(ACCOUNTS, form(email="eve@localhost"))
+    assert answer.status == 200, answer.text
+    (letter,) = await stage.letterbox.receive()
+    assert letter.to == "eve@localhost"
+
+
+class TestInPublic:
+    @pytest.fixture
+    def options(self) -> dict[str, Any]:
+        return OPEN | {"domain": "social.example"}
+
+    async def test_a_server_with_a_public_name_takes_none(self, stage: Stage) -> None:
+        answer = await (await app_client(stage)).post(ACCOUNTS, form(email="eve@localhost"))
+        assert codes(answer) == {"email": ["ERR_INVALID"]}

@@ -61,6 +61,6 @@ def test_every_scope_has_words_for_people(scope: str) -> None:
     assert "_" not in words
 
 
-def test_the_dangerous_ones_are_the_coarse_ones_and_all_of_admin() -> None:
-    coarse = {"read", "write", "follow"}
-    assert coarse | {scope for scope in scopes.ALL if scope.startswith("admin:")} == scopes.DANGEROUS
+def test_the_broad_ones_are_the_coarse_ones_and_the_far_reaching_all_of_admin() -> None:
+    assert {"read", "write", "follow"} == scopes.BROAD
+    assert {scope for scope in scopes.ALL if scope.startswith("admin:")} == scopes.FAR_REACHING

@@ -2,7 +2,6 @@
 
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
 import trio
@@ -12,37 +11,13 @@ from troupe.http.kept import Kept
 from troupe.http.server import LARGEST_HEAD, bind, serve
 
 from .conftest import Stage
-
-
-@asynccontextmanager
-async def port_of(stage: Stage) -> AsyncIterator[int]:
-    """The port of a running server."""
-    listeners, stopping = bind([("127.0.0.1", 0)]), trio.Event()
-    async with trio.open_nursery() as nursery:
-        await nursery.start(serve, stage.app, listeners, stopping, 1.0)
-        yield listeners[0].getsockname()[1]
-        stopping.set()
+from .serving import request, say, serving
 
 
 @pytest.fixture
 async def port(stage: Stage) -> AsyncIterator[int]:
-    async with port_of(stage) as port:
-        yield port
-
-
-async def say(port: int, text: bytes) -> bytes:
-    """Everything the server answers until it closes the connection."""
-    stream = await trio.open_tcp_stream("127.0.0.1", port)
-    async with stream:
-        try:
-            await stream.send_all(text)
-            return b"".join([chunk async for chunk in stream])
-        except trio.BrokenResourceError:
-            return b""
-
-
-def request(line: bytes, *headers: bytes, body: bytes = b"") -> bytes:
-    return b"\r\n".join([line + b" HTTP/1.1", b"Host: localhost", b"Connection: close", *headers, b"", body])
+    async with serving(stage) as server:
+        yield server.port
 
 
 async def test_head_sends_no_body(port: int) -> None:

@@ -93,6 +93,21 @@ class TestByApproval:
     def options(self) -> dict[str, Any]:
         return OPEN | {"registrations": "approval"}
 
+    async def test_a_reason_may_be_given(self, stage: Stage) -> None:
+        browser = stage.anybody()
+        field = re.search(r"<textarea[^>]*>", (await browser.get(PAGE)).text)
+        assert field is not None
+        assert " required" not in field[0]
+        assert (await send(browser, **form() | {"agreement": "1"})).status == 302
+        assert (await send(browser, **form("bob") | {"agreement": "1", "reason": "I like it here"})).status == 302
+        assert await stage.rows("SELECT invite_request FROM users ORDER BY email") == [["I like it here"], [None]]
+
+
+class TestByApprovalWithAReason:
+    @pytest.fixture
+    def options(self) -> dict[str, Any]:
+        return OPEN | {"registrations": "approval", "require_reason": True}
+
     async def test_a_reason_is_asked_for(self, stage: Stage) -> None:
         browser = stage.anybody()
         page = await send(browser, **form() | {"agreement": "1"})

@@ -7,6 +7,7 @@ import pytest
 from .conftest import Person, Stage
 
 STATUSES = "/api/v1/statuses"
+NO_PARENT = "The post you are trying to reply to does not appear to exist."
 
 
 @pytest.mark.parametrize(
@@ -22,8 +23,11 @@ STATUSES = "/api/v1/statuses"
             "Validation failed: Text character limit of 500 exceeded",
         ),
         ({"status": "x", "visibility": "secret"}, 422, "Validation failed: Visibility is not included in the list"),
-        ({"status": "x", "in_reply_to_id": "x"}, 422, "Validation failed: In reply to is invalid"),
-        ({"status": "x", "in_reply_to_id": "1"}, 404, "The post you are trying to reply to does not appear to exist."),
+        ({"status": "x", "in_reply_to_id": "x"}, 404, NO_PARENT),
+        ({"status": "x", "in_reply_to_id": "-1"}, 404, NO_PARENT),
+        ({"status": "x", "in_reply_to_id": "1.5"}, 404, NO_PARENT),
+        ({"status": "x", "in_reply_to_id": str(2**63)}, 404, NO_PARENT),
+        ({"status": "x", "in_reply_to_id": "1"}, 404, NO_PARENT),
         ({"status": "x", "media_ids[]": "7"}, 422, "Media 7 not found or already attached to another post"),
         ({"status": "x", "media_ids[]": "one"}, 422, "Media one not found or already attached to another post"),
         (

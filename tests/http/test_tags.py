@@ -2,6 +2,8 @@
 
 from urllib.parse import quote
 
+import pytest
+
 from .conftest import BASE, Person, Stage
 from .test_timelines import ids, link
 
@@ -60,3 +62,26 @@ async def test_a_tag_in_any_script_has_addresses_of_ascii(ada: Person) -> None:
     timeline = await ada.get(f"{TAG}/{quote('größe')}")
     assert timeline.headers["Link"].isascii()
     assert ids(await ada.get(link(timeline, "next").replace("max_id", "x"))) == [status["id"]]
+
+
+@pytest.mark.parametrize("name", ["never", "#never", "NEVER", "größe", "\uff03\uff4e\uff45\uff56\uff45\uff52"])
+async def test_a_hashtag_that_nobody_has_used_has_an_empty_history(stage: Stage, ada: Person, name: str) -> None:
+    for client in (ada, stage.anybody()):
+        answer = await client.get(f"/api/v1/tags/{quote(name)}")
+        tag = answer.json
+        assert (answer.status, tag["name"]) == (200, "größe" if name == "größe" else "never")
+        assert [(day["uses"], day["accounts"]) for day in tag["history"]] == [("0", "0")] * 7
+        assert tag.get("featuring") is (False if client is ada else None)
+    assert await stage.rows("SELECT FROM tags") == []
+
+
+@pytest.mark.parametrize("name", ["123", "two words", "a-b", "%23%23a", "!", "x" * 256])
+async def test_what_is_no_name_of_a_hashtag_is_missing(ada: Person, name: str) -> None:
+    answer = await ada.get(f"/api/v1/tags/{quote(name, safe='%')}")
+    assert (answer.status, answer.json) == (404, {"error": "Record not found"})
+
+
+async def test_a_hashtag_that_nobody_has_used_can_be_featured_and_not(ada: Person) -> None:
+    for action, featuring in (("unfeature", False), ("feature", True), ("feature", True), ("unfeature", False)):
+        answer = await ada.post(f"/api/v1/tags/Never/{action}")
+        assert (answer.status, answer.json["name"], answer.json["featuring"]) == (200, "never", featuring)

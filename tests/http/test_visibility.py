@@ -10,6 +10,8 @@ from typing import Any
 
 import orjson
 import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
 
 from troupe.actors.kernel import Event, Origin
 from troupe.http.openapi.schemas import Schema, answers, entities, schema_of, shape
@@ -31,26 +33,27 @@ from .test_strangers import rows
 # open     in public timelines and under hashtags (which have answers as well)
 # profile  on the page of its author; tom: as a boost on Tom's
 # told     in notifications that are no mentions; named: in mentions; letters: in conversations
+# earlier  what it said before an edit named the `mentioned`: to be named later opens nothing that was said before
 TABLE = """
-                           sees boost poll thread search found home shared open profile tom told named letters
-anonymous                  pu   pu    p    pu     -      -     -    -      p    pu      pu  -    -     -
-stranger                   pu   pu    pu   pu     p      pu    -    pu     p    pu      pu  pu   -     pu
-staff                      pu   pu    pu   pu     p      pu    -    pu     p    pu      pu  pu   -     pu
-follower                   puf  puf   puf  puf    p      puf   puf  puf    p    puf     pu  puf  -     puf
-mentioned                  pufd pu    pufd pufd   pufd   pufd  -    pu     p    pufd    pu  pufd pufd  pufd
-mentioned follower         pufd puf   pufd pufd   pufd   pufd  pufd pufd   p    pufd    pu  pufd pufd  pufd
-blocked follower           -    -     -    -      -      -     -    -      -    -       -   -    -     -
-blocked mentioned          fd   -     fd   -      -      -     -    -      -    -       -   fd   pufd  fd
-blocking follower          pu   pu    pu   -      -      -     -    -      -    pu      -   -    -     -
-blocking mentioned         pufd pu    pufd -      -      -     -    -      -    pufd    -   -    -     -
-muting follower            puf  puf   puf  -      -      -     -    -      -    puf     -   -    -     -
-muting mentioned follower  pufd puf   pufd -      -      -     -    -      -    pufd    -   -    -     -
-author                     pufd puf   pufd pufd   pufd   pufd  pufd pufd   p    pufd    pu  -    -     pufd
-distant stranger           pu   pu    pu   pu     p      pu    -    pu     p    pu      pu  pu   -     pu
-distant follower           puf  puf   puf  puf    p      puf   puf  puf    p    puf     pu  puf  -     puf
-domain-blocking stranger   pu   pu    pu   -      -      -     -    -      -    pu      -   -    -     pu
-domain-blocking follower   puf  puf   puf  -      -      -     -    -      -    puf     -   puf  -     puf
-domain-blocking mentioned  pufd pu    pufd -      -      -     -    -      -    pufd    -   -    -     pufd
+                           sees boost poll thread search found home shared open profile tom told named letters earlier
+anonymous                  pu   pu    p    pu     -      -     -    -      p    pu      pu  -    -     -       pu
+stranger                   pu   pu    pu   pu     p      pu    -    pu     p    pu      pu  pu   -     pu      pu
+staff                      pu   pu    pu   pu     p      pu    -    pu     p    pu      pu  pu   -     pu      pu
+follower                   puf  puf   puf  puf    p      puf   puf  puf    p    puf     pu  puf  -     puf     puf
+mentioned                  pufd pu    pufd pufd   pufd   pufd  -    pu     p    pufd    pu  pufd pufd  pufd    pu
+mentioned follower         pufd puf   pufd pufd   pufd   pufd  pufd pufd   p    pufd    pu  pufd pufd  pufd    puf
+blocked follower           -    -     -    -      -      -     -    -      -    -       -   -    -     -       -
+blocked mentioned          fd   -     fd   -      -      -     -    -      -    -       -   fd   pufd  fd      -
+blocking follower          pu   pu    pu   -      -      -     -    -      -    pu      -   -    -     -       pu
+blocking mentioned         pufd pu    pufd -      -      -     -    -      -    pufd    -   -    -     -       pu
+muting follower            puf  puf   puf  -      -      -     -    -      -    puf     -   -    -     -       puf
+muting mentioned follower  pufd puf   pufd -      -      -     -    -      -    pufd    -   -    -     -       puf
+author                     pufd puf   pufd pufd   pufd   pufd  pufd pufd   p    pufd    pu  -    -     pufd    pufd
+distant stranger           pu   pu    pu   pu     p      pu    -    pu     p    pu      pu  pu   -     pu      pu
+distant follower           puf  puf   puf  puf    p      puf   puf  puf    p    puf     pu  puf  -     puf     puf
+domain-blocking stranger   pu   pu    pu   -      -      -     -    -      -    pu      -   -    -     pu      pu
+domain-blocking follower   puf  puf   puf  -      -      -     -    -      -    puf     -   puf  -     puf     puf
+domain-blocking mentioned  pufd pu    pufd -      -      -     -    -      -    pufd    -   -    -     pufd    pu
 """
 
 # What is done with it. Where it is seen and not here, it is refused.
@@ -78,23 +81,23 @@ domain-blocking mentioned  pufd  pu     pufd  pufd  -
 
 # Whoever was silenced is heard by their followers only, in threads and search; nobody finds them in public.
 SILENCED = """
-                           sees boost poll thread search found home shared open profile tom told named letters
-anonymous                  pu   pu    p    -      -      -     -    -      -    pu      pu  -    -     -
-stranger                   pu   pu    pu   -      -      -     -    pu     -    pu      pu  pu   -     pu
-follower                   puf  puf   puf  puf    p      puf   puf  puf    -    puf     pu  puf  -     puf
-mentioned                  pufd pu    pufd -      -      -     -    pu     -    pufd    pu  pufd pufd  pufd
-mentioned follower         pufd puf   pufd pufd   pufd   pufd  pufd pufd   -    pufd    pu  pufd pufd  pufd
-author                     pufd puf   pufd pufd   pufd   pufd  pufd pufd   -    pufd    pu  -    -     pufd
+                           sees boost poll thread search found home shared open profile tom told named letters earlier
+anonymous                  pu   pu    p    -      -      -     -    -      -    pu      pu  -    -     -       pu
+stranger                   pu   pu    pu   -      -      -     -    pu     -    pu      pu  pu   -     pu      pu
+follower                   puf  puf   puf  puf    p      puf   puf  puf    -    puf     pu  puf  -     puf     puf
+mentioned                  pufd pu    pufd -      -      -     -    pu     -    pufd    pu  pufd pufd  pufd    pu
+mentioned follower         pufd puf   pufd pufd   pufd   pufd  pufd pufd   -    pufd    pu  pufd pufd  pufd    puf
+author                     pufd puf   pufd pufd   pufd   pufd  pufd pufd   -    pufd    pu  -    -     pufd    pufd
 """
 
 # Of the suspended there is nothing at all.
 SUSPENDED = """
-                           sees boost poll thread search found home shared open profile tom told named letters
-anonymous                  -    -     -    -      -      -     -    -      -    -       -   -    -     -
-stranger                   -    -     -    -      -      -     -    -      -    -       -   -    -     -
-follower                   -    -     -    -      -      -     -    -      -    -       -   -    -     -
-mentioned                  -    -     -    -      -      -     -    -      -    -       -   -    -     -
-mentioned follower         -    -     -    -      -      -     -    -      -    -       -   -    -     -
+                           sees boost poll thread search found home shared open profile tom told named letters earlier
+anonymous                  -    -     -    -      -      -     -    -      -    -       -   -    -     -       -
+stranger                   -    -     -    -      -      -     -    -      -    -       -   -    -     -       -
+follower                   -    -     -    -      -      -     -    -      -    -       -   -    -     -       -
+mentioned                  -    -     -    -      -      -     -    -      -    -       -   -    -     -       -
+mentioned follower         -    -     -    -      -      -     -    -      -    -       -   -    -     -       -
 """
 
 # 200 for the column's cells, else 404. `post` is the author's, `answer` is to Tom, below his `root` and above his
@@ -126,12 +129,58 @@ never POST /api/v1/statuses/<post>/translate
 never POST /api/v1/statuses/<post>/quotes/<post>/revoke
 """
 
+# What an account shows of itself, and whom it knows: while it shows its network (o) and while it hides it (h). Tom
+# follows the author and is followed by everybody; the author follows and recommends Sam and features a hashtag.
+NETWORK = """
+                           account followers following endorsed featured familiar
+anonymous                  oh      o         o         oh       oh       -
+stranger                   oh      o         o         oh       oh       o
+staff                      oh      o         o         oh       oh       o
+follower                   oh      o         o         oh       oh       o
+mentioned                  oh      o         o         oh       oh       o
+mentioned follower         oh      o         o         oh       oh       o
+blocked follower           oh      -         -         -        -        -
+blocked mentioned          oh      -         -         -        -        -
+blocking follower          oh      o         o         oh       oh       o
+blocking mentioned         oh      o         o         oh       oh       o
+muting follower            oh      o         o         oh       oh       o
+muting mentioned follower  oh      o         o         oh       oh       o
+author                     oh      oh        oh        oh       oh       oh
+distant stranger           oh      o         o         oh       oh       o
+distant follower           oh      o         o         oh       oh       o
+domain-blocking stranger   oh      o         o         oh       oh       o
+domain-blocking follower   oh      o         o         oh       oh       o
+domain-blocking mentioned  oh      o         o         oh       oh       o
+"""
+
+# The column, the request, and what is looked for in the answer.
+ABOUT_ACCOUNTS = """
+account   GET /api/v1/accounts/<author>                           "acct"
+account   GET /api/v1/accounts?id[]=<author>                      "acct"
+followers GET /api/v1/accounts/<author>/followers                 "acct":"tom"
+following GET /api/v1/accounts/<author>/following                 "acct":"sam"
+endorsed  GET /api/v1/accounts/<author>/endorsements              "acct":"sam"
+featured  GET /api/v1/accounts/<author>/featured_tags             "name":"matrix"
+familiar  GET /api/v1/accounts/familiar_followers?id[]=<author>   "acct":"tom"
+"""
+
+# What tells of accounts and is no row above.
+OF_THE_VIEWER = {
+    "GET /api/v1/accounts/verify_credentials": "the viewer's own",
+    "GET /api/v1/accounts/relationships": "how the viewer stands to others",
+    "GET /api/v1/accounts/search": "whom anybody may find, or whom the viewer follows",
+    "GET /api/v1/accounts/lookup": "an account by its handle, shown as by its id",
+    "GET /api/v1/accounts/<>/lists": "the viewer's own lists",
+    "GET /api/v1/accounts/<>/identity_proofs": "there are none",
+}
+
 # Asked without an id, or with one of what everybody sees: which posts are in the answer, by kinds. An `aside` answers
 # somebody whom nobody follows, and is at home with its author only; an `echo` is boosted by every viewer.
 PAGES = """
 GET  /api/v1/statuses?<every>                                post:sees
 GET  /api/v1/statuses/<leaf>/context                         answer:thread
 GET  /api/v1/statuses/<root>/context                         answer:thread
+GET  /api/v1/statuses/<revised>/history                      revised:sees earlier:earlier
 GET  /api/v1/accounts/<author>/statuses?limit=40             post:profile answer:profile aside:profile shared:profile
 GET  /api/v1/accounts/<author>/statuses?pinned=true          post:pinned answer:never aside:never shared:never
 GET  /api/v1/accounts/<author>/statuses?tagged=matrix&limit=40         post:profile answer:profile aside:profile
@@ -304,7 +353,7 @@ async def ask_pages(viewer: Viewer, table: str) -> Complaints:
     for line in lines(table):
         method, template, *wanted = line.split()
         # Where the path has an id of each visibility, the answer is of that one alone.
-        for among in VISIBILITIES if re.search("<(leaf|letter)>", template) else ("".join(VISIBILITIES),):
+        for among in VISIBILITIES if re.search("<(leaf|letter|revised)>", template) else ("".join(VISIBILITIES),):
             path = viewer.fill(template, among[0])
             answer = await viewer.client.send(method, path) if path is not None else None
             if answer is not None and not (viewer.is_anonymous and answer.status == 401):
@@ -403,6 +452,37 @@ async def test_whom_a_post_names_counts_in_timelines(stage: Stage, ada: Person, 
                 assert ("needle" in (await reader.get(path)).text) == seen, path
 
 
+async def ask_about_accounts(viewer: Viewer, letter: str) -> Complaints:
+    wrong: Complaints = []
+    for line in lines(ABOUT_ACCOUNTS):
+        column, method, template, sought = line.split()
+        answer = await viewer.client.send(method, viewer.fill(template) or "")
+        if viewer.is_anonymous and answer.status == 401:
+            continue
+        due = letter in viewer.row.cell(column)
+        if answer.status != 200 or (sought in answer.text) != due:
+            wrong.append(f"{viewer.row.who}, {letter}: {method} {template} is {answer.status} {answer.text}")
+    return wrong
+
+
+async def test_each_learns_what_accounts_show_of_themselves(stage: Stage) -> None:
+    world = await world_of(stage, read(NETWORK))
+    wrong = await all_of(world.viewers, ask_about_accounts, "o")
+    await stage.sql("UPDATE accounts SET hide_collections = true WHERE username IN ('ada', 'zoe')")
+    wrong += await all_of(world.viewers, ask_about_accounts, "h")
+    assert none(wrong)
+
+
+async def test_who_hides_their_follows_is_nobodys_familiar_follower(stage: Stage, ada: Person, bob: Person) -> None:
+    tom = await stage.person("tom")
+    await ada.post(f"/api/v1/accounts/{tom.id}/follow")
+    await tom.post(f"/api/v1/accounts/{bob.id}/follow")
+    path = f"/api/v1/accounts/familiar_followers?id[]={bob.id}&id[]=x"
+    assert [[one["acct"] for one in told["accounts"]] for told in (await ada.get(path)).json] == [["tom"]]
+    await tom.put("/api/v1/accounts/update_credentials", {"hide_collections": "true"})
+    assert (await ada.get(path)).json == [{"id": bob.id, "accounts": []}]
+
+
 async def test_the_silenced_are_found_by_their_followers_only(stage: Stage) -> None:
     world = await world_of(stage, read(SILENCED))
     await stage.sql("UPDATE accounts SET silenced_at = now() WHERE username = 'ada'")
@@ -449,15 +529,20 @@ class Listener:
         self.heard: list[tuple[str, str, str]] = []
         self._frames = frames
 
-    async def listen(self, stage: Stage) -> None:
+    async def listen(self, stage: Stage, nursery: trio.Nursery) -> None:
         house, secret = stage.house, self.viewer.client.token
         token = await house.tokens.find(house.database, secret) if secret else None
-        session = Session(house.runtime, token, Origin("listening"), self._take, 10_000)
+        session = Session(house.runtime, token, Origin("listening"), self._take, 10_000, house.record)
+        nursery.start_soon(self._hear, session)
         await session.watch_account()
         for name, channel in CHANNELS.items():
             if token is not None or channel.public:
                 facts = {"stream": name, "tag": "matrix", "list": self.viewer.fill("<list>") or ""}
                 await session.subscribe(by_name(Query.read(facts)))
+
+    async def _hear(self, session: Session) -> None:
+        while await session.take():
+            pass
 
     def _take(self, event: Event, label: bytes) -> bytes:
         frame = orjson.loads(self._frames.for_websocket(event, label))
@@ -482,17 +567,19 @@ class Listener:
         return any(marker(self.viewer.author, kind, letter) in payload for payload in payloads)
 
 
-async def test_each_hears_what_is_theirs_to_hear(stage: Stage) -> None:
+async def test_each_hears_what_is_theirs_to_hear(stage: Stage, nursery: trio.Nursery) -> None:
     world = await world_of(stage, read(TABLE, LIVE))
     frames = Frames(stage.house.rendered, stage.house.settings.base_url)
     listeners = [Listener(viewer, frames) for viewer in world.viewers]
     for listener in listeners:
-        await listener.listen(stage)
+        await listener.listen(stage, nursery)
     await world.publish()
     await world.receive()
+    await wait_all_tasks_blocked()
     wrong = [one for listener in listeners for one in listener.complaints(STREAMS)]
     await world.edit()
     await world.delete()
+    await wait_all_tasks_blocked()
     wrong += [one for listener in listeners for one in listener.complaints(CHANGES)]
     assert none(wrong)
 
@@ -539,6 +626,14 @@ def test_every_endpoint_that_tells_of_statuses_is_in_the_matrix() -> None:
     gone = {(one.method, shape(one.path)) for one in api.endpoints if one.path.endswith("/card")}
     assert len(there) > 40
     assert there - gone - asked == set()
+
+
+def test_every_endpoint_that_tells_of_accounts_is_in_the_matrix() -> None:
+    below = "/api/v1/accounts"
+    there = {(one.method, shape(one.path)) for one in api.endpoints if one.method == "GET" and below in one.path}
+    asked = named(ABOUT_ACCOUNTS, PAGES) | {tuple(row.split()) for row in OF_THE_VIEWER}
+    assert len(there) > 10
+    assert there - asked == set()
 
 
 def test_every_stream_is_in_the_matrix() -> None:

@@ -18,6 +18,7 @@ from troupe.actors.kernel import (
     Cell,
     Envelope,
     Event,
+    Feed,
     Origin,
     Pool,
     Runtime,
@@ -104,22 +105,21 @@ class Script:
 
 
 class Listener:
-    """A subscriber with `room` for events; it can be made to raise."""
+    """A subscriber that reads at once, unless its client is `blocked_since` some time; it can be made to raise."""
 
-    def __init__(self, room: int = 1_000) -> None:
+    def __init__(self, room: int = 1_000, blocked_since: float | None = None) -> None:
         self.room = room
+        self.blocked_since = blocked_since
         self.events: list[Event] = []
         self.cuts = 0
-        self.push_error: Exception | None = None
+        self.wake_error: Exception | None = None
         self.cut_error: Exception | None = None
 
-    def push(self, event: Event) -> bool:
-        if self.push_error is not None:
-            raise self.push_error
-        if len(self.events) >= self.room:
-            return False
-        self.events.append(event)
-        return True
+    def wake(self, feed: Feed) -> None:
+        if self.wake_error is not None:
+            raise self.wake_error
+        while self.blocked_since is None and (events := feed.read(self, 1)):
+            self.events += events
 
     def cut(self) -> None:
         self.cuts += 1
@@ -137,7 +137,7 @@ class Kernel:
     def __init__(self, *, choose: Callable[[Sequence[str]], int] | None = None, **options: Any) -> None:
         self.script = Script()
         self.records: list[tuple[str, dict[str, Any]]] = []
-        self.parked: list[tuple[Address, Envelope, Exception]] = []
+        self.parked: list[tuple[Address, Envelope, BaseException]] = []
         self.stopping = trio.Event()
         self.runtime = Runtime(record=self.record, chance=lambda: 0.0, choose=choose)
         self.runtime.on_park = lambda *parked: self.parked.append(parked)

@@ -9,7 +9,6 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from troupe.actors.kernel import Address, Event
-from troupe.actors.kernel.pool import IDLE, SWEEP
 from troupe.storage.engine import Unavailable
 
 Kernel = Any  # tests/kernel/conftest.py
@@ -58,97 +57,6 @@ async def test_subscribing_wakes_an_actor(kernel: Kernel, make_listener: Any) ->
     listener = make_listener()
     await kernel.subscribe("a", listener)
     assert listener.kinds == ["welcome"]
-
-
-# Sleep
-
-
-async def test_an_actor_sleeps_after_ten_idle_minutes(kernel: Kernel) -> None:
-    await kernel.wake("a")
-    await trio.sleep(IDLE - 1)
-    assert "a" in kernel.pool.cells
-    await trio.sleep(SWEEP + 2)
-    assert "a" not in kernel.pool.cells
-    assert kernel.script.retirements == ["a"]
-
-
-async def test_a_sleeping_actor_wakes_with_fresh_memory(kernel: Kernel) -> None:
-    await kernel.ask("a", lambda player: player.done.append(1))
-    await trio.sleep(IDLE + SWEEP + 1)
-    assert await kernel.ask("a", lambda player: list(player.done)) == []
-    assert kernel.script.loads == ["a", "a"]
-    assert not kernel.told("actor.restored")
-
-
-async def test_questions_keep_an_actor_awake_and_hints_do_not(kernel: Kernel) -> None:
-    """A timeline that nobody looks at would otherwise stay awake for as long as those it shows keep writing."""
-    for key in ("asked", "told"):
-        await kernel.wake(key)
-    for _ in range(13):
-        await trio.sleep(IDLE / 10)
-        await kernel.ask("asked", lambda player: None)
-        kernel.runtime.tell_awake(Address("player", "told"), message(kernel, lambda player: None))
-    assert set(kernel.pool.cells) == {"asked"}
-
-
-async def test_an_actor_that_is_listened_to_does_not_sleep(kernel: Kernel, make_listener: Any) -> None:
-    listener = make_listener()
-    await kernel.subscribe("a", listener)
-    await trio.sleep(3 * IDLE)
-    assert "a" in kernel.pool.cells
-    kernel.runtime.unsubscribe(Address("player", "a"), listener)
-    await trio.sleep(SWEEP + 1)
-    assert "a" not in kernel.pool.cells
-
-
-async def test_an_actor_at_work_or_with_mail_does_not_sleep(make_kernel: Any) -> None:
-    kernel = await make_kernel(idle=2)
-    kernel.tell("a", kernel.pause(20))
-    kernel.tell("a", lambda player: player.done.append("kept"))
-    await trio.sleep(19)
-    assert "a" in kernel.pool.cells
-    await trio.sleep(1.01)
-    assert kernel.script.loads == ["a"]
-    await trio.sleep(10)
-    assert "a" not in kernel.pool.cells
-
-
-async def test_above_the_cap_those_unused_for_longest_sleep_early(make_kernel: Any) -> None:
-    kernel = await make_kernel(most_awake=3)
-    await trio.sleep(1)
-    for key in ("a", "b", "c", "d", "e"):
-        await kernel.wake(key)
-        await trio.sleep(1)
-    await kernel.ask("a", lambda player: None)
-    await trio.sleep(SWEEP + 1)
-    assert set(kernel.pool.cells) == {"a", "d", "e"}
-
-
-async def test_the_cap_spares_those_that_are_listened_to(make_kernel: Any, make_listener: Any) -> None:
-    kernel = await make_kernel(most_awake=1)
-    await kernel.subscribe("a", make_listener())
-    await trio.sleep(1)
-    await kernel.wake("b")
-    await trio.sleep(SWEEP + 1)
-    assert set(kernel.pool.cells) == {"a"}
-
-
-async def test_a_sweep_is_done_in_parts_and_passes_over_who_was_woken_meanwhile(
-    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("troupe.actors.kernel.pool.SWEPT_AT_ONCE", 1)
-    for key in ("a", "b", "c"):
-        await kernel.wake(key)
-    slept: list[str] = []
-
-    def retired(player: Player) -> None:
-        slept.append(player.address.key)
-        kernel.tell("b", lambda player: None)
-        kernel.cell("b").last_used = trio.current_time()
-
-    kernel.script.retired = retired
-    await trio.sleep(IDLE + SWEEP + 5)
-    assert slept == ["c", "a"]
 
 
 # Loads that fail

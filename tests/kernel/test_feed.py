@@ -2,12 +2,49 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from troupe.actors.kernel import Event, Feed
-from troupe.actors.kernel.feed import MEMORY
+import pytest
+import trio
 
-Listener = Any  # tests/kernel/conftest.py: make_listener
+from troupe.actors.kernel import Event, Feed
+from troupe.actors.kernel.feed import CROWDED, HELD, MEMORY, STALLED
+
+
+class Watched(Event):
+    """An event that can be seen to be gone."""
+
+
+class Idler:
+    """A subscriber that could read at any time, and whose turn has not come yet."""
+
+    room = 0
+    blocked_since = None
+
+    def wake(self, feed: Feed) -> None:
+        pass
+
+    def cut(self) -> None:
+        raise AssertionError("was cut")
+
+
+@contextmanager
+def at(seconds: float) -> Iterator[None]:
+    """The time that feeds go by."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trio, "current_time", lambda: seconds)
+        yield
+
+
+def log(feed: Feed, number: int) -> weakref.ref[Event]:
+    """Log an event and do not hold on to it."""
+    event = Watched(f"{number}")
+    feed.append(event)
+    return weakref.ref(event)
 
 
 def update(subject: int) -> Event:
@@ -49,7 +86,7 @@ def test_all_subscribers_are_given_the_same_event_object(make_listener: Any) -> 
 def test_without_subscribers_nothing_is_kept(make_listener: Any) -> None:
     feed = Feed()
     feed.announce(1, update(1))
-    assert not feed.behind
+    assert not feed.has_news
     assert not feed.shown
     listener = make_listener()
     feed.subscribe(listener)
@@ -57,13 +94,17 @@ def test_without_subscribers_nothing_is_kept(make_listener: Any) -> None:
     assert listener.events == []
 
 
-def test_when_all_are_served_nothing_is_kept(make_listener: Any) -> None:
-    feed = Feed()
-    feed.subscribe(make_listener())
-    feed.append(Event("one"))
-    assert feed.behind
+def test_what_all_have_read_is_not_kept(make_listener: Any) -> None:
+    feed, listener = Feed(), make_listener()
+    feed.subscribe(listener)
+    kept = log(feed, 1)
+    gc.collect()
+    assert kept() is not None
+    assert feed.has_news
     feed.catch_up()
-    assert not feed.behind
+    listener.events.clear()
+    gc.collect()
+    assert (kept(), feed.has_news) == (None, False)
 
 
 def test_who_leaves_is_shown_nothing_more_and_holds_nothing_back(make_listener: Any) -> None:
@@ -72,33 +113,106 @@ def test_who_leaves_is_shown_nothing_more_and_holds_nothing_back(make_listener: 
     feed.append(Event("one"))
     feed.unsubscribe(listener)
     feed.unsubscribe(listener)
-    assert not feed.behind
+    assert not feed.has_news
     assert feed.catch_up() == []
     assert (listener.events, listener.cuts) == ([], 0)
 
 
-def test_a_subscriber_without_room_is_cut_and_the_others_go_on(make_listener: Any) -> None:
-    feed, slow, well = Feed(), make_listener(room=1), make_listener()
+def test_a_subscriber_reads_on_where_it_stopped(make_listener: Any) -> None:
+    feed, slow, well = Feed(), make_listener(blocked_since=0.0), make_listener()
+    for listener in (slow, well):
+        feed.subscribe(listener)
+    for number in range(5):
+        feed.append(Event(f"{number}"))
+        with at(1.0):
+            assert feed.catch_up() == []
+    assert [event.kind for event in feed.read(slow, 2)] == ["0", "1"]
+    assert [event.kind for event in feed.read(slow, 9)] == ["2", "3", "4"]
+    assert feed.read(slow, 9) == []
+    assert well.kinds == ["0", "1", "2", "3", "4"]
+
+
+def test_a_subscriber_is_not_shown_what_a_turn_that_still_runs_has_logged(make_listener: Any) -> None:
+    feed, slow = Feed(), make_listener(blocked_since=0.0)
     feed.subscribe(slow)
-    feed.subscribe(well)
+    feed.append(Event("one"))
+    with at(1.0):
+        feed.catch_up()
+    feed.append(Event("two"))
+    assert [event.kind for event in feed.read(slow, 9)] == ["one"]
+
+
+def test_a_subscriber_whose_client_reads_is_never_cut(make_listener: Any) -> None:
+    """Not even when a burst is longer than anything that may wait."""
+    feed, busy = Feed(), Idler()
+    feed.subscribe(busy)
+    for number in range(2 * HELD):
+        feed.append(Event(f"{number}"))
+        assert feed.catch_up() == []
+    assert feed.is_crowded
+    assert [event.kind for event in feed.read(busy, 3 * HELD)] == [f"{number}" for number in range(2 * HELD)]
+    assert not feed.is_crowded
+
+
+def test_a_subscriber_whose_client_does_not_read_is_cut_when_it_is_too_far_behind(make_listener: Any) -> None:
+    feed, deaf, well = Feed(), make_listener(room=2, blocked_since=0.0), make_listener()
+    for listener in (deaf, well):
+        feed.subscribe(listener)
     for kind in ("one", "two", "three"):
         feed.append(Event(kind))
-    assert feed.catch_up() == [None]
-    assert (slow.kinds, slow.cuts, len(feed)) == (["one"], 1, 1)
-    assert well.kinds == ["one", "two", "three"]
+    with at(STALLED - 0.1):
+        assert feed.catch_up() == []
+    feed.append(Event("four"))
+    with at(STALLED):
+        assert feed.catch_up() == [None]
+    assert (deaf.events, deaf.cuts, len(feed)) == ([], 1, 1)
+    assert well.kinds == ["one", "two", "three", "four"]
+
+
+def test_a_slow_client_is_cut_where_the_feed_cannot_hold_its_place(make_listener: Any) -> None:
+    feed, slow = Feed(), make_listener(room=2, blocked_since=0.0)
+    feed.subscribe(slow)
+    for number in range(HELD):
+        feed.append(Event(f"{number}"))
+    with at(0.1):
+        assert feed.catch_up() == []
+        assert not feed.is_crowded  # publishers do not wait for a client
+        feed.append(Event("last"))
+        assert feed.catch_up() == [None]
+    assert (slow.cuts, len(feed)) == (1, 0)
+
+
+def test_events_are_kept_for_the_slowest_alone(make_listener: Any) -> None:
+    feed, slow, well = Feed(), make_listener(blocked_since=0.0), make_listener()
+    for listener in (slow, well):
+        feed.subscribe(listener)
+    events = [log(feed, number) for number in range(HELD)]
+    with at(1.0):
+        feed.catch_up()
+        well.events.clear()
+        feed.read(slow, HELD - 10)
+        for number in range(CROWDED):
+            feed.append(Event(f"{number}"))
+        feed.catch_up()
+    gc.collect()
+    assert sum(event() is not None for event in events) == 10
+    feed.unsubscribe(slow)
+    gc.collect()
+    assert sum(event() is not None for event in events) == 0
 
 
 def test_a_subscriber_that_raises_is_cut_with_its_error(make_listener: Any) -> None:
     feed, broken = Feed(), make_listener()
-    broken.push_error = OSError("gone")
+    broken.wake_error = OSError("gone")
     feed.subscribe(broken)
     feed.append(Event("one"))
-    assert feed.catch_up() == [broken.push_error]
+    assert feed.catch_up() == [broken.wake_error]
     assert (broken.cuts, len(feed)) == (1, 0)
 
 
 def test_a_subscriber_that_cannot_even_be_cut_is_let_go(make_listener: Any) -> None:
-    feed, broken, well = Feed(), make_listener(room=0), make_listener()
+    feed, broken, well = Feed(), make_listener(), make_listener()
+    broken.wake_error = ValueError("cannot be woken")
     broken.cut_error = OSError("gone")
     for listener in (broken, well):
         feed.subscribe(listener)
@@ -113,16 +227,16 @@ def test_a_subscriber_may_leave_while_it_is_being_served(make_listener: Any) -> 
     feed, listener = Feed(), make_listener()
 
     class Leaver(type(listener)):
-        def push(self, event: Event) -> bool:
+        def wake(self, feed: Feed) -> None:
+            self.events += feed.read(self, 1)
             feed.unsubscribe(self)
-            return super().push(event)
 
     leaver = Leaver()
     feed.subscribe(leaver)
     feed.subscribe(listener)
     for kind in ("one", "two"):
         feed.append(Event(kind))
-    feed.catch_up()
+    assert feed.catch_up() == []
     assert leaver.kinds == ["one"]
     assert listener.kinds == ["one", "two"]
     assert leaver.cuts == 0

@@ -1,9 +1,8 @@
-"""Supervision of actors: back-off, quarantine, parked messages, the watchdog, and what survives a restart."""
+"""Supervision of actors: back-off, quarantine, parked messages, and what survives a restart."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from math import inf
 from typing import Any
 
 import pytest
@@ -286,44 +285,7 @@ async def test_a_commit_in_doubt_is_a_crash_since_memory_may_be_wrong(kernel: Ke
     assert await kernel.ask("a", lambda player: player.cell.incarnation) == 2
 
 
-# The watchdog
-
-
-async def test_a_slow_turn_is_logged_with_its_actor_and_where_it_waits(kernel: Kernel) -> None:
-    async def where_it_waits(player: Player) -> None:
-        await trio.sleep(2)
-
-    await kernel.ask("a", where_it_waits)
-    facts = kernel.told("turn.slow")[0]
-    assert (facts["actor"], facts["message"]) == ("player/a", "Do")
-    assert 1 <= facts["seconds"] < 2
-    assert "in where_it_waits" in facts["stack"]
-    await kernel.ask("a", kernel.pause(0.9))
-    assert len(kernel.told("turn.slow")) <= 2
-
-
-async def test_a_turn_of_more_than_thirty_seconds_is_crashed(kernel: Kernel) -> None:
-    began = trio.current_time()
-    with pytest.raises(Crashed):
-        await kernel.ask("a", kernel.pause(inf), deadline=began + 60)
-    assert trio.current_time() == began + 30
-    assert kernel.told("actor.crashed")[0]["error"] == "Overdue: over 30 s"
-    assert await kernel.ask("a", lambda player: player.cell.incarnation) == 2
-
-
-async def test_an_overdue_turn_that_fails_while_it_is_cancelled_crashes_its_actor_alone(kernel: Kernel) -> None:
-    async def fail(player: Player) -> None:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(trio.sleep_forever)
-            try:
-                await trio.sleep_forever()
-            finally:
-                raise ValueError("in the clean-up")
-
-    with pytest.raises(Crashed):
-        await kernel.ask("a", fail, deadline=trio.current_time() + 60)
-    assert await kernel.ask("b", lambda player: "well") == "well"
-    assert await kernel.ask("a", lambda player: "well") == "well"
+# Turns with tasks of their own
 
 
 async def test_a_turn_whose_child_tasks_fail_crashes_its_actor_alone(kernel: Kernel) -> None:
@@ -385,19 +347,21 @@ async def test_a_subscriber_that_raises_is_cut_and_the_turn_is_no_crash(kernel: 
     broken, well = make_listener(), make_listener()
     for listener in (broken, well):
         await kernel.subscribe("a", listener)
-    broken.push_error = OSError("gone")
+    broken.wake_error = OSError("gone")
     await kernel.ask("a", lambda player: player.feed.append(Event("update")))
     assert (broken.cuts, well.kinds) == (1, ["update"])
     assert kernel.told("stream.cut")[0]["error"] == "OSError: gone"
     assert not kernel.told("actor.crashed")
 
 
-async def test_a_subscriber_without_room_is_cut_and_none_is_skipped(kernel: Kernel, make_listener: Any) -> None:
-    slow = make_listener(room=2)
-    await kernel.subscribe("a", slow)
-    for kind in ("one", "two", "three", "four"):
+async def test_a_subscriber_that_does_not_read_is_cut_and_the_operator_is_told(
+    kernel: Kernel, make_listener: Any
+) -> None:
+    deaf = make_listener(room=2, blocked_since=trio.current_time() - 60)
+    await kernel.subscribe("a", deaf)
+    for kind in ("one", "two", "three"):
         await kernel.ask("a", lambda player, kind=kind: player.feed.append(Event(kind)))
-    assert (slow.kinds, slow.cuts) == (["one", "two"], 1)
+    assert (deaf.kinds, deaf.cuts) == ([], 1)
     assert [facts["error"] for facts in kernel.told("stream.cut")] == ["too slow"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -319,9 +320,7 @@ async def test_other_tasks_run_between_plain_turns_after_about_a_millisecond(ker
     def work(player: Player) -> None:
         nonlocal taken
         taken += 1
-        until = time.perf_counter() + BUDGET / 4
-        while time.perf_counter() < until:
-            pass
+        spin(BUDGET / 4)
 
     async def other() -> None:
         turns_before_the_other_task.append(taken)
@@ -333,6 +332,30 @@ async def test_other_tasks_run_between_plain_turns_after_about_a_millisecond(ker
         await trio.lowlevel.checkpoint()
         nursery.start_soon(other)
     assert turns_before_the_other_task[0] <= 10
+
+
+async def test_a_chain_of_asks_answered_at_once_lets_other_tasks_run_after_about_a_millisecond(kernel: Kernel) -> None:
+    await kernel.wake("a")
+    assert await asks_before_another_task_runs(kernel, lambda player: None) <= 10
+
+
+async def test_a_chain_of_asks_refused_at_once_lets_other_tasks_run_after_about_a_millisecond(kernel: Kernel) -> None:
+    await busy(kernel, "a")
+    async with trio.open_nursery() as nursery:
+        for _ in range(CAPACITY - KEPT_FOR_HINTS):
+            nursery.start_soon(kernel.ask, "a", lambda player: None)
+        await wait_all_tasks_blocked()
+        assert await asks_before_another_task_runs(kernel, lambda player: None) <= 10
+
+
+async def test_asks_that_are_no_chain_are_answered_without_a_task_switch(kernel: Kernel) -> None:
+    """The budget is one of time without a switch, not of time since the last ask."""
+    await kernel.wake("a")
+    for _ in range(3):
+        await kernel.ask("a", lambda player: spin(BUDGET * 2))
+        await trio.lowlevel.checkpoint()
+        with assert_no_checkpoints():
+            await kernel.ask("a", lambda player: None)
 
 
 async def test_a_fan_out_reaches_everyone_awake(kernel: Kernel) -> None:
@@ -421,6 +444,32 @@ async def test_a_subscriber_whose_asker_has_gone_does_not_join(kernel: Kernel, m
     assert scope.cancelled_caught
     await kernel.ask("a", lambda player: None)
     assert kernel.cell("a").subscribers == 0
+
+
+async def asks_before_another_task_runs(kernel: Kernel, action: Any) -> int:
+    """The number of asks in a row, at most 40, that `a` answers or refuses before a task that can run does."""
+    asked = 0
+    before: list[int] = []
+
+    async def other() -> None:
+        before.append(asked)
+
+    await trio.lowlevel.checkpoint()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(other)
+        for _ in range(40):
+            asked += 1
+            spin(BUDGET / 4)
+            with suppress(Busy):
+                await kernel.ask("a", action)
+    return before[0]
+
+
+def spin(seconds: float) -> None:
+    """Work without yielding, in real time."""
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        pass
 
 
 def do(kernel: Kernel, action: Any) -> Any:

@@ -61,13 +61,26 @@ def test_no_header_begins_in_another() -> None:
     ["eve@example.org\r\nBcc: all@example.org", "eve@example.org, b@example.org", "Eve <eve@example.org>", "eve"],
 )
 def test_an_address_that_is_more_than_one_is_none(to: str) -> None:
-    assert mailbox_of(to) is None
+    assert mailbox_of(to, "localhost:3000") is None
     assert not is_mailbox(to)
 
 
 def test_an_operator_may_have_chosen_a_host_without_a_dot() -> None:
     assert is_mailbox("admin@localhost")
-    assert mailbox_of("admin@localhost") is None
+    assert mailbox_of("admin@localhost", "social.example") is None
+
+
+@pytest.mark.parametrize("domain", ["localhost:3000", "intranet", "127.0.0.1:3000", "troupe.localhost"])
+def test_a_server_without_a_public_name_takes_hosts_without_a_dot(domain: str) -> None:
+    assert mailbox_of("eve@Intranet", domain) == "eve@intranet"
+    assert mailbox_of("eve@example.org", domain) == "eve@example.org"
+    for wrong in ("eve@-x", "eve@x_y", "eve@", "eve@in tranet", "eve@x:25"):
+        assert mailbox_of(wrong, domain) is None
+
+
+@pytest.mark.parametrize("domain", ["social.example", "social.example:8443", "192.0.2.1", "localhost.example"])
+def test_a_server_with_a_public_name_takes_none(domain: str) -> None:
+    assert mailbox_of("eve@intranet", domain) is None
 
 
 def test_a_long_link_arrives_whole() -> None:

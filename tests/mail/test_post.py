@@ -9,17 +9,17 @@ import trio
 import trio.testing
 
 from troupe.actors.kernel import Ids
-from troupe.actors.mail import post
 from troupe.actors.mail.letters import Letter, Sender
 from troupe.actors.mail.post import Letterhead, NotSent, Post, Undeliverable
 from troupe.actors.outbox import letter_key
-from troupe.storage import accounts, outbox, users
+from troupe.storage import outbox
 from troupe.storage.accounts import NewAccount
 from troupe.storage.engine import Unavailable
 from troupe.storage.outbox import NewEffect
 from troupe.storage.pool import Pool, open_pool
 from troupe.storage.users import NewUser
 
+from ..rows import create_account, create_user
 from ..storage.conftest import NOW
 
 HEAD = Letterhead(Sender("troupe@t.example", "Troupe"), "https://t.example")
@@ -56,9 +56,9 @@ class Office:
     async def user(self, name: str = "eve", **state: Any) -> int:
         id = self.ids.next()
         new = NewAccount(id, name, None, f"https://t.example/users/{name}", f"https://t.example/@{name}")
-        await self.pool.transact(accounts.create_local, new, self.clock.now())
+        await self.pool.transact(create_account, new, self.clock.now())
         user = NewUser(id, **{"email": f"{name}@example.org", "password_hash": None} | state)
-        await self.pool.transact(users.create_user, user, self.clock.now())
+        await self.pool.transact(create_user, user, self.clock.now())
         return id
 
     async def promise(self, account_id: int, kind: str = "confirmation") -> None:
@@ -203,14 +203,6 @@ async def test_neither_addresses_nor_secrets_are_logged(office: Office) -> None:
     await office.work()
     assert "example.org" not in str(office.log)
     assert "secret" not in str(office.log)
-
-
-async def test_expired_links_are_swept_with_the_next_letter(office: Office) -> None:
-    for name in ("eve", "bob"):
-        await office.promise(await office.user(name))
-        await office.work()
-        office.clock.later(seconds=post.LINK_LASTS.total_seconds())
-    assert len(await office.rows("SELECT FROM confirmations")) == 1
 
 
 async def test_mail_waits_for_the_database(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from troupe.actors.rules.languages import language_code
-from troupe.actors.rules.limits import VISIBILITIES, counted_length, cut, graphemes, is_too_long, more_open
+from troupe.actors.rules.limits import VISIBILITIES, counted_length, cut, graphemes, is_too_long
 from troupe.actors.rules.usernames import RESERVED, is_reserved, username_errors
 
 FLAG = "\U0001f1e9\U0001f1ea"
@@ -89,8 +89,6 @@ def test_cut(text: str, kept: str) -> None:
 
 def test_visibilities_go_from_open_to_closed() -> None:
     assert VISIBILITIES == ("public", "unlisted", "private", "direct")
-    assert more_open("public", "direct")
-    assert not more_open("private", "private")
 
 
 @pytest.mark.parametrize(

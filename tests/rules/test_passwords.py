@@ -1,5 +1,9 @@
 """Passwords: what matches, and which hashes are renewed at the next sign-in."""
 
+import time
+
+import pytest
+
 from troupe.actors.rules.passwords import hashed, hashed_quickly, matches, outdated
 
 
@@ -23,3 +27,28 @@ def test_a_quick_hash_matches_and_is_renewed_at_sign_in() -> None:
 def test_a_hash_that_cannot_be_read_matches_nothing() -> None:
     assert not matches("", "")
     assert not matches("$2b$10$something", "x")
+
+
+WRONG = [
+    pytest.param(hashed_quickly("open sesame"), id="a weaker hash"),
+    pytest.param("$2b$10$something", id="a hash that cannot be read"),
+    pytest.param(None, id="no account, or none with a password"),
+]
+
+
+@pytest.mark.parametrize("stored", WRONG)
+def test_a_wrong_password_costs_the_same_whatever_is_stored(stored: str | None) -> None:
+    """The time of an answer must not tell whether there is an account, nor what its hash is like."""
+    usual = cost(hashed("open sesame"))
+    assert usual / 1.5 < cost(stored) < usual * 1.5
+
+
+def cost(stored: str | None) -> float:
+    """Seconds of this thread's CPU for a wrong password, at best."""
+
+    def once() -> float:
+        start = time.thread_time()
+        assert not matches(stored, "open barley")
+        return time.thread_time() - start
+
+    return min(once() for _ in range(7))

@@ -188,7 +188,7 @@ async def test_votes_race_with_the_deletion_and_with_other_options(sim: Simulati
     assert sim.run.database.rows("SELECT FROM notifications") == []
 
 
-@simulation(seeds=40, faults=3, world=stage)
+@simulation(seeds=40, faults=3, pinned=[(28, "pct")], world=stage)
 async def test_edits_race_with_fan_out_and_with_readers(sim: Simulation) -> None:
     ada, bob, cyd = await sim.people("ada", "bob", "cyd")
     bob.has_followed(ada)

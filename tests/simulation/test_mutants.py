@@ -5,20 +5,28 @@ A scenario that no mutant fails proves nothing. Run with `-s` to read which seed
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from troupe.actors.account import Account
 from troupe.actors.broadcast import StatusPublished
+from troupe.actors.commands import lists as list_commands
+from troupe.actors.commands.relations import Mute
 from troupe.actors.kernel import Cell, Envelope, Pool
 from troupe.actors.kernel.cell import Phase
 from troupe.actors.outbox import Outbox
+from troupe.actors.rules.visibility import Muting
 from troupe.actors.statuses import Statuses
 from troupe.actors.timelines.home import Home
 from troupe.storage.outbox import NewEffect
 from troupe.supervision.testing import Budget, Fault, sandbox, simulation
 from troupe.supervision.testing.series import Played, Series
 from troupe.supervision.testing.stage import Simulation, stage
+
+from .test_lists import change_a_list_amid_posts
+from .test_memory import change_ones_mind
 
 MOST = 200  # seeds until a mutant counts as not found
 KINDS = frozenset({Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.DOUBT_DONE, Fault.LOST})
@@ -89,16 +97,11 @@ def turns_interleave(patch: Patch) -> None:
     """Rule 4: an actor takes its next message while a turn of it waits for a transaction."""
     take_turn = Pool._take_turn
 
-    class Forgiving(dict[Cell, None]):
-        def __delitem__(self, cell: Cell) -> None:
-            self.pop(cell, None)
-
     def hasty(self: Pool, cell: Cell, envelope: Envelope, turn: Any) -> None:
         take_turn(self, cell, envelope, turn)
         if cell.phase is Phase.WAITING:
-            self._watched = Forgiving(self._watched)
             cell.phase = Phase.READY
-            self._schedule(cell)
+            self.schedule(cell)
 
     patch.setattr(Pool, "_take_turn", hasty)
 
@@ -124,10 +127,38 @@ def accounts_come_back_without_a_look_behind(patch: Patch) -> None:
     patch.setattr(Outbox, "make_up_for", make_up_for)
 
 
+def mutes_are_applied_before_their_commit(patch: Patch) -> None:
+    """Rule 1: memory changes before the transaction, so that a transaction that fails leaves memory wrong."""
+    take = Account.turns[Mute]
+
+    def hasty(self: Account, message: Mute) -> Any:
+        muting = Muting(message.notifications, None)
+        self.set_relation(message.target_id, replace(self.perspective.relation(message.target_id), muting=muting))
+        return take(self, message)
+
+    patch.setitem(Account.turns, Mute, hasty)
+
+
+def changes_of_lists_are_not_promised(patch: Patch) -> None:
+    """Rule 2 for one kind of effect: the list's timeline is told from memory alone."""
+
+    async def changed(db: object, self: Account, list: Any, origin: object) -> object:
+        return list_commands.NOT_FOUND if list is None else list_commands.Changed(list, [])
+
+    patch.setattr(list_commands, "_changed", changed)
+
+
 MUTANTS = [
     promises_are_not_stored, streams_are_told_and_not_moved, homes_register_after_loading, turns_interleave,
     deletions_are_forgotten, accounts_come_back_without_a_look_behind,
 ]  # fmt: skip
+
+
+# Each in its own scenario, since an ordinary morning has no mutes and no lists.
+OTHER_MUTANTS = [
+    (mutes_are_applied_before_their_commit, change_ones_mind),
+    (changes_of_lists_are_not_promised, change_a_list_amid_posts),
+]
 
 
 def first_failure(series: Series) -> tuple[int, Played]:
@@ -140,9 +171,11 @@ def first_failure(series: Series) -> tuple[int, Played]:
     pytest.fail(f"not found in {len(runs)} runs")
 
 
-@pytest.mark.parametrize("break_rule", MUTANTS)
-def test_a_broken_rule_is_found(break_rule: Callable[[Patch], None]) -> None:
-    series = Series(an_ordinary_morning, stage, sandbox, Budget(5, KINDS))
+@pytest.mark.parametrize(
+    ("break_rule", "scenario"), [*((mutant, an_ordinary_morning) for mutant in MUTANTS), *OTHER_MUTANTS]
+)
+def test_a_broken_rule_is_found(break_rule: Callable[[Patch], None], scenario: Callable[..., Any]) -> None:
+    series = Series(scenario, stage, sandbox, Budget(5, KINDS))
     with Patch.context() as patch:
         break_rule(patch)
         number, played = first_failure(series)

@@ -1,6 +1,7 @@
 """Unlocking with people waiting, and mutes that end by themselves."""
 
 import pytest
+import trio
 
 from troupe.actors.account import PerspectiveOf
 from troupe.actors.commands import requests
@@ -84,6 +85,7 @@ async def test_a_mute_that_ends_brings_the_muted_back(sim: Simulation) -> None:
     await bob.insist(Mute(ada.id, duration=20))  # the later reminder must not wait for the earlier
     unheard = await ada.publish("into the void")
     assert await bob.home() == []
+    await trio.sleep(20)
     await sim.calm()
 
     perspective: Perspective = await bob.insist(PerspectiveOf())

@@ -8,7 +8,7 @@ from troupe.supervision.testing.people import Person
 from troupe.supervision.testing.stage import Simulation, stage
 
 
-@simulation(seeds=200, faults=2, world=stage)
+@simulation(seeds=200, faults=2, pinned=[(113, "random"), (113, "pct")], world=stage)
 async def test_a_shutdown_leaves_nobody_without_an_answer(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     bob.has_followed(ada)

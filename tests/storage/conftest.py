@@ -9,13 +9,15 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import pytest
 
-from troupe.storage import accounts, follows, statuses, users
+from troupe.storage import accounts, follows, statuses
 from troupe.storage.accounts import Account, NewAccount
 from troupe.storage.connect import connect
 from troupe.storage.engine import Connection
 from troupe.storage.follows import Follow
 from troupe.storage.statuses import NewStatus, Status
 from troupe.storage.users import NewUser
+
+from ..rows import create_account, create_user
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -62,11 +64,11 @@ class Stage:
         host = domain or "troupe.test"
         uri = f"https://{host}/users/{name}"
         new = NewAccount(new_id(), name, domain, uri, f"https://{host}/@{name}", inbox_url=f"{uri}/inbox")
+        account = self(create_account, new, self.now)
         if domain is not None:
-            return self(accounts.create_remote, new, self.now)
-        account = self(accounts.create_local, new, self.now)
+            return account
         user = NewUser(account.id, f"{name}@troupe.test", "hash", role, confirmed_at=self.now, approved_at=self.now)
-        self(users.create_user, user, self.now)
+        self(create_user, user, self.now)
         return account
 
     def status(self, author: Account, text: str = "hello", **more: Any) -> Status:

@@ -7,6 +7,7 @@ from troupe.storage import accounts, users
 from troupe.storage.accounts import NewAccount
 from troupe.storage.users import NewUser
 
+from ..rows import create_account, create_user
 from .conftest import Stage, new_id
 
 
@@ -15,7 +16,6 @@ def test_an_account_is_found_by_every_handle(stage: Stage) -> None:
     assert stage(accounts.find, ada.id) == ada
     assert stage(accounts.find_by_acct, "aDA", None) == ada
     assert stage(accounts.find_by_acct, "ADA", "Far.Test") == far
-    assert stage(accounts.find_by_uri, far.uri) == far
     assert stage(accounts.find_local_many, ["ADA", "nobody"]) == {"ada": ada}
     assert (ada.local, ada.acct) == (True, "Ada")
     assert (far.local, far.acct) == (False, "ada@far.test")
@@ -24,42 +24,14 @@ def test_an_account_is_found_by_every_handle(stage: Stage) -> None:
 def test_a_name_is_taken_whatever_its_case(stage: Stage) -> None:
     stage.account("ada")
     with pytest.raises(asyncpg.UniqueViolationError) as refused:
-        stage(
-            accounts.create_local, NewAccount(new_id(), "ADA", None, "https://troupe.test/users/ADA", None), stage.now
-        )
+        stage(create_account, NewAccount(new_id(), "ADA", None, "https://troupe.test/users/ADA", None), stage.now)
     assert "accounts_handle" in str(refused.value)
 
 
 def test_a_local_name_has_only_letters_digits_and_underscores(stage: Stage) -> None:
     with pytest.raises(asyncpg.CheckViolationError):
-        stage(
-            accounts.create_local, NewAccount(new_id(), "a-b", None, "https://troupe.test/users/a-b", None), stage.now
-        )
+        stage(create_account, NewAccount(new_id(), "a-b", None, "https://troupe.test/users/a-b", None), stage.now)
     assert stage.account("a.b-c", domain="far.test").username == "a.b-c"
-
-
-def test_a_remote_account_that_comes_again_is_brought_up_to_date(stage: Stage) -> None:
-    first = stage.account("far", domain="far.test")
-    again = NewAccount(new_id(), "far", "far.test", first.uri, first.url, display_name="Far", locked=True)
-    second = stage(accounts.create_remote, again, stage.later(60))
-    assert (second.id, second.display_name, second.locked) == (first.id, "Far", True)
-    assert (second.created_at, second.fetched_at) == (first.created_at, stage.now)
-
-
-def test_a_remote_document_cannot_take_a_local_uri(stage: Stage) -> None:
-    ada = stage.account("ada")
-    with pytest.raises(ValueError, match="local account"):
-        stage(accounts.create_remote, NewAccount(new_id(), "ada", "far.test", ada.uri, None), stage.now)
-
-
-def test_keys_are_given_once(stage: Stage) -> None:
-    ada = stage.account("ada")
-    assert stage(accounts.find_private_key, ada.id) is None
-    assert stage(accounts.set_keys, ada.id, "secret", "public") == "secret"
-    assert stage(accounts.set_keys, ada.id, "other", "other") == "secret"
-    found = stage(accounts.find, ada.id)
-    assert found is not None
-    assert found.public_key == "public"
 
 
 def test_a_user_is_found_by_name_and_by_address(stage: Stage) -> None:
@@ -76,9 +48,9 @@ def test_a_user_is_found_by_name_and_by_address(stage: Stage) -> None:
 def test_an_address_is_taken_whatever_its_case(stage: Stage) -> None:
     ada = stage.account("ada")
     bob = NewAccount(new_id(), "bob", None, "https://troupe.test/users/bob", None)
-    stage(accounts.create_local, bob, stage.now)
+    stage(create_account, bob, stage.now)
     with pytest.raises(asyncpg.UniqueViolationError) as refused:
-        stage(users.create_user, NewUser(bob.id, "ADA@troupe.test", None), stage.now)
+        stage(create_user, NewUser(bob.id, "ADA@troupe.test", None), stage.now)
     assert "users_email" in str(refused.value)
     assert stage(users.find_user, ada.id) is not None
 

@@ -1,10 +1,12 @@
-"""The embedded PostgreSQL: shared, stopped by the last to leave, and up again whatever killed it."""
+"""The embedded PostgreSQL: shared, stopped by the last to leave or to be killed, and up again whatever killed it."""
 
 import os
 import select
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from troupe.storage.connect import run
 from troupe.storage.embedded import Embedded, EmbeddedFailed, embedded, enter
 
+from ..processes import processes_of, until_gone
 from .conftest import session
 
 OTHER_PROCESS = """
@@ -74,16 +77,76 @@ def test_another_process_keeps_it_up(data: Path) -> None:
     assert not (data / "postgres" / "postmaster.pid").exists()
 
 
-def test_a_killed_process_does_not_count(data: Path) -> None:
-    """Its PostgreSQL is taken over as it runs, and stopped by the next that leaves."""
+def test_postgresql_stops_in_order_when_the_last_that_uses_it_is_killed(data: Path) -> None:
+    other = other_process(data)
+    other.kill()
+    other.communicate()
+    until_gone(data)
+    assert "database system is shut down" in (data / "postgres" / "troupe.log").read_text().splitlines()[-1]
+    with embedded(data, durable=False) as server:
+        assert value(server) == 1
+
+
+def test_a_killed_process_takes_nothing_from_the_others(data: Path) -> None:
     other = other_process(data)
     running = postmaster(data)
-    other.send_signal(signal.SIGKILL)
-    other.communicate()
     with embedded(data, durable=False) as server:
+        other.kill()
+        other.communicate()
+        assert value(server, "SELECT 1 FROM pg_sleep(0.5)") == 1
         assert postmaster(data) == running
+    until_gone(data)
+
+
+def test_a_killed_guardian_takes_postgresql_with_it_and_both_come_again(data: Path) -> None:
+    with embedded(data, durable=False) as server:
+        (guardian,) = processes_of(data, "guardian")
+        kill(guardian)
+        until_gone(data)
+        assert "database system is shut down" in (data / "postgres" / "troupe.log").read_text().splitlines()[-1]
+        server.start()
         assert value(server) == 1
-    assert not (data / "postgres" / "postmaster.pid").exists()
+    until_gone(data)
+
+
+def initdb_runs(data: Path) -> bool:
+    return bool(processes_of(data, "initdb"))
+
+
+def postgresql_starts(data: Path) -> bool:
+    return bool(processes_of(data, "postgres -D")) or (data / "postgres" / "postmaster.pid").exists()
+
+
+@pytest.mark.parametrize("moment", [initdb_runs, postgresql_starts])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGQUIT, signal.SIGTERM, signal.SIGINT])
+def test_a_process_that_ends_while_it_starts_postgresql_leaves_nothing_in_the_way(
+    data: Path, moment: Callable[[Path], bool], number: signal.Signals
+) -> None:
+    command = [sys.executable, "-c", OTHER_PROCESS, str(data)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        give_up_at = time.monotonic() + 30
+        while not moment(data):
+            assert time.monotonic() < give_up_at
+            assert process.poll() is None
+        process.send_signal(number)
+        process.communicate()
+    with embedded(data, durable=False) as server:  # at once, while what was begun may still run
+        assert value(server) == 1
+    until_gone(data)
+
+
+def test_why_postgresql_does_not_start_is_told_in_one_line(data: Path) -> None:
+    with embedded(data, durable=False):
+        pass
+    (data / "postgres" / "PG_VERSION").write_text("9.6\n")
+    with pytest.raises(EmbeddedFailed) as failed:
+        enter(data, durable=False)
+    told = str(failed.value)
+    assert told.startswith("PostgreSQL does not start: ")
+    assert "incompatible" in told
+    assert str(data / "postgres" / "troupe.log") in told
+    assert "\n" not in told
+    until_gone(data)
 
 
 def test_a_killed_postgresql_comes_up_again_with_its_data(data: Path) -> None:

@@ -8,13 +8,28 @@ from typing import Any
 import asyncpg
 import pytest
 
-from troupe.storage import blocks, favourites, follows, idempotency, oauth, outbox, relations, statuses
+from troupe.http.oauth.token import TokenRequest, exchange
+from troupe.storage import (
+    accounts,
+    blocks,
+    expiry,
+    favourites,
+    follows,
+    idempotency,
+    oauth,
+    outbox,
+    registration,
+    relations,
+    statuses,
+)
+from troupe.storage.accounts import Account
 from troupe.storage.connect import run
 from troupe.storage.engine import Connection
 from troupe.storage.follows import Follow
 from troupe.storage.idempotency import Made
-from troupe.storage.oauth import Application, Grant
+from troupe.storage.oauth import Application, Grant, NewToken, RevokedToken
 from troupe.storage.outbox import NewEffect
+from troupe.storage.secrets import hash_of
 from troupe.storage.statuses import NewStatus, Tag
 
 from .conftest import NOW, Stage, new_id, session, transaction
@@ -218,6 +233,24 @@ def test_a_code_is_redeemed_once(stage: Stage) -> None:
     assert second is None
 
 
+def test_of_two_requests_with_one_code_the_second_revokes_the_token_of_the_first(stage: Stage) -> None:
+    ada, app, code = stage.account("ada"), new_id(), "the code"
+    stage(oauth.insert_application, Application(app, "id", b"s" * 32, "app", None, ("https://a/",), ("read",), NOW))
+    grant = Grant(hash_of(code), app, ada.id, "https://a/", ("read",), None, NOW, NOW + timedelta(minutes=10))
+    stage(oauth.insert_grant, grant)
+    wanted = TokenRequest(code=code, redirect_uri="https://a/")
+
+    def asking(token_hash: bytes) -> Work:
+        return lambda db: exchange(db, app, wanted, new_id(), token_hash, NOW)
+
+    first, second = race(stage, asking(b"1" * 32), asking(b"2" * 32))
+    assert second == RevokedToken(first.id, first.token_hash)
+    revoked = stage(oauth.find_token, b"1" * 32)
+    assert revoked is not None
+    assert revoked.revoked_at == NOW
+    assert stage(oauth.find_token, b"2" * 32) is None
+
+
 def test_two_relays_do_not_claim_one_effect(stage: Stage) -> None:
     stage(outbox.insert_many, [NewEffect(new_id(), "fan-out", f"account/{number}", {}) for number in range(4)], NOW)
 
@@ -226,3 +259,66 @@ def test_two_relays_do_not_claim_one_effect(stage: Stage) -> None:
 
     first, second = race(stage, claim, claim)
     assert len({*first, *second}) == 4
+
+
+class TestExpiry:
+    """Who comes first, the sweep or those who use what it would delete."""
+
+    LATER = NOW + timedelta(days=3)
+
+    def sign_up(self, stage: Stage) -> Account:
+        app = new_id()
+        stage(
+            oauth.insert_application,
+            Application(app, str(app), b"s" * 32, "app", None, ("https://a/",), ("read",), NOW),
+        )
+        eve = stage.account("eve")
+        stage.sql("UPDATE users SET confirmed_at = NULL, approved_at = created_at, created_by_application_id = $1", app)
+        return eve
+
+    async def sweep(self, db: Connection) -> list[int]:
+        return await expiry.delete_sign_ups(db, NOW, NOW, self.LATER, 10)
+
+    def test_an_account_that_is_being_confirmed_is_kept(self, stage: Stage) -> None:
+        eve = self.sign_up(stage)
+        confirmed, deleted = race(stage, lambda db: registration.confirm(db, eve.id, NOW), self.sweep)
+        assert (confirmed, deleted) == (True, [])
+        assert stage(accounts.find, eve.id) is not None
+        assert stage(self.sweep) == []
+
+    def test_an_account_that_is_being_approved_is_kept(self, stage: Stage) -> None:
+        eve = self.sign_up(stage)
+        stage.sql("UPDATE users SET approved_at = NULL")
+        approved, deleted = race(stage, lambda db: registration.approve(db, eve.id, self.LATER), self.sweep)
+        assert (approved, deleted) == (True, [])
+        assert stage(self.sweep) == []
+
+    def test_an_account_that_is_being_deleted_is_not_confirmed(self, stage: Stage) -> None:
+        eve = self.sign_up(stage)
+        deleted, confirmed = race(stage, self.sweep, lambda db: registration.confirm(db, eve.id, NOW))
+        assert (deleted, confirmed) == ([eve.id], False)
+        assert stage(accounts.find, eve.id) is None
+
+    def test_an_application_that_is_getting_a_token_is_kept_with_it(self, stage: Stage) -> None:
+        app = new_id()
+        stage(oauth.insert_application, Application(app, "id", b"s" * 32, "app", None, ("https://a/",), ("read",), NOW))
+        new = NewToken(new_id(), b"1" * 32, app, None, ("read",))
+        _, deleted = race(
+            stage,
+            lambda db: oauth.insert_token(db, new, NOW),
+            lambda db: expiry.delete_applications(db, self.LATER, 10),
+        )
+        assert deleted == []
+        assert stage(oauth.find_token, b"1" * 32) is not None
+
+    def test_a_token_that_came_between_the_two_statements_keeps_its_application(self, stage: Stage) -> None:
+        app = new_id()
+        stage(oauth.insert_application, Application(app, "id", b"s" * 32, "app", None, ("https://a/",), ("read",), NOW))
+
+        async def main() -> list[int]:
+            async with session(stage.dsn) as db:
+                new = NewToken(new_id(), b"1" * 32, app, None, ("read",))
+                await oauth.insert_token(db, new, NOW)
+                return [row["id"] for row in await db.fetch(expiry.DELETE_APPLICATIONS, [app])]
+
+        assert run(main) == []

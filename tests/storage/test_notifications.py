@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from troupe.storage import blocks, mutes, notifications, statuses
+from troupe.storage import blocks, conversation_mutes, mutes, notifications, statuses
 from troupe.storage.accounts import Account
 from troupe.storage.notifications import NewNotification, Notification
 from troupe.storage.statuses import Status
@@ -102,7 +102,7 @@ def test_a_muted_conversation_tells_nothing_of_any_type(stage: Stage) -> None:
     ada, bob = stage.account("ada"), stage.account("bob")
     root = stage.status(ada)
     answer = stage.reply(bob, root, mentioned_ids=(ada.id,))
-    stage(mutes.mute_conversation, ada.id, root.conversation_id, stage.now)
+    stage(conversation_mutes.insert, ada.id, root.conversation_id, stage.now)
     assert tell(stage, ada, bob, "mention", answer) is None
     assert tell(stage, ada, bob, "favourite", root) is None
 

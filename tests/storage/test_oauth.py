@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from troupe.storage import instance, oauth
+from troupe.storage import expiry, instance, oauth
 from troupe.storage.accounts import Account
 from troupe.storage.oauth import Application, Grant, NewToken
 
@@ -51,7 +51,7 @@ def test_a_token_tells_the_state_of_its_user(stage: Stage) -> None:
     assert stage(oauth.holds_token, ada.id, app.id, ("read",))
     assert not stage(oauth.holds_token, ada.id, app.id, ("push",))
     stage.sql("UPDATE users SET disabled_at = $1", NOW)
-    stage(oauth.touch_token, token.id, NOW)
+    stage(expiry.note_use, [token.id], NOW)
     found = stage(oauth.find_token, TOKEN)
     assert found is not None
     assert (found.disabled_at, found.last_used_at) == (NOW, NOW)
@@ -69,14 +69,6 @@ def test_a_revoked_token_is_still_known(stage: Stage) -> None:
     assert not stage(oauth.holds_token, ada.id, app.id, ("read",))
 
 
-def test_all_tokens_of_an_account_go_at_once(stage: Stage) -> None:
-    ada, app = stage.account("ada"), application(stage)
-    stage(oauth.insert_token, NewToken(new_id(), TOKEN, app.id, ada.id, ("read",)), NOW)
-    stage(oauth.insert_token, NewToken(new_id(), b"a" * 32, app.id, None, ("read",)), NOW)
-    assert stage(oauth.revoke_all, ada.id, NOW) == [TOKEN]
-    assert stage(oauth.revoke_all, ada.id, NOW) == []
-
-
 def test_a_session_ends_by_time_and_by_word(stage: Stage) -> None:
     ada = stage.account("ada")
     stage(oauth.insert_session, TOKEN, ada.id, NOW, LATER)
@@ -84,14 +76,6 @@ def test_a_session_ends_by_time_and_by_word(stage: Stage) -> None:
     assert stage(oauth.find_session, TOKEN, LATER) is None
     stage(oauth.delete_session, TOKEN)
     assert stage(oauth.find_session, TOKEN, NOW) is None
-
-
-def test_what_is_over_is_swept(stage: Stage) -> None:
-    ada, app = stage.account("ada"), application(stage)
-    granted(stage, app, ada)
-    stage(oauth.insert_session, TOKEN, ada.id, NOW, LATER)
-    stage(oauth.expire, LATER)
-    assert stage.value("SELECT (SELECT count(*) FROM web_sessions) + (SELECT count(*) FROM oauth_grants)") == 0
 
 
 def test_the_instance_is_counted(stage: Stage) -> None:

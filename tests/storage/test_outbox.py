@@ -26,7 +26,6 @@ def test_an_effect_is_due_until_it_is_done(stage: Stage) -> None:
     assert due(stage, new.id) == []
     stage(outbox.delete_many, [new.id])
     assert due(stage) == []
-    assert stage(outbox.next_due) == later.due_at
     stage.later(60)
     assert due(stage) == [later.id]
 
@@ -43,7 +42,7 @@ def test_a_failed_effect_holds_back_those_behind_it_with_its_key(stage: Stage) -
 
 def test_no_effects_are_no_statement(stage: Stage) -> None:
     stage(outbox.insert_many, [], stage.now)
-    assert stage(outbox.next_due) is None
+    assert due(stage) == []
 
 
 def test_a_key_names_its_status_for_an_hour(stage: Stage) -> None:
@@ -81,3 +80,23 @@ def test_a_dead_letter_waits_to_be_read(stage: Stage) -> None:
     assert (found[0].causes, found[0].message, len(found[0].error)) == (("a",), {"n": 1}, 2000)
     assert stage(dead_letters.delete, letters[0].id)
     assert not stage(dead_letters.delete, letters[0].id)
+
+
+def test_each_lane_has_its_share_of_what_is_due(stage: Stage) -> None:
+    """However much is due for one account, in its own name or by its reminders, the others come too."""
+    many = [NewEffect(new_id(), "push", "account/1", {}) for _ in range(5)]
+    reminders = [NewEffect(new_id(), "reminder", f"mute/{n}", {"account": 1}) for n in range(5)]
+    other = NewEffect(new_id(), "push", "account/2", {})
+    stage(outbox.insert_many, [*many, *reminders, other], stage.now)
+
+    def due(limit: int = 10, lanes: tuple[str, ...] = ()) -> list[tuple[str, int]]:
+        found = stage(
+            outbox.due_by_lane, stage.now, ("push", "reminder"), exclude_ids=(many[0].id,), exclude_lanes=lanes,
+            in_a_row=2, limit=limit,
+        )  # fmt: skip
+        return [(effect.lane, effect.id) for effect in found]
+
+    firsts = [("account/1", many[1].id), ("reminder/1", reminders[0].id), ("account/2", other.id)]
+    assert due() == [*firsts, ("account/1", many[2].id), ("reminder/1", reminders[1].id)]
+    assert due(limit=3) == firsts
+    assert due(lanes=("account/1", "reminder/1")) == [("account/2", other.id)]

@@ -15,6 +15,7 @@ from troupe.storage import (
     dead_letters,
     edits,
     endorsements,
+    expiry,
     favourites,
     featured_tags,
     follows,
@@ -57,6 +58,10 @@ FILL = """
     INSERT INTO applications (id, client_id, secret_hash, name, redirect_uris, scopes, created_at)
     SELECT n, 'c' || n, decode(repeat('00', 32), 'hex'), 'app', '{https://a/}', '{read}', now()
     FROM generate_series(1, 20000) n;
+    INSERT INTO oauth_grants (code_hash, application_id, account_id, redirect_uri, scopes, created_at, expires_at)
+    SELECT sha256(n::text::bytea), n, n % 500 + 1, 'https://a/', '{read}', now(), now() FROM generate_series(1, 5000) n;
+    INSERT INTO web_sessions (token_hash, account_id, created_at, expires_at)
+    SELECT sha256(n::text::bytea), n % 500 + 1, now(), now() FROM generate_series(1, 5000) n;
     INSERT INTO access_tokens (id, token_hash, application_id, account_id, scopes, created_at)
     SELECT n, sha256(n::text::bytea), n, 1 + n % 500, '{read}', now() FROM generate_series(1, 2000) n;
     INSERT INTO statuses (
@@ -160,7 +165,11 @@ QUERIES = [
     ("accounts by words", search.ACCOUNTS, (None, "%", "u12:*", "", "", 7, False, 40, 0)),
     ("tags by name", search.TAGS, ("t12", "t12", False, 20, 0)),
     ("statuses by words", search.STATUSES, ("word", 7, HIGH, LOW, None, 20, 0)),
-    ("waiting media", media.WAITING, (1,)),
+    ("waiting media of an account", media.DUE, (7, NOW)),
+    ("accounts with waiting media", media.ACCOUNTS_WAITING, (NOW, [7, 8], 100)),
+    ("next retry of media", media.NEXT_RETRY, (NOW,)),
+    ("how many media wait", media.COUNT_WAITING, (7,)),
+    ("a try of a medium", media.COUNT_TRY, (7,)),
     ("loose media", media.DELETE_LOOSE, (NOW, 100)),
     ("uses of tags", tags.USES, ([1, 2, 3], [100, 200, 300])),
     ("featured tags", featured_tags.OF_ACCOUNT, (7,)),
@@ -215,7 +224,6 @@ QUERIES = [
     ("effects due", outbox.DUE, (NOW, [1, 2], 100, ["status"])),
     ("statuses", statuses.FIND_MANY, (list(range(1, 21)),)),
     ("entries", statuses.ENTRIES, (list(range(1, 21)),)),
-    ("status by uri", statuses.FIND_BY_URI, ("https://x/s/7",)),
     ("ancestors", statuses.ANCESTORS, (20, 40)),
     ("descendants", statuses.DESCENDANTS, (19, 60, 20)),
     ("flags", statuses.FLAGS, (7, list(range(1, 21)))),
@@ -231,7 +239,11 @@ QUERIES = [
     ("token", oauth.FIND_TOKEN, (b"x" * 32,)),
     ("client", oauth.FIND_CLIENT, ("c7",)),
     ("link of a mail", registration.FIND_CONFIRMATION, (b"x" * 32, NOW)),
-    ("links that are over", registration.EXPIRE_CONFIRMATIONS, (NOW,)),
+    ("links that are over", expiry.DELETE_CONFIRMATIONS, (NOW, 500)),
+    ("codes that are over", expiry.DELETE_GRANTS, (NOW, 500)),
+    ("sessions that are over", expiry.DELETE_SESSIONS, (NOW, 500)),
+    ("tokens revoked long ago", expiry.DELETE_REVOKED_TOKENS, (NOW, 500)),
+    ("sign-ups that nobody confirmed", expiry.DELETE_SIGN_UPS, (NOW, NOW, NOW, 500)),
     ("idempotency key", idempotency.FIND, (7, "6", NOW)),
     ("expired idempotency keys", idempotency.INSERT, (7, "6", 1, None, NOW, NOW)),
 ]

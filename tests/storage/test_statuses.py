@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from troupe.storage import (
     accounts,
     bookmarks,
+    conversation_mutes,
     favourites,
     featured_tags,
     media,
-    mutes,
     notifications,
     polls,
     statuses,
@@ -53,7 +53,7 @@ def test_a_status_is_read_back_with_its_mentions_and_tags(stage: Stage) -> None:
     assert made.mentions[0].acct == "bob@far.test"
     assert [tag.display_name for tag in made.tags] == ["Trio"]
     assert (made.language, made.spoiler_text, made.conversation_id) == ("en", "careful", made.id)
-    assert stage(statuses.find_by_uri, made.uri) == made
+    assert stage(statuses.find, made.id) == made
 
 
 def test_a_tag_that_is_there_is_used_again(stage: Stage) -> None:
@@ -207,7 +207,7 @@ def test_flags_are_the_viewers_own(stage: Stage) -> None:
     assert stage(statuses.viewer_flags, bob.id, [made.id])[made.id] == Flags()
     stage(favourites.insert, new_id(), bob.id, made.id, stage.now)
     stage(bookmarks.insert, new_id(), bob.id, made.id, stage.now)
-    stage(mutes.mute_conversation, bob.id, made.conversation_id, stage.now)
+    stage(conversation_mutes.insert, bob.id, made.conversation_id, stage.now)
     stage.boost(bob, made)
     assert stage(statuses.viewer_flags, bob.id, [made.id])[made.id] == Flags(True, True, True, True, False)
     assert stage(statuses.viewer_flags, ada.id, [made.id])[made.id] == Flags()

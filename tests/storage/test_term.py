@@ -1,6 +1,10 @@
 """The term: one node writes, and a node that was taken over from cannot."""
 
+import os
+import re
+import socket
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -8,13 +12,16 @@ from typing import Any
 import pytest
 import trio
 
-from troupe.storage import notices
+from troupe.storage import migrate, notices
 from troupe.storage.connect import transact_once
 from troupe.storage.embedded import enter
 from troupe.storage.engine import Connection, Doubtful, Fenced, StorageError, Unavailable
-from troupe.storage.migrate import upgrade
+from troupe.storage.migrate import Migration, migrations
+from troupe.storage.node import Node, parse, this_node
 from troupe.storage.pool import Pool, open_pool
-from troupe.storage.term import AnotherNode, Term, hold_term
+from troupe.storage.term import AnotherNode, Term, hold_term, upgrade
+
+LEASES = "application_name LIKE 'troupe/lease%' AND datname = current_database()"
 
 
 @asynccontextmanager
@@ -51,6 +58,140 @@ async def test_a_second_node_is_refused(dsn: str) -> None:
                 raise AssertionError("it started")
         await pool.transact(write, "still")
         assert not term.lost.is_set()
+
+
+async def test_a_refusal_and_a_takeover_name_the_other_node(dsn: str) -> None:
+    me = this_node()
+    assert (me.pid, me.host) == (os.getpid(), socket.gethostname())
+    async with hold_term(dsn) as first:
+        with pytest.raises(AnotherNode, match=re.escape(f"another server runs on this database ({me})")):
+            async with hold_term(dsn):
+                raise AssertionError("it started")
+        assert first.predecessor is None
+        async with hold_term(dsn, takeover=True) as second:
+            assert second.predecessor == me
+            with trio.fail_after(10):
+                await first.lost.wait()
+            assert f"another server took over the database: {me}" in str(first.reason)
+
+
+def test_the_name_of_a_lease_is_read_back_whatever_the_host_is_called() -> None:
+    node = Node("a-host-with-a-very-long-name-indeed.example.org", 4194304, "2026-11-22T10:00:00Z")
+    assert len(node.lease_name) <= 63
+    read = parse(node.lease_name)
+    assert read is not None
+    assert (read.pid, read.since) == (node.pid, node.since)
+    assert node.host.startswith(read.host)
+    assert parse("troupe/lease") is None
+    assert parse(None) is None
+
+
+async def schema_of(dsn: str) -> int:
+    return await trio.to_thread.run_sync(transact_once, dsn, newest_step)
+
+
+async def newest_step(db: Connection) -> int:
+    return await db.fetchval("SELECT max(number) FROM schema_migrations")
+
+
+@pytest.fixture
+def older(dsn: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A database as an older version left it: it lacks the last step, which is a harmless one."""
+    steps = migrations()
+    step = Migration(len(steps) + 1, "newer", "CREATE TABLE newer (id int)")
+    monkeypatch.setattr("troupe.storage.migrate.migrations", lambda: [*steps, step])
+    return dsn
+
+
+async def test_a_refused_node_has_not_migrated(dsn: str, older: str) -> None:
+    async with hold_old_term(dsn):
+        before = await schema_of(dsn)
+        with pytest.raises(AnotherNode):
+            async with hold_term(dsn):
+                raise AssertionError("it started")
+        assert await schema_of(dsn) == before
+
+
+@asynccontextmanager
+async def hold_old_term(dsn: str) -> AsyncIterator[Term]:
+    """Hold the term as a server of the version before, which does not know the last step."""
+    with pytest.MonkeyPatch.context() as patch:
+        steps = migrate.migrations()[:-1]
+        patch.setattr("troupe.storage.migrate.migrations", lambda: steps)
+        holding = hold_term(dsn)
+        term = await holding.__aenter__()
+    try:
+        yield term
+    finally:
+        await holding.__aexit__(None, None, None)
+
+
+async def test_a_node_migrates_once_it_holds_the_term(dsn: str, older: str) -> None:
+    before, told = await schema_of(dsn), list[str]()
+    async with hold_term(dsn, on_migrated=lambda step: told.append(step.name)):
+        assert await schema_of(dsn) == before + 1
+    assert told == ["newer"]
+
+
+async def test_a_takeover_shuts_the_other_node_out_before_it_migrates(dsn: str, older: str) -> None:
+    shut_out: list[bool] = []
+
+    def watch(step: Migration) -> None:
+        shut_out.append(leases(dsn) == 1)
+
+    async with hold_old_term(dsn) as first, hold_term(dsn, takeover=True, on_migrated=watch) as second:
+        assert second.number > first.number
+        assert await schema_of(dsn) == len(migrate.migrations())
+        assert shut_out == [True]
+        with trio.fail_after(10):
+            await first.lost.wait()
+
+
+async def test_the_schema_is_made_in_an_empty_database(bare_dsn: str) -> None:
+    async with hold_term(bare_dsn) as term:
+        assert term.number == 1
+        assert await schema_of(bare_dsn) == len(migrate.migrations())
+
+
+async def test_migrating_alone_is_refused_beside_a_node_of_another_version(dsn: str, older: str) -> None:
+    async with hold_old_term(dsn):
+        before = await schema_of(dsn)
+        with pytest.raises(AnotherNode, match=re.escape(str(this_node()))):
+            await trio.to_thread.run_sync(upgrade, dsn)
+        assert await schema_of(dsn) == before
+
+
+async def test_migrating_alone_shuts_out_a_node_that_has_only_lost_its_connection(dsn: str, older: str) -> None:
+    async with hold_old_term(dsn) as first:
+        await trio.to_thread.run_sync(transact_once, dsn, end_leases)
+        await trio.to_thread.run_sync(upgrade, dsn)
+        with trio.fail_after(10):
+            await first.lost.wait()
+
+
+def leases(dsn: str) -> int:
+    """How many nodes are connected. Asked from another thread, because the event loop is busy."""
+    query = f"SELECT count(*) FROM pg_stat_activity WHERE {LEASES}"
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(transact_once, dsn, lambda db: db.fetchval(query)).result()
+
+
+async def end_leases(db: Connection) -> None:
+    """End the connections that hold the lock, and return once they are gone."""
+    await db.execute(f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE {LEASES}")
+
+
+async def test_what_is_required_is_asked_before_anything_is_changed(dsn: str, older: str) -> None:
+    async def refuse(db: Connection) -> None:
+        raise LookupError("not this one")
+
+    async with hold_old_term(dsn) as first:
+        before = await schema_of(dsn)
+        with pytest.raises(LookupError):
+            async with hold_term(dsn, takeover=True, require=refuse):
+                raise AssertionError("it started")
+        assert await schema_of(dsn) == before
+        assert not first.lost.is_set()
 
 
 async def test_a_takeover_fences_out_the_first_node(dsn: str) -> None:

@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from click.testing import CliRunner, Result
@@ -15,6 +16,8 @@ from troupe.storage import accounts, oauth, users
 from troupe.storage.connect import transact_once
 from troupe.storage.embedded import embedded
 from troupe.storage.engine import Connection
+from troupe.storage.migrate import migrations
+from troupe.storage.term import upgrade
 from troupe.supervision.commands import troupe
 from troupe.supervision.commands.serve import greeting
 from troupe.supervision.commands.tree import drawn
@@ -23,11 +26,11 @@ from troupe.supervision.domain import base_url, remember
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def data() -> Iterator[Path]:
     """A data folder whose PostgreSQL somebody uses already, as a server would."""
-    folder = tmp_path_factory.mktemp("data")
-    with embedded(folder, durable=False):
-        yield folder
+    with TemporaryDirectory() as folder, embedded(Path(folder), durable=False) as server:
+        upgrade(server.dsn)
+        yield Path(folder)
 
 
 @pytest.fixture
@@ -240,6 +243,65 @@ def test_migrating_twice_is_harmless(data: Path) -> None:
     assert (again.exit_code, again.stdout) == (0, "The schema is up to date.\n")
 
 
+SMALL_COMMANDS = [
+    ("accounts", "create", "zoe", "--email", "zoe@localhost", "--password", "x"),
+    ("accounts", "approve", "zoe"),
+    ("accounts", "reject", "zoe"),
+    ("tokens", "create", "zoe"),
+]
+
+
+@pytest.mark.parametrize("words", SMALL_COMMANDS)
+def test_a_command_does_not_migrate_but_says_who_does(
+    monkeypatch: pytest.MonkeyPatch, bare_dsn: str, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("TROUPE_DATABASE_URL", bare_dsn)
+    refused = run(*words)
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "the database has no schema yet" in refused.stderr
+    assert "run `troupe migrate`, or start the server" in refused.stderr
+    assert tables(bare_dsn) == 0
+    upgrade(bare_dsn)
+    behind(bare_dsn)
+    refused = run(*words)
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    last = len(migrations())
+    assert (
+        f"the database is at schema {last - 1}, and this version of Troupe needs {last}: run `troupe" in refused.stderr
+    )
+    assert schema_of(bare_dsn) == last - 1
+
+
+@pytest.mark.parametrize("words", SMALL_COMMANDS)
+def test_a_command_makes_no_database_where_none_is(tmp_path: Path, words: tuple[str, ...]) -> None:
+    refused = run(*words, "--data", tmp_path / "data")
+    assert (refused.exit_code, refused.stdout) == (69, "")
+    assert f"there is none in {tmp_path / 'data'}" in refused.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def tables(dsn: str) -> int:
+    return transact_once(dsn, lambda db: db.fetchval("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"))
+
+
+def schema_of(dsn: str) -> int:
+    return transact_once(dsn, lambda db: db.fetchval("SELECT max(number) FROM schema_migrations"))
+
+
+def behind(dsn: str) -> None:
+    """Forget the last migration, as if an older version had made the schema."""
+    forget = "DELETE FROM schema_migrations WHERE number = (SELECT max(number) FROM schema_migrations)"
+    transact_once(dsn, lambda db: db.execute(forget))
+
+
+def test_a_command_makes_no_account_with_links_to_another_domain(data: Path, dsn: str) -> None:
+    create(data, "una")
+    refused = create(data, "ugo", "--domain", "troupe.example")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "domain is troupe.example, and the accounts in this database have links to localhost:3000" in refused.stderr
+    assert transact_once(dsn, users.find_user_by_login, "ugo") is None
+
+
 def test_a_newer_schema_is_refused(data: Path, dsn: str) -> None:
     run("migrate", "--data", data)
 
@@ -251,9 +313,10 @@ def test_a_newer_schema_is_refused(data: Path, dsn: str) -> None:
 
     transact_once(dsn, from_the_future)
     try:
-        refused = run("migrate", "--data", data)
-        assert refused.exit_code == 1
-        assert "newer than" in refused.stderr
+        for words in (("migrate",), *SMALL_COMMANDS):
+            refused = run(*words, "--data", data)
+            assert refused.exit_code == 1
+            assert "newer than" in refused.stderr
     finally:
         transact_once(dsn, back)
 
@@ -264,7 +327,8 @@ def test_a_database_that_is_not_there_has_an_exit_code_of_its_own(monkeypatch: p
     monkeypatch.setenv("TROUPE_DATABASE_URL", f"postgresql://troupe@127.0.0.1:{port}/troupe")
     refused = run("migrate", "--data", data)
     assert refused.exit_code == 69
-    assert "The database can't be reached" in refused.stderr
+    assert "The database can't be used: " in refused.stderr
+    assert "start PostgreSQL, or correct host and port" in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -337,7 +401,7 @@ def test_programs_get_the_tree_as_the_server_gave_it(running: Path) -> None:
 def test_without_a_server_the_tree_is_what_would_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     shown = run("tree")
-    assert shown.exit_code == 0
+    assert shown.exit_code == 1
     assert "No server runs on this data folder." in shown.stderr
     assert shown.stdout.startswith("troupe")
     assert list(tmp_path.iterdir()) == []

@@ -90,6 +90,19 @@ async def test_what_an_earlier_server_left_is_replaced_and_nothing_is_left_behin
     assert not path.exists()
 
 
+async def test_a_server_that_was_taken_over_from_leaves_the_socket_of_its_successor(tmp_path: Path) -> None:
+    path = tmp_path / "control.sock"
+    first, second = trio.Event(), trio.Event()
+    async with trio.open_nursery() as nursery:
+        async with trio.open_nursery() as until_taken_over:
+            await until_taken_over.start(Control(path, {"tree": portrait}).run, first)
+            await nursery.start(Control(path, {"tree": lambda: {"name": "successor"}}).run, second)
+            first.set()
+        assert await ask(path, b'{"command": "tree"}\n') == {"name": "successor"}
+        second.set()
+    assert os.listdir(tmp_path) == []
+
+
 async def test_a_data_folder_may_have_a_long_name(tmp_path: Path) -> None:
     """A socket's own name holds 107 bytes."""
     folder = tmp_path / ("long" * 40)

@@ -126,6 +126,76 @@ def test_repeats_become_one_record_with_their_number_and_requests(
     assert json.loads(lines[2])["event"] == "storage.back"
 
 
+def test_a_folded_record_has_the_time_of_its_first_event_and_how_long_it_folds(
+    open_log: Open, lines: list[str], clock: HandClock
+) -> None:
+    log = open_log()
+    log.record("mailbox.full", actor="home/1")
+    for _ in range(3):
+        clock.move(2)
+        log.record("mailbox.full", actor="home/1")
+    clock.move(WINDOW)
+    log.record("storage.back")
+    folded = json.loads(lines[1])
+    assert (folded["time"], folded["folded_seconds"]) == ("2026-11-21T12:00:02.000Z", 4.0)
+
+
+def test_nothing_is_written_after_the_last_record(open_log: Open, lines: list[str]) -> None:
+    log = open_log()
+    log.record("storage.lost")
+    log.record("storage.lost")
+    log.flush()
+    log.record("shutdown.done")
+    log.close()
+    log.record("storage.back")
+    log.flush()
+    assert [json.loads(line)["event"] for line in lines] == ["storage.lost", "storage.lost", "shutdown.done"]
+
+
+@pytest.mark.parametrize("form", [as_json, as_text, in_colour])
+@pytest.mark.parametrize("hostile", ["\x1b[2J", "\x9b2J", "\x00", "\x7f", "\r", "\u2028", "\u202e"])
+def test_control_characters_are_escaped(open_log: Open, lines: list[str], form: Form, hostile: str) -> None:
+    log = open_log(form)
+    log.record("request.failed", message=f"GET /{hostile}x", request_id=hostile, stack=f"  line\n  {hostile}\n")
+    assert hostile not in lines[0].removesuffix("\n")
+    assert f"\\u{ord(hostile[0]):04x}" in lines[0] or form is as_json
+
+
+def test_a_line_break_in_a_fact_forges_no_record(open_log: Open, lines: list[str]) -> None:
+    open_log(as_text).record("request.failed", message="GET /\n12:00:00 shutdown.done")
+    assert len(lines[0].splitlines()) == 1
+
+
+def test_records_that_could_not_be_written_are_counted_when_the_reader_is_back(clock: HandClock) -> None:
+    lines: list[str] = []
+    stuck = True
+
+    def write(line: str) -> None:
+        if stuck:
+            raise BlockingIOError
+        lines.append(line)
+
+    log = SupervisionLog(write, clock, as_json, strict=True)
+    log.record("storage.lost")
+    clock.move(3)
+    log.record("mail.failed")
+    clock.move(4)
+    stuck = False
+    log.record("storage.back")
+    told = [json.loads(line) for line in lines]
+    assert [one["event"] for one in told] == ["log.dropped", "storage.back"]
+    assert (told[0]["time"], told[0]["count"], told[0]["folded_seconds"]) == ("2026-11-21T12:00:00.000Z", 2, 7.0)
+
+
+def test_lines_that_the_writer_took_and_lost_are_counted_too(clock: HandClock) -> None:
+    lines: list[str] = []
+    lost = iter([0, 5])
+    log = SupervisionLog(lines.append, clock, as_json, lost=lambda: next(lost, 0), strict=True)
+    log.record("storage.lost")
+    log.record("storage.back")
+    assert [json.loads(line).get("count") for line in lines] == [None, 5, None]
+
+
 def test_another_actor_error_or_decision_is_no_repeat(open_log: Open, lines: list[str]) -> None:
     log = open_log()
     log.record("actor.crashed", actor="home/1", error="ValueError: a", decision="restart in 0 s")

@@ -8,9 +8,22 @@ from itertools import count
 import pytest
 import trio
 
-from troupe.supervision.testing import Broken, Budget, DoesNotReplay, Fault, Run, bare, sandbox, simulation, sweep
+from troupe.supervision.testing import (
+    Broken,
+    Budget,
+    DoesNotReplay,
+    Fault,
+    Planned,
+    Point,
+    Run,
+    bare,
+    sandbox,
+    simulation,
+    sweep,
+)
 from troupe.supervision.testing.report import replay_command, report
 from troupe.supervision.testing.series import Series
+from troupe.supervision.testing.shrink import Shrinker
 
 BOTH = ("random", "pct")
 
@@ -76,6 +89,80 @@ def test_faults_that_do_not_matter_are_dropped() -> None:
     failure = Series(careless, bare, sandbox, Budget(8)).play_all(range(200), BOTH)
     assert failure is not None
     assert [point.place for point in failure.shrunk.struck] == ["one"]
+
+
+async def two_bugs(run: Run) -> None:
+    """Two bugs that both fail with an AssertionError; the one that needs two faults hides behind neither."""
+    one, other = (run.faults.strikes(Fault.CRASH_AFTER, place) for place in ("one", "other"))
+    await trio.lowlevel.checkpoint()
+    assert not (one and other), f"both at {trio.current_time()}"
+    assert not other, f"other at {trio.current_time()}"
+
+
+def test_shrinking_stays_with_the_bug_that_was_found() -> None:
+    series = Series(two_bugs, bare, sandbox, Budget(2))
+    both = Planned([Point(Fault.CRASH_AFTER, "one", 1), Point(Fault.CRASH_AFTER, "other", 1)])
+    shrunk = Shrinker(
+        lambda choices, faults: series.play(0, "calm", Planned(faults), choices), series.play(0, "calm", both)
+    )
+    assert str(shrunk.shrink().error).startswith("both at")
+
+
+def test_the_same_claim_with_other_values_is_the_same_failure() -> None:
+    async def scenario(run: Run) -> None:
+        struck = [n for n in range(5) if run.faults.strikes(Fault.CRASH_AFTER, f"place {n}")]
+        assert struck == [], f"struck: {struck} of {len(struck)}"
+
+    failure = Series(scenario, bare, sandbox, Budget(4)).play_all(range(200), BOTH)
+    assert failure is not None
+    assert len(failure.shrunk.struck) == 1
+
+
+@pytest.mark.parametrize("wish", [KeyboardInterrupt, SystemExit, pytest.skip.Exception, pytest.exit.Exception])
+@pytest.mark.parametrize("beside_others", [True, False])
+def test_the_wish_to_stop_is_no_failure_of_the_scenario(wish: type[BaseException], beside_others: bool) -> None:
+    async def scenario(run: Run) -> None:
+        async def stop() -> None:
+            raise wish("now")
+
+        if not beside_others:
+            await stop()
+        async with run.together() as go:
+            go(trio.sleep, 1)
+            go(stop)
+
+    with pytest.raises(wish):
+        simulation(seeds=3)(scenario)()
+
+
+def test_an_always_claim_may_be_stopped_too() -> None:
+    async def scenario(run: Run) -> None:
+        def interrupted() -> None:
+            raise KeyboardInterrupt
+
+        run.always(interrupted)
+        await trio.sleep(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        simulation(seeds=3)(scenario)()
+
+
+def test_pinned_seeds_are_played_first_whatever_the_environment_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds: list[int] = []
+
+    async def scenario(run: Run) -> None:
+        seeds.append(run.seed)
+
+    monkeypatch.setenv("TROUPE_SIM_SEEDS", "1")
+    monkeypatch.setenv("TROUPE_SIM_BASE", "1000")
+    simulation(pinned=[(7, "pct"), (3, "random")], strategies=("random",))(scenario)()
+    assert seeds[1:] == [7, 7, 3, 3, 1000, 1000] or seeds == [7, 7, 3, 3, 0, 1000, 1000]
+
+
+def test_a_report_says_how_the_seed_is_kept() -> None:
+    failure = Series(two_follow_among_others, bare, sandbox).play_all(range(100), BOTH)
+    assert failure is not None
+    assert f'pinned=[({failure.first.seed}, "{failure.first.strategy}")]' in report(failure, "t")
 
 
 def test_a_report_has_the_seed_the_command_and_the_shrunk_run() -> None:

@@ -77,3 +77,11 @@ def test_the_loop_runs_the_task_that_shuffle_leaves() -> None:
     finally:
         run_loop._r, run_loop._ALLOW_DETERMINISTIC_SCHEDULING = saved
     hold(order == ["c", "b", "a"], f"three tasks ran in the order {order}")
+
+
+def test_what_keeps_a_run_from_threads_sockets_and_processes_is_where_it_was() -> None:
+    inside: Any = trio
+    hold("start_thread_soon(" in inspect.getsource(inside._threads.to_thread_run_sync), "how threads are started")
+    hold("subprocess.Popen" in inspect.getsource(inside._subprocess._open_process), "how processes are started")
+    hold(issubclass(inside._socket._SocketType, trio.socket.SocketType), "the type of all sockets")
+    hold("io_manager.wait_readable" in inspect.getsource(trio.lowlevel.wait_readable), "how a descriptor is waited for")

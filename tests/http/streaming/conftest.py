@@ -1,5 +1,6 @@
 """The house behind a real socket, and clients that listen to it."""
 
+import base64
 import json
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -17,6 +18,7 @@ from ..conftest import Person, Stage
 
 # Far more than anything takes: a frame that does not come is to be told, not waited for.
 PATIENCE = 10
+UPGRADE = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
 
 
 class Socket:
@@ -135,6 +137,37 @@ async def until(holds: Callable[[], bool]) -> None:
     with trio.fail_after(PATIENCE):
         while not holds():
             await trio.lowlevel.checkpoint()
+
+
+async def open_deaf(edge: Edge, target: str, *, small: bool = False) -> trio.SocketStream:
+    """A stream whose client opens it and then does nothing: a WebSocket at the root, else server-sent events."""
+    upgrade = target.startswith("/api/v1/streaming?")
+    raw = trio.socket.socket()
+    if small:
+        raw.setsockopt(trio.socket.SOL_SOCKET, trio.socket.SO_RCVBUF, 4096)
+    await raw.connect(("127.0.0.1", edge.port))
+    stream = trio.SocketStream(raw)
+    key = base64.b64encode(bytes(16)).decode()
+    await stream.send_all(
+        (
+            f"GET {target} HTTP/1.1\r\nHost: localhost\r\n"
+            + (f"{UPGRADE}Sec-WebSocket-Key: {key}\r\n\r\n" if upgrade else "\r\n")
+        ).encode()
+    )
+    with trio.fail_after(PATIENCE):
+        head = await stream.receive_some(1024)
+    assert head.startswith(b"HTTP/1.1 101" if upgrade else b"HTTP/1.1 200"), head
+    return stream
+
+
+async def read_to_the_end(stream: trio.SocketStream) -> None:
+    """Until the server has closed, however."""
+    with trio.fail_after(PATIENCE):
+        try:
+            while await stream.receive_some():
+                pass
+        except trio.BrokenResourceError:
+            pass
 
 
 @pytest.fixture

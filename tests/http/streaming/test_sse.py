@@ -109,6 +109,12 @@ async def test_a_failed_actor_ends_the_stream(edge: Edge, stage: Stage, ada: Per
     await edge.quiet()
 
 
+async def test_a_tag_that_nothing_can_have_is_refused(edge: Edge) -> None:
+    async with httpx.AsyncClient(base_url=edge.url, timeout=PATIENCE) as client:
+        refused = await client.get("/api/v1/streaming/hashtag", params={"tag": "x" * 5_000})
+    assert (refused.status_code, refused.json()) == (400, {"error": "The tag name is too long"})
+
+
 async def test_a_head_says_what_the_stream_would_and_opens_none(edge: Edge, ada: Person) -> None:
     async with httpx.AsyncClient(base_url=edge.url, timeout=PATIENCE) as client:
         opened = await client.head(f"/api/v1/streaming/user?access_token={ada.token}")

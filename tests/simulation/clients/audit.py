@@ -22,6 +22,7 @@ MARKS = {
     "blocks": "SELECT account_id, target_account_id FROM blocks",
     "mutes": "SELECT account_id, target_account_id FROM mutes",
     "listed": "SELECT l.account_id, la.account_id FROM lists l JOIN list_accounts la ON la.list_id = l.id",
+    "exclusive": "SELECT account_id FROM lists WHERE exclusive",
     "locked": "SELECT id FROM accounts WHERE locked",
     "favourites": "SELECT account_id, status_id FROM favourites",
     "bookmarks": "SELECT account_id, status_id FROM bookmarks",
@@ -184,6 +185,7 @@ class Audit:
         await self._same(reader, f"/api/v1/accounts/{reader.ids[other]}/statuses", on_profile_of(other))
         await self._same(reader, f"/api/v1/timelines/list/{reader.list_id}", View.in_list, without_repeats)
         await reader.read_notifications()
+        await reader.read_marker()
 
     async def _same(
         self, reader: Reader, path: str, belongs: Rule, then: Callable[[list[Post]], list[Post]] = list

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Mapping
 
 import trio
 
-from .client import LEAVE, Client, Outcome
+from troupe.supervision.testing import Broken
+
+from .client import LEAVE, Client, Outcome, Reply
 from .facts import Fact, Known, both, no
 from .model import POLL_SECONDS, Post, View, Visibility
 
@@ -56,6 +58,35 @@ class Author(Client):
             post.id = reply.json["id"]
             post.ends = (begun + POLL_SECONDS, trio.current_time() + POLL_SECONDS)
             post.acknowledged = self.model.time.passes()
+
+    async def rename(self, whom: int, which: int) -> None:
+        """Another name to be shown by, on every page that shows the account."""
+        name = f"C{self.number} r{self.model.time.passes()}"
+        self.model.names[self.number].begin(name)
+        await self._must("PATCH", "/api/v1/accounts/update_credentials", {"display_name": name})
+        self.model.names[self.number].end()
+
+    async def mark(self, whom: int, which: int) -> None:
+        """Remember how far the home timeline was read."""
+        post = self.post_at_hand(which)
+        if post is None:
+            return
+        self.model.markers[self.number].begin(post.id)
+        await self._must("POST", "/api/v1/markers", {"home": {"last_read_id": post.id}})
+        self.model.markers[self.number].end()
+
+    async def read_marker(self, whom: int = 0, which: int = 0) -> None:
+        reply = await self._must("GET", "/api/v1/markers", {"timeline[]": "home"})
+        marker = reply.json["home"]["last_read_id"] if "home" in reply.json else ""
+        if marker != self.model.markers[self.number].value:
+            raise Broken(f"c{self.number} has read up to {marker}, not {self.model.markers[self.number].value}")
+
+    async def _must(self, method: str, path: str, fields: Mapping[str, object]) -> Reply:
+        """A request that is never refused."""
+        reply = await self.request(method, path, fields)
+        if reply.status != 200:
+            raise Broken(f"c{self.number} was refused: {method} {path}: {reply.status} {reply.json}")
+        return reply
 
     async def edit(self, whom: int, which: int) -> None:
         post = self.own_post(which, lambda post: not post.options)

@@ -120,3 +120,38 @@ class Fact:
         self._mixed = self._writers > 0
         self._base = None
         self.set(None)
+
+
+class Register:
+    """A value that one client changes, one change at a time."""
+
+    __slots__ = ("_past", "_pending", "_time")
+
+    def __init__(self, time: Time, value: str) -> None:
+        self._time = time
+        self._past: list[tuple[int, str]] = [(0, value)]
+        self._pending: str | None = None
+
+    @property
+    def value(self) -> str:
+        """The value that was acknowledged last."""
+        return self._past[-1][1]
+
+    def begin(self, value: str) -> None:
+        """The client asks for this value; from now on others may see it."""
+        self._pending = value
+
+    def end(self) -> None:
+        """The change was acknowledged: from now on the former value is not shown any more."""
+        assert self._pending is not None
+        self._past.append((self._time.passes(), self._pending))
+        self._pending = None
+
+    def over(self, since: int) -> set[str]:
+        """The values that may be seen from then until now."""
+        possible = set() if self._pending is None else {self._pending}
+        for tick, value in reversed(self._past):
+            possible.add(value)
+            if tick <= since:
+                break
+        return possible

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .facts import Fact, Known, Time, both, either, no, some
+from .facts import Fact, Known, Register, Time, both, either, no, some
 
 Visibility = Literal["public", "unlisted", "private", "direct"]
 POLL_SECONDS = 300.0
@@ -64,6 +64,8 @@ class Model:
         self.boosts: dict[tuple[int, int], list[Post]] = defaultdict(list)  # by booster and number
         self.answers: dict[Post, list[Post]] = defaultdict(list)
         self.facts: dict[Key, Fact] = {}
+        self.names = [Register(self.time, f"C{person}") for person in self.people]  # display names
+        self.markers = [Register(self.time, "") for _ in self.people]  # the last post that each has read at home
 
     def fact(self, *key: str | int) -> Fact:
         """Whether it is so; nothing is unless somebody did it."""
@@ -183,6 +185,11 @@ class View:
         return False if other == self.reader else either(self.avoids(other), self.barred(other))
 
     def at_home(self, post: Post) -> Known:
+        exclusive = both(self.says("exclusive", self.reader), self.says("listed", self.reader, post.author))
+        return both(self._of_interest_at_home(post), no(exclusive))
+
+    def _of_interest_at_home(self, post: Post) -> Known:
+        """Whether it belongs into the home timeline of a reader without an exclusive list."""
         if post.author == self.reader:
             return both(self.sees(post), no(self._boosts_shunned(post)))
         return both(self.follows(post.author), self.sees(post), no(self.hidden(post)), self._is_of_interest(post))
@@ -197,8 +204,9 @@ class View:
         """Whether it belongs into the reader's list, which takes answers among its members."""
         listed = self.says("listed", self.reader, post.author)
         if post.answers is None or post.answers.author in (self.reader, post.author):
-            return both(listed, self.at_home(post))
-        return both(listed, self.says("listed", self.reader, post.answers.author), self.at_home(post))
+            return both(listed, self._of_interest_at_home(post))
+        answered = self.says("listed", self.reader, post.answers.author)
+        return both(listed, answered, self._of_interest_at_home(post))
 
     def in_public(self, post: Post) -> Known:
         if post.visibility != "public" or post.boosts is not None:

@@ -160,6 +160,18 @@ class Neighbour(Author):
             ),
         )  # fmt: skip
 
+    async def make_exclusive(self, whom: int, which: int) -> None:
+        await self._change_list(exclusive=True)
+
+    async def make_inclusive(self, whom: int, which: int) -> None:
+        await self._change_list(exclusive=False)
+
+    async def _change_list(self, *, exclusive: bool) -> None:
+        await self.change(
+            "PUT", f"/api/v1/lists/{self.list_id}", {self.fact("exclusive", self.number): exclusive},
+            fields={"title": "mine", "exclusive": exclusive},
+        )  # fmt: skip
+
     async def unlist(self, whom: int, which: int) -> None:
         other = self.related("listed", whom)
         await self.change(

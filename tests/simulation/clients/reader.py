@@ -132,6 +132,10 @@ class Reader(Neighbour):
         post = self.model.numbered[number]
         if not post.least_edit(view.since) <= edit <= post.latest:
             raise Broken(f"c{self.number} reads edit {edit} of {post} in {place}")
+        for account in (item["account"], inner["account"]):
+            names = self.model.names[self.ids.index(account["id"])].over(view.since)
+            if account["display_name"] not in names:
+                raise Broken(f"c{self.number} sees {account['display_name']} in {place}, who is one of {names}")
         for name, facts in self._counts(post, view).items():
             least, most = sum(one is True for one in facts), sum(one is not False for one in facts)
             if not least <= inner[name] <= most:
@@ -243,21 +247,24 @@ class Stream:
 
     async def run(self) -> None:
         """Take every frame as it comes, until the stream is cut or closed."""
-        while (frame := await self._session.take()) is not None:
-            said = orjson.loads(frame)
-            payload = said["payload"]
-            match said["event"]:
-                case "update":
-                    self._update(orjson.loads(payload))
-                case "status.update":
-                    self._edit(orjson.loads(payload))
-                case "delete":
-                    self._delete(payload)
-                case "notification":
-                    self._notify(orjson.loads(payload))
-                case _:
-                    pass
+        while frames := await self._session.take():
+            for frame in frames:
+                self._read(orjson.loads(frame))
         self.close()
+
+    def _read(self, said: Any) -> None:
+        payload = said["payload"]
+        match said["event"]:
+            case "update":
+                self._update(orjson.loads(payload))
+            case "status.update":
+                self._edit(orjson.loads(payload))
+            case "delete":
+                self._delete(payload)
+            case "notification":
+                self._notify(orjson.loads(payload))
+            case _:
+                pass
 
     def _complain(self, what: str) -> Broken:
         return Broken(f"c{self._reader.number}'s {self.name} stream {what}")

@@ -36,6 +36,11 @@ class Deed(Enum):
     UNMUTE = auto()
     LIST = auto()
     UNLIST = auto()
+    MAKE_EXCLUSIVE = auto()  # the list: who is on it is not at home
+    MAKE_INCLUSIVE = auto()
+    RENAME = auto()
+    MARK = auto()
+    READ_MARKER = auto()
     READ_HOME = auto()
     READ_PUBLIC = auto()
     READ_LIST = auto()

@@ -1,0 +1,95 @@
+"""Which actors of a pool go to sleep, and when.
+
+An actor sleeps when it has not been used for `idle` seconds, or when more than `most_awake` are awake and it is the one
+that has not been used for longest. Actors with subscribers, mail or work stay awake.
+
+The cells lie in a heap, ordered by when they were last used. A use changes `last_used` and not the heap, so that it
+costs nothing: a cell that reaches the top with an outdated time gets its true time and sinks back. A time in the heap
+is thus right or too early, and the first cell that reaches the top with the right time is the least recently used.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from heapq import heappop, heappush, heapreplace
+from time import perf_counter
+
+from .cell import Cell
+
+SLICE = 0.001  # seconds between two checkpoints
+LOOKS = 32  # cells looked at in a slice; it bounds slices in simulation, where real time must not decide
+AGAIN = 30.0  # seconds until a cell that was too busy to sleep is looked at again
+LISTENED_AT_ONCE = 1_000  # cells with subscribers that are looked at in one round, which takes 0.1 ms
+
+
+class Passivation:
+    """Puts the cells of one pool to sleep. It shares the pool's `cells`; `retire` ends an incarnation."""
+
+    def __init__(
+        self, cells: dict[str, Cell], retire: Callable[[Cell], None], *, most_awake: int, idle: float, simulated: bool
+    ) -> None:
+        self._cells = cells
+        self._retire = retire
+        self._most_awake = most_awake
+        self._idle = idle
+        self._simulated = simulated
+        self._heap: list[Cell] = []
+        self._listened: deque[Cell] = deque()  # not in the heap, so that nobody comes by them at every look
+        self._in_vain = 0  # looks at busy cells since one was put to sleep
+
+    def add(self, cell: Cell) -> None:
+        """A cell has woken up."""
+        self._push(cell, cell.last_used)
+
+    def clear(self) -> None:
+        """The pool has stopped, and its cells are gone."""
+        self._heap.clear()
+        self._listened.clear()
+
+    def run_slice(self, now: float) -> bool:
+        """Put cells to sleep for at most about a millisecond. True if there is more to do."""
+        end = perf_counter() + SLICE
+        busy: list[Cell] = []
+        looks = 0
+        while self._is_due(now) and looks < LOOKS and (self._simulated or looks == 0 or perf_counter() < end):
+            looks += 1
+            self._look_at_top(busy)
+        for cell in busy:
+            over = len(self._cells) > self._most_awake
+            self._push(cell, now if over else now - self._idle + min(AGAIN, self._idle))
+        return self._is_due(now) and self._in_vain < len(self._heap)
+
+    def look_at_listened(self) -> None:
+        """Take back the cells that have lost their last subscriber."""
+        for _ in range(min(LISTENED_AT_ONCE, len(self._listened))):
+            cell = self._listened.popleft()
+            if cell.subscribers:
+                self._listened.append(cell)
+            else:
+                self.add(cell)
+
+    def _is_due(self, now: float) -> bool:
+        heap = self._heap
+        return bool(heap) and (len(self._cells) > self._most_awake or heap[0].ranked_at <= now - self._idle)
+
+    def _look_at_top(self, busy: list[Cell]) -> None:
+        cell = self._heap[0]
+        if cell.last_used > cell.ranked_at:
+            cell.ranked_at = cell.last_used
+            heapreplace(self._heap, cell)
+            return
+        heappop(self._heap)
+        if cell.idle:
+            self._in_vain = 0
+            self._retire(cell)
+            del self._cells[cell.address.key]
+        elif cell.subscribers:
+            self._listened.append(cell)
+        else:
+            self._in_vain += 1
+            busy.append(cell)
+
+    def _push(self, cell: Cell, rank: float) -> None:
+        cell.ranked_at = rank
+        heappush(self._heap, cell)

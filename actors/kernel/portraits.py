@@ -1,0 +1,51 @@
+"""What operators are told of actors and errors: portraits for `troupe tree`, facts for the supervision log."""
+
+from __future__ import annotations
+
+import traceback
+
+from .actor import Actor
+from .cell import Cell
+from .envelope import Envelope
+
+
+def portrait(cell: Cell) -> dict[str, object]:
+    """What an operator sees of one actor."""
+    return {
+        "actor": str(cell.address),
+        "phase": cell.phase.name.lower(),
+        "incarnation": cell.incarnation,
+        "depth": len(cell.mailbox),
+        "subscribers": cell.subscribers,
+        "holds": holdings(cell.actor),
+    }
+
+
+def facts_of(cell: Cell, envelope: Envelope | None) -> dict[str, object]:
+    facts: dict[str, object] = {
+        "actor": str(cell.address), "incarnation": cell.incarnation, "depth": len(cell.mailbox)
+    }  # fmt: skip
+    if envelope is not None:
+        facts |= {
+            "message": envelope.kind, "message_id": envelope.id, "request_id": envelope.origin.request_id,
+            "causes": list(envelope.origin.causes),
+        }  # fmt: skip
+    return facts
+
+
+def holdings(actor: Actor | None) -> str:
+    """What an actor says of itself; one that can't is none the worse for it."""
+    try:
+        return actor.describe() if actor is not None else ""
+    except BaseException as error:
+        return f"can't be described: {type(error).__name__}"
+
+
+def describe(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def place(error: BaseException) -> str:
+    """`file:line` of the innermost frame, as the supervision log gives it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{frames[-1].filename.rsplit('/', 1)[-1]}:{frames[-1].lineno}" if frames else ""

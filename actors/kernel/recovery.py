@@ -1,0 +1,127 @@
+"""What happens when a turn or a load fails: back-off, quarantine, and what becomes of the message."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import trio
+
+from ...storage.engine import Unavailable
+from .cell import EMPTY, READY, Cell, Phase
+from .envelope import Envelope
+from .errors import Crashed
+from .policy import RestartPolicy
+from .portraits import describe, facts_of, place
+from .surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from .pool import Pool
+
+STORAGE_REST = 0.5  # seconds until an actor that found no database tries again
+
+
+class Recovery:
+    """Decides for the actors of one pool."""
+
+    def __init__(self, pool: Pool, surroundings: Surroundings, policy: RestartPolicy) -> None:
+        self._pool = pool
+        self._around = surroundings
+        self._policy = policy
+        self._quarantined: dict[Cell, None] = {}
+
+    def fail(self, cell: Cell, envelope: Envelope, error: BaseException) -> None:
+        """A turn has raised this error."""
+        if isinstance(error, Unavailable):
+            self._postpone(cell, envelope, error)
+        else:
+            self.crash(cell, envelope, error)
+
+    def starve(self, cell: Cell, error: Unavailable) -> None:
+        """No rows to load from. Askers are told; hints need not be kept, since rows say all they say."""
+        self._pool.retire(cell)
+        for waiting in cell.mailbox.empty():
+            if waiting.reply is not None:
+                waiting.reply.give(error)
+        if cell.subscribers:
+            self._rest(cell, STORAGE_REST, EMPTY)
+        else:
+            cell.phase = EMPTY
+            cell.mailbox.resync = False
+
+    def crash(self, cell: Cell, envelope: Envelope | None, error: BaseException) -> None:
+        """Throw away the actor's memory and decide when the next incarnation begins."""
+        now = trio.current_time()
+        self._pool.retire(cell)
+        cell.crashes = cell.crashes if cell.crashes is not None else deque()
+        cell.crashes.append(now)
+        crashes = cell.crashes_since(now - self._policy.period)
+        rest = self._policy.rest(crashes, self._around.chance)
+        facts = facts_of(cell, envelope) | {
+            "error": describe(error), "place": place(error), "crashes_60s": crashes
+        }  # fmt: skip
+        if envelope is not None:
+            self._dispose(cell, envelope, error)
+        if rest is None:
+            self._quarantine(cell, facts)
+        else:
+            self._around.record("actor.crashed", **facts, decision=f"restart in {rest:.2g} s")
+            self._rest(cell, rest, EMPTY)
+
+    def release(self, cell: Cell) -> None:
+        """End a quarantine."""
+        if cell.phase is Phase.QUARANTINED:
+            cell.crashes = None
+            cell.phase = EMPTY
+            self._quarantined.pop(cell, None)
+            self._around.record("actor.released", actor=str(cell.address), incarnation=cell.incarnation)
+            self._pool.enqueue(cell)
+
+    def end_quarantines(self, now: float) -> None:
+        """Release the actors whose time has come."""
+        for cell in [cell for cell in self._quarantined if cell.release_at <= now]:
+            self.release(cell)
+
+    def clear(self) -> None:
+        """The pool has stopped, and its cells are gone."""
+        self._quarantined.clear()
+
+    def _postpone(self, cell: Cell, envelope: Envelope, error: Unavailable) -> None:
+        """No database: nothing was committed and memory is right, so this is no crash."""
+        cell.envelope = None
+        if envelope.reply is not None:
+            envelope.reply.give(error)
+            cell.phase = READY
+            self._pool.schedule(cell)
+        else:
+            cell.mailbox.put_back(envelope)
+            self._rest(cell, STORAGE_REST, READY)
+
+    def _dispose(self, cell: Cell, envelope: Envelope, error: BaseException) -> None:
+        """What becomes of the message in whose turn an actor crashed: the asker is told, a hint is tried once more."""
+        if envelope.reply is not None:
+            envelope.reply.give(Crashed(str(cell.address)))
+        elif envelope.crashes < self._policy.retries:
+            cell.mailbox.put_back(replace(envelope, crashes=envelope.crashes + 1))
+        else:
+            self._around.record("message.parked", **facts_of(cell, envelope), error=describe(error))
+            self._around.park(cell.address, envelope, error)
+
+    def _quarantine(self, cell: Cell, facts: dict[str, object]) -> None:
+        cell.phase = Phase.QUARANTINED
+        self._quarantined[cell] = None
+        cell.release_at = trio.current_time() + self._policy.quarantine
+        for waiting in cell.mailbox.empty():
+            self._pool.turn_away(cell, waiting)
+        self._around.record("actor.quarantined", **facts, decision=f"no messages for {self._policy.quarantine:g} s")
+        cell.feed.cut_all()
+
+    def _rest(self, cell: Cell, seconds: float, afterwards: Phase) -> None:
+        cell.phase = Phase.RESTING
+        self._pool.start(self._resting, cell, seconds, afterwards)
+
+    async def _resting(self, cell: Cell, seconds: float, afterwards: Phase) -> None:
+        await trio.sleep(seconds)
+        cell.phase = afterwards
+        self._pool.enqueue(cell)

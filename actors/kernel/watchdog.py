@@ -1,0 +1,141 @@
+"""The watchdog: a turn of more than a second is logged once, one of more than 30 seconds crashes its actor.
+
+A load counts as a turn. Turns and loads that wait are looked at from the loop, in housekeeping. A turn that does not
+wait keeps the loop from doing anything, so a thread looks at the loop from outside. It costs a turn nothing but that
+its pool remembers the cell.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from collections.abc import Mapping
+from time import monotonic
+from types import FrameType
+from typing import TYPE_CHECKING, NamedTuple
+
+import trio
+
+from .portraits import facts_of
+from .surroundings import Record
+
+if TYPE_CHECKING:
+    from .cell import Cell
+    from .envelope import Envelope
+    from .pool import Pool
+    from .work import Work
+
+SLOW_TURN = 1.0  # seconds until a turn is logged
+LONGEST_TURN = 30.0  # seconds until a turn is cancelled and its actor crashed
+# Seconds that a cancelled turn has to end by itself. It is usually a transaction whose outcome must be known; a turn
+# that takes longer is abandoned.
+GRACE = 1.0
+LOOK_EVERY = 0.25  # seconds between two looks of the thread
+
+
+class Overdue(Exception):
+    """A turn took longer than any turn may."""
+
+    def __init__(self) -> None:
+        super().__init__(f"over {LONGEST_TURN:g} s")
+
+
+class Running(NamedTuple):
+    """What the loop does at this instant: a turn, or a load. `work` is None for a plain turn."""
+
+    cell: Cell
+    envelope: Envelope | None
+    work: Work | None
+
+
+class Watchdog:
+    """Looks at the turns that keep the loop busy, from a thread of its own. For production: it takes real time."""
+
+    def __init__(self, pools: Mapping[str, Pool], record: Record) -> None:
+        self._pools = pools
+        self._record = record
+        self._seen: Running | None = None
+        self._since = 0.0
+        self._logged = False
+        self._looked_at = monotonic()
+
+    async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Watch the thread that this runs in."""
+        ended = threading.Event()
+        thread = threading.Thread(
+            target=self._watch, args=(threading.get_ident(), ended), name="troupe watchdog", daemon=True
+        )
+        thread.start()
+        try:
+            task_status.started()
+            await stopping.wait()
+        finally:
+            ended.set()
+            thread.join()
+
+    def _watch(self, loop: int, ended: threading.Event) -> None:
+        self._looked_at = monotonic()
+        while not ended.wait(LOOK_EVERY):
+            self.look(loop, monotonic())
+
+    def look(self, loop: int, now: float) -> None:
+        """See what runs in the thread `loop`, and for how long it has been running without a pause."""
+        running = self._running()
+        if running is None or running != self._seen:
+            # C code that keeps the interpreter's lock keeps this thread from looking too, so a turn that is seen first
+            # after a late look has been running for the time that the look was late.
+            self._seen, self._since, self._logged = running, min(now, self._looked_at + LOOK_EVERY), False
+        self._looked_at = now
+        if running is not None and now - self._since >= SLOW_TURN:
+            self._judge(running, loop, now - self._since)
+
+    def _judge(self, running: Running, loop: int, seconds: float) -> None:
+        cell, envelope, work = running
+        if not self._logged and not (work is not None and work.logged):
+            self._logged = True
+            stack = stack_of_turn(sys._current_frames().get(loop))  # pyright: ignore[reportPrivateUsage]  # documented, in spite of its name
+            if self._running() != running:
+                return  # it ended while its stack was taken: this is the stack of something else
+            if work is not None:
+                work.logged = True
+            record_slow(self._record, cell, envelope, seconds, stack)
+        if seconds > LONGEST_TURN and work is None and envelope is not None:
+            self._pools[cell.address.kind].condemned = envelope
+
+    def _running(self) -> Running | None:
+        for pool in list(self._pools.values()):
+            if (running := pool.running()) is not None:
+                return running
+        return None
+
+
+def look_at_work(working: Mapping[Work, None], record: Record, now: float) -> list[Work]:
+    """Log the turns and loads that have become slow; the ones that did not end although they were cancelled."""
+    stuck: list[Work] = []
+    for work in list(working):
+        if now - work.started_at < SLOW_TURN:
+            break  # all others began later
+        if not work.logged:
+            work.logged = True
+            stack = traceback.StackSummary.extract(work.task.iter_await_frames())
+            record_slow(record, work.cell, work.envelope, now - work.started_at, "".join(stack.format()))
+        if now - work.started_at >= LONGEST_TURN + GRACE:
+            stuck.append(work)
+    return stuck
+
+
+def record_slow(record: Record, cell: Cell, envelope: Envelope | None, seconds: float, stack: str) -> None:
+    facts = facts_of(cell, envelope) if envelope is not None else facts_of(cell, None) | {"message": "load"}
+    record("turn.slow", **facts, seconds=round(seconds, 1), stack=stack)
+
+
+def stack_of_turn(frame: FrameType | None) -> str:
+    """The frames of a turn, innermost last, without those of the kernel and of Trio around it."""
+    frames = [] if frame is None else list(traceback.walk_stack(frame))
+    outermost = next((place for place, (each, _) in enumerate(frames) if is_pool(each)), len(frames))
+    return "".join(traceback.StackSummary.extract(iter(reversed(frames[:outermost]))).format())
+
+
+def is_pool(frame: FrameType) -> bool:
+    return frame.f_globals.get("__name__") == __name__.rpartition(".")[0] + ".pool"

@@ -1,0 +1,66 @@
+"""A waiting turn or a load: what a cell does in a task of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from math import inf
+from typing import TYPE_CHECKING, Any, cast
+
+import trio
+
+from .surroundings import Observer
+from .watchdog import LONGEST_TURN, Overdue
+
+if TYPE_CHECKING:
+    from .actor import Actor
+    from .cell import Cell
+    from .envelope import Envelope
+
+
+class Work:
+    """One waiting turn or, without an envelope, one load.
+
+    `cell.work` is this object for as long as the cell belongs to it. The watchdog takes the cell away from work that
+    does not end when it is cancelled; whatever such work does later must not reach the cell.
+    """
+
+    __slots__ = ("abandoned", "actor", "cell", "envelope", "logged", "started_at", "task", "waits_for")
+
+    def __init__(self, cell: Cell, envelope: Envelope | None) -> None:
+        self.cell = cell
+        self.envelope = envelope
+        self.started_at = trio.current_time()
+        self.task = trio.lowlevel.current_task()
+        self.waits_for: Cell | None = None  # the cell that an ask of this turn waits for
+        self.logged = False  # as slow
+        self.abandoned = False  # the watchdog has taken the cell away
+        self.actor: Actor | None = None  # the incarnation that was abandoned with it
+
+    async def see_through(
+        self, doing: Coroutine[Any, Any, object], observe: Observer | None = None
+    ) -> tuple[object, BaseException | None]:
+        """The result of the turn or load, or the error that its actor is to be crashed with."""
+        answer: object = None
+        try:
+            with trio.CancelScope(deadline=self.started_at + LONGEST_TURN):
+                answer = await doing
+                if observe is not None and self.envelope is not None:
+                    observe(self.cell.address, self.envelope.message, "after")
+        except BaseException as raised:
+            if (error := own_error(raised)) is None:
+                raise
+            return None, error
+        # A turn that shields itself is not cancelled, and is overdue all the same.
+        return answer, Overdue() if trio.current_time() >= self.started_at + LONGEST_TURN else None
+
+
+def own_error(raised: BaseException) -> BaseException | None:
+    """The error that a turn or a load failed with by itself; None if it was only cancelled together with its pool.
+
+    Without the pool's cancellation even a `trio.Cancelled` is an error of the turn: it comes from another scope.
+    """
+    if trio.current_effective_deadline() > -inf:
+        return raised
+    if isinstance(raised, BaseExceptionGroup):
+        return cast("BaseExceptionGroup[BaseException]", raised).split(trio.Cancelled)[1]
+    return None if isinstance(raised, trio.Cancelled) else raised

@@ -1,0 +1,90 @@
+"""Steps of a job that runs programs. Each step that looks at the file is a process that can't start another one.
+
+The process that starts them looks at nothing but their answers. So a decoder's flaw gives an attacker one process, and
+the memory of one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, cast
+
+import pyvips
+
+from . import seccomp
+from .jobs import UNVERIFIED, Refused
+
+LONGEST_ANSWER = 1024 * 1024
+
+
+def run_program(program: str, *arguments: str) -> bytes:
+    """What the program printed. Raises Refused if it can't read the file, ChildProcessError if it was killed."""
+    with subprocess.Popen(  # noqa: S603 - no shell, and no argument is a client's text
+        (program, *arguments), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, preexec_fn=_start_nothing_else
+    ) as process:
+        answer = cast("IO[bytes]", process.stdout).read(LONGEST_ANSWER + 1)
+    code = process.returncode
+    if code < 0 and len(answer) <= LONGEST_ANSWER:
+        raise ChildProcessError(f"{Path(program).name} was killed by signal {-code}")
+    if code or len(answer) > LONGEST_ANSWER:
+        raise Refused(UNVERIFIED)
+    return answer
+
+
+def _start_nothing_else() -> None:
+    """No process; and of programs Landlock leaves only those of the job."""
+    seccomp.restrict(programs=True)
+
+
+def apart(work: Callable[[], object]) -> Any:
+    """What `work` returns, as JSON brings it back, from a copy of this process that can start nothing.
+
+    Raises Refused when the work does, ChildProcessError when it came to no answer.
+    """
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        _answer(work, writer)
+    os.close(writer)
+    with open(reader, "rb") as answers:
+        answer = answers.read(LONGEST_ANSWER)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code < 0:
+        raise ChildProcessError(f"a decoder was killed by signal {-code}")
+    if code:
+        raise ChildProcessError(f"a decoder failed with exit code {code}")
+    result = json.loads(answer)
+    if "refused" in result:
+        raise Refused(str(result["refused"]))
+    return result["done"]
+
+
+def _answer(work: Callable[[], object], writer: int) -> None:
+    """Never returns: the rest of the program is for the process that waits."""
+    code = 1
+    try:
+        seccomp.restrict()
+        with open(writer, "w") as output:
+            json.dump(_done(work), output)
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _done(work: Callable[[], object]) -> dict[str, object]:
+    try:
+        return {"done": work()}
+    except Refused as refusal:
+        return {"refused": str(refusal)}
+    except pyvips.Error as error:
+        print(error, file=sys.stderr)  # noqa: T201 - the server keeps what a failed process says
+        return {"refused": UNVERIFIED}

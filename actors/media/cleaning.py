@@ -1,0 +1,89 @@
+"""Files and rows that nobody wants any more: left by a crash, or by an upload that no status took."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import datetime, timedelta
+
+import trio
+
+from ...storage import media
+from ...storage.engine import Connection, Database, Doubtful, Unavailable
+from ...storage.files import Folder
+from ..kernel import NOWHERE, Clock, Record
+from ..outbox import Outbox
+
+EVERY = 3600.0  # seconds
+LOOSE_FOR = timedelta(days=1)  # how long an attachment without a status is kept
+LEFT_FOR = timedelta(days=1)  # when files of an unfinished upload are known to be left over; no upload takes so long
+CLEANED_AT_ONCE = 500
+
+
+class Cleaning:
+    """Cleans at start what a crash left, and everything every hour."""
+
+    def __init__(self, database: Database, clock: Clock, record: Record, outbox: Outbox, folder: Folder) -> None:
+        self._database = database
+        self._clock = clock
+        self._record = record
+        self._outbox = outbox
+        self._folder = folder
+        self._keys: set[str] = set()  # of unfinished uploads that are left over
+        self._ids: set[int] = set()  # of attachments whose waiting uploads may be left over
+
+    async def find_left(self) -> None:
+        """Note what lies here before the first upload comes: all of that was left by a crash."""
+        await self._tidied(self._find, None)
+
+    async def run(self) -> None:
+        """Clean now and then, for ever."""
+        while True:
+            await self._tidied(self.settle)
+            await self._tidied(self.clean)
+            await trio.sleep(EVERY)
+            await self._tidied(self._find, self._clock.now() - LEFT_FOR)
+
+    async def _tidied(self, work: Callable[..., Awaitable[None]], *arguments: object) -> None:
+        try:
+            await work(*arguments)
+        except (Unavailable, Doubtful):
+            return  # the database tells of it, and there is a next time
+        except OSError as error:
+            self._record("media.retry", message="cleaning", error=error, decision=f"again in {EVERY:g} s")
+
+    async def _find(self, before: datetime | None) -> None:
+        self._keys.update(await trio.to_thread.run_sync(self._folder.unfinished, before))
+        self._ids.update(await trio.to_thread.run_sync(self._folder.uploads_waiting, before))
+
+    async def settle(self) -> None:
+        """Remove what was left of uploads that were never stored."""
+        published = {key: await trio.to_thread.run_sync(self._folder.published, key) for key in self._keys}
+        names = [name for one in published.values() for name in one]
+        known = await self._database.read(media.known_files, names) if names else set[str]()
+        rows = await self._database.read(media.find_many, list(self._ids)) if self._ids else {}
+        unwanted = [name for name in names if name not in known]
+        unwanted += [f"waiting/{id}" for id in self._ids if id not in rows or rows[id].state != "waiting"]
+        keys, self._keys, self._ids = self._keys, set(), set()
+        await self._remove(unwanted)
+        for key in keys:
+            await trio.to_thread.run_sync(self._folder.clear, key)
+
+    async def _remove(self, names: Iterable[str]) -> None:
+        """Remove files one by one: one that can't be removed keeps no other."""
+        for name in names:
+            try:
+                await trio.to_thread.run_sync(self._folder.remove, [name])
+            except OSError as error:
+                self._record("media.retry", message="cleaning", error=error, decision="left at its place")
+
+    async def clean(self) -> None:
+        """Delete what no status has had for a day, rows first; the outbox removes the files, whatever happens."""
+        while await self._database.transact(self._delete_loose, self._clock.now() - LOOSE_FOR):
+            self._outbox.wake()
+
+    async def _delete_loose(self, db: Connection, before: datetime) -> int:
+        gone = await media.delete_loose(db, before, CLEANED_AT_ONCE)
+        if gone:
+            files = [file for medium in gone for file in medium.files]
+            await self._outbox.promise(db, [self._outbox.files(files, NOWHERE)])
+        return len(gone)

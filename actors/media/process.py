@@ -1,0 +1,153 @@
+"""One media process for one job: started, waited for, and what came of it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import orjson
+import trio
+
+from ...storage.faults import free_bytes, full, machine_fault
+from ...storage.media import Made
+from ..kernel.portraits import describe
+from .jobs import LARGEST_RESULT, RESULT, Job, Refused, made_of, take_back
+
+BENCH = f"{__package__}.bench"
+LAST_WORDS = "last-words.txt"  # what the process writes to standard error
+MOST_WORDS = 2000  # bytes of it that are read
+LONGEST_CAUSE = 300  # characters
+KILLED = "was killed by signal"  # as `apart.py` says of FFmpeg
+NO_SPACE = os.strerror(errno.ENOSPC)  # as decoders report it: the process runs in the C locale
+FULL = 16 * 1024 * 1024  # with fewer bytes free, a process that failed is taken to have failed for want of space
+
+
+class Broken(Exception):
+    """The process came to no result. The text says why; it may be shown to the file's owner if it is `public`.
+
+    `killed`: a signal ended the process, or FFmpeg. Another try may succeed.
+    """
+
+    def __init__(self, why: str, *, killed: bool = False, public: bool = False) -> None:
+        super().__init__(why)
+        self.killed = killed
+        self.public = public
+
+
+async def make(job: Job, patience: float) -> Made:
+    """Do a job in a process of its own, for at most `patience` seconds.
+
+    Raises Refused for a file that is not taken, Broken, and OSError when the machine lacks something, such as room on
+    its disk. The files of the result lie in the job's folder.
+    """
+    await trio.to_thread.run_sync(_forget_result, job)
+    code: int | None = None
+    with trio.move_on_after(patience):
+        code = await run(job)
+    return await trio.to_thread.run_sync(_outcome, job, code, patience)
+
+
+async def run(job: Job) -> int:
+    """Run the process, and end all that it started when cancelled; the exit code.
+
+    Nothing of the server's environment is passed on.
+    """
+    with (Path(job.folder) / LAST_WORDS).open("wb") as words, _lifeline() as lifeline:
+        command = [sys.executable, "-I", "-m", BENCH, str(lifeline)]
+        done = await trio.run_process(
+            command,
+            stdin=job.to_json().encode(),
+            stdout=subprocess.DEVNULL,
+            stderr=words,
+            check=False,
+            cwd=job.folder,
+            env={"LC_ALL": "C.UTF-8", "VIPS_CONCURRENCY": "1", "MALLOC_ARENA_MAX": "1"},
+            pass_fds=(lifeline,),
+            start_new_session=True,
+            deliver_cancel=_kill,
+        )
+    return done.returncode
+
+
+@contextmanager
+def _lifeline() -> Iterator[int]:
+    """The reading end of a pipe whose other end this process alone has: it is closed when this process ends."""
+    reading, writing = os.pipe()
+    try:
+        yield reading
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+async def _kill(process: trio.Process) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _forget_result(job: Job) -> None:
+    """An earlier try of the same job may have left half a result."""
+    (Path(job.folder) / RESULT).unlink(missing_ok=True)
+
+
+def _outcome(job: Job, code: int | None, patience: float) -> Made:
+    """The result; `code` is None when the time was over."""
+    words = _last_words(job)
+    try:
+        made = _result(job)
+        # FFmpeg may end well although its last bytes found no room.
+        if NO_SPACE in words:
+            raise full(Path(job.folder))
+    except Refused:
+        if _out_of_space(job, words):
+            raise full(Path(job.folder)) from None
+        raise
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        if machine_fault(error):
+            raise
+        if _out_of_space(job, words):
+            raise full(Path(job.folder)) from error
+        raise _broken(code, words, error, patience) from error
+    return made
+
+
+def _result(job: Job) -> Made:
+    take_back(job)
+    with (Path(job.folder) / RESULT).open("rb") as file:
+        return made_of(orjson.loads(file.read(LARGEST_RESULT)), job)
+
+
+def _out_of_space(job: Job, words: str) -> bool:
+    return NO_SPACE in words or free_bytes(Path(job.folder)) < FULL
+
+
+def _broken(code: int | None, words: str, error: Exception, patience: float) -> Broken:
+    if code is None:
+        return Broken(f"not done within {patience:g} s", public=True)
+    if code < 0:
+        return Broken(f"killed by signal {-code} ({_name(-code)})", killed=True, public=True)
+    last = words.splitlines()[-1] if words else describe(error)
+    return Broken(f"exit code {code}: {last[:LONGEST_CAUSE]}", killed=KILLED in last)
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "unknown"
+
+
+def _last_words(job: Job) -> str:
+    try:
+        with (Path(job.folder) / LAST_WORDS).open("rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - MOST_WORDS))
+            return file.read().decode("utf-8", "replace").strip()
+    except FileNotFoundError:
+        return ""

@@ -1,0 +1,260 @@
+"""Uploads that wait: video and sound, one row each, processed while their owners go on.
+
+Each account with uploads has a task of its own here, so that no account waits for another one's actor. The tasks share
+the places for films fairly. What becomes of a failure depends on whose fault it is:
+
+- The file's (Refused): the upload fails, with the reason for its owner.
+- The machine's (a full disk, PostgreSQL away): the upload waits until it succeeds. It is no try.
+- Unclear (its process was killed, took too long, or had a bug): four tries with growing pauses. A try is counted before
+  it begins, so that an upload whose processing takes the whole machine down is not tried at every start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from itertools import count
+
+import trio
+
+from ...storage import media
+from ...storage.engine import Connection, Database, Doubtful, StorageError, Unavailable
+from ...storage.faults import machine_fault
+from ...storage.files import Folder
+from ...storage.media import Made, Media
+from ..commands.media import FinishMedia
+from ..kernel import Address, Clock, Crashed, NotAnswered, Record, Runtime
+from ..kernel import Refused as NoLongerWanted
+from ..kernel.portraits import describe, place
+from .jobs import UNVERIFIED, Refused
+from .places import Places
+from .process import Broken
+
+FILMS_AT_ONCE = 2  # so that one film that takes the full half hour does not keep all others waiting
+PAUSES = (10.0, 60.0, 600.0)  # seconds after the first, second, third try
+MOST_TRIES = len(PAUSES) + 1
+MACHINE_PAUSES = (2.0, 5.0, 15.0, 60.0)  # seconds until the machine may be well again
+TELL_AGAIN = (1.0, 5.0, 15.0, 60.0)  # seconds until an account that did not answer is told again
+MOST_CRASHES = 3  # of an account's actor by one result
+CUT_SHORT = "the server ended during each try"
+NOT_STORED = "the result could not be stored"
+LOOK_AGAIN = 60.0  # seconds between two looks for work that nobody announced
+MOST_ACCOUNTS = 1000  # that are worked for at the same time
+GIVE_BACK = 1.0  # seconds that stopping waits for the database to take a try back
+
+
+class Queue:
+    """Works through the uploads that wait. `make` makes files of one, in a folder named by the key."""
+
+    def __init__(
+        self, database: Database, runtime: Runtime, clock: Clock, record: Record, folder: Folder,
+        make: Callable[[Media, str], Awaitable[Made]], key: Callable[[], str],
+    ) -> None:  # fmt: skip
+        self.places = Places(FILMS_AT_ONCE)
+        self._database = database
+        self._runtime = runtime
+        self._clock = clock
+        self._record = record
+        self._folder = folder
+        self._make = make
+        self._key = key
+        self._accounts: set[int] = set()  # that have a task
+        self._woken = trio.Event()
+        self._wakes = 0
+        self._changed: dict[int, trio.Event] = {}  # by attachment, for those who wait for its result
+        self._counted: set[int] = set()  # attachments whose last counted try was not theirs to lose
+
+    def wake(self) -> None:
+        """Look for work: an upload was stored."""
+        self._wakes += 1
+        self._woken.set()
+
+    async def finished(self, id: int, patience: float) -> None:
+        """Return when an attachment is done, has failed, was put off or is gone, and after `patience` seconds."""
+        changed = self._changed.setdefault(id, trio.Event())
+        self.wake()
+        found = await self._database.read(media.find, id)
+        if found is not None and found.state == "waiting":
+            with trio.move_on_after(patience):
+                await changed.wait()
+        self._changed.pop(id, None)
+
+    async def run(self) -> None:
+        """Find accounts whose uploads wait and start a task for each, for ever."""
+        async with trio.open_nursery() as nursery:
+            while True:
+                self._woken = trio.Event()
+                pause = await self._look(nursery)
+                with trio.move_on_after(pause):
+                    await self._woken.wait()
+
+    async def _look(self, nursery: trio.Nursery) -> float:
+        """Start tasks; the seconds until the next look."""
+        now = self._clock.now()
+        try:
+            accounts, retry_at = await self._database.read(_outlook, now, list(self._accounts))
+        except (Unavailable, Doubtful):
+            return MACHINE_PAUSES[0]  # the database tells of it
+        for account_id in accounts[: MOST_ACCOUNTS - len(self._accounts)]:
+            self._accounts.add(account_id)
+            nursery.start_soon(self._work_for, account_id)
+        return LOOK_AGAIN if retry_at is None else min(LOOK_AGAIN, max(0.0, (retry_at - now).total_seconds()))
+
+    async def _work_for(self, account_id: int) -> None:
+        """Process what waits of an account, the oldest first."""
+        faults = 0  # of the machine, in a row
+        try:
+            while True:
+                wakes = self._wakes
+                try:
+                    medium = await self._database.read(media.due, account_id, self._clock.now())
+                    if medium is None and wakes == self._wakes:
+                        return
+                    if medium is not None:
+                        await self._process(medium)
+                    faults = 0
+                except (StorageError, OSError) as error:
+                    await self._wait_for_the_machine(error, faults)
+                    faults += 1
+        finally:
+            self._accounts.discard(account_id)
+            if len(self._accounts) == MOST_ACCOUNTS - 1:
+                self.wake()
+
+    async def _process(self, medium: Media) -> None:
+        """One try. Raises StorageError and OSError when the machine is at fault."""
+        key = self._key()
+        try:
+            result = await self._try(medium, key)
+        except (StorageError, OSError):
+            await self._clear(key)
+            self._tell_of_change(medium.id)
+            raise
+        # Files that were made but may not be stored are left to the cleaning, which asks the rows.
+        if result is None or await self._tell(medium, result):
+            await self._clear(key)
+        self._tell_of_change(medium.id)
+
+    async def _clear(self, key: str) -> None:
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(self._folder.clear, key)
+
+    async def _try(self, medium: Media, key: str) -> FinishMedia | None:
+        """The result to store; None when there is none yet, or nobody wants it any more."""
+        async with self.places.take(medium.account_id):
+            tries = await self._count_try(medium)
+            if tries is None:
+                self._counted.discard(medium.id)
+                return None
+            if tries > MOST_TRIES:
+                return self._give_up(medium, Broken(CUT_SHORT, public=True), tries - 1)
+            try:
+                made = await self._make(medium, key)
+            except Refused as refusal:
+                return FinishMedia(medium.id, None, None if str(refusal) == UNVERIFIED else str(refusal))
+            except trio.Cancelled:
+                await self._give_back(medium)
+                raise
+            except Exception as error:
+                if machine_fault(error):
+                    raise
+                failure = error
+            else:
+                return FinishMedia(medium.id, made)
+        self._counted.discard(medium.id)
+        return await self._put_off(medium, failure, tries)
+
+    async def _count_try(self, medium: Media) -> int | None:
+        """Which try this is; None when the attachment is gone."""
+        if medium.id in self._counted:
+            found = await self._database.read(media.find, medium.id)
+            return None if found is None or found.state != "waiting" else found.tries
+        tries = await self._database.transact(media.count_try, medium.id)
+        self._counted.add(medium.id)
+        return tries
+
+    async def _give_back(self, medium: Media) -> None:
+        """The server stops in order: that is not the file's fault."""
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + GIVE_BACK):
+            try:
+                await self._database.transact(media.give_try_back, medium.id)
+            except StorageError:
+                return  # it has a try less
+
+    async def _put_off(self, medium: Media, error: Exception, tries: int) -> FinishMedia | None:
+        """Try again later, or give it up for the reason that the last try gave."""
+        if tries >= MOST_TRIES:
+            return self._give_up(medium, error, tries)
+        pause = PAUSES[tries - 1]
+        decision = f"try {tries + 1} of {MOST_TRIES} in {pause:g} s"
+        self._record("media.retry", **_facts(medium, error), decision=decision)
+        await self._database.transact(media.put_off, medium.id, self._clock.now() + timedelta(seconds=pause))
+        self.wake()
+        return None
+
+    def _give_up(self, medium: Media, error: Exception, tries: int) -> FinishMedia:
+        self._record("media.failed", **_facts(medium, error), decision=f"given up after {tries} tries")
+        return FinishMedia(medium.id, None, _for_owners(error))
+
+    async def _wait_for_the_machine(self, error: Exception, faults: int) -> None:
+        """The same record for all uploads that wait for the same: the log folds them."""
+        pause = MACHINE_PAUSES[min(faults, len(MACHINE_PAUSES) - 1)]
+        cause = machine_fault(error) or describe(error)
+        self._record("media.retry", message="video and sound", error=cause, decision=f"again in {pause:g} s")
+        await trio.sleep(pause)
+
+    async def _tell(self, medium: Media, result: FinishMedia) -> bool:
+        """Have the owner's account store a result, so that it meets no other change half-way; True if it did.
+
+        Tried until the account answers: the work is not to be done again because an account is busy or in quarantine.
+        A result that crashes the account again and again is replaced by a failure.
+        """
+        crashes, telling = 0, result
+        for failures in count():
+            try:
+                await self._runtime.ask(_owner(medium), telling)
+            except NoLongerWanted:
+                break
+            except (NotAnswered, Unavailable, Doubtful) as error:
+                crashes += isinstance(error, Crashed)
+                if crashes == MOST_CRASHES:
+                    telling = FinishMedia(medium.id, None, NOT_STORED)
+                await self._wait_for_the_owner(medium, error, failures)
+            else:
+                break
+        self._counted.discard(medium.id)
+        await trio.to_thread.run_sync(self._folder.forget, medium.id)
+        return telling is result
+
+    async def _wait_for_the_owner(self, medium: Media, error: Exception, failures: int) -> None:
+        pause = TELL_AGAIN[min(failures, len(TELL_AGAIN) - 1)]
+        cause = machine_fault(error) or describe(error)
+        self._record("media.retry", actor=str(_owner(medium)), error=cause, decision=f"told again in {pause:g} s")
+        await trio.sleep(pause)
+
+    def _tell_of_change(self, id: int) -> None:
+        if (event := self._changed.pop(id, None)) is not None:
+            event.set()
+
+
+def _owner(medium: Media) -> Address:
+    return Address("account", str(medium.account_id))
+
+
+def _facts(medium: Media, error: Exception) -> dict[str, object]:
+    """What the log tells of a failure. A process that came to no result has no place in the code."""
+    broken = isinstance(error, Broken)
+    return {
+        "actor": str(_owner(medium)), "message": f"{medium.type} {medium.id}",
+        "error": str(error) if broken else describe(error), "place": None if broken else place(error),
+    }  # fmt: skip
+
+
+def _for_owners(error: Exception) -> str:
+    """The reason in words that show nothing of the server's inside."""
+    return str(error) if isinstance(error, Broken) and error.public else "the server could not process this file"
+
+
+async def _outlook(db: Connection, now: datetime, busy: list[int]) -> tuple[list[int], datetime | None]:
+    """The accounts with uploads that can be processed now, and when the next retry is due."""
+    return await media.accounts_waiting(db, now, busy, MOST_ACCOUNTS), await media.next_retry(db, now)

@@ -1,0 +1,50 @@
+"""A node: one server process on a database, as other processes see it.
+
+The name of a node's lease connection says which process it is, so that another process can name it to the operator.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+
+PREFIX = "troupe/lease"
+#: PostgreSQL cuts longer names.
+LONGEST_NAME = 63
+INSTANT = "%Y-%m-%dT%H:%M:%SZ"
+NAME = re.compile(PREFIX + r" (?P<pid>\d+) (?P<since>\S+) (?P<host>.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A server process: its host, its process number there, and when it started."""
+
+    host: str
+    pid: int
+    since: str
+
+    @property
+    def lease_name(self) -> str:
+        """The `application_name` of its lease connection. A long host name is cut."""
+        return f"{PREFIX} {self.pid} {self.since} {self.host}"[:LONGEST_NAME]
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}, since {self.since}"
+
+
+def parse(lease_name: str | None) -> Node | None:
+    """Return the node of a lease connection; None for a name that says nothing."""
+    found = NAME.fullmatch(lease_name or "")
+    return Node(found["host"], int(found["pid"]), found["since"]) if found else None
+
+
+@cache
+def this_node() -> Node:
+    """Return this process, as of the first call."""
+    host = socket.gethostname().encode("ascii", "replace").decode() or "localhost"
+    node = Node(host, os.getpid(), datetime.now(UTC).strftime(INSTANT))
+    return parse(node.lease_name) or node  # with its host as others read it

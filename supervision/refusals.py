@@ -1,0 +1,58 @@
+"""What PostgreSQL refuses at the moment, and why: for the log and for `troupe tree`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import trio
+
+from ..actors.kernel import Clock, Record
+from ..storage.faults import machine_fault
+
+TELL_AGAIN = 60.0  # seconds between two records of the same cause
+CALM = 10.0  # seconds without a refusal after which a commit means that all is well
+
+
+class Refusals:
+    """The refusals since the last time that all was well. Thousands a second make a record a minute."""
+
+    def __init__(self, record: Record, clock: Clock) -> None:
+        self._record = record
+        self._clock = clock
+        self._cause = ""  # of the last refusal; empty when all is well
+        self._since: datetime | None = None
+        self._count = 0
+        self._refused_at = 0.0
+        self._told: dict[str, tuple[float, int]] = {}  # by cause, when it was last told of, and the count since
+
+    def refused(self, error: Exception) -> None:
+        """A call was refused."""
+        now, cause = trio.current_time(), machine_fault(error) or type(error).__name__
+        self._since = self._since or self._clock.now()
+        self._cause, self._refused_at = cause, now
+        self._count += 1
+        told_at, untold = self._told.get(cause, (-TELL_AGAIN, 0))
+        if now - told_at < TELL_AGAIN:
+            self._told[cause] = told_at, untold + 1
+            return
+        self._told[cause] = now, 0
+        text = str(error.__cause__ or error).partition("\n")[0]  # PostgreSQL's hints follow on lines of their own
+        self._record(
+            "storage.refused", child="storage", error=cause if text == cause else f"{cause}: {text}", decision="503",
+            count=untold + 1 if untold else None,
+        )  # fmt: skip
+
+    def committed(self) -> None:
+        """A transaction was committed. One that is small may find room on a full disk: so calm is asked for as well."""
+        if self._cause and trio.current_time() - self._refused_at >= CALM:
+            self._record("storage.accepted", child="storage", error=self._cause, count=self._count)
+            self._cause, self._since, self._count = "", None, 0
+            self._told.clear()
+
+    def inspect(self) -> dict[str, object]:
+        """What an operator sees; nothing when all is well."""
+        if self._since is None:
+            return {}
+        ago = trio.current_time() - self._refused_at
+        since = f"{self._since:%Y-%m-%dT%H:%M:%SZ}"
+        return {"refusing": f"{self._cause} since {since}, {self._count} calls, the last {ago:.0f} s ago"}

@@ -1,0 +1,32 @@
+"""The mark of a run: a file in the data folder while a server runs. Found at the next start, it tells of a bad end."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from ..storage.node import this_node
+
+MARK = "running"
+
+
+def begin_run(data: Path) -> str:
+    """Leave the mark; return the process of the run before if that one has left it, else nothing."""
+    mark = data / MARK
+    before = ""
+    # The mark is for the log alone: a full disk is no reason not to start.
+    with suppress(OSError):
+        if mark.exists():
+            before = mark.read_text("utf-8").strip() or "unknown"
+        with open(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "w") as file:
+            file.write(f"{this_node()}\n")
+            file.flush()
+            os.fsync(file.fileno())
+    return before
+
+
+def end_run(data: Path) -> None:
+    """Take the mark away: the run has ended in order."""
+    with suppress(OSError):
+        (data / MARK).unlink()

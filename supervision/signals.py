@@ -1,0 +1,100 @@
+"""The signals that ask the server to end: SIGTERM, SIGINT (Ctrl-C) and SIGHUP (its terminal was closed).
+
+The first ends it in order. The second does too, without grace for what still runs. The third ends the process at once;
+PostgreSQL is then stopped by its guardian.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from types import FrameType
+
+import trio
+
+from .failures import FAILED
+
+ASKING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+MOST = 2
+
+# make and some shells pass on a signal that the whole process group has got already.
+ECHO_SECONDS = 0.2
+
+
+class Interrupted(BaseException):
+    """The server was asked to end before its event loop ran."""
+
+
+class EndSignals:
+    """The signals so far, and what the next one does."""
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._acted_on = 0  # of the names
+        self._last = -math.inf
+        self._act: Callable[[str], None] | None = None
+
+    @property
+    def first(self) -> str:
+        """The name of the first signal."""
+        return self._names[0]
+
+    @contextmanager
+    def handled(self) -> Generator[None]:
+        """Handle the signals in this block; those that were ignored stay so, as `nohup` asks for."""
+        numbers = [number for number in ASKING if signal.getsignal(number) is not signal.SIG_IGN]
+        before = {number: signal.signal(number, self._hear) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    @contextmanager
+    def interrupting(self) -> Generator[None]:
+        """Raise Interrupted in this block at the first signal."""
+
+        def interrupt(name: str) -> None:
+            self._act = None
+            raise Interrupted(name)
+
+        with self._acting(interrupt):
+            yield
+
+    @contextmanager
+    def received(self) -> Generator[trio.MemoryReceiveChannel[str]]:
+        """Receive the names of the signals, in Trio. One that came before this block is received too."""
+        send, receive = trio.open_memory_channel[str](MOST)
+        token = trio.lowlevel.current_trio_token()
+        with self._acting(lambda name: token.run_sync_soon(send.send_nowait, name)):
+            yield receive
+
+    @contextmanager
+    def _acting(self, act: Callable[[str], None]) -> Generator[None]:
+        self._act = act
+        try:
+            self._act_on_all()
+            yield
+        finally:
+            self._act = None
+
+    def _hear(self, number: int, frame: FrameType | None) -> None:
+        """Run by Python between two instructions of the main thread, so no lock may be taken here."""
+        now = time.monotonic()
+        if now - self._last < ECHO_SECONDS:
+            return
+        self._last = now
+        self._names.append(signal.Signals(number).name)
+        if len(self._names) > MOST:
+            os._exit(FAILED)
+        self._act_on_all()
+
+    def _act_on_all(self) -> None:
+        """Counted before the action: a signal may come between any two of these lines."""
+        while self._act is not None and self._acted_on < len(self._names):
+            self._acted_on += 1
+            self._act(self._names[self._acted_on - 1])

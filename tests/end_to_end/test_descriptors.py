@@ -1,0 +1,135 @@
+"""A server that is short of file descriptors, and one whose database hangs."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import resource
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import httpx
+import pyvips
+
+from .server import Server
+
+PATIENCE = 30
+FEW = ("sh", "-c", 'ulimit -n 256; exec "$@"', "sh")
+FEW_AT_FIRST = ("sh", "-c", 'ulimit -S -n 64; exec "$@"', "sh")
+MOST_CLIENTS = 300
+
+
+@contextmanager
+def crowd(server: Server, count: int) -> Iterator[list[http.client.HTTPConnection]]:
+    """Connections that are kept open, of which each has had an answer; fewer when the server takes no more."""
+    with ExitStack() as stack:
+        clients: list[http.client.HTTPConnection] = []
+        while len(clients) < count:
+            client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+            stack.callback(client.close)
+            if ask(client, "/health")[0] != 200:
+                break
+            clients.append(client)
+        yield clients
+
+
+def ask(client: http.client.HTTPConnection, path: str, **headers: str) -> tuple[int, http.client.HTTPMessage, bytes]:
+    client.request("GET", path, headers=headers)
+    answer = client.getresponse()
+    return answer.status, answer.headers, answer.read()
+
+
+def until(holds: Callable[[], bool]) -> None:
+    give_up_at = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < give_up_at
+        time.sleep(0.1)
+
+
+def test_a_server_full_of_clients_keeps_what_it_needs_itself(own_server: Server) -> None:
+    own_server.start(*FEW)
+    (ada,) = own_server.people("ada")
+    with crowd(own_server, MOST_CLIENTS) as clients:
+        assert 20 < len(clients) < 256
+        for _ in range(40):
+            refused = httpx.get(f"{own_server.url}/api/v1/instance", trust_env=False)
+            assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
+            assert list(refused.json()) == ["error"]
+        assert own_server.troupe("tree").returncode == 0
+        assert upload(clients[0], ada.token) == 200
+        os.kill(postgres(own_server)[0], signal.SIGKILL)
+        until(lambda: bool(own_server.events("storage.back")))
+        who = "/api/v1/accounts/verify_credentials"
+        until(lambda: ask(clients[1], who, Authorization=f"Bearer {ada.token}")[0] == 200)
+    assert len(own_server.events("connections.full")) < 5
+    until(lambda: httpx.get(f"{own_server.url}/health", trust_env=False).status_code == 200)
+
+
+def upload(client: http.client.HTTPConnection, token: str) -> int:
+    """Upload a picture that is not kept in memory; the answer's status."""
+    noise = pyvips.Image.gaussnoise(1000, 1000).cast("uchar").write_to_buffer(".png")
+    part = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\n\r\n%b\r\n--b--\r\n' % noise
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "multipart/form-data; boundary=b"}
+    client.request("POST", "/api/v2/media", part, headers)
+    answer = client.getresponse()
+    answer.read()
+    return answer.status
+
+
+def test_the_limit_of_the_shell_is_raised(own_server: Server) -> None:
+    own_server.start(*FEW_AT_FIRST)
+    with crowd(own_server, 200) as clients:
+        assert len(clients) == 200
+
+
+def test_a_server_without_any_descriptor_left_waits_and_goes_on(own_server: Server) -> None:
+    own_server.start()
+    assert own_server.process is not None
+    pid = own_server.process.pid
+    used = max(int(name) for name in os.listdir(f"/proc/{pid}/fd")) + 1
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE, (used, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    clients = [http.client.HTTPConnection("127.0.0.1", own_server.port, timeout=PATIENCE) for _ in range(20)]
+    for client in clients:
+        client.request("GET", "/health")
+    spent = cpu_seconds(pid)
+    time.sleep(1.0)
+    assert cpu_seconds(pid) - spent < 0.5
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+    for client in clients:
+        assert client.getresponse().status == 200
+        client.close()
+    assert len(own_server.events("library.said")) < 5
+
+
+def test_a_database_that_hangs_makes_the_server_unready_and_leaves_it_alive(own_server: Server) -> None:
+    own_server.start()
+    with httpx.Client(base_url=own_server.url, trust_env=False, timeout=PATIENCE) as client:
+        assert client.get("/ready").status_code == 200
+        processes = postgres(own_server)
+        for pid in processes:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            until(lambda: client.get("/ready").status_code == 503)
+            began = time.monotonic()
+            assert json.loads(client.get("/ready").content).keys() == {"error"}
+            assert time.monotonic() - began < 5
+            assert client.get("/health").status_code == 200
+        finally:
+            for pid in processes:
+                os.kill(pid, signal.SIGCONT)
+        until(lambda: client.get("/ready").status_code == 200)
+
+
+def postgres(server: Server) -> list[int]:
+    """The processes of its PostgreSQL, the first of all first."""
+    first = int((server.data / "postgres" / "postmaster.pid").read_text().split("\n")[0])
+    return [first, *(int(pid) for pid in Path(f"/proc/{first}/task/{first}/children").read_text().split())]
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,173 @@
+"""What an operator reads when a server or a command can't go on: one line, an exit code, and never the password."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from subprocess import CompletedProcess
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from troupe.storage.connect import connect, run
+from troupe.storage.embedded import embedded
+
+from ..processes import until_gone
+from .server import Server, free_port
+
+SECRET = "hunter2secret"
+NOT_DONE, WRONG_SETTING, NO_DATABASE = 1, 2, 69
+
+AUTHENTICATION = "local all postgres peer map=troupe\nlocal all all scram-sha-256\n"
+MAKE = f"""
+    CREATE ROLE member LOGIN PASSWORD '{SECRET}';
+    CREATE ROLE shut_out LOGIN CONNECTION LIMIT 0 PASSWORD '{SECRET}';
+    CREATE DATABASE plain;
+    CREATE DATABASE owned OWNER member;
+"""
+
+
+@pytest.fixture(scope="module")
+def outer() -> Iterator[str]:
+    """Where an external PostgreSQL listens, which asks for passwords: the end of its URL."""
+    with TemporaryDirectory(prefix="troupe-") as folder, embedded(Path(folder), durable=False) as postgres:
+        (Path(folder) / "postgres" / "pg_hba.conf").write_text(AUTHENTICATION)
+        do(postgres.dsn, "SELECT pg_reload_conf()", *(line for line in MAKE.splitlines() if line.strip()))
+        do(postgres.dsn.replace("/postgres?", "/owned?"), "SET ROLE member; CREATE TABLE accounts (id int)")
+        yield postgres.dsn.partition("?")[2]
+
+
+def do(dsn: str, *statements: str) -> None:
+    async def main() -> None:
+        connection = await connect(dsn, application_name="test")
+        for statement in statements:
+            await connection.execute(statement)
+        await connection.close()
+
+    run(main)
+
+
+def refused(server: Server, *words: str, url: str | None = None) -> CompletedProcess[str]:
+    done = server.troupe(*words, **({"TROUPE_DATABASE_URL": url} if url else {}))
+    told = [line for line in done.stderr.splitlines() if line]
+    assert len(told) == 1, done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert SECRET not in done.stdout + done.stderr
+    until_gone(server.data)
+    return done
+
+
+SERVE = ("serve", "--port", "1")  # none of these gets as far as the port
+TOKEN = ("tokens", "create", "ada")
+
+
+@pytest.mark.parametrize("words", [SERVE, ("migrate",), TOKEN])
+@pytest.mark.parametrize(
+    ("url", "reason", "advice"),
+    [
+        (f"postgresql://member:{SECRET}x@/plain?", "password authentication failed", "correct the user and the"),
+        (f"postgresql://member:{SECRET}@/nowhere?", 'database "nowhere" does not exist', "create it"),
+        (f"postgresql://shut_out:{SECRET}@/plain?", 'too many connections for role "shut_out"', "max_connections"),
+    ],
+)
+def test_what_is_wrong_with_an_outer_database_is_one_line(
+    own_server: Server, outer: str, words: tuple[str, ...], url: str, reason: str, advice: str
+) -> None:
+    done = refused(own_server, *words, url=url + outer)
+    assert done.returncode == NO_DATABASE
+    assert "The database can't be used: " in done.stderr
+    assert reason in done.stderr
+    assert advice in done.stderr
+
+
+@pytest.mark.parametrize("words", [SERVE, ("migrate",)])
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("plain", "permission denied for schema public: make the user of the connection the owner"),
+        ("owned", 'migration 0001 (accounts) failed, and nothing of it was kept: relation "accounts" already exists'),
+    ],
+)
+def test_a_schema_that_can_not_be_made_is_one_line(
+    own_server: Server, outer: str, words: tuple[str, ...], name: str, reason: str
+) -> None:
+    done = refused(own_server, *words, url=f"postgresql://member:{SECRET}@/{name}?{outer}")
+    assert done.returncode == NO_DATABASE
+    assert reason in done.stderr
+
+
+@pytest.mark.parametrize("words", [SERVE, TOKEN])
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        (f"postgresql://ada:{SECRET}@127.0.0.1:1/troupe", "start PostgreSQL, or correct host and port"),
+        (f"postgresql://ada:12/{SECRET}@127.0.0.1/troupe", "can't be read"),
+        (f"postgresql://ada:{SECRET}@127.0.0.1:{SECRET}/troupe", "can't be read"),
+        (f"postgresql://ada:{SECRET}@127.0.0.1/troupe?sslmode=most", "`sslmode` parameter must be one of"),
+    ],
+)
+def test_a_wrong_address_is_one_line(own_server: Server, words: tuple[str, ...], url: str, reason: str) -> None:
+    done = refused(own_server, *words, url=url)
+    assert done.returncode == NO_DATABASE
+    assert reason in done.stderr
+
+
+def test_why_our_own_postgresql_does_not_start_is_one_line(own_server: Server) -> None:
+    with embedded(own_server.data, durable=False):
+        pass
+    (own_server.data / "postgres" / "PG_VERSION").write_text("9.6\n")
+    for words in (SERVE, TOKEN, ("migrate",)):
+        done = refused(own_server, *words)
+        assert done.returncode == NO_DATABASE
+        assert "PostgreSQL does not start: database files are incompatible with server" in done.stderr
+
+
+def test_a_data_folder_that_is_a_file_is_one_line(own_server: Server) -> None:
+    own_server.data.write_text("")
+    done = refused(own_server, *SERVE)
+    assert done.returncode == NOT_DONE
+    assert str(own_server.data) in done.stderr
+
+
+def test_a_port_in_use_is_one_line_and_the_next_start_works(own_server: Server) -> None:
+    port = free_port()
+    with socket.create_server(("127.0.0.1", port)):
+        done = refused(own_server, "serve", "--port", str(port))
+    assert done.returncode == NOT_DONE
+    assert f"can't listen on localhost:{port} (Address already in use): end the other program" in done.stderr
+    own_server.start()
+    assert own_server.stop() == 0
+
+
+def test_another_domain_than_that_of_the_accounts_is_refused_before_anything_is_changed(own_server: Server) -> None:
+    own_server.start()
+    own_server.people("ada")
+    other = refused_beside(own_server, "serve", "--takeover", "--port", "1", "--domain", "troupe.example")
+    assert other.returncode == WRONG_SETTING
+    told = f"domain is troupe.example, and the accounts in this database have links to localhost:{own_server.port}"
+    assert told in other.stderr
+    assert own_server.events("node.fenced") == []
+    assert own_server.stop() == 0
+
+
+def refused_beside(server: Server, *words: str) -> CompletedProcess[str]:
+    done = server.troupe(*words)
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    return done
+
+
+def test_a_server_without_accounts_keeps_its_first_domain_until_it_is_told_otherwise(own_server: Server) -> None:
+    own_server.settings["TROUPE_DOMAIN"] = "first.example"
+    own_server.start()
+    assert own_server.stop() == 0
+    own_server.settings["TROUPE_DOMAIN"] = "second.example"
+    done = refused(own_server, "serve", "--port", str(own_server.port))
+    assert done.returncode == WRONG_SETTING
+    note = own_server.data / "base_url"
+    assert "domain is second.example, and this data folder was last used for first.example" in done.stderr
+    assert f"remove the file {note}" in done.stderr
+    os.unlink(note)
+    own_server.start()
+    assert own_server.stop() == 0

@@ -1,0 +1,40 @@
+"""What a server keeps is its owner's alone, and a folder that its PostgreSQL cannot reach is refused in one line."""
+
+import os
+import stat
+from pathlib import Path
+
+from .server import Server
+
+NO_DATABASE = 69
+PICTURE = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c4944415408d763f8cfc000000301010018dd8db0"
+    "0000000049454e44ae426082"
+)
+
+
+def test_everything_that_a_server_keeps_is_closed_to_others(own_server: Server, tmp_path: Path) -> None:
+    own_server.start()
+    (ada,) = own_server.people("ada")
+    picture = tmp_path / "a.png"
+    picture.write_bytes(PICTURE)
+    medium = ada.app.media_post(picture, mime_type="image/png")
+    ada.app.status_post("look", media_ids=[medium])
+    kept = [own_server.data, *own_server.data.rglob("*")]
+    assert [str(path) for path in kept if stat.S_IMODE(path.lstat().st_mode) & 0o077] == []
+    assert {"vapid.pem", "control.sock", "base_url", "media"} <= {path.name for path in kept}
+    assert own_server.stop() == 0
+
+
+def test_data_below_a_closed_folder_is_refused_in_one_line(own_server: Server) -> None:
+    own_server.data = own_server.data.parent / "closed" / "data"
+    closed = own_server.data.parent
+    closed.mkdir()
+    bits = 0o700 if os.geteuid() == 0 else 0o000
+    closed.chmod(bits)
+    refused = own_server.troupe("serve")
+    assert refused.returncode == NO_DATABASE
+    assert len(refused.stderr.splitlines()) == 1
+    assert str(closed) in refused.stderr
+    assert stat.S_IMODE(closed.stat().st_mode) == bits
+    closed.chmod(0o700)

@@ -1,0 +1,199 @@
+"""Every way to end a server: what it records, and that no process of its data folder is left, nor in the way."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import time
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+
+import httpx
+import pytest
+
+from troupe.storage.connect import transact_once
+from troupe.storage.embedded import embedded
+from troupe.storage.engine import Connection
+
+from ..processes import processes_of, until_gone
+from .server import Server
+
+PATIENCE = 60.0
+GRACE = 60.0  # longer than any of these tests: who waits it out, fails
+CODE_WHEN_FORCED = 70
+
+Moment = Callable[[Path], bool]
+
+
+def initdb_runs(data: Path) -> bool:
+    return bool(processes_of(data, "initdb"))
+
+
+def postgresql_starts(data: Path) -> bool:
+    return bool(processes_of(data, "postgres -D"))
+
+
+def postgresql_is_ready(data: Path) -> bool:
+    """The server migrates now, or makes its children."""
+    pid_file = data / "postgres" / "postmaster.pid"
+    return pid_file.exists() and "ready" in pid_file.read_text()
+
+
+MOMENTS = [initdb_runs, postgresql_starts, postgresql_is_ready]
+
+
+def until(moment: Moment, server: Server) -> None:
+    give_up_at = time.monotonic() + PATIENCE
+    while not moment(server.data):
+        assert time.monotonic() < give_up_at, server.log
+        assert server.process is not None
+        assert server.process.poll() is None, server.log
+
+
+def ended(server: Server) -> int:
+    """The exit code; afterwards nothing of the server is left."""
+    code = server.wait()
+    until_gone(server.data)
+    return code
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_it_in_order(own_server: Server, number: signal.Signals) -> None:
+    own_server.start()
+    own_server.send(number)
+    assert ended(own_server) == 0
+    assert own_server.events("shutdown.begun")[0]["decision"] == number.name
+    assert own_server.record_words()[-1] == "shutdown.done"
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGQUIT])
+def test_after_an_abrupt_end_nothing_is_left_and_the_next_start_says_so(
+    own_server: Server, number: signal.Signals
+) -> None:
+    own_server.start()
+    pid = own_server.send(number)
+    assert ended(own_server) == -number
+    own_server.start()
+    (missed,) = own_server.events("shutdown.missed")
+    assert f"process {pid} on " in str(missed["node"])
+    assert own_server.stop() == 0
+    own_server.start()
+    assert len(own_server.events("shutdown.missed")) == 1
+    assert own_server.stop() == 0
+
+
+@pytest.mark.parametrize(
+    ("moment", "number"),
+    [
+        *((moment, signal.SIGTERM) for moment in MOMENTS),
+        (postgresql_starts, signal.SIGINT),
+        (postgresql_starts, signal.SIGHUP),
+    ],
+)
+def test_a_signal_while_it_starts_ends_it_in_order(own_server: Server, moment: Moment, number: signal.Signals) -> None:
+    own_server.launch()
+    until(moment, own_server)
+    own_server.send(number)
+    assert ended(own_server) == 0, own_server.log
+    assert own_server.events("shutdown.begun")[0]["decision"] == number.name
+    assert own_server.record_words()[-1] == "shutdown.done"
+    own_server.start()
+    assert own_server.stop() == 0
+
+
+@pytest.mark.parametrize(
+    ("moment", "number"), [*((moment, signal.SIGKILL) for moment in MOMENTS), (postgresql_starts, signal.SIGQUIT)]
+)
+def test_an_abrupt_end_while_it_starts_leaves_nothing_in_the_way(
+    own_server: Server, moment: Moment, number: signal.Signals
+) -> None:
+    own_server.launch()
+    until(moment, own_server)
+    own_server.send(number)
+    assert ended(own_server) == -number
+    own_server.start()
+    assert own_server.stop() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_to_the_whole_group_that_make_passes_on_is_one_signal(
+    own_server: Server, number: signal.Signals, tmp_path: Path
+) -> None:
+    """As Ctrl-C or the end of a terminal does with `make run`."""
+    makefile = tmp_path / "Makefile"
+    makefile.write_text("run:\n\t@exec $(command)\n")
+    own_server.settings["TROUPE_SHUTDOWN_GRACE"] = str(GRACE)
+    own_server.start("make", "-s", "-f", str(makefile), "run", argument=in_make)
+    assert own_server.process is not None
+    os.killpg(own_server.process.pid, number)
+    ended(own_server)
+    assert own_server.events("shutdown.begun")
+    assert own_server.events("shutdown.hurried") == []
+    assert own_server.record_words()[-1] == "shutdown.done"
+
+
+def in_make(command: list[str]) -> list[str]:
+    return ["command=" + " ".join(shlex.quote(word) for word in command)]
+
+
+def test_a_second_signal_cuts_the_grace_and_everything_still_ends_in_order(own_server: Server) -> None:
+    with a_request_that_hangs(own_server):
+        own_server.send(signal.SIGTERM)
+        until(lambda _: bool(own_server.events("shutdown.begun")), own_server)
+        time.sleep(1)  # as an operator who waits, and then loses patience
+        own_server.send(signal.SIGTERM)
+        assert ended(own_server) == 0
+    assert own_server.events("shutdown.hurried")
+    stopped = [str(record["child"]) for record in own_server.events("child.stopped")]
+    assert stopped[0] == "http"
+    assert stopped[-1] == "storage"
+    assert own_server.record_words()[-1] == "shutdown.done"
+
+
+def test_a_third_signal_ends_it_at_once_and_leaves_no_process(own_server: Server) -> None:
+    with a_request_that_hangs(own_server):
+        for _ in range(3):
+            own_server.send(signal.SIGINT)
+            time.sleep(0.25)  # a faster one counts as the same
+        assert ended(own_server) == CODE_WHEN_FORCED
+    own_server.start()
+    assert own_server.events("shutdown.missed")
+    assert own_server.stop() == 0
+
+
+@contextmanager
+def a_request_that_hangs(server: Server) -> Generator[None]:
+    """A running server with a long grace, and a post that waits for a lock in the database."""
+    server.settings["TROUPE_SHUTDOWN_GRACE"] = str(GRACE)
+    server.start()
+    (ada,) = server.people("ada")
+    with ThreadPoolExecutor(2) as threads:
+        with embedded(server.data) as postgres:
+            dsn = postgres.dsn
+        locked = Event()
+        threads.submit(transact_once, dsn, hold_the_statuses, locked)
+        assert locked.wait(PATIENCE)
+        posted = threads.submit(httpx.post, f"{server.url}/api/v1/statuses", data={"status": "x"}, headers=ada.headers)
+        time.sleep(0.5)
+        assert not posted.done()
+        yield
+
+
+async def hold_the_statuses(db: Connection, locked: Event) -> None:
+    """Until PostgreSQL is stopped."""
+    await db.execute("LOCK TABLE statuses")
+    locked.set()
+    await db.execute("SELECT pg_sleep(60)")
+
+
+def test_a_server_started_with_nohup_outlives_its_terminal(own_server: Server) -> None:
+    own_server.start("nohup")
+    own_server.send(signal.SIGHUP)
+    time.sleep(0.5)
+    assert own_server.process is not None
+    assert own_server.process.poll() is None
+    assert own_server.stop() == 0

@@ -1,0 +1,158 @@
+"""The house behind a real socket, for tests that speak to it byte by byte."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from functools import cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import h2.config
+import h2.connection
+import h2.settings
+import trio
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from troupe.http.server import bind, serve
+
+from .conftest import Stage
+
+PATIENCE = 10
+GRACE = 1.0
+
+
+class Serving:
+    """A running server: its port, and what stops it."""
+
+    def __init__(self, port: int, cancel: Callable[[], None]) -> None:
+        self.port = port
+        self.cancel = cancel  # without grace
+        self.stopping = trio.Event()
+        self.stopped = trio.Event()
+
+    async def connect(self) -> trio.SocketStream:
+        return await trio.open_tcp_stream("127.0.0.1", self.port)
+
+    async def stop(self) -> float:
+        """Stop it; how many seconds it took."""
+        began = trio.current_time()
+        self.stopping.set()
+        with trio.fail_after(PATIENCE):
+            await self.stopped.wait()
+        return trio.current_time() - began
+
+
+@asynccontextmanager
+async def serving(stage: Stage, grace: float = GRACE, **how: Any) -> AsyncIterator[Serving]:
+    """Serve the house until the block ends."""
+    listeners = bind([("127.0.0.1", 0)])
+    running = trio.CancelScope()
+    server = Serving(listeners[0].getsockname()[1], running.cancel)
+
+    async def run(task_status: trio.TaskStatus[None]) -> None:
+        with running:
+            await partial(serve, **how)(stage.app, listeners, server.stopping, grace, task_status=task_status)
+        server.stopped.set()
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(run)
+        yield server
+        server.stopping.set()
+
+
+async def say(port: int, text: bytes) -> bytes:
+    """Everything the server answers until it closes the connection."""
+    stream = await trio.open_tcp_stream("127.0.0.1", port)
+    async with stream:
+        try:
+            await stream.send_all(text)
+            return await rest(stream)
+        except trio.BrokenResourceError:
+            return b""
+
+
+async def rest(stream: trio.abc.ReceiveStream) -> bytes:
+    """What comes until the server closes the connection, which it has to."""
+    with trio.fail_after(PATIENCE):
+        return b"".join([bytes(chunk) async for chunk in stream])
+
+
+def request(line: bytes, *headers: bytes, body: bytes = b"") -> bytes:
+    return b"\r\n".join([line + b" HTTP/1.1", b"Host: localhost", b"Connection: close", *headers, b"", body])
+
+
+def descriptors() -> int:
+    """How many this process has open."""
+    return len(os.listdir("/proc/self/fd"))
+
+
+async def until_descriptors(count: int) -> None:
+    """Wait until no more than so many descriptors are open."""
+    with trio.fail_after(PATIENCE):
+        while descriptors() > count:
+            await trio.lowlevel.checkpoint()
+
+
+@cache
+def tls_server() -> ssl.SSLContext:
+    """The context of a server for localhost that also speaks HTTP/2."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
+        .sign(key, hashes.SHA256())
+    )
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    with TemporaryDirectory() as folder:
+        both = Path(folder) / "both.pem"
+        form = serialization.PrivateFormat.PKCS8
+        secret = key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
+        both.write_bytes(secret + certificate.public_bytes(serialization.Encoding.PEM))
+        context.load_cert_chain(both)
+    return context
+
+
+async def connect_by_tls(server: Serving, *protocols: str) -> trio.SSLStream[trio.SocketStream]:
+    """A connection that speaks one of the protocols, by their names in ALPN."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    context.set_alpn_protocols(list(protocols))
+    stream = trio.SSLStream(await server.connect(), context, server_hostname="localhost")
+    await stream.do_handshake()
+    return stream
+
+
+def http2_client(**settings: int) -> h2.connection.H2Connection:
+    """The state of a client's connection, with settings by their names in RFC 9113; send its `data_to_send()`."""
+    client = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
+    client.local_settings = h2.settings.Settings(
+        client=True, initial_values={h2.settings.SettingCodes[name.upper()]: value for name, value in settings.items()}
+    )
+    client.initiate_connection()
+    return client
+
+
+def ask(client: h2.connection.H2Connection, path: str = "/api/v1/instance") -> int:
+    """Ask for a page; the stream's number."""
+    number = client.get_next_available_stream_id()
+    headers = {":method": "GET", ":scheme": "https", ":authority": "localhost", ":path": path}
+    client.send_headers(number, list(headers.items()), end_stream=True)
+    return number

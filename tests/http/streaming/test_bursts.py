@@ -1,0 +1,114 @@
+"""Bursts: readers are never cut because the server had much to say at once; clients that read nothing are."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import trio
+
+from troupe.actors.broadcast import StatusPublished, home_address
+from troupe.actors.kernel import Event
+from troupe.actors.statuses import Shown, entry_of
+from troupe.http.streaming import delivery
+
+from ..conftest import Person, Stage
+from .conftest import PATIENCE, Edge, open_deaf, until
+
+READERS = 10
+BURST = 200  # statuses, far more than `stream_queue`
+
+
+@pytest.fixture
+def options() -> dict[str, object]:
+    return {"rate_limits": False, "stream_queue": 16}
+
+
+class Watched(Event):
+    """An event that can be seen to be gone."""
+
+
+@pytest.fixture
+def kept() -> list[weakref.ref[Event]]:
+    """The events of all bursts, as long as anything holds on to them."""
+    return []
+
+
+@pytest.fixture
+def burst(stage: Stage, ada: Person, kept: list[weakref.ref[Event]]) -> Callable[..., Any]:
+    """Tell Ada's home of many statuses at once, as a relay that has fallen behind does."""
+
+    async def tell(count: int = BURST) -> list[str]:
+        published = await ada.publish("x" * 500)
+        shown = await stage.house.statuses.show(int(published["id"]))
+        assert shown is not None
+        ids = [stage.house.ids.next() for _ in range(count)]
+        for id in ids:
+            one = Shown(replace(shown.status, id=id), shown.author)
+            event = Watched("update", one)
+            kept.append(weakref.ref(event))
+            stage.house.runtime.tell_awake(home_address(ada.account.id), StatusPublished(entry_of(one), event))
+        return [published["id"], *map(str, ids)]
+
+    return tell
+
+
+async def test_a_burst_reaches_every_reader_whole_and_in_order(edge: Edge, ada: Person, burst: Any) -> None:
+    heard: dict[int, list[str]] = {}
+
+    async def read(number: int, task_status: trio.TaskStatus[None]) -> None:
+        async with edge.socket("?stream=user", ada.token) as socket:
+            await socket.settle()
+            task_status.started()
+            heard[number] = [(await socket.hear())["payload"]["id"] for _ in range(BURST + 1)]
+
+    async with trio.open_nursery() as nursery:
+        for number in range(READERS):
+            await nursery.start(read, number)
+        told = await burst()
+    assert heard == dict.fromkeys(range(READERS), told)
+
+
+@pytest.mark.parametrize("path", ["/api/v1/streaming?stream=user", "/api/v1/streaming/user?"])
+async def test_a_client_that_reads_nothing_is_cut_and_what_waited_for_it_is_forgotten(
+    edge: Edge, stage: Stage, ada: Person, burst: Any, kept: Any, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """Nobody else waits for it, not even its connection stays, and the operator is told."""
+    monkeypatch.setattr(delivery, "UNREAD_SECONDS", 0.2)
+    deaf = await open_deaf(edge, f"{path}&access_token={ada.token}", small=True)
+    async with deaf, edge.socket("?stream=user", ada.token) as reader:
+        await reader.settle()
+        told = await burst()
+        assert [(await reader.hear())["payload"]["id"] for _ in told] == told
+        await until(lambda: len(stage.house.streams) == 1)
+        gc.collect()
+        assert [event for event in kept if event() is not None] == []
+        assert await is_reset(deaf)  # so that the kernel keeps nothing for it either
+    assert [facts["error"] for facts in stage.told("stream.cut")] == ["the client has read nothing for 0.2 s"]
+    await edge.quiet()
+
+
+async def test_a_client_that_sends_commands_and_reads_no_answers_is_cut(edge: Edge, ada: Person) -> None:
+    command = b'{"type":"subscribe","stream":"nonsense"}'
+    masked = b"\x81" + bytes([0x80 | len(command)]) + bytes(4) + command
+    async with await open_deaf(edge, f"/api/v1/streaming?access_token={ada.token}", small=True) as deaf:
+        with suppress(trio.BrokenResourceError), trio.fail_after(PATIENCE):
+            while True:
+                await deaf.send_all(masked * 100)
+        await edge.quiet()
+
+
+async def is_reset(stream: trio.SocketStream) -> bool:
+    """True if the server ended the connection without waiting for what it had sent to be read."""
+    with trio.fail_after(PATIENCE):
+        try:
+            while await stream.receive_some():
+                pass
+        except trio.BrokenResourceError:
+            return True
+    return False

@@ -1,0 +1,147 @@
+"""Bursts: publishers wait for timelines that have too much to do, but not for long, and no reader is cut for it."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+
+from troupe.actors import outbox as relay
+from troupe.actors.account import Account
+from troupe.actors.broadcast import home_address
+from troupe.actors.kernel import Event, Feed, Origin, cell, feed, mailbox, pool
+from troupe.actors.reminders import MuteEnded, StatusDue
+from troupe.actors.statuses import Shown
+from troupe.storage import outbox
+from troupe.supervision.testing import simulation
+from troupe.supervision.testing.people import Person
+from troupe.supervision.testing.stage import Simulation, stage
+
+AUTHORS = ("ada", "bob", "cyd", "dan")
+POSTS = 8  # by each: more, all in all, than a mailbox of this test takes
+
+
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mailboxes and feeds so small that a few posts are a burst."""
+    monkeypatch.setattr(mailbox, "CAPACITY", 8)
+    monkeypatch.setattr(mailbox, "KEPT_FOR_HINTS", 4)
+    for module in (cell, pool, feed):
+        monkeypatch.setattr(module, "CROWDED", 3)
+
+
+class Reader:
+    """A subscriber that reads an event now and then, although its client would take them at once."""
+
+    room = 0
+    blocked_since = None
+
+    def __init__(self, pause: float) -> None:
+        self.seen: list[Shown] = []
+        self.cuts = 0
+        self._pause = pause
+        self._woken = trio.Event()
+        self._feed: Feed | None = None
+
+    def wake(self, feed: Feed) -> None:
+        self._feed = feed
+        self._woken.set()
+
+    def cut(self) -> None:
+        self.cuts += 1
+
+    def ids(self, author: Person) -> list[int]:
+        return [shown.id for shown in self.seen if shown.status.account_id == author.id]
+
+    async def read(self) -> None:
+        while True:
+            await self._woken.wait()
+            self._woken = trio.Event()
+            while self._feed is not None and (events := self._feed.read(self, 1)):
+                self._take(events[0])
+                await trio.sleep(self._pause)
+
+    def _take(self, event: Event) -> None:
+        if isinstance(event.subject, Shown):
+            self.seen.append(event.subject)
+
+
+@simulation(seeds=8, world=stage)
+async def test_a_burst_overruns_no_mailbox_and_cuts_no_reader(sim: Simulation) -> None:
+    authors = await sim.people(*AUTHORS)
+    (eve,) = await sim.people("eve")
+    for author in authors:
+        eve.has_followed(author)
+    reader = Reader(pause=0.01)
+    await sim.runtime.subscribe(home_address(eve.id), reader)
+
+    async def publish(author: Person) -> None:
+        for _ in range(POSTS):
+            await author.publish()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(reader.read)
+        async with sim.together() as go:
+            for author in authors:
+                go(publish, author, name=author.name)
+        await sim.calm()
+        nursery.cancel_scope.cancel()
+    assert [reader.ids(author) for author in authors] == [author.published for author in authors]
+    assert reader.cuts == 0
+    assert not sim.logged("mailbox.full")
+    assert not sim.logged("stream.cut")
+
+
+@simulation(seeds=8, world=stage)
+async def test_the_answer_waits_for_a_second_and_the_relay_tells_the_rest_in_order(sim: Simulation) -> None:
+    ada, bob, cyd = await sim.people("ada", "bob", "cyd")
+    bob.has_followed(ada)
+    reader = Reader(pause=1.5)
+    await sim.runtime.subscribe(home_address(bob.id), reader)
+    waits: list[float] = []
+
+    async def publish() -> None:
+        for _ in range(POSTS):
+            began = trio.current_time()
+            await ada.publish()
+            waits.append(trio.current_time() - began)
+            assert (await ada.home())[0] == ada.published[-1]
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(reader.read)
+        await publish()
+        assert max(waits) < relay.PUBLISHER_WAITS + 0.5
+        began = trio.current_time()
+        await cyd.publish()  # whom no crowded timeline shows
+        assert trio.current_time() - began < relay.LOOK_FOR_ROOM
+        await sim.calm()
+        await trio.sleep(2 * POSTS)
+        nursery.cancel_scope.cancel()
+    assert reader.ids(ada) == ada.published
+    assert await bob.home() == ada.published[::-1]
+    assert not sim.logged("mailbox.full")
+    assert sim.late > 0
+
+
+@simulation(seeds=5, world=stage)
+async def test_reminders_of_a_busy_account_delay_no_other_account(sim: Simulation) -> None:
+    ada, bob = await sim.people("ada", "bob")
+    ended: list[float] = []
+
+    async def take_long(self: Account, message: StatusDue) -> None:
+        await trio.sleep(9)
+
+    def note(self: Account, message: MuteEnded) -> None:
+        ended.append(trio.current_time())
+
+    relay = sim.actors.outbox
+    effects = [relay.reminder(ada.id, StatusDue(n, "-"), f"scheduled/{n}", Origin("busy")) for n in range(30)]
+    effects.append(relay.reminder(bob.id, MuteEnded(ada.id), f"mute/{bob.id}", Origin("quiet")))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(Account.turns, StatusDue, take_long)
+        patch.setitem(Account.turns, MuteEnded, note)
+        began = trio.current_time()
+        sim.run.database.arrange(outbox.insert_many, effects, sim.run.clock.now())
+        await trio.sleep(5)
+        assert [at - began < 2 for at in ended] == [True]
+        sim.run.database.arrange(outbox.delete_many, [effect.id for effect in effects])
+        await trio.sleep(30)

@@ -1,0 +1,42 @@
+"""What an operator reads about a database that can't be used."""
+
+import socket
+
+import asyncpg
+import pytest
+
+from troupe.storage.engine import Unavailable
+from troupe.storage.trouble import connecting, explain, unavailable
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (socket.gaierror(-2, "Name or service not known"), "Name or service not known: correct the host's name in"),
+        (TimeoutError(), "PostgreSQL does not answer: correct host and port"),
+        (ConnectionRefusedError(111, "Connect call failed"), "Connect call failed: start PostgreSQL"),
+        (asyncpg.InvalidPasswordError("no"), "no: correct the user and the password in TROUPE_DATABASE_URL"),
+        (asyncpg.DiskFullError("could not extend file\nDETAIL: x"), "could not extend file: free space"),
+        (asyncpg.UndefinedTableError("no such table"), "no such table"),
+    ],
+)
+def test_the_cause_and_what_to_do_are_one_line(error: Exception, text: str) -> None:
+    assert text in explain(error)
+    assert "\n" not in explain(error)
+    with pytest.raises(Unavailable), unavailable():
+        raise error
+
+
+@pytest.mark.parametrize("password", ["1/secret", "1?secret", "1#secret", "secret:1"])
+def test_a_password_that_cuts_the_url_is_not_shown(password: str) -> None:
+    with pytest.raises(Unavailable) as told, connecting(f"postgresql://ada:{password}@localhost/troupe"):
+        raise ValueError(f"Port could not be cast to integer value as '{password}'")
+    assert "secret" not in str(told.value)
+    assert "can't be read" in str(told.value)
+    assert told.value.__cause__ is None
+
+
+def test_a_whole_url_is_tried() -> None:
+    for dsn in ("postgresql://ada:x@localhost/troupe?host=/a@b", "postgresql:///troupe"):
+        with connecting(dsn):
+            pass
