@@ -12,10 +12,10 @@ from datetime import datetime
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ..storage import relations, statuses, users
-from ..storage.engine import Connection
+from ..storage.engine.database import Connection
 from ..storage.statuses import Flags
-from .backstage import Backstage
-from .broadcast import Heard, PollChanged, Related
+from .broadcast import PollChanged, Related, RelationStamps
+from .context import ActorContext
 from .kernel import Actor, Cell, Event, Runtime, Subscriber, turn
 from .rules.visibility import Following, Muting, Perspective, Relation
 
@@ -37,24 +37,24 @@ class ViewerFlags:
     ids: tuple[int, ...]
 
 
-class Account(Actor):
+class AccountActor(Actor):
     """The owner of one account's rows."""
 
-    def __init__(self, cell: Cell, runtime: Runtime, backstage: Backstage) -> None:
+    def __init__(self, cell: Cell, runtime: Runtime, context: ActorContext) -> None:
         super().__init__(cell, runtime)
-        self.backstage = backstage
+        self.context = context
         self.id = int(cell.address.key)
         self.perspective = Perspective(self.id)
-        self.heard = Heard({})
+        self.heard = RelationStamps({})
         self.user: users.User | None = None  # None for accounts that live elsewhere
         self.flags: OrderedDict[int, Flags] = OrderedDict()
 
     async def load(self) -> None:
-        database = self.backstage.database
+        database = self.context.database
         if self._cell.incarnation > 1:
-            await self.backstage.outbox.make_up_for(self.address)
+            await self.context.outbox.make_up_for(self.address)
         self.user = await database.read(users.find_user, self.id)
-        self.heard = self.backstage.broadcast.changes_of(self.id)
+        self.heard = self.context.broadcast.changes_of(self.id)
         self.perspective = perspective_of(self.id, await database.read(relations.relations, self.id))
         self.announce_perspective()
 
@@ -73,14 +73,14 @@ class Account(Actor):
 
     @property
     def now(self) -> datetime:
-        return self.backstage.clock.now()
+        return self.context.clock.now()
 
     async def transact(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """This turn's one transaction."""
         self.check_current()
-        return await self.backstage.database.transact(work, *args, **kwargs)
+        return await self.context.database.transact(work, *args, **kwargs)
 
     def set_relation(self, other: int, relation: Relation) -> None:
         """How the account now stands to `other`: after a commit, its own or the other's."""
@@ -107,7 +107,7 @@ class Account(Actor):
 
     def current_perspective(self) -> Perspective:
         """The perspective without the mutes that are over."""
-        now = self.backstage.clock.now()
+        now = self.context.clock.now()
         if any(expired(muting, now) for muting in self.perspective.muting.values()):
             for other, muting in list(self.perspective.muting.items()):
                 if expired(muting, now):
@@ -116,36 +116,38 @@ class Account(Actor):
         return self.perspective
 
 
-@turn(Account, PerspectiveOf)
-def tell_perspective(self: Account, message: PerspectiveOf) -> Perspective:
-    return self.current_perspective()
+@turn(AccountActor, PerspectiveOf)
+def tell_perspective(account: AccountActor, message: PerspectiveOf) -> Perspective:
+    return account.current_perspective()
 
 
-@turn(Account, Related)
-def be_related(self: Account, message: Related) -> None:
-    if self.heard.takes(message):
-        self.set_relation(message.other, message.relation)
+@turn(AccountActor, Related)
+def be_related(account: AccountActor, message: Related) -> None:
+    if account.heard.takes(message):
+        account.set_relation(message.other, message.relation)
 
 
-@turn(Account, PollChanged)
-def forget_votes(self: Account, message: PollChanged) -> None:
-    self.flags.pop(message.id, None)
+@turn(AccountActor, PollChanged)
+def forget_votes(account: AccountActor, message: PollChanged) -> None:
+    account.flags.pop(message.id, None)
 
 
-@turn(Account, ViewerFlags)
-def viewer_flags(self: Account, message: ViewerFlags) -> dict[int, Flags] | Coroutine[Any, Any, dict[int, Flags]]:
+@turn(AccountActor, ViewerFlags)
+def viewer_flags(
+    account: AccountActor, message: ViewerFlags
+) -> dict[int, Flags] | Coroutine[Any, Any, dict[int, Flags]]:
     """From memory when all are there, else after one query for the missing."""
-    missing = [id for id in message.ids if id not in self.flags]
+    missing = [id for id in message.ids if id not in account.flags]
     if missing:
-        return _load_flags(self, message.ids, missing)
-    return {id: self.flags[id] for id in message.ids}
+        return _load_flags(account, message.ids, missing)
+    return {id: account.flags[id] for id in message.ids}
 
 
-async def _load_flags(self: Account, ids: tuple[int, ...], missing: list[int]) -> dict[int, Flags]:
-    loaded = await self.backstage.database.read(statuses.viewer_flags, self.id, missing)
-    found = {id: flags for id in ids if (flags := loaded.get(id) or self.flags.get(id)) is not None}
+async def _load_flags(account: AccountActor, ids: tuple[int, ...], missing: list[int]) -> dict[int, Flags]:
+    loaded = await account.context.database.read(statuses.viewer_flags, account.id, missing)
+    found = {id: flags for id in ids if (flags := loaded.get(id) or account.flags.get(id)) is not None}
     for id, flags in loaded.items():
-        self.keep_flags(id, flags)
+        account.keep_flags(id, flags)
     return found
 
 

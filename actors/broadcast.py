@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from ..storage import accounts
 from ..storage.notifications import Notification
-from ..storage.statuses import Deleted, Entry, Remains
-from .correspondence import Correspondence
+from ..storage.statuses import Deleted, Remains, TimelineEntry
+from .conversations import ShownConversation
 from .kernel import Address, Cell, Event, Origin, Runtime
 from .reminders import Reminder
 from .rules.visibility import Perspective, Relation, belongs_in_public, belongs_under_tags
-from .statuses import Shown, entry_of, may_see
+from .statuses import ShownStatus, entry_of, may_see
 from .timelines.audience import Audience
 
 
@@ -24,7 +24,7 @@ from .timelines.audience import Audience
 class StatusPublished:
     """To timelines: a status they may want."""
 
-    entry: Entry
+    entry: TimelineEntry
     event: Event
 
 
@@ -41,7 +41,7 @@ class StatusDeleted:
 class StatusEdited:
     """To timelines: a status reads otherwise now. Each edit has an id, so that streams show it once."""
 
-    entry: Entry
+    entry: TimelineEntry
     edit_id: int
     event: Event
 
@@ -63,7 +63,7 @@ class Related:
     drawn: int
 
 
-class Heard:
+class RelationStamps:
     """Until which change an actor knows how its account stands to each other account.
 
     Turns learn of their commits in any order, and after a crash the rows are newer than the mail. It is the actor's own
@@ -83,12 +83,12 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ShownNotification:
     """A notification with what its JSON needs."""
 
     notification: Notification
     account: accounts.Account
-    shown: Shown | None
+    shown: ShownStatus | None
 
     @property
     def id(self) -> int:
@@ -103,12 +103,12 @@ class Told:
 class Notified:
     """To a home: a notification for the account's streams."""
 
-    told: Told
+    told: ShownNotification
     event: Event
 
 
 @dataclass(frozen=True, slots=True)
-class Corresponded:
+class ConversationChanged:
     """To a home: a conversation of the account's has changed. News, which streams show once, have a key."""
 
     key: int | None
@@ -127,7 +127,7 @@ def list_address(id: int) -> Address:
     return Address("list", str(id))
 
 
-def correspondence_key(last_status_id: int) -> int:
+def conversation_key(last_status_id: int) -> int:
     """What feeds remember a conversation's news by: below zero, where neither statuses nor notifications are."""
     return -last_status_id
 
@@ -147,7 +147,7 @@ class Broadcast:
         self._changes: dict[int, dict[int, int]] = {}  # by account and other
         self._edits: dict[int, int] = {}  # the latest of each status
 
-    def is_crowded(self, shown: Shown, recipients: Iterable[int] = ()) -> bool:
+    def is_crowded(self, shown: ShownStatus, recipients: Iterable[int] = ()) -> bool:
         """True if a timeline that a status goes to, or the home of one of these accounts, has too much to do."""
         if not any(self._runtime.pools[kind].crowd for kind in TIMELINES):
             return False
@@ -164,12 +164,12 @@ class Broadcast:
         tags = shown.status.tags if belongs_under_tags(entry) else ()
         return crowds["tag"].among([cell for tag in tags for cell in self._awake(tag_address(tag.name))])
 
-    def published_to_author(self, shown: Shown, origin: Origin) -> None:
+    def published_to_author(self, shown: ShownStatus, origin: Origin) -> None:
         """To the author's own home alone: the others are told by the relay, which tells this one again."""
         message = StatusPublished(entry_of(shown), Event("update", shown))
         self._runtime.tell_awake(home_address(shown.status.account_id), message, origin=origin)
 
-    def published(self, shown: Shown, origin: Origin) -> None:
+    def published(self, shown: ShownStatus, origin: Origin) -> None:
         entry = entry_of(shown)
         message = StatusPublished(entry, Event("update", shown))
         self._runtime.tell_cells("home", self._audience.of(entry.account_id), message, origin=origin)
@@ -179,7 +179,7 @@ class Broadcast:
         if belongs_under_tags(entry) and not entry.silenced:
             self._to_tags((tag.name for tag in shown.status.tags), message, origin)
 
-    def edited(self, shown: Shown, edit_id: int, rebloggers: Iterable[int], origin: Origin) -> None:
+    def edited(self, shown: ShownStatus, edit_id: int, rebloggers: Iterable[int], origin: Origin) -> None:
         """To all who may have been shown the status: by its author, by a boost, or because it names them."""
         entry = entry_of(shown)
         self.note_edit(entry.id, edit_id)
@@ -243,18 +243,18 @@ class Broadcast:
             if len(memory) > most:
                 del memory[next(iter(memory))]
 
-    def changes_of(self, account_id: int) -> Heard:
+    def changes_of(self, account_id: int) -> RelationStamps:
         """For an actor that is about to read how its account stands to others: all this is in the rows by now."""
-        return Heard(self._changes.get(account_id, {}))
+        return RelationStamps(self._changes.get(account_id, {}))
 
-    def notified(self, told: Told, origin: Origin) -> None:
+    def notified(self, told: ShownNotification, origin: Origin) -> None:
         message = Notified(told, Event("notification", told))
         self._runtime.tell_awake(home_address(told.notification.account_id), message, origin=origin)
 
-    def corresponded(self, told: Correspondence, origin: Origin, *, news: bool = True) -> None:
+    def corresponded(self, told: ShownConversation, origin: Origin, *, news: bool = True) -> None:
         """A conversation has a new last status or, when that is no news, was marked."""
         last = told.conversation.last_status_id
-        message = Corresponded(correspondence_key(last) if news and last else None, Event("conversation", told))
+        message = ConversationChanged(conversation_key(last) if news and last else None, Event("conversation", told))
         self._runtime.tell_awake(home_address(told.conversation.account_id), message, origin=origin)
 
     def reread(self, account_id: int) -> None:

@@ -13,11 +13,11 @@ from typing import Any, Protocol
 import trio
 
 from ..storage import expiry
-from ..storage.engine import Database, Fenced
-from ..storage.faults import machine_fault
+from ..storage.engine.database import Database, Fenced
+from ..storage.engine.faults import machine_fault
 from .kernel import Clock, Record
-from .mail.post import LINK_LASTS
-from .statuses import Accounts
+from .mail.sender import LINK_LASTS
+from .statuses import AccountCache
 
 EVERY = 3600.0  # seconds
 BATCH = 500
@@ -47,7 +47,7 @@ class Expiry:
     """One for each process of the server."""
 
     def __init__(
-        self, database: Database, clock: Clock, record: Record, accounts: Accounts, tokens: TokenCache
+        self, database: Database, clock: Clock, record: Record, accounts: AccountCache, tokens: TokenCache
     ) -> None:
         self._database = database
         self._clock = clock

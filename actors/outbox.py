@@ -24,15 +24,15 @@ from typing import Any
 import trio
 
 from ..storage import conversations, edits, notifications, outbox, polls, reblogs, relations, statuses
-from ..storage.engine import Connection, Database, Doubtful, Unavailable
+from ..storage.engine.database import Connection, Database, Doubtful, Unavailable
 from ..storage.notifications import NewNotification
 from ..storage.outbox import Effect, NewEffect
-from .broadcast import Broadcast, Told
-from .correspondence import correspondences
+from .broadcast import Broadcast, ShownNotification
+from .conversations import shown_conversations
 from .kernel import Address, Clock, Ids, Origin, Record
 from .kernel.portraits import describe, place
 from .reminders import Reminder, payload_of, reminder_of
-from .statuses import Accounts, Shown, Statuses
+from .statuses import AccountCache, ShownStatus, StatusCache
 
 SWEEP = 1.0  # seconds between two looks at what is left over
 GATHER = 0.25  # seconds in which promises handed over are gathered for one DELETE
@@ -48,8 +48,8 @@ class Outbox:
     """The relay. `promise` is called inside a transaction, `hand_over` after its commit."""
 
     def __init__(
-        self, database: Database, clock: Clock, ids: Ids, accounts: Accounts, statuses: Statuses, broadcast: Broadcast,
-        record: Record,
+        self, database: Database, clock: Clock, ids: Ids, accounts: AccountCache, statuses: StatusCache,
+        broadcast: Broadcast, record: Record,
     ) -> None:  # fmt: skip
         self._database = database
         self._clock = clock
@@ -146,7 +146,7 @@ class Outbox:
         self._woken.set()
 
     async def finds_room(
-        self, author: Address, promised: Sequence[int], shown: Shown, recipients: Sequence[int] = ()
+        self, author: Address, promised: Sequence[int], shown: ShownStatus, recipients: Sequence[int] = ()
     ) -> bool:
         """Wait for a moment until the timelines that a status goes to have room.
 
@@ -337,13 +337,13 @@ class Outbox:
         account = await self._accounts.find(notification.from_account_id)
         shown = await self._statuses.show(notification.status_id) if notification.status_id else None
         if account is not None and (shown is not None or notification.status_id is None):
-            self._broadcast.notified(Told(notification, account, shown), origin)
+            self._broadcast.notified(ShownNotification(notification, account, shown), origin)
 
     async def _tell_conversation(self, effect: Effect, origin: Origin) -> None:
         account_id, id = effect.payload["account"], effect.payload["id"]
         conversation = await self._database.read(conversations.find, account_id, id)
         if conversation is not None:
-            (told,) = await correspondences([conversation], self._accounts, self._statuses)
+            (told,) = await shown_conversations([conversation], self._accounts, self._statuses)
             self._broadcast.corresponded(told, origin)
 
     async def _tell_list(self, effect: Effect, origin: Origin) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..storage import accounts, statuses
-from ..storage.engine import Database
+from ..storage.engine.database import Database
 from .cache import RowCache
 from .rules.visibility import Perspective, visible
 
@@ -16,12 +16,12 @@ DELETIONS_REMEMBERED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownStatus:
     """What it takes to render a status."""
 
     status: statuses.Status
     author: accounts.Account
-    boosted: Shown | None = None
+    boosted: ShownStatus | None = None
 
     @property
     def id(self) -> int:
@@ -33,14 +33,14 @@ class Shown:
         return self.author.suspended_at is not None or (self.boosted is not None and self.boosted.is_withdrawn)
 
 
-def may_see(shown: Shown, viewer: Perspective) -> bool:
+def may_see(shown: ShownStatus, viewer: Perspective) -> bool:
     """Whether a viewer may see a status and, in a boost, what it boosts."""
     if shown.is_withdrawn or not visible(shown.status, viewer):
         return False
     return shown.boosted is None or visible(shown.boosted.status, viewer)
 
 
-class Accounts(RowCache[accounts.Account]):
+class AccountCache(RowCache[accounts.Account]):
     """Accounts by id, as their rows are."""
 
     def __init__(self, database: Database, capacity: int = ACCOUNTS_KEPT) -> None:
@@ -50,10 +50,10 @@ class Accounts(RowCache[accounts.Account]):
         super().__init__(load, capacity)
 
 
-class Statuses(RowCache[statuses.Status]):
+class StatusCache(RowCache[statuses.Status]):
     """Statuses by id; a deleted one is missing, and remembered as deleted for as long as an effect could be late."""
 
-    def __init__(self, database: Database, accounts: Accounts, capacity: int = STATUSES_KEPT) -> None:
+    def __init__(self, database: Database, accounts: AccountCache, capacity: int = STATUSES_KEPT) -> None:
         async def load(ids: list[int]) -> dict[int, statuses.Status]:
             return await database.read(statuses.find_many, ids)
 
@@ -61,10 +61,10 @@ class Statuses(RowCache[statuses.Status]):
         self._accounts = accounts
         self._deleted: dict[int, None] = {}
 
-    async def show(self, id: int) -> Shown | None:
+    async def show(self, id: int) -> ShownStatus | None:
         return (await self.show_many([id])).get(id)
 
-    async def show_many(self, ids: Iterable[int]) -> dict[int, Shown]:
+    async def show_many(self, ids: Iterable[int]) -> dict[int, ShownStatus]:
         """Everything needed to render these statuses, in the order asked for: at most three queries, warm none."""
         found = await self.find_many(ids)
         boosted = await self.find_many(row.reblog_of_id for row in found.values() if row.reblog_of_id is not None)
@@ -86,23 +86,23 @@ class Statuses(RowCache[statuses.Status]):
 
 def _assemble(
     row: statuses.Status, boosted: dict[int, statuses.Status], authors: dict[int, accounts.Account]
-) -> Shown | None:
+) -> ShownStatus | None:
     author = authors.get(row.account_id)
     if author is None:
         return None
     if row.reblog_of_id is None:
-        return Shown(row, author)
+        return ShownStatus(row, author)
     inner = boosted.get(row.reblog_of_id)
     if inner is None or inner.account_id not in authors:
         return None
-    return Shown(row, author, Shown(inner, authors[inner.account_id]))
+    return ShownStatus(row, author, ShownStatus(inner, authors[inner.account_id]))
 
 
-def entry_of(shown: Shown) -> statuses.Entry:
+def entry_of(shown: ShownStatus) -> statuses.TimelineEntry:
     """What timelines need to know of it. Of a boost, mentions, language and media are the original's."""
     status = shown.status
     source = shown.boosted or shown
-    return statuses.Entry(
+    return statuses.TimelineEntry(
         id=status.id,
         account_id=status.account_id,
         visibility=status.visibility,

@@ -11,7 +11,8 @@ from quart_trio import QuartTrio
 from werkzeug.datastructures import Headers
 from werkzeug.exceptions import HTTPException
 
-from .answer import Answer
+from .access.context import HttpContext
+from .answers.answer import Answer
 from .api import (
     absent,
     accounts,
@@ -53,15 +54,13 @@ from .api import (
     timelines,
     trends,
 )
-from .bodies import KEY, Bodies
-from .direct import Direct
 from .dispatch import refuse_route, respond
-from .entry import Entry, nameless
-from .house import House
+from .fast_path import FastPath
+from .intake.request import LARGEST_BODY, Request, request_of
 from .oauth import authorize, confirmation, metadata, sign_up, token
-from .request import LARGEST_BODY, Request
-from .routing import Api, Endpoint, api
-from .streaming.asgi import request_of
+from .router import Endpoint, Router, api
+from .server.bodies import KEY, Bodies
+from .server.paths import NormalizedPaths, nameless
 from .streaming.front import StreamingFront
 
 # Importing them is what registers their endpoints.
@@ -94,8 +93,8 @@ MODULES = (
 )
 
 
-def make_app(house: House, registry: Api = api) -> QuartTrio:
-    """The ASGI application of a house."""
+def make_app(context: HttpContext, registry: Router = api) -> QuartTrio:
+    """Return the ASGI application."""
     app = QuartTrio(__name__, static_folder=None)
     # What Quart may hold of a body that does not say what it is: nobody asks for one.
     app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY
@@ -107,18 +106,18 @@ def make_app(house: House, registry: Api = api) -> QuartTrio:
     app.url_map.merge_slashes = False
     app.url_map.strict_slashes = False
     for number, endpoint in enumerate(registry.endpoints):
-        _mount(app, house, endpoint, number)
-    app.register_error_handler(HTTPException, _no_route(house))
-    direct = Direct(house, registry.endpoints, nameless(app.asgi_app))
+        _mount(app, context, endpoint, number)
+    app.register_error_handler(HTTPException, _no_route(context))
+    direct = FastPath(context, registry.endpoints, nameless(app.asgi_app))
     # The way Quart has of wrapping an application.
-    app.asgi_app = Entry(StreamingFront(house, Bodies(direct)))
+    app.asgi_app = NormalizedPaths(StreamingFront(context, Bodies(direct)))
     return app
 
 
-def _mount(app: QuartTrio, house: House, endpoint: Endpoint, number: int) -> None:
+def _mount(app: QuartTrio, context: HttpContext, endpoint: Endpoint, number: int) -> None:
     async def view(**path: str) -> Response:
-        request = _request(house)
-        return _response(await respond(house, endpoint, request, path))
+        request = _request(context)
+        return _response(await respond(context, endpoint, request, path))
 
     app.add_url_rule(
         endpoint.path,
@@ -129,17 +128,17 @@ def _mount(app: QuartTrio, house: House, endpoint: Endpoint, number: int) -> Non
     )
 
 
-def _no_route(house: House) -> Callable[[HTTPException], Awaitable[Response]]:
+def _no_route(context: HttpContext) -> Callable[[HTTPException], Awaitable[Response]]:
     async def refuse(error: HTTPException) -> Response:
         allowed = ", ".join(sorted(getattr(error, "valid_methods", None) or ())) if error.code == 405 else None
-        return _response(await refuse_route(house, _request(house), allowed))
+        return _response(await refuse_route(context, _request(context), allowed))
 
     return refuse
 
 
-def _request(house: House) -> Request:
+def _request(context: HttpContext) -> Request:
     scope: Any = quart_request.scope
-    return request_of(house, scope, scope.get(KEY))
+    return request_of(scope, context.secret, scope.get(KEY))
 
 
 def _response(answer: Answer) -> Response:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..storage.oauth import Token
-from . import rates
-from .errors import TooMany
-from .house import House
-from .paging import CURSORS
-from .rates import Rule
-from .request import Request
-from .routing import Call
+from .access import rates
+from .access.context import HttpContext
+from .access.rates import Rule
+from .answers.errors import TooMany
+from .intake.paging import CURSORS
+from .intake.request import Request
+from .router import EndpointCall
 
 API = ("/api/", "/oauth/userinfo")
 
@@ -45,53 +45,53 @@ def rule_of(path: str) -> Rule:
     return next((rule for start, rule in BY_PATH if path.startswith(start)), rates.PAGES)
 
 
-def count_call(call: Call, rules: Iterable[Rule] = ()) -> None:
+def count_call(call: EndpointCall, rules: Iterable[Rule] = ()) -> None:
     """Count a request, for the given rules as well. Raises TooMany.
 
     The call keeps the standing that the headers of the API's answers tell of.
     """
-    house, request = call.house, call.request
-    if not house.settings.rate_limits:
+    context, request = call.context, call.request
+    if not context.settings.rate_limits:
         return
-    standing = house.rates.count_all(_charges(rules, call), house.clock.now())
+    standing = context.rates.count_all(_charges(rules, call), context.clock.now())
     if is_api(request.path):
         call.standing = standing
     if standing is not None and standing.exceeded:
         raise TooMany(() if call.standing else standing.headers)
 
 
-def count_file(call: Call, rules: Iterable[Rule]) -> None:
+def count_file(call: EndpointCall, rules: Iterable[Rule]) -> None:
     """Count one file of a request that is counted already. Raises TooMany."""
-    if not call.house.settings.rate_limits or call.viewer is None:
+    if not call.context.settings.rate_limits or call.viewer is None:
         return
     who = str(call.viewer.account_id)
-    standing = call.house.rates.count_all([(rule, who) for rule in rules], call.house.clock.now())
+    standing = call.context.rates.count_all([(rule, who) for rule in rules], call.context.clock.now())
     call.standing = rates.nearest(call.standing, standing)
     if standing is not None and standing.exceeded:
         raise TooMany
 
 
-def count_for_address(house: House, request: Request, rule: Rule) -> None:
+def count_for_address(context: HttpContext, request: Request, rule: Rule) -> None:
     """Count something for the address that asks for it. Raises TooMany."""
-    _count(house, rule, _address(house, request))
+    _count(context, rule, _address(context, request))
 
 
-def count_for_account(house: House, request: Request, token: Token | None, rule: Rule) -> None:
+def count_for_account(context: HttpContext, request: Request, token: Token | None, rule: Rule) -> None:
     """Count something for the account of a token, or for the address without one. Raises TooMany."""
     account = None if token is None else token.account_id
-    _count(house, rule, _address(house, request) if account is None else str(account))
+    _count(context, rule, _address(context, request) if account is None else str(account))
 
 
-def _count(house: House, rule: Rule, subject: str) -> None:
-    if not house.settings.rate_limits:
+def _count(context: HttpContext, rule: Rule, subject: str) -> None:
+    if not context.settings.rate_limits:
         return
-    standing = house.rates.count(rule, subject, house.clock.now())
+    standing = context.rates.count(rule, subject, context.clock.now())
     if standing.exceeded:
         raise TooMany(standing.headers)
 
 
-def _charges(rules: Iterable[Rule], call: Call) -> Iterator[tuple[Rule, str]]:
-    address = _address(call.house, call.request)
+def _charges(rules: Iterable[Rule], call: EndpointCall) -> Iterator[tuple[Rule, str]]:
+    address = _address(call.context, call.request)
     account = call.token.account_id if call.token else None
     who = address if account is None else str(account)
     if is_api(call.request.path):
@@ -102,7 +102,7 @@ def _charges(rules: Iterable[Rule], call: Call) -> Iterator[tuple[Rule, str]]:
         yield rule, address if rule.per_address else who
 
 
-def _charges_of_api(call: Call, who: str) -> Iterator[tuple[Rule, str]]:
+def _charges_of_api(call: EndpointCall, who: str) -> Iterator[tuple[Rule, str]]:
     if call.token is None or call.token.account_id is None:
         yield rates.PER_ADDRESS, who
     else:
@@ -112,5 +112,5 @@ def _charges_of_api(call: Call, who: str) -> Iterator[tuple[Rule, str]]:
         yield rates.PAGING, who
 
 
-def _address(house: House, request: Request) -> str:
-    return rates.subject_of(request.address(house.settings.trusted_proxies))
+def _address(context: HttpContext, request: Request) -> str:
+    return rates.subject_of(request.address(context.settings.trusted_proxies))

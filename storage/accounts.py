@@ -5,7 +5,7 @@ from dataclasses import astuple, dataclass
 from datetime import datetime
 from typing import Any
 
-from .engine import Connection, Row
+from .engine.database import Connection, Row
 
 # In the order of Account's fields: by position a row becomes a record in half the time.
 COLUMNS = """

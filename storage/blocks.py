@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from . import conversations, follows
-from .engine import Connection
+from .engine.database import Connection
 from .paging import both_ways, page_of, slice_of
 
 INSERT = """

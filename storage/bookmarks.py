@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from .engine import Connection
+from .engine.database import Connection
 from .paging import both_ways, page_of
 
 INSERT = """

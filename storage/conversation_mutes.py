@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from .engine import Connection
+from .engine.database import Connection
 
 INSERT = """
     INSERT INTO conversation_mutes (account_id, conversation_id, created_at) VALUES ($1, $2, $3)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .engine import Connection, Row
+from .engine.database import Connection, Row
 from .paging import both_ways, slice_of
 
 COLUMNS = "c.id, c.account_id, c.participant_ids, c.last_status_id, c.unread"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from .engine import Connection
+from .engine.database import Connection
 from .paging import both_ways, slice_of
 
 COLUMNS = "id, address, kind, message, error, request_id, causes, created_at"

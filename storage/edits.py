@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from . import featured_tags, media
-from .engine import Connection, Row
-from .statuses import Tag
+from .engine.database import Connection, Row
+from .statuses import StatusTag
 
 SNAPSHOT = f"""
     INSERT INTO status_edits (
@@ -105,7 +105,7 @@ class Revision:
     language: str | None
     mentioned_ids: tuple[int, ...]
     silent_mention_ids: tuple[int, ...]
-    tags: tuple[Tag, ...]
+    tags: tuple[StatusTag, ...]
     media_ids: tuple[int, ...]
     poll_id: int | None
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from .engine import Connection
+from .engine.database import Connection
 from .paging import both_ways, page_of
 
 # The follow is looked for by the statement that endorses: it may have ended a moment ago.

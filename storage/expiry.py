@@ -6,7 +6,7 @@ Each function deletes one batch. Rows that another transaction holds are skipped
 from collections.abc import Collection
 from datetime import datetime
 
-from .engine import Connection
+from .engine.database import Connection
 
 DELETE_GRANTS = """
     DELETE FROM oauth_grants WHERE code_hash = ANY(ARRAY(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from .engine import Connection
+from .engine.database import Connection
 from .paging import both_ways, page_of
 
 INSERT = """

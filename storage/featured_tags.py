@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from .engine import Connection, Row
-from .statuses import Tag
+from .engine.database import Connection, Row
+from .statuses import StatusTag
 
 # In the order of FeaturedTag's fields.
 COLUMNS = "f.id, f.account_id, f.tag_id, t.name, f.display_name, f.statuses, f.last_status_at"
@@ -94,9 +94,9 @@ async def delete_tag(db: Connection, account_id: int, tag_id: int) -> None:
     await db.execute(DELETE_TAG, account_id, tag_id)
 
 
-async def suggestions(db: Connection, account_id: int, limit: int) -> list[Tag]:
+async def suggestions(db: Connection, account_id: int, limit: int) -> list[StatusTag]:
     """What the account used most of late and does not feature."""
-    return [Tag(*row.values()) for row in await db.fetch(SUGGESTIONS, account_id, LATEST, limit)]
+    return [StatusTag(*row.values()) for row in await db.fetch(SUGGESTIONS, account_id, LATEST, limit)]
 
 
 def _featured_tag(row: Row) -> FeaturedTag:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from . import accounts
-from .engine import Connection
+from .engine.database import Connection
 from .paging import both_ways, page_of
 
 COLUMNS = "id, account_id, target_account_id, show_reblogs, notify, languages, uri, created_at"
@@ -132,7 +132,7 @@ PAGE_REQUESTS = both_ways("""
 
 
 @dataclass(frozen=True, slots=True)
-class Follow:
+class FollowTerms:
     """A follow, or a request for one: they have one shape."""
 
     id: int
@@ -155,7 +155,7 @@ class Change:
     set_languages: bool = False
 
 
-async def insert_follow(db: Connection, follow: Follow, now: datetime) -> bool:
+async def insert_follow(db: Connection, follow: FollowTerms, now: datetime) -> bool:
     """Begin a follow and count it on both sides; False when it was there."""
     await accounts.lock_counts(db, [follow.account_id, follow.target_account_id])
     if await db.fetchval(INSERT, *_values(follow, now)) is None:
@@ -181,7 +181,7 @@ async def delete_follow(db: Connection, account_id: int, target_id: int) -> bool
     return True
 
 
-async def insert_request(db: Connection, request: Follow, now: datetime) -> bool:
+async def insert_request(db: Connection, request: FollowTerms, now: datetime) -> bool:
     """Ask to follow; False when it was asked before."""
     return await db.fetchval(INSERT_REQUEST, *_values(request, now)) is not None
 
@@ -247,7 +247,7 @@ async def requests_page(
     return await page_of(db, PAGE_REQUESTS, account_id, max_id=max_id, since_id=since_id, min_id=min_id, limit=limit)
 
 
-def _values(follow: Follow, now: datetime) -> Sequence[Any]:
+def _values(follow: FollowTerms, now: datetime) -> Sequence[Any]:
     return (
         *(follow.id, follow.account_id, follow.target_account_id, follow.show_reblogs, follow.notify),
         *(follow.languages, follow.uri, follow.created_at or now),

@@ -1,6 +1,6 @@
 """The highest id in use, so that ids never go backwards when the clock has."""
 
-from .engine import Connection
+from .engine.database import Connection
 
 HIGHEST = """
     SELECT greatest(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from .engine import Connection
+from .engine.database import Connection
 
 FIND = "SELECT status_id, scheduled_status_id FROM idempotency WHERE account_id = $1 AND key = $2 AND created_at > $3"
 
@@ -30,21 +30,21 @@ PUBLISH = """
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class KeyedStatus:
     """What a key made: one of the two."""
 
     status_id: int | None = None
     scheduled_status_id: int | None = None
 
 
-async def find(db: Connection, account_id: int, key: str, made_after: datetime) -> Made | None:
+async def find(db: Connection, account_id: int, key: str, made_after: datetime) -> KeyedStatus | None:
     """What this key made after the given time."""
     row = await db.fetchrow(FIND, account_id, key, made_after)
-    return Made(*row.values()) if row is not None else None
+    return KeyedStatus(*row.values()) if row is not None else None
 
 
 async def insert(
-    db: Connection, account_id: int, key: str, made: Made, now: datetime, expired_before: datetime
+    db: Connection, account_id: int, key: str, made: KeyedStatus, now: datetime, expired_before: datetime
 ) -> bool:
     """Keep a key in the transaction of what it makes; False when it has made something else."""
     return (

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from .engine import Connection
+from .engine.database import Connection
 
 # By leaps over the index of handles, one a domain.
 KNOWN = """

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from datetime import datetime
 
-from .engine import Connection, Row
+from .engine.database import Connection, Row
 from .paging import both_ways, slice_of
-from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, Entry, entry_of
+from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, TimelineEntry, entry_of
 
 # In the order of List's fields.
 COLUMNS = "l.id, l.account_id, l.title, l.replies_policy, l.exclusive, l.created_at"
@@ -173,7 +173,7 @@ async def entries(
     since_id: int | None = None,
     min_id: int | None = None,
     limit: int,
-) -> list[Entry]:
+) -> list[TimelineEntry]:
     """What those on a list wrote or boosted: the reader sifts."""
     slice = slice_of(max_id, since_id, min_id)
     rows = await db.fetch(ENTRIES[slice.oldest_first], id, slice.below, slice.above, limit)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from .engine import Connection
+from .engine.database import Connection
 
 Timeline = Literal["home", "notifications"]
 

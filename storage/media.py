@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from .engine import Connection, Row
+from .engine.database import Connection, Row
 
 COLUMNS = """
     id, account_id, status_id, type, state, file, file_type, file_size, thumbnail_file, remote_url,
@@ -140,7 +140,7 @@ class Media:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ProcessedMedia:
     """What processing made of an upload."""
 
     type: str
@@ -167,7 +167,7 @@ async def lock(db: Connection, ids: Sequence[int]) -> dict[int, Media]:
 
 
 async def insert(
-    db: Connection, id: int, account_id: int, made: Made, description: str, focus: dict[str, float] | None,
+    db: Connection, id: int, account_id: int, made: ProcessedMedia, description: str, focus: dict[str, float] | None,
     now: datetime,
 ) -> Media:  # fmt: skip
     """Store what is ready."""
@@ -180,7 +180,7 @@ async def insert(
 
 
 async def insert_waiting(
-    db: Connection, id: int, account_id: int, type: str, thumbnail: Made | None, description: str,
+    db: Connection, id: int, account_id: int, type: str, thumbnail: ProcessedMedia | None, description: str,
     focus: dict[str, float] | None, now: datetime,
 ) -> Media:  # fmt: skip
     """Store what is still to be processed; a thumbnail of its owner's choice may be ready."""
@@ -204,7 +204,7 @@ async def reserve(db: Connection, ids: Sequence[int], scheduled_status_id: int, 
 
 
 async def describe(
-    db: Connection, id: int, description: str | None, focus: dict[str, float] | None, thumbnail: Made | None,
+    db: Connection, id: int, description: str | None, focus: dict[str, float] | None, thumbnail: ProcessedMedia | None,
     now: datetime,
 ) -> Media:  # fmt: skip
     """Change what its owner may change of an attachment; None leaves as it is."""
@@ -215,7 +215,7 @@ async def describe(
     return media_of(await db.fetchrow(DESCRIBE, id, description, small, blurhash, meta, now))
 
 
-async def finish(db: Connection, id: int, made: Made, now: datetime) -> None:
+async def finish(db: Connection, id: int, made: ProcessedMedia, now: datetime) -> None:
     """Store the result of processing."""
     await db.execute(
         FINISH, id, made.type, "ready", made.file, made.file_type, made.file_size, made.thumbnail_file, made.blurhash,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from . import conversations
-from .engine import Connection
+from .engine.database import Connection
 from .paging import both_ways, slice_of
 
 # A repeat changes it.

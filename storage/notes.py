@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from .engine import Connection
+from .engine.database import Connection
 
 UPSERT = """
     INSERT INTO account_notes (account_id, target_account_id, comment, updated_at) VALUES ($1, $2, $3, $4)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from .engine import Connection, Row
+from .engine.database import Connection, Row
 from .notifications import ALIVE, alive
 from .paging import slice_of
 
@@ -105,7 +105,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class NotificationFilter:
     """Which notifications are asked for; `types` None means every type."""
 
     types: Sequence[str] | None = None
@@ -117,7 +117,7 @@ class Wanted:
 async def page(
     db: Connection,
     account_id: int,
-    wanted: Wanted,
+    wanted: NotificationFilter,
     *,
     max_id: int | None = None,
     since_id: int | None = None,
@@ -149,7 +149,7 @@ async def dismiss(db: Connection, account_id: int, key: str) -> None:
     await db.execute(DISMISS, account_id, key, _own_id(key))
 
 
-async def unread(db: Connection, account_id: int, wanted: Wanted, limit: int) -> int:
+async def unread(db: Connection, account_id: int, wanted: NotificationFilter, limit: int) -> int:
     """How many groups have something newer than what was read last, counted up to `limit`."""
     everything = slice_of(None, None, None)
     return await db.fetchval(

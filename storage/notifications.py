@@ -5,7 +5,7 @@ from dataclasses import astuple, dataclass
 from datetime import datetime
 from typing import Any
 
-from .engine import Connection, Row
+from .engine.database import Connection, Row
 from .paging import both_ways, slice_of
 
 COLUMNS = "n.id, n.account_id, n.from_account_id, n.type, n.status_id, n.created_at, n.group_key"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from .engine import Connection, Row
+from .engine.database import Connection, Row
 
 INSERT_APPLICATION = """
     INSERT INTO applications (id, client_id, secret_hash, name, website, redirect_uris, scopes, created_at)

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from .engine import Connection, Row
+from .engine.database import Connection, Row
 
 # Causes travel as JSON texts: an array of arrays would have to be a rectangle.
 INSERT_MANY = """

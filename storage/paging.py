@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .engine import Connection
+from .engine.database import Connection
 
 #: Above every id there is: an absent `max_id`.
 NO_LIMIT = 2**63 - 1

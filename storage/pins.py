@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from .engine import Connection
+from .engine.database import Connection
 
 INSERT = """
     INSERT INTO pins (id, account_id, status_id, created_at) VALUES ($1, $2, $3, $4)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from .engine import Connection
+from .engine.database import Connection
 
 # One poll as JSON, for a query over statuses `s`. Times as seconds: JSON has none of its own.
 OF_STATUS = """
@@ -120,7 +120,7 @@ class NewPoll:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PollState:
     """What a vote has to reckon with, while the poll is locked."""
 
     multiple: bool
@@ -168,10 +168,10 @@ async def hold_status(db: Connection, id: int) -> int | None:
     return await db.fetchval(HOLD_STATUS, id)
 
 
-async def lock(db: Connection, id: int, now: datetime) -> Standing | None:
+async def lock(db: Connection, id: int, now: datetime) -> PollState | None:
     """Keep everybody else from voting and from closing until the transaction ends."""
     row = await db.fetchrow(LOCK, id, now)
-    return Standing(*row.values()) if row is not None else None
+    return PollState(*row.values()) if row is not None else None
 
 
 async def votes_of(db: Connection, id: int, account_id: int) -> list[int]:

@@ -4,7 +4,7 @@ from dataclasses import astuple, dataclass
 from datetime import datetime
 from typing import Any
 
-from .engine import Connection
+from .engine.database import Connection
 
 # Read before the change, with the row held: who unlocks an account must know that it was locked.
 LOCK = "SELECT locked FROM accounts WHERE id = $1 FOR NO KEY UPDATE"

@@ -1,6 +1,6 @@
 """Boosts of a status: by whom. A boost itself is a status like others."""
 
-from .engine import Connection
+from .engine.database import Connection
 from .paging import both_ways, page_of
 
 # A boost for followers is not listed for anyone, as in the reference server: the list is the same for every viewer.

@@ -9,7 +9,7 @@ from asyncpg import UniqueViolationError
 
 from . import accounts, oauth, users
 from .accounts import NewAccount
-from .engine import Connection
+from .engine.database import Connection
 from .oauth import NewToken
 from .users import NewUser
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from .engine import Connection, Row
+from .engine.database import Connection, Row
 
 # A number of its own kind, so that a pair of accounts never waits for some other advisory lock.
 PAIR_KEY = """

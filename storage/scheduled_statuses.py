@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from . import media
-from .engine import Connection, Row
+from .engine.database import Connection, Row
 from .paging import both_ways, slice_of
 
 # In the order of ScheduledStatus's fields.

@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .engine import Connection
+from .engine.database import Connection
 from .paging import NO_LIMIT
-from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, Entry, Tag, entry_of
+from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, StatusTag, TimelineEntry, entry_of
 
 WORD = re.compile(r"\w+")
 MOST_WORDS = 10
@@ -124,10 +124,10 @@ async def accounts(
     return [row["id"] for row in rows]
 
 
-async def tags(db: Connection, name: str, *, reviewed: bool, limit: int, offset: int = 0) -> list[Tag]:
+async def tags(db: Connection, name: str, *, reviewed: bool, limit: int, offset: int = 0) -> list[StatusTag]:
     """Hashtags that begin with a name, itself first; `reviewed` leaves out those that staff has not looked at."""
     rows = await db.fetch(TAGS, name, name, reviewed, limit, offset)
-    return [Tag(*row.values()) for row in rows]
+    return [StatusTag(*row.values()) for row in rows]
 
 
 async def statuses(
@@ -140,7 +140,7 @@ async def statuses(
     min_id: int | None = None,
     limit: int,
     offset: int = 0,
-) -> list[Entry]:
+) -> list[TimelineEntry]:
     """Statuses with all words, newest first. Who may see them is decided by the reader."""
     below, above = NO_LIMIT if max_id is None else max_id, min_id or 0
     rows = await db.fetch(STATUSES, STRAY_SIGN.sub(" ", query), viewer, below, above, account_id, limit, offset)

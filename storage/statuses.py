@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from . import accounts, media, notifications, polls
-from .engine import Connection, Row
+from .engine.database import Connection, Row
 
 
 def columns(counts: str, mentions: str, tags: str) -> str:
@@ -247,7 +247,7 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Tag:
+class StatusTag:
     """A hashtag of a status: `name` in lower case, `display_name` as it was first written."""
 
     id: int
@@ -292,7 +292,7 @@ class Status:
     mentioned_ids: tuple[int, ...]
     media_ids: tuple[int, ...]
     mentions: tuple[Mention, ...]
-    tags: tuple[Tag, ...]
+    tags: tuple[StatusTag, ...]
     media: tuple[media.Media, ...]
     poll: polls.Poll | None
 
@@ -319,7 +319,7 @@ class NewStatus:
     media_ids: tuple[int, ...] = ()
     mentioned_ids: tuple[int, ...] = ()
     silent_mention_ids: tuple[int, ...] = ()
-    tags: tuple[Tag, ...] = ()
+    tags: tuple[StatusTag, ...] = ()
     quote_policy: str = "nobody"
     poll_id: int | None = None
     local: bool = True
@@ -327,7 +327,7 @@ class NewStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class InsertedStatus:
     """A status that was just stored, its author as he is counted now, and who wants to hear of whatever he posts."""
 
     status: Status
@@ -339,7 +339,7 @@ WIDTH = len(fields(Status))
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TimelineEntry:
     """What a timeline needs to decide who sees a status. A boost has its original's mentions, language and media."""
 
     id: int
@@ -387,13 +387,13 @@ class Flags:
     votes: tuple[int, ...] = ()  # positions of the options of its poll, in the order of voting
 
 
-async def insert(db: Connection, new: NewStatus, now: datetime) -> Made:
+async def insert(db: Connection, new: NewStatus, now: datetime) -> InsertedStatus:
     """Store a status with its mentions, tags, media and every count it changes."""
     row = await db.fetchrow(INSERT, *_arguments(new, now))
     if row is None:
         raise LookupError(f"status {new.id} was stored and is not there")
     *values, waiting = row.values()
-    made = Made(_status(values[:WIDTH]), accounts.Account(*values[WIDTH:]), tuple(waiting))
+    made = InsertedStatus(_status(values[:WIDTH]), accounts.Account(*values[WIDTH:]), tuple(waiting))
     if not new.media_ids:
         return made
     attached = await media.attach(db, new.media_ids, new.id, now)
@@ -438,7 +438,7 @@ async def soft_delete(db: Connection, id: int, account_id: int, now: datetime) -
     return Deleted(status, reblogs)
 
 
-async def entries(db: Connection, ids: Sequence[int]) -> dict[int, Entry]:
+async def entries(db: Connection, ids: Sequence[int]) -> dict[int, TimelineEntry]:
     return {row["id"]: entry_of(row) for row in await db.fetch(ENTRIES, ids)}
 
 
@@ -456,12 +456,12 @@ async def remains(db: Connection, id: int) -> Remains | None:
     return Remains(row["visibility"], tuple(row["mentioned_ids"]), tuple(row["tags"])) if row is not None else None
 
 
-async def ancestors(db: Connection, id: int, limit: int) -> list[Entry]:
+async def ancestors(db: Connection, id: int, limit: int) -> list[TimelineEntry]:
     """What a status answers, and what that answers, oldest first."""
     return [entry_of(row) for row in await db.fetch(ANCESTORS, id, limit)]
 
 
-async def descendants(db: Connection, id: int, limit: int, depth: int) -> list[Entry]:
+async def descendants(db: Connection, id: int, limit: int, depth: int) -> list[TimelineEntry]:
     """The answers below a status in the order of the thread: each right after what it answers."""
     return [entry_of(row) for row in await db.fetch(DESCENDANTS, id, limit, depth)]
 
@@ -475,11 +475,11 @@ async def viewer_flags(db: Connection, account_id: int, status_ids: Sequence[int
     }
 
 
-def entry_of(row: Row) -> Entry:
+def entry_of(row: Row) -> TimelineEntry:
     """An Entry of a row with ENTRY_COLUMNS."""
     values = list(row.values())
     values[MENTIONED] = tuple(values[MENTIONED])
-    return Entry(*values)
+    return TimelineEntry(*values)
 
 
 def _status(values: Iterable[Any]) -> Status:
@@ -489,7 +489,7 @@ def _status(values: Iterable[Any]) -> Status:
         mentioned_ids=tuple(mentioned_ids),
         media_ids=tuple(media_ids),
         mentions=tuple(Mention(*mention) for mention in mentions or ()),
-        tags=tuple(Tag(*tag) for tag in tags or ()),
+        tags=tuple(StatusTag(*tag) for tag in tags or ()),
         media=tuple(media.media_of(one) for one in attached or ()),
         poll=polls.poll_of(poll) if poll is not None else None,
     )

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from .engine import Connection, Row
+from .engine.database import Connection, Row
 from .paging import both_ways, slice_of
-from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, Entry, Tag, entry_of
+from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, StatusTag, TimelineEntry, entry_of
 
 # For each wanted tag the few rows that can be on the page, by status_tags' own order; then the page of them.
 PAGE = both_ways(f"""
@@ -66,7 +66,7 @@ async def entries(
     since_id: int | None = None,
     min_id: int | None = None,
     limit: int,
-) -> list[Entry]:
+) -> list[TimelineEntry]:
     """Public statuses under any of `names`, under all of `all_of` and none of `none_of`; answers are among them.
 
     `local` narrows to this server or, when false, to all others. Silenced authors are never there.
@@ -86,19 +86,19 @@ async def uses(db: Connection, ids: Sequence[int], begins: Sequence[int]) -> dic
     return found
 
 
-async def find(db: Connection, name: str) -> Tag | None:
+async def find(db: Connection, name: str) -> StatusTag | None:
     """The hashtag that is stored under a name."""
     return _tag(await db.fetchrow(FIND, name))
 
 
-async def find_by_id(db: Connection, id: int) -> Tag | None:
+async def find_by_id(db: Connection, id: int) -> StatusTag | None:
     return _tag(await db.fetchrow(FIND_BY_ID, id))
 
 
-async def ensure(db: Connection, new: Tag, now: datetime) -> Tag:
+async def ensure(db: Connection, new: StatusTag, now: datetime) -> StatusTag:
     """The hashtag of this name, which is `new` when there was none."""
-    return Tag(*(await db.fetchrow(ENSURE, new.id, new.name, new.display_name, now)).values())
+    return StatusTag(*(await db.fetchrow(ENSURE, new.id, new.name, new.display_name, now)).values())
 
 
-def _tag(row: Row | None) -> Tag | None:
-    return Tag(*row.values()) if row is not None else None
+def _tag(row: Row | None) -> StatusTag | None:
+    return StatusTag(*row.values()) if row is not None else None

@@ -1,8 +1,8 @@
 """Which statuses may stand in a timeline, newest first. Who may see them is decided by the reader, by one rule."""
 
-from .engine import Connection
+from .engine.database import Connection
 from .paging import both_ways, slice_of
-from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, Entry, entry_of
+from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, TimelineEntry, entry_of
 
 # For each followed author and oneself the few rows that can be on the page, by statuses_author; then the page of them.
 HOME = both_ways(f"""
@@ -85,7 +85,7 @@ async def home_entries(
     since_id: int | None = None,
     min_id: int | None = None,
     limit: int,
-) -> list[Entry]:
+) -> list[TimelineEntry]:
     """What the account and those it follows wrote or boosted, direct statuses and all: the reader sifts."""
     slice = slice_of(max_id, since_id, min_id)
     rows = await db.fetch(HOME[slice.oldest_first], account_id, slice.below, slice.above, limit)
@@ -102,7 +102,7 @@ async def public_entries(
     since_id: int | None = None,
     min_id: int | None = None,
     limit: int,
-) -> list[Entry]:
+) -> list[TimelineEntry]:
     """Public statuses without boosts and without replies to others, none by silenced authors."""
     slice = slice_of(max_id, since_id, min_id)
     origin = None if local == remote else local
@@ -124,7 +124,7 @@ async def account_entries(
     since_id: int | None = None,
     min_id: int | None = None,
     limit: int,
-) -> list[Entry]:
+) -> list[TimelineEntry]:
     """A profile page: of these visibilities, and what mentions `viewer`, so that a page is full."""
     slice = slice_of(max_id, since_id, min_id)
     query = (ACCOUNT_MEDIA if only_media else ACCOUNT)[slice.oldest_first]
@@ -133,5 +133,5 @@ async def account_entries(
     return [entry_of(row) for row in rows]
 
 
-async def pinned_entries(db: Connection, account_id: int) -> list[Entry]:
+async def pinned_entries(db: Connection, account_id: int) -> list[TimelineEntry]:
     return [entry_of(row) for row in await db.fetch(PINNED, account_id)]

@@ -5,7 +5,7 @@ from dataclasses import astuple, dataclass
 from datetime import datetime
 from typing import Any
 
-from .engine import Connection, Row
+from .engine.database import Connection, Row
 
 COLUMNS = """
     u.account_id, a.username, u.email, u.password_hash, u.role, u.locale, u.default_privacy, u.default_sensitive,

@@ -13,13 +13,13 @@ from typing import Concatenate, ParamSpec, TypeVar
 import trio
 
 from ..actors.kernel import Clock, Ids, Record
-from ..storage.embedded import EmbeddedFailed
-from ..storage.engine import Connection, Doubtful, Fenced, Unavailable
+from ..storage.engine.database import Connection, Doubtful, Fenced, Unavailable
+from ..storage.engine.embedded import EmbeddedFailed
+from ..storage.engine.migrate import Migration
+from ..storage.engine.pool import ConnectionPool, open_pool
+from ..storage.engine.postmaster import started_at
+from ..storage.engine.term import Requirement, Term, hold_term
 from ..storage.highest import highest_id
-from ..storage.migrate import Migration
-from ..storage.pool import Pool, open_pool
-from ..storage.postmaster import started_at
-from ..storage.term import Requirement, Term, hold_term
 from .refusals import Refusals
 
 REVIVAL = 1.0  # seconds between two looks whether PostgreSQL is back
@@ -55,7 +55,7 @@ class SupervisedDatabase:
         self._require = require
         self._term: Term | None = None
         self._started_at: datetime | None = None
-        self._pool: Pool | None = None
+        self._pool: ConnectionPool | None = None
         self._lost = trio.Event()
 
     async def transact(
@@ -133,12 +133,12 @@ class SupervisedDatabase:
         if before not in (None, self._started_at):
             self._record("storage.restarted")
 
-    def _standing(self) -> Pool:
+    def _standing(self) -> ConnectionPool:
         if self._pool is None:
             raise Unavailable("the database is being restarted")
         return self._pool
 
-    async def _keep_alive(self, pool: Pool, revive: Callable[[], None]) -> None:
+    async def _keep_alive(self, pool: ConnectionPool, revive: Callable[[], None]) -> None:
         """Start our own PostgreSQL again when it dies; an outer one is its operator's."""
         while True:
             await self._lost.wait()
@@ -171,6 +171,6 @@ async def _raise_when_lost(term: Term) -> None:
     raise term.reason or Fenced("another node holds the term")
 
 
-async def _raise_when_fenced(pool: Pool) -> None:
+async def _raise_when_fenced(pool: ConnectionPool) -> None:
     await pool.fenced.wait()
     await pool.read(highest_id)  # which now tells why

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from ..storage.data_folder import make_private
-from ..storage.engine import Connection
+from ..storage.engine.data_folder import make_private
+from ..storage.engine.database import Connection
 from ..storage.instance import newest_local_uri
 from .configuration import Settings, is_loopback
 

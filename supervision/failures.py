@@ -6,10 +6,10 @@ from typing import cast
 
 import click
 
-from ..storage.embedded import EmbeddedFailed
-from ..storage.engine import Fenced, StorageError
-from ..storage.migrate import MigrationRefused
-from ..storage.term import AnotherNode
+from ..storage.engine.database import Fenced, StorageError
+from ..storage.engine.embedded import EmbeddedFailed
+from ..storage.engine.migrate import MigrationRefused
+from ..storage.engine.term import AnotherNode
 from .domain import OtherDomain
 from .supervisor import GaveUp
 

@@ -20,7 +20,7 @@ import trio
 from ..actors.kernel.clock import Clock
 from ..actors.kernel.portraits import describe, place
 from .redaction import redacted
-from .vocabulary import FACTS, Event, Level
+from .vocabulary import FACTS, Level, LogEvent
 
 WINDOW = 10.0
 # Two records are alike when all of these are: the rest varies from one time to the next.
@@ -32,7 +32,7 @@ FREE_TEXTS = ("error", "restored", "decision")
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 Facts = dict[str, object]
-Form = Callable[[datetime, Event, Facts], str]
+Form = Callable[[datetime, LogEvent, Facts], str]
 
 
 class Misuse(Exception):
@@ -43,7 +43,7 @@ class Misuse(Exception):
 class Fold:
     """Like records since the first of them was written."""
 
-    event: Event
+    event: LogEvent
     since: datetime
     count: int = 0
     first: datetime | None = None  # of those that are not written by themselves
@@ -138,8 +138,8 @@ class SupervisionLog:
                 self._close_folds(self._clock.now())
         self.flush()
 
-    def _checked(self, event: str, facts: Mapping[str, object]) -> tuple[Event, Facts]:
-        words = {known.word: known for known in Event}
+    def _checked(self, event: str, facts: Mapping[str, object]) -> tuple[LogEvent, Facts]:
+        words = {known.word: known for known in LogEvent}
         unknown = [name for name in facts if name not in FACTS] + ([] if event in words else [event])
         if unknown and self._strict:
             raise Misuse(f"not in the log's vocabulary: {', '.join(unknown)}")
@@ -147,7 +147,7 @@ class SupervisionLog:
             facts = {"place": place(error), **facts, "error": describe(error)}
         told = {name: _sayable(name, facts[name]) for name in FACTS if facts.get(name) not in (None, "", [], ())}
         if event not in words:
-            return Event.LIBRARY_SAID, told | {"logger": "troupe", "error": f"unknown event {event}"}
+            return LogEvent.LIBRARY_SAID, told | {"logger": "troupe", "error": f"unknown event {event}"}
         return words[event], told
 
     def _close_folds(self, now: datetime, *, everything: bool = False) -> None:
@@ -158,7 +158,7 @@ class SupervisionLog:
                 self._put(fold.first, fold.event, fold.summary())
         self._tell_dropped(now)
 
-    def _put(self, time: datetime, event: Event, facts: Facts) -> None:
+    def _put(self, time: datetime, event: LogEvent, facts: Facts) -> None:
         if not self._written(event, time, facts):
             self._dropped_since = self._dropped_since or time
             self._dropped += 1
@@ -170,10 +170,10 @@ class SupervisionLog:
             return
         since = self._dropped_since or now
         facts: Facts = {"count": self._dropped, "folded_seconds": round((now - since).total_seconds(), 3)}
-        if self._written(Event.LOG_DROPPED, since, facts):
+        if self._written(LogEvent.LOG_DROPPED, since, facts):
             self._dropped, self._dropped_since = 0, None
 
-    def _written(self, event: Event, time: datetime, facts: Facts) -> bool:
+    def _written(self, event: LogEvent, time: datetime, facts: Facts) -> bool:
         """Write a record; False when it could not be written. That is no reason to stop serving."""
         try:
             self._write(self._form(time, event, facts) + "\n")
@@ -194,7 +194,7 @@ class Forwarded(logging.Handler):
         if record.exc_info and record.exc_info[1]:
             facts["error"] = f"{record.getMessage()}: {describe(record.exc_info[1])}"
             facts["place"] = place(record.exc_info[1])
-        self._log.record(Event.LIBRARY_SAID.word, **facts)
+        self._log.record(LogEvent.LIBRARY_SAID.word, **facts)
 
 
 def route_libraries(log: SupervisionLog) -> None:
@@ -202,13 +202,13 @@ def route_libraries(log: SupervisionLog) -> None:
     logging.basicConfig(handlers=[Forwarded(log)], level=logging.WARNING, force=True)
 
 
-def as_json(now: datetime, event: Event, facts: Facts) -> str:
+def as_json(now: datetime, event: LogEvent, facts: Facts) -> str:
     """A record for machines: one JSON object."""
     head = {"time": _instant(now), "level": event.level.name.lower(), "event": event.word}
     return _escaped(orjson.dumps(head | facts, default=str).decode())
 
 
-def as_text(now: datetime, event: Event, facts: Facts) -> str:
+def as_text(now: datetime, event: LogEvent, facts: Facts) -> str:
     """A record for people: time, event, who, then the rest; a stack on lines of its own."""
     who = facts.get("actor") or facts.get("child") or ""
     rest = [f"{name}={_shown(value)}" for name, value in facts.items() if name not in ("actor", "child", "stack")]
@@ -216,7 +216,7 @@ def as_text(now: datetime, event: Event, facts: Facts) -> str:
     return f"{line}\n{_escaped_lines(str(facts['stack']))}".rstrip() if "stack" in facts else line
 
 
-def in_colour(now: datetime, event: Event, facts: Facts) -> str:
+def in_colour(now: datetime, event: LogEvent, facts: Facts) -> str:
     """The same on a terminal: red for errors, yellow for warnings."""
     colour = {Level.INFO: "", Level.WARNING: "\x1b[33m", Level.ERROR: "\x1b[31m"}[event.level]
     line = as_text(now, event, facts)

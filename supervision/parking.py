@@ -11,7 +11,7 @@ from ..actors.kernel import Address, Clock, Envelope, Ids
 from ..actors.kernel.portraits import describe
 from ..storage import dead_letters
 from ..storage.dead_letters import DeadLetter
-from ..storage.engine import Database, StorageError
+from ..storage.engine.database import Database, StorageError
 
 RETRY = 1.0  # seconds until the database is tried again
 ROOM = 1_000  # letters that may wait for the database; the log has named every one of them

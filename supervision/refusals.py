@@ -7,7 +7,7 @@ from datetime import datetime
 import trio
 
 from ..actors.kernel import Clock, Record
-from ..storage.faults import machine_fault
+from ..storage.engine.faults import machine_fault
 
 TELL_AGAIN = 60.0  # seconds between two records of the same cause
 CALM = 10.0  # seconds without a refusal after which a commit means that all is well

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from ..storage.node import this_node
+from ..storage.engine.node import this_node
 
 MARK = "running"
 

@@ -27,7 +27,7 @@ import trio
 
 from ..actors.kernel import Record
 from ..actors.kernel.portraits import describe, place
-from ..storage.engine import lone_exception
+from ..storage.engine.database import lone_exception
 
 # Seconds until the restart after the first, second, … crash or failed start in a row.
 BACK_OFF = (0.0, 0.1, 0.5, 2.0, 10.0)
@@ -46,7 +46,7 @@ class GaveUp(Exception):
     """A supervisor's children crashed more often than it tolerates."""
 
 
-class Phase(Enum):
+class ChildPhase(Enum):
     """Where a child is in its life."""
 
     STOPPED = auto()
@@ -63,7 +63,7 @@ class Child:
     run: Runnable
     grace: float = 5.0
     inspect: Callable[[], dict[str, object]] | None = None  # more for its portrait
-    phase: Phase = Phase.STOPPED
+    phase: ChildPhase = ChildPhase.STOPPED
     starts: int = 0
     ran: bool = False  # since its last start; False if that start failed
     error: Exception | None = None  # what went wrong while it stopped
@@ -75,7 +75,7 @@ class Child:
     async def start(self, nursery: trio.Nursery, crashed: trio.MemorySendChannel[tuple[Child, Exception]]) -> None:
         """Run in `nursery`; returns when the child says that it has started. Its crash is sent to `crashed`."""
         self._stopping, self._stopped, self._scope = trio.Event(), trio.Event(), trio.CancelScope()
-        self.phase = Phase.STARTING
+        self.phase = ChildPhase.STARTING
         self.error = None
         self.ran = False
         self.starts += 1
@@ -93,14 +93,14 @@ class Child:
                 if not self._stopping.is_set():
                     raise RuntimeError("returned without being asked to stop")
         except Exception as error:
-            if self.phase is Phase.STARTING:
+            if self.phase is ChildPhase.STARTING:
                 raise
-            if self.phase is Phase.STOPPING:
+            if self.phase is ChildPhase.STOPPING:
                 self.error = error  # no crash: whoever stops it knows already why
             else:
                 crashed.send_nowait((self, error))
         finally:
-            self.phase = Phase.STOPPED
+            self.phase = ChildPhase.STOPPED
             self._stopped.set()
 
     def portrait(self) -> dict[str, object]:
@@ -110,9 +110,9 @@ class Child:
 
     async def stop(self) -> bool:
         """Ask it to stop, cancel it after its grace; whether it stopped by itself."""
-        if self.phase is Phase.STOPPED:
+        if self.phase is ChildPhase.STOPPED:
             return True
-        self.phase = Phase.STOPPING
+        self.phase = ChildPhase.STOPPING
         self._stopping.set()
         self._patience = trio.CancelScope(deadline=trio.current_time() + self.grace)
         with self._patience:
@@ -137,7 +137,7 @@ class _Started:
         self._status = status
 
     def started(self, value: None = None) -> None:
-        self._child.phase = Phase.RUNNING
+        self._child.phase = ChildPhase.RUNNING
         self._child.ran = True
         self._status.started(value)
 
@@ -198,7 +198,7 @@ class Supervisor:
     def _may_start(self, child: Child) -> bool:
         """False if the child was started again with a child before it, or will be: that one has crashed as well."""
         before = self.children[: self.children.index(child)]
-        return child.phase is Phase.STOPPED and all(other.phase is Phase.RUNNING for other in before)
+        return child.phase is ChildPhase.STOPPED and all(other.phase is ChildPhase.RUNNING for other in before)
 
     async def _restart(
         self, rest: list[Child], nursery: trio.Nursery, send: trio.MemorySendChannel[tuple[Child, Exception]]
@@ -269,7 +269,7 @@ class Supervisor:
 
     async def _stop(self, children: list[Child]) -> None:
         for child in reversed(children):
-            if child.phase is not Phase.STOPPED:
+            if child.phase is not ChildPhase.STOPPED:
                 orderly = await child.stop()
                 self._record(
                     "child.stopped", child=child.name, error=describe(child.error) if child.error else None,

@@ -38,32 +38,32 @@ from typing import Any
 import trio
 
 from ..actors import commands
-from ..actors.account import Account
-from ..actors.backstage import Backstage
+from ..actors.account import AccountActor
 from ..actors.broadcast import Broadcast
+from ..actors.context import ActorContext
 from ..actors.expiry import Expiry
 from ..actors.kernel import IDLE, Ids, Runtime, SystemClock
 from ..actors.kernel.watchdog import Watchdog
-from ..actors.mail.letters import Sender
-from ..actors.mail.post import Letterhead, Post
+from ..actors.mail.sender import Letterhead, MailSender
 from ..actors.mail.smtp import Smtp
-from ..actors.media.workshop import Workshop
+from ..actors.mail.templates import Sender
+from ..actors.media.processor import MediaProcessor
 from ..actors.outbox import Outbox
-from ..actors.statuses import Accounts, Statuses
+from ..actors.statuses import AccountCache, StatusCache
 from ..actors.timelines.audience import Audience
-from ..actors.timelines.home import Home
-from ..actors.timelines.list import List
-from ..actors.timelines.public import Public
-from ..actors.timelines.tag import Tag
+from ..actors.timelines.home import HomeTimeline
+from ..actors.timelines.list import ListTimeline
+from ..actors.timelines.public import PublicTimeline
+from ..actors.timelines.tag import TagTimeline
+from ..http.access.context import HttpContext
 from ..http.app import make_app
-from ..http.descriptors import raise_limit
-from ..http.house import House
-from ..http.server import bind
-from ..http.server import serve as serve_http
-from ..storage.data_folder import make_private
-from ..storage.embedded import embedded
-from ..storage.engine import Connection, Database, Fenced
-from ..storage.term import AnotherNode
+from ..http.server.descriptors import raise_limit
+from ..http.server.listener import bind
+from ..http.server.listener import serve as serve_http
+from ..storage.engine.data_folder import make_private
+from ..storage.engine.database import Connection, Database, Fenced
+from ..storage.engine.embedded import embedded
+from ..storage.engine.term import AnotherNode
 from .configuration import Settings
 from .control import Control
 from .database import SupervisedDatabase
@@ -109,22 +109,34 @@ class Actors:
         idle: float = IDLE,
     ) -> None:
         self.runtime = runtime
-        self.accounts = Accounts(database)
-        self.statuses = Statuses(database, self.accounts)
+        self.accounts = AccountCache(database)
+        self.statuses = StatusCache(database, self.accounts)
         audience, listed, owned = Audience(), Audience(), Audience()
         broadcast = Broadcast(runtime, audience, listed, owned)
         self.outbox = Outbox(database, clock, ids, self.accounts, self.statuses, broadcast, record)
-        self.backstage = Backstage(
+        self.actor_context = ActorContext(
             database, clock, ids, self.accounts, self.statuses, audience, listed, owned, broadcast, self.outbox,
             base_url, local_domain,
         )  # fmt: skip
         self.pools = {
-            "accounts": runtime.add("account", Account, lambda cell: Account(cell, runtime, self.backstage), idle=idle),
-            "homes": runtime.add("home", Home, lambda cell: Home(cell, runtime, self.backstage), idle=idle),
-            "lists": runtime.add("list", List, lambda cell: List(cell, runtime, self.backstage), idle=idle),
-            "publics": runtime.add("public", Public, lambda cell: Public(cell, runtime, self.backstage), idle=idle),
+            "accounts": runtime.add(
+                "account", AccountActor, lambda cell: AccountActor(cell, runtime, self.actor_context), idle=idle
+            ),
+            "homes": runtime.add(
+                "home", HomeTimeline, lambda cell: HomeTimeline(cell, runtime, self.actor_context), idle=idle
+            ),
+            "lists": runtime.add(
+                "list", ListTimeline, lambda cell: ListTimeline(cell, runtime, self.actor_context), idle=idle
+            ),
+            "publics": runtime.add(
+                "public", PublicTimeline, lambda cell: PublicTimeline(cell, runtime, self.actor_context), idle=idle
+            ),
             "tags": runtime.add(
-                "tag", Tag, lambda cell: Tag(cell, runtime, self.backstage), most_awake=MOST_TAGS, idle=idle
+                "tag",
+                TagTimeline,
+                lambda cell: TagTimeline(cell, runtime, self.actor_context),
+                most_awake=MOST_TAGS,
+                idle=idle,
             ),
         }
 
@@ -156,22 +168,22 @@ class Troupe:
         )  # fmt: skip
         self.parking = Parking(self.database, clock, ids)
         self.runtime.on_park = self.parking.park
-        self.media = Workshop(
+        self.media = MediaProcessor(
             self.database, self.runtime, clock, log.record, self.actors.outbox, settings.data / "media",
             key=lambda: secrets.token_hex(16),
         )  # fmt: skip
-        self.mail = Post(
+        self.mail = MailSender(
             self.database, clock, log.record, self.actors.outbox,
             Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url), _carrier(settings),
             secret=lambda: secrets.token_urlsafe(32),
         )  # fmt: skip
-        self.house = House(
+        self.http_context = HttpContext(
             settings=settings, database=self.database, runtime=self.runtime, clock=clock, ids=ids, record=log.record,
             secret=lambda: secrets.token_urlsafe(32), vapid_public_key=vapid_public_key(settings.data),
             accounts=self.actors.accounts, statuses=self.actors.statuses,
             media=self.media,
         )  # fmt: skip
-        self.expiry = Expiry(self.database, clock, log.record, self.actors.accounts, self.house.tokens)
+        self.expiry = Expiry(self.database, clock, log.record, self.actors.accounts, self.http_context.tokens)
         self.supervisor = Supervisor("troupe", self._children(), log.record, fatal=(Fenced, AnotherNode, OtherDomain))
 
     def _children(self) -> list[Child]:
@@ -202,17 +214,17 @@ class Troupe:
     async def _http(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None]) -> None:
         """Serve requests. When stopping, streams end first: hypercorn then waits only for requests that run."""
         listeners = await self._bind()
-        self.house.streams.open_all()
+        self.http_context.streams.open_all()
         serve = partial(serve_http, record=self.log.record)
         async with trio.open_nursery() as beside:
-            beside.start_soon(self.house.readiness.run)
+            beside.start_soon(self.http_context.readiness.run)
             async with trio.open_nursery() as nursery:
                 await nursery.start(
-                    serve, make_app(self.house), listeners, stopping, self.settings.shutdown_grace * 0.8
+                    serve, make_app(self.http_context), listeners, stopping, self.settings.shutdown_grace * 0.8
                 )
                 task_status.started()
                 await stopping.wait()
-                self.house.streams.close_all()
+                self.http_context.streams.close_all()
                 for pool in self.actors.pools.values():
                     pool.cut_streams()
             beside.cancel_scope.cancel()
@@ -246,7 +258,7 @@ class Troupe:
         """Another program changed the database; None when some notices may have been missed."""
         if notice in (None, "accounts"):
             self.actors.accounts.clear()
-            self.house.tokens.clear()
+            self.http_context.tokens.clear()
 
     async def run(self, signals: EndSignals, on_start: Callable[[], None]) -> None:
         """Until a signal asks for the end, also while the children start, or until supervision gives up."""

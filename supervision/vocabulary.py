@@ -16,7 +16,7 @@ class Level(Enum):
     ERROR = 2
 
 
-class Event(Enum):
+class LogEvent(Enum):
     """What can happen, how grave it is, and what it means."""
 
     SERVER_LISTENING = "server.listening", Level.INFO, "The server takes requests."
@@ -103,7 +103,7 @@ class Event(Enum):
     level: Level
     meaning: str
 
-    def __new__(cls, word: str, level: Level, meaning: str) -> Event:
+    def __new__(cls, word: str, level: Level, meaning: str) -> LogEvent:
         event = object.__new__(cls)
         event._value_ = word
         event.word, event.level, event.meaning = word, level, meaning

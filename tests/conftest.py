@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from troupe.storage.connect import connect, run
-from troupe.storage.embedded import Embedded, embedded
-from troupe.storage.term import upgrade
+from troupe.storage.engine.connect import connect, run
+from troupe.storage.engine.embedded import Embedded, embedded
+from troupe.storage.engine.term import upgrade
 
 # Settings of the shell that runs the tests are no settings of the servers under test.
 # The simulator's own variables stay: they say which seeds to run.

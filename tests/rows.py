@@ -5,7 +5,7 @@ from datetime import datetime
 
 from troupe.storage import accounts, users
 from troupe.storage.accounts import Account, NewAccount
-from troupe.storage.engine import Connection
+from troupe.storage.engine.database import Connection
 from troupe.storage.users import NewUser
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from troupe.storage.faults import free_bytes
+from troupe.storage.engine.faults import free_bytes
 
 
 @contextmanager

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...storage import bookmarks, statuses
-from ...storage.engine import Connection
-from ..account import Account
+from ...storage.engine.database import Connection
+from ..account import AccountActor
 from ..kernel import Refused, turn
 from .interacting import original_of
 from .statuses import NOT_FOUND, find_original
@@ -26,25 +26,25 @@ class Unbookmark:
     status_id: int
 
 
-@turn(Account, Bookmark)
-async def bookmark(self: Account, message: Bookmark) -> Refused | None:
-    status = await find_original(self, message.status_id)
-    if status is None or not await self.transact(_bookmark, self, status.id):
+@turn(AccountActor, Bookmark)
+async def bookmark(account: AccountActor, message: Bookmark) -> Refused | None:
+    status = await find_original(account, message.status_id)
+    if status is None or not await account.transact(_bookmark, account, status.id):
         return NOT_FOUND
-    self.mark(status.id, bookmarked=True)
+    account.mark(status.id, bookmarked=True)
     return None
 
 
-async def _bookmark(db: Connection, self: Account, status_id: int) -> bool:
+async def _bookmark(db: Connection, account: AccountActor, status_id: int) -> bool:
     """Whether the status is still there."""
     if not await statuses.hold(db, status_id):
         return False
-    await bookmarks.insert(db, self.backstage.ids.next(), self.id, status_id, self.now)
+    await bookmarks.insert(db, account.context.ids.next(), account.id, status_id, account.now)
     return True
 
 
-@turn(Account, Unbookmark)
-async def unbookmark(self: Account, message: Unbookmark) -> None:
-    status_id = await original_of(self, message.status_id)
-    await self.transact(bookmarks.delete, self.id, status_id)
-    self.mark(status_id, bookmarked=False)
+@turn(AccountActor, Unbookmark)
+async def unbookmark(account: AccountActor, message: Unbookmark) -> None:
+    status_id = await original_of(account, message.status_id)
+    await account.transact(bookmarks.delete, account.id, status_id)
+    account.mark(status_id, bookmarked=False)

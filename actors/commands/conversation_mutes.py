@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...storage import conversation_mutes
-from ...storage.engine import Connection
-from ..account import Account
+from ...storage.engine.database import Connection
+from ..account import AccountActor
 from ..kernel import Refused, turn
 from .interacting import NOT_ALLOWED
 from .statuses import NOT_FOUND, find_original
@@ -26,30 +26,30 @@ class UnmuteConversation:
     status_id: int
 
 
-@turn(Account, MuteConversation)
-async def mute_conversation(self: Account, message: MuteConversation) -> Refused | None:
+@turn(AccountActor, MuteConversation)
+async def mute_conversation(account: AccountActor, message: MuteConversation) -> Refused | None:
     """Only those who take part may: who does not hears nothing of it anyway."""
-    status = await find_original(self, message.status_id)
+    status = await find_original(account, message.status_id)
     if status is None:
         return NOT_FOUND
-    if not await self.transact(_mute, self, status.conversation_id):
+    if not await account.transact(_mute, account, status.conversation_id):
         return NOT_ALLOWED
-    self.flags.clear()  # they do not say which statuses are of the thread
+    account.flags.clear()  # they do not say which statuses are of the thread
     return None
 
 
-async def _mute(db: Connection, self: Account, conversation_id: int) -> bool:
-    if not await conversation_mutes.takes_part(db, self.id, conversation_id):
+async def _mute(db: Connection, account: AccountActor, conversation_id: int) -> bool:
+    if not await conversation_mutes.takes_part(db, account.id, conversation_id):
         return False
-    await conversation_mutes.insert(db, self.id, conversation_id, self.now)
+    await conversation_mutes.insert(db, account.id, conversation_id, account.now)
     return True
 
 
-@turn(Account, UnmuteConversation)
-async def unmute_conversation(self: Account, message: UnmuteConversation) -> Refused | None:
-    status = await find_original(self, message.status_id)
+@turn(AccountActor, UnmuteConversation)
+async def unmute_conversation(account: AccountActor, message: UnmuteConversation) -> Refused | None:
+    status = await find_original(account, message.status_id)
     if status is None:
         return NOT_FOUND
-    await self.transact(conversation_mutes.delete, self.id, status.conversation_id)
-    self.flags.clear()
+    await account.transact(conversation_mutes.delete, account.id, status.conversation_id)
+    account.flags.clear()
     return None

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from ...storage import conversations
 from ...storage.conversations import Conversation
-from ..account import Account
-from ..correspondence import Correspondence, correspondences
+from ..account import AccountActor
+from ..conversations import ShownConversation, shown_conversations
 from ..kernel import Refused, turn
 
 NOT_FOUND = Refused(404, "Record not found")
@@ -28,18 +28,18 @@ class RemoveConversation:
     id: int
 
 
-@turn(Account, MarkConversation)
-async def mark(self: Account, message: MarkConversation) -> Correspondence | Refused:
-    backstage = self.backstage
-    marked: Conversation | None = await self.transact(conversations.mark, self.id, message.id, message.unread)
+@turn(AccountActor, MarkConversation)
+async def mark(account: AccountActor, message: MarkConversation) -> ShownConversation | Refused:
+    context = account.context
+    marked: Conversation | None = await account.transact(conversations.mark, account.id, message.id, message.unread)
     if marked is None:
         return NOT_FOUND
-    (shown,) = await correspondences([marked], backstage.accounts, backstage.statuses)
-    backstage.broadcast.corresponded(shown, self.origin, news=False)
+    (shown,) = await shown_conversations([marked], context.accounts, context.statuses)
+    context.broadcast.corresponded(shown, account.origin, news=False)
     return shown
 
 
-@turn(Account, RemoveConversation)
-async def remove(self: Account, message: RemoveConversation) -> Refused | None:
-    found = await self.transact(conversations.remove, self.id, message.id)
+@turn(AccountActor, RemoveConversation)
+async def remove(account: AccountActor, message: RemoveConversation) -> Refused | None:
+    found = await account.transact(conversations.remove, account.id, message.id)
     return None if found else NOT_FOUND

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ...storage import blocks, follows
-from ...storage.engine import Connection
-from ..account import Account
+from ...storage.engine.database import Connection
+from ..account import AccountActor
 from ..kernel import Origin, turn
 from ..reminders import DomainBlocked
-from .pairs import Dealt, settle
+from .pairs import PairChanges, publish_changes
 from .requests import AT_ONCE, remove_followers
 
 
@@ -28,49 +28,49 @@ class UnblockDomain:
     domain: str
 
 
-@turn(Account, BlockDomain)
-async def block_domain(self: Account, message: BlockDomain) -> None:
-    promised = await self.transact(_block, self, message.domain, self.now, self.origin)
-    await be_without(self, DomainBlocked(message.domain))
-    see_without(self, self.perspective.domain_blocks | {message.domain})
-    self.backstage.outbox.hand_over(promised)
+@turn(AccountActor, BlockDomain)
+async def block_domain(account: AccountActor, message: BlockDomain) -> None:
+    promised = await account.transact(_block, account, message.domain, account.now, account.origin)
+    await be_without(account, DomainBlocked(message.domain))
+    see_without(account, account.perspective.domain_blocks | {message.domain})
+    account.context.outbox.hand_over(promised)
 
 
-@turn(Account, UnblockDomain)
-async def unblock_domain(self: Account, message: UnblockDomain) -> None:
-    promised = await self.transact(_unblock, self, message.domain, self.origin)
-    see_without(self, self.perspective.domain_blocks - {message.domain})
-    self.backstage.outbox.hand_over(promised)
+@turn(AccountActor, UnblockDomain)
+async def unblock_domain(account: AccountActor, message: UnblockDomain) -> None:
+    promised = await account.transact(_unblock, account, message.domain, account.origin)
+    see_without(account, account.perspective.domain_blocks - {message.domain})
+    account.context.outbox.hand_over(promised)
 
 
-@turn(Account, DomainBlocked)
-async def be_without(self: Account, message: DomainBlocked) -> None:
+@turn(AccountActor, DomainBlocked)
+async def be_without(account: AccountActor, message: DomainBlocked) -> None:
     """End the follows by people of a domain, a transaction for each hundred."""
     more = True
     while more:
-        dealt, more = await self.transact(_sever_some, self, message.domain, self.origin)
-        await settle(self, dealt)
+        dealt, more = await account.transact(_sever_some, account, message.domain, account.origin)
+        await publish_changes(account, dealt)
 
 
-def see_without(self: Account, domains: frozenset[str]) -> None:
+def see_without(account: AccountActor, domains: frozenset[str]) -> None:
     """After the commit, before the answer: streams and the home timeline go by the new blocks."""
-    self.perspective = replace(self.perspective, domain_blocks=domains)
-    self.announce_perspective()
-    self.backstage.broadcast.reread_home(self.id)
+    account.perspective = replace(account.perspective, domain_blocks=domains)
+    account.announce_perspective()
+    account.context.broadcast.reread_home(account.id)
 
 
-async def _block(db: Connection, self: Account, domain: str, now: datetime, origin: Origin) -> list[int]:
-    outbox = self.backstage.outbox
-    await blocks.insert_domain_block(db, self.backstage.ids.next(), self.id, domain, now)
-    reminder = outbox.reminder(self.id, DomainBlocked(domain), f"domains/{self.id}", origin)
-    return await outbox.promise(db, [outbox.relation(self.id, (), origin), reminder])
+async def _block(db: Connection, account: AccountActor, domain: str, now: datetime, origin: Origin) -> list[int]:
+    outbox = account.context.outbox
+    await blocks.insert_domain_block(db, account.context.ids.next(), account.id, domain, now)
+    reminder = outbox.reminder(account.id, DomainBlocked(domain), f"domains/{account.id}", origin)
+    return await outbox.promise(db, [outbox.relation(account.id, (), origin), reminder])
 
 
-async def _unblock(db: Connection, self: Account, domain: str, origin: Origin) -> list[int]:
-    await blocks.delete_domain_block(db, self.id, domain)
-    return await self.backstage.outbox.promise(db, [self.backstage.outbox.relation(self.id, (), origin)])
+async def _unblock(db: Connection, account: AccountActor, domain: str, origin: Origin) -> list[int]:
+    await blocks.delete_domain_block(db, account.id, domain)
+    return await account.context.outbox.promise(db, [account.context.outbox.relation(account.id, (), origin)])
 
 
-async def _sever_some(db: Connection, self: Account, domain: str, origin: Origin) -> tuple[Dealt, bool]:
-    followers = await follows.from_domain(db, self.id, domain, AT_ONCE)
-    return await remove_followers(db, self, followers, origin), len(followers) == AT_ONCE
+async def _sever_some(db: Connection, account: AccountActor, domain: str, origin: Origin) -> tuple[PairChanges, bool]:
+    followers = await follows.from_domain(db, account.id, domain, AT_ONCE)
+    return await remove_followers(db, account, followers, origin), len(followers) == AT_ONCE

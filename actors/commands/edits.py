@@ -7,19 +7,19 @@ from datetime import datetime, timedelta
 
 from ...storage import accounts, edits, media, notifications, outbox, polls, reblogs, statuses
 from ...storage.edits import Revision
-from ...storage.engine import Connection
+from ...storage.engine.database import Connection
 from ...storage.media import Media
 from ...storage.notifications import NewNotification, Notification
 from ...storage.polls import NewPoll, Option, Poll
 from ...storage.statuses import Status
-from ..account import Account
-from ..correspondence import Correspondence
+from ..account import AccountActor
+from ..conversations import ShownConversation
 from ..kernel import Origin, Refused, turn
 from ..rules import text
 from ..rules.attachments import complaint
 from ..rules.languages import language_code
 from ..rules.polls import PollTerms
-from ..statuses import Shown
+from ..statuses import ShownStatus
 from .interacting import NOT_ALLOWED, invalid, notify
 from .statuses import BLANK, NOT_FOUND, Written, correspond, quote_policy, says_nothing, write
 
@@ -73,61 +73,61 @@ class Edited:
     edit_id: int | None = None
     rebloggers: list[int] = field(default_factory=list[int])
     told: list[Notification] = field(default_factory=list[Notification])
-    letters: list[Correspondence] = field(default_factory=list[Correspondence])
+    letters: list[ShownConversation] = field(default_factory=list[ShownConversation])
     promised: list[int] = field(default_factory=list[int])
 
 
-@turn(Account, EditStatus)
-async def edit_status(self: Account, message: EditStatus) -> Refused | None:
-    before = await self.backstage.statuses.find(message.status_id)
-    if before is None or before.account_id != self.id:
+@turn(AccountActor, EditStatus)
+async def edit_status(account: AccountActor, message: EditStatus) -> Refused | None:
+    before = await account.context.statuses.find(message.status_id)
+    if before is None or before.account_id != account.id:
         return NOT_FOUND
     if before.reblog_of_id is not None:
         return NOT_ALLOWED
     content_type = text.content_type(message.content_type or before.content_type)
-    written = await write(self, message.text, message.spoiler_text, content_type)
+    written = await write(account, message.text, message.spoiler_text, content_type)
     if not message.media_ids and says_nothing(written.content, written.content_type):
         return BLANK
-    edited = await self.transact(_edit, self, message, written, self.now, self.origin)
+    edited = await account.transact(_edit, account, message, written, account.now, account.origin)
     if isinstance(edited, Refused):
         return edited
-    await _spread(self, message.status_id, edited)
+    await _spread(account, message.status_id, edited)
     return None
 
 
-@turn(Account, SetQuotePolicy)
-async def set_quote_policy(self: Account, message: SetQuotePolicy) -> Refused | None:
-    status = await self.backstage.statuses.find(message.status_id)
-    if status is None or status.account_id != self.id:
+@turn(AccountActor, SetQuotePolicy)
+async def set_quote_policy(account: AccountActor, message: SetQuotePolicy) -> Refused | None:
+    status = await account.context.statuses.find(message.status_id)
+    if status is None or status.account_id != account.id:
         return NOT_FOUND
-    await self.transact(edits.set_quote_policy, status.id, quote_policy(status.visibility, message.policy))
-    self.backstage.statuses.drop(status.id)
+    await account.transact(edits.set_quote_policy, status.id, quote_policy(status.visibility, message.policy))
+    account.context.statuses.drop(status.id)
     return None
 
 
 async def _edit(
-    db: Connection, self: Account, message: EditStatus, written: Written, now: datetime, origin: Origin
+    db: Connection, account: AccountActor, message: EditStatus, written: Written, now: datetime, origin: Origin
 ) -> Edited | Refused:
-    status = await statuses.lock_own(db, message.status_id, self.id)
+    status = await statuses.lock_own(db, message.status_id, account.id)
     if status is None:
         return NOT_FOUND
     if message.quote_policy is not None:
         await edits.set_quote_policy(db, status.id, quote_policy(status.visibility, message.quote_policy))
     attached = await media.lock(db, message.media_ids)
-    if (refusal := _refuse(self, message, status, attached)) is not None:
+    if (refusal := _refuse(account, message, status, attached)) is not None:
         return refusal
-    poll = _poll_after(self, status, message.poll, now)
+    poll = _poll_after(account, status, message.poll, now)
     revision = _revise(status, message, written, poll)
     descriptions = [new for new in message.descriptions if new.changes(attached.get(new.media_id))]
     if not descriptions and poll == status.poll and _is_as_before(revision, status):
         return Edited()
-    await edits.keep_first(db, self.backstage.ids.next(), status.id)
-    await _store_poll(db, self, status.poll, poll, now, origin)
-    return await _store(db, self, status, revision, descriptions, now, origin)
+    await edits.keep_first(db, account.context.ids.next(), status.id)
+    await _store_poll(db, account, status.poll, poll, now, origin)
+    return await _store(db, account, status, revision, descriptions, now, origin)
 
 
-def _refuse(self: Account, message: EditStatus, status: Status, attached: dict[int, Media]) -> Refused | None:
-    if (wrong := complaint(message.media_ids, attached, self.id, status.id)) is not None:
+def _refuse(account: AccountActor, message: EditStatus, status: Status, attached: dict[int, Media]) -> Refused | None:
+    if (wrong := complaint(message.media_ids, attached, account.id, status.id)) is not None:
         return Refused(422, wrong)
     if message.poll is not None and message.poll.seconds is None and status.poll is None:
         return NO_DEADLINE
@@ -164,7 +164,7 @@ def _is_as_before(revision: Revision, status: Status) -> bool:
     )
 
 
-def _poll_after(self: Account, status: Status, terms: PollTerms | None, now: datetime) -> Poll | None:
+def _poll_after(account: AccountActor, status: Status, terms: PollTerms | None, now: datetime) -> Poll | None:
     """The poll as it will be; with other options or another way to choose, nobody has voted."""
     if terms is None:
         return None
@@ -174,11 +174,11 @@ def _poll_after(self: Account, status: Status, terms: PollTerms | None, now: dat
         expires_at = now + timedelta(seconds=terms.seconds)
     if before is not None and _asks_the_same(before, terms.multiple, terms.options):
         return Poll(
-            before.id, self.id, before.multiple, terms.hide_totals, before.voters_count, expires_at, before.options
+            before.id, account.id, before.multiple, terms.hide_totals, before.voters_count, expires_at, before.options
         )  # fmt: skip
-    id = before.id if before is not None else self.backstage.ids.next()
+    id = before.id if before is not None else account.context.ids.next()
     options = tuple(Option(title, 0) for title in terms.options)
-    return Poll(id, self.id, terms.multiple, terms.hide_totals, 0, expires_at, options)
+    return Poll(id, account.id, terms.multiple, terms.hide_totals, 0, expires_at, options)
 
 
 def _asks_the_same(before: Poll, multiple: bool, titles: tuple[str, ...]) -> bool:
@@ -190,7 +190,7 @@ def _titles(poll: Poll) -> tuple[str, ...]:
 
 
 async def _store_poll(
-    db: Connection, self: Account, before: Poll | None, after: Poll | None, now: datetime, origin: Origin
+    db: Connection, account: AccountActor, before: Poll | None, after: Poll | None, now: datetime, origin: Origin
 ) -> None:
     """The poll as it will be, and its reminder in the place of the one before."""
     if after == before:
@@ -199,64 +199,66 @@ async def _store_poll(
         await outbox.forget(db, f"poll/{before.id}")
     if after is not None and before is None:
         terms = (_titles(after), after.multiple, after.hide_totals, after.expires_at)
-        await polls.insert(db, NewPoll(after.id, self.id, *terms), now)
+        await polls.insert(db, NewPoll(after.id, account.id, *terms), now)
     elif after is not None and before is not None:
         await polls.change(db, after, reset=not _asks_the_same(before, after.multiple, _titles(after)), now=now)
     elif before is not None:
         await polls.delete(db, before.id)
     if after is not None and after.expires_at is not None:
-        relay = self.backstage.outbox
+        relay = account.context.outbox
         await relay.promise(db, [relay.poll(after.id, after.expires_at, origin)])
 
 
 async def _store(
     db: Connection,
-    self: Account,
+    account: AccountActor,
     status: Status,
     revision: Revision,
     descriptions: list[Description],
     now: datetime,
     origin: Origin,
 ) -> Edited:
-    ids, relay = self.backstage.ids, self.backstage.outbox
+    ids, relay = account.context.ids, account.context.outbox
     edit_id = ids.next()
     for new in descriptions:
         await media.describe(db, new.media_id, new.text, new.focus, None, now)
     await edits.revise(db, edit_id, revision, now)
     await notifications.withdraw_updates(db, status.id)
     rebloggers = await reblogs.rebloggers(db, status.id)
-    news = [NewNotification(ids.next(), id, self.id, "mention", status.id) for id in revision.mentioned_ids]
-    news += [NewNotification(ids.next(), id, self.id, "update", status.id) for id in rebloggers]
+    news = [NewNotification(ids.next(), id, account.id, "mention", status.id) for id in revision.mentioned_ids]
+    news += [NewNotification(ids.next(), id, account.id, "update", status.id) for id in rebloggers]
     told = await notifications.insert_many(db, news, now)
-    letters = await _correspond(db, self, status.id, told)
-    effects = [relay.edit(status.id, self.id, origin)]
+    letters = await _correspond(db, account, status.id, told)
+    effects = [relay.edit(status.id, account.id, origin)]
     effects += [relay.notification(n.id, n.account_id, origin) for n in told]
-    effects += [relay.conversation(c.conversation.id, c.conversation.account_id, self.id, origin) for c in letters]
+    effects += [relay.conversation(c.conversation.id, c.conversation.account_id, account.id, origin) for c in letters]
     return Edited(edit_id, rebloggers, told, letters, await relay.promise(db, effects))
 
 
-async def _correspond(db: Connection, self: Account, status_id: int, told: list[Notification]) -> list[Correspondence]:
+async def _correspond(
+    db: Connection, account: AccountActor, status_id: int, told: list[Notification]
+) -> list[ShownConversation]:
     """Who is named only now has the conversation from now on."""
-    status, author = await statuses.find(db, status_id), await accounts.find(db, self.id)
+    status, author = await statuses.find(db, status_id), await accounts.find(db, account.id)
     if status is None or author is None:
         return []
     named = [notification.account_id for notification in told if notification.type == "mention"]
-    return await correspond(db, self, Shown(status, author), named)
+    return await correspond(db, account, ShownStatus(status, author), named)
 
 
-async def _spread(self: Account, status_id: int, edited: Edited) -> None:
+async def _spread(account: AccountActor, status_id: int, edited: Edited) -> None:
     """After the commit, before the answer: whoever has it gets it as it is now."""
-    backstage = self.backstage
-    backstage.statuses.drop(status_id)
+    context = account.context
+    context.statuses.drop(status_id)
     if edited.edit_id is None:
         return
-    shown = await backstage.statuses.show(status_id)
-    if shown is not None and not backstage.statuses.is_deleted(status_id):
+    shown = await context.statuses.show(status_id)
+    if shown is not None and not context.statuses.is_deleted(status_id):
         recipients = [notification.account_id for notification in edited.told]
-        if not await backstage.outbox.finds_room(self.address, edited.promised, shown, recipients):
+        if not await context.outbox.finds_room(account.address, edited.promised, shown, recipients):
             return
-        backstage.broadcast.edited(shown, edited.edit_id, edited.rebloggers, self.origin)
-    await notify(self, status_id, edited.told)
+        context.broadcast.edited(shown, edited.edit_id, edited.rebloggers, account.origin)
+    await notify(account, status_id, edited.told)
     for letter in edited.letters:
-        backstage.broadcast.corresponded(letter, self.origin)
-    backstage.outbox.hand_over(edited.promised)
+        context.broadcast.corresponded(letter, account.origin)
+    context.outbox.hand_over(edited.promised)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...storage import endorsements, notes, relations
-from ...storage.engine import Connection
-from ..account import Account
+from ...storage.engine.database import Connection
+from ..account import AccountActor
 from ..kernel import Refused, turn
 from .relations import NOT_FOUND, find_somebody
 
@@ -36,30 +36,30 @@ class WriteNote:
     comment: str
 
 
-@turn(Account, Endorse)
-async def endorse(self: Account, message: Endorse) -> Refused | None:
-    return await self.transact(_endorse, self, message.target_id, self.now)
+@turn(AccountActor, Endorse)
+async def endorse(account: AccountActor, message: Endorse) -> Refused | None:
+    return await account.transact(_endorse, account, message.target_id, account.now)
 
 
-@turn(Account, Unendorse)
-async def unendorse(self: Account, message: Unendorse) -> None:
-    await self.transact(endorsements.delete, self.id, message.target_id)
+@turn(AccountActor, Unendorse)
+async def unendorse(account: AccountActor, message: Unendorse) -> None:
+    await account.transact(endorsements.delete, account.id, message.target_id)
 
 
-@turn(Account, WriteNote)
-async def write_note(self: Account, message: WriteNote) -> Refused | None:
-    return await self.transact(_write_note, self, message, self.now)
+@turn(AccountActor, WriteNote)
+async def write_note(account: AccountActor, message: WriteNote) -> Refused | None:
+    return await account.transact(_write_note, account, message, account.now)
 
 
-async def _endorse(db: Connection, self: Account, target_id: int, now: datetime) -> Refused | None:
-    await relations.lock_pair(db, self.id, target_id)
+async def _endorse(db: Connection, account: AccountActor, target_id: int, now: datetime) -> Refused | None:
+    await relations.lock_pair(db, account.id, target_id)
     if await find_somebody(db, target_id) is None:
         return NOT_FOUND
-    endorsed = await endorsements.insert(db, self.backstage.ids.next(), self.id, target_id, now)
+    endorsed = await endorsements.insert(db, account.context.ids.next(), account.id, target_id, now)
     return None if endorsed else NOT_FOLLOWED
 
 
-async def _write_note(db: Connection, self: Account, message: WriteNote, now: datetime) -> Refused | None:
+async def _write_note(db: Connection, account: AccountActor, message: WriteNote, now: datetime) -> Refused | None:
     if await find_somebody(db, message.target_id) is None:
         return NOT_FOUND
-    return await notes.put(db, self.id, message.target_id, message.comment, now)
+    return await notes.put(db, account.id, message.target_id, message.comment, now)

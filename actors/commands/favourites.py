@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...storage import favourites, notifications
-from ...storage.engine import Connection
+from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification
 from ...storage.statuses import Status
-from ..account import Account
+from ..account import AccountActor
 from ..kernel import Origin, Refused, turn
-from .interacting import Kept, admit, original_of, promise, settle
+from .interacting import Interaction, admit, original_of, promise, settle
 from .statuses import NOT_FOUND, find_original
 
 
@@ -29,40 +29,42 @@ class Unfavourite:
     status_id: int
 
 
-@turn(Account, Favourite)
-async def favourite(self: Account, message: Favourite) -> Refused | None:
-    status = await find_original(self, message.status_id)
+@turn(AccountActor, Favourite)
+async def favourite(account: AccountActor, message: Favourite) -> Refused | None:
+    status = await find_original(account, message.status_id)
     if status is None:
         return NOT_FOUND
-    kept = await self.transact(_favourite, self, status, self.now, self.origin)
+    kept = await account.transact(_favourite, account, status, account.now, account.origin)
     if isinstance(kept, Refused):
         return kept
-    self.mark(status.id, favourited=True)
-    await settle(self, status.id, kept)
+    account.mark(status.id, favourited=True)
+    await settle(account, status.id, kept)
     return None
 
 
-async def _favourite(db: Connection, self: Account, status: Status, now: datetime, origin: Origin) -> Kept | Refused:
-    if (refusal := await admit(db, self, status)) is not None:
+async def _favourite(
+    db: Connection, account: AccountActor, status: Status, now: datetime, origin: Origin
+) -> Interaction | Refused:
+    if (refusal := await admit(db, account, status)) is not None:
         return refusal
-    ids = self.backstage.ids
-    if not await favourites.insert(db, ids.next(), self.id, status.id, now):
-        return Kept()
-    new = NewNotification(ids.next(), status.account_id, self.id, "favourite", status.id)
+    ids = account.context.ids
+    if not await favourites.insert(db, ids.next(), account.id, status.id, now):
+        return Interaction()
+    new = NewNotification(ids.next(), status.account_id, account.id, "favourite", status.id)
     told = await notifications.insert_many(db, [new], now)
-    return Kept(told, await promise(db, self, status.id, told, origin))
+    return Interaction(told, await promise(db, account, status.id, told, origin))
 
 
-@turn(Account, Unfavourite)
-async def unfavourite(self: Account, message: Unfavourite) -> None:
-    status_id = await original_of(self, message.status_id)
-    kept = await self.transact(_unfavourite, self, status_id, self.origin)
-    self.mark(status_id, favourited=False)
-    await settle(self, status_id, kept)
+@turn(AccountActor, Unfavourite)
+async def unfavourite(account: AccountActor, message: Unfavourite) -> None:
+    status_id = await original_of(account, message.status_id)
+    kept = await account.transact(_unfavourite, account, status_id, account.origin)
+    account.mark(status_id, favourited=False)
+    await settle(account, status_id, kept)
 
 
-async def _unfavourite(db: Connection, self: Account, status_id: int, origin: Origin) -> Kept:
-    if not await favourites.delete(db, self.id, status_id):
-        return Kept()
-    await notifications.withdraw_from(db, self.id, "favourite", status_id)
-    return Kept([], await promise(db, self, status_id, [], origin))
+async def _unfavourite(db: Connection, account: AccountActor, status_id: int, origin: Origin) -> Interaction:
+    if not await favourites.delete(db, account.id, status_id):
+        return Interaction()
+    await notifications.withdraw_from(db, account.id, "favourite", status_id)
+    return Interaction([], await promise(db, account, status_id, [], origin))

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...storage import featured_tags, tags
-from ...storage.engine import Connection
+from ...storage.engine.database import Connection
 from ...storage.featured_tags import FeaturedTag
-from ...storage.statuses import Tag
-from ..account import Account
+from ...storage.statuses import StatusTag
+from ..account import AccountActor
 from ..kernel import Refused, turn
 from ..rules.limits import FEATURED_TAGS
 from ..rules.text import Hashtag
@@ -45,32 +45,32 @@ class UnfeatureTag:
     tag_id: int
 
 
-@turn(Account, FeatureTag)
-async def feature_tag(self: Account, message: FeatureTag) -> FeaturedTag | Refused:
-    return await self.transact(_feature, self, message, self.now)
+@turn(AccountActor, FeatureTag)
+async def feature_tag(account: AccountActor, message: FeatureTag) -> FeaturedTag | Refused:
+    return await account.transact(_feature, account, message, account.now)
 
 
-async def _feature(db: Connection, self: Account, message: FeatureTag, now: datetime) -> FeaturedTag | Refused:
-    before = await featured_tags.of_account(db, self.id)
+async def _feature(db: Connection, account: AccountActor, message: FeatureTag, now: datetime) -> FeaturedTag | Refused:
+    before = await featured_tags.of_account(db, account.id)
     if (there := _named(message.name, before)) is not None:
         return there
     if len(before) >= FEATURED_TAGS:
         return TOO_MANY
-    ids = self.backstage.ids
-    tag = await tags.ensure(db, Tag(ids.next(), message.name, message.display_name), now)
-    await featured_tags.insert(db, ids.next(), self.id, tag.id, message.display_name, now)
-    return _named(message.name, await featured_tags.of_account(db, self.id)) or NOT_FOUND
+    ids = account.context.ids
+    tag = await tags.ensure(db, StatusTag(ids.next(), message.name, message.display_name), now)
+    await featured_tags.insert(db, ids.next(), account.id, tag.id, message.display_name, now)
+    return _named(message.name, await featured_tags.of_account(db, account.id)) or NOT_FOUND
 
 
 def _named(name: str, among: list[FeaturedTag]) -> FeaturedTag | None:
     return next((one for one in among if one.name == name), None)
 
 
-@turn(Account, RemoveFeaturedTag)
-async def remove_featured_tag(self: Account, message: RemoveFeaturedTag) -> Refused | None:
-    return None if await self.transact(featured_tags.delete, self.id, message.id) else NOT_FOUND
+@turn(AccountActor, RemoveFeaturedTag)
+async def remove_featured_tag(account: AccountActor, message: RemoveFeaturedTag) -> Refused | None:
+    return None if await account.transact(featured_tags.delete, account.id, message.id) else NOT_FOUND
 
 
-@turn(Account, UnfeatureTag)
-async def unfeature_tag(self: Account, message: UnfeatureTag) -> None:
-    await self.transact(featured_tags.delete_tag, self.id, message.tag_id)
+@turn(AccountActor, UnfeatureTag)
+async def unfeature_tag(account: AccountActor, message: UnfeatureTag) -> None:
+    await account.transact(featured_tags.delete_tag, account.id, message.tag_id)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...storage import accounts, lists
-from ...storage.engine import Connection
+from ...storage.engine.database import Connection
 from ...storage.lists import List
-from ..account import Account
+from ..account import AccountActor
 from ..kernel import Origin, Refused, turn
 from ..rules.limits import LISTS
 
@@ -61,95 +61,99 @@ class RemoveFromList:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ListChange:
     """What a transaction came to, and what it promised."""
 
     list: List
     promised: list[int]
 
 
-@turn(Account, CreateList)
-async def create(self: Account, message: CreateList) -> List | Refused:
+@turn(AccountActor, CreateList)
+async def create(account: AccountActor, message: CreateList) -> List | Refused:
     new = List(
-        self.backstage.ids.next(), self.id, message.title, message.replies_policy, message.exclusive, self.now
+        account.context.ids.next(), account.id, message.title, message.replies_policy, message.exclusive, account.now
     )  # fmt: skip
-    return new if await self.transact(lists.insert, new, LISTS) else TOO_MANY
+    return new if await account.transact(lists.insert, new, LISTS) else TOO_MANY
 
 
-@turn(Account, ChangeList)
-async def change(self: Account, message: ChangeList) -> List | Refused:
-    return _settle(self, await self.transact(_change, self, message, self.origin))
+@turn(AccountActor, ChangeList)
+async def change(account: AccountActor, message: ChangeList) -> List | Refused:
+    return _settle(account, await account.transact(_change, account, message, account.origin))
 
 
-@turn(Account, DeleteList)
-async def delete(self: Account, message: DeleteList) -> List | Refused:
-    return _settle(self, await self.transact(_delete, self, message.id, self.origin))
+@turn(AccountActor, DeleteList)
+async def delete(account: AccountActor, message: DeleteList) -> List | Refused:
+    return _settle(account, await account.transact(_delete, account, message.id, account.origin))
 
 
-@turn(Account, AddToList)
-async def add(self: Account, message: AddToList) -> List | Refused:
+@turn(AccountActor, AddToList)
+async def add(account: AccountActor, message: AddToList) -> List | Refused:
     try:
-        return _settle(self, await self.transact(_add, self, message, self.now, self.origin))
+        return _settle(account, await account.transact(_add, account, message, account.now, account.origin))
     except Doubled:
         return ON_IT_ALREADY
 
 
-@turn(Account, RemoveFromList)
-async def remove(self: Account, message: RemoveFromList) -> List | Refused:
-    return _settle(self, await self.transact(_remove, self, message, self.origin))
+@turn(AccountActor, RemoveFromList)
+async def remove(account: AccountActor, message: RemoveFromList) -> List | Refused:
+    return _settle(account, await account.transact(_remove, account, message, account.origin))
 
 
 class Doubled(Exception):
     """Somebody is on the list already: nothing of the transaction holds."""
 
 
-async def _change(db: Connection, self: Account, message: ChangeList, origin: Origin) -> Changed | Refused:
+async def _change(db: Connection, account: AccountActor, message: ChangeList, origin: Origin) -> ListChange | Refused:
     changed = await lists.change(
-        db, self.id, message.id, message.title, message.replies_policy, message.exclusive
+        db, account.id, message.id, message.title, message.replies_policy, message.exclusive
     )  # fmt: skip
-    return await _changed(db, self, changed, origin)
+    return await _changed(db, account, changed, origin)
 
 
-async def _delete(db: Connection, self: Account, id: int, origin: Origin) -> Changed | Refused:
-    return await _changed(db, self, await lists.delete(db, self.id, id), origin)
+async def _delete(db: Connection, account: AccountActor, id: int, origin: Origin) -> ListChange | Refused:
+    return await _changed(db, account, await lists.delete(db, account.id, id), origin)
 
 
-async def _add(db: Connection, self: Account, message: AddToList, now: datetime, origin: Origin) -> Changed | Refused:
+async def _add(
+    db: Connection, account: AccountActor, message: AddToList, now: datetime, origin: Origin
+) -> ListChange | Refused:
     ids = list(dict.fromkeys(message.account_ids))
-    found = await _own(db, self, message.id)
+    found = await _own(db, account, message.id)
     if found is None or len(await accounts.find_many(db, ids)) < len(ids):
         return NOT_FOUND
-    if len(await lists.known_to(db, self.id, ids)) < len(ids):
+    if len(await lists.known_to(db, account.id, ids)) < len(ids):
         return NOT_FOLLOWED
-    fresh = [self.backstage.ids.next() for _ in ids]
+    fresh = [account.context.ids.next() for _ in ids]
     if await lists.add(db, message.id, ids, fresh, now) < len(ids):
         raise Doubled
-    return await _changed(db, self, found, origin)
+    return await _changed(db, account, found, origin)
 
 
-async def _remove(db: Connection, self: Account, message: RemoveFromList, origin: Origin) -> Changed | Refused:
-    found = await _own(db, self, message.id)
+async def _remove(
+    db: Connection, account: AccountActor, message: RemoveFromList, origin: Origin
+) -> ListChange | Refused:
+    found = await _own(db, account, message.id)
     if found is not None:
         await lists.remove(db, message.id, message.account_ids)
-    return await _changed(db, self, found, origin)
+    return await _changed(db, account, found, origin)
 
 
-async def _own(db: Connection, self: Account, id: int) -> List | None:
+async def _own(db: Connection, account: AccountActor, id: int) -> List | None:
     found = await lists.find(db, id)
-    return found if found is not None and found.account_id == self.id else None
+    return found if found is not None and found.account_id == account.id else None
 
 
-async def _changed(db: Connection, self: Account, list: List | None, origin: Origin) -> Changed | Refused:
+async def _changed(db: Connection, account: AccountActor, list: List | None, origin: Origin) -> ListChange | Refused:
     if list is None:
         return NOT_FOUND
-    outbox = self.backstage.outbox
-    return Changed(list, await outbox.promise(db, [outbox.list_changed(list.id, self.id, origin)]))
+    outbox = account.context.outbox
+    return ListChange(list, await outbox.promise(db, [outbox.list_changed(list.id, account.id, origin)]))
 
 
-def _settle(self: Account, changed: Changed | Refused) -> List | Refused:
+def _settle(account: AccountActor, changed: ListChange | Refused) -> List | Refused:
     """After the commit, before the answer: the list's timeline and the home read their rows again."""
     if isinstance(changed, Refused):
         return changed
-    self.backstage.broadcast.list_changed(changed.list.id, self.id)
-    self.backstage.outbox.hand_over(changed.promised)
+    account.context.broadcast.list_changed(changed.list.id, account.id)
+    account.context.outbox.hand_over(changed.promised)
     return changed.list

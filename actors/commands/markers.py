@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...storage import markers
-from ...storage.engine import Connection
+from ...storage.engine.database import Connection
 from ...storage.markers import Marker, Timeline
-from ..account import Account
+from ..account import AccountActor
 from ..kernel import Refused, turn
 
 CONFLICT = Refused(409, "Conflict during update, please try again")
@@ -34,10 +34,10 @@ class Outrun(Exception):
     """Another device was first: nothing of the transaction holds."""
 
 
-@turn(Account, MoveMarkers)
-async def move_markers(self: Account, message: MoveMarkers) -> list[Marker] | Refused:
+@turn(AccountActor, MoveMarkers)
+async def move_markers(account: AccountActor, message: MoveMarkers) -> list[Marker] | Refused:
     try:
-        return await self.transact(_move, self.id, message.moves, self.now)
+        return await account.transact(_move, account.id, message.moves, account.now)
     except Outrun:
         return CONFLICT
 

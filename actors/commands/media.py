@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ...storage import media
-from ...storage.engine import Connection
-from ...storage.media import Made, Media
-from ..account import Account
+from ...storage.engine.database import Connection
+from ...storage.media import Media, ProcessedMedia
+from ..account import AccountActor
 from ..kernel import Origin, Refused, turn
 
 NOT_FOUND = Refused(404, "Record not found")
@@ -28,7 +28,7 @@ def failed(medium: Media) -> Refused:
 class AddMedia:
     """Command: store what is ready. Its files are in their places already."""
 
-    made: Made
+    made: ProcessedMedia
     description: str = ""
     focus: dict[str, float] | None = None
 
@@ -39,7 +39,7 @@ class AddWaitingMedia:
 
     id: int
     type: str
-    thumbnail: Made | None = None
+    thumbnail: ProcessedMedia | None = None
     description: str = ""
     focus: dict[str, float] | None = None
 
@@ -51,7 +51,7 @@ class DescribeMedia:
     id: int
     description: str | None = None
     focus: dict[str, float] | None = None
-    thumbnail: Made | None = None
+    thumbnail: ProcessedMedia | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class FinishMedia:
     """Command: processing is over; `made` is None when it failed, for the reason given if it is one for owners."""
 
     id: int
-    made: Made | None
+    made: ProcessedMedia | None
     failure: str | None = None
 
 
@@ -71,24 +71,24 @@ class DeleteMedia:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class MediaChange:
     """What a transaction came to: the attachment as it is, or was; and files promised to be removed."""
 
     medium: Media
     promised: bool = field(default=False)
 
 
-@turn(Account, AddMedia)
-async def add_media(self: Account, message: AddMedia) -> Media:
-    id = self.backstage.ids.next()
-    return await self.transact(
-        media.insert, id, self.id, message.made, message.description, message.focus, self.now
+@turn(AccountActor, AddMedia)
+async def add_media(account: AccountActor, message: AddMedia) -> Media:
+    id = account.context.ids.next()
+    return await account.transact(
+        media.insert, id, account.id, message.made, message.description, message.focus, account.now
     )  # fmt: skip
 
 
-@turn(Account, AddWaitingMedia)
-async def add_waiting_media(self: Account, message: AddWaitingMedia) -> Media | Refused:
-    return await self.transact(add_waiting, self.id, message, self.now)
+@turn(AccountActor, AddWaitingMedia)
+async def add_waiting_media(account: AccountActor, message: AddWaitingMedia) -> Media | Refused:
+    return await account.transact(add_waiting, account.id, message, account.now)
 
 
 async def add_waiting(db: Connection, account_id: int, message: AddWaitingMedia, now: datetime) -> Media | Refused:
@@ -99,84 +99,84 @@ async def add_waiting(db: Connection, account_id: int, message: AddWaitingMedia,
     )
 
 
-@turn(Account, DescribeMedia)
-async def describe_media(self: Account, message: DescribeMedia) -> Media | Refused:
-    changed = await self.transact(describe, self, message, self.now, self.origin)
-    return _told(self, changed)
+@turn(AccountActor, DescribeMedia)
+async def describe_media(account: AccountActor, message: DescribeMedia) -> Media | Refused:
+    changed = await account.transact(describe, account, message, account.now, account.origin)
+    return _told(account, changed)
 
 
 async def describe(
-    db: Connection, self: Account, message: DescribeMedia, now: datetime, origin: Origin
-) -> Changed | Refused:
+    db: Connection, account: AccountActor, message: DescribeMedia, now: datetime, origin: Origin
+) -> MediaChange | Refused:
     """An attached one is changed by an edit of its status."""
-    medium = await _own(db, self, message.id)
+    medium = await _own(db, account, message.id)
     if medium is None or medium.taken:
         return NOT_FOUND
     if medium.state == "failed":
         return failed(medium)
     now_is = await media.describe(db, medium.id, message.description, message.focus, message.thumbnail, now)
-    return Changed(now_is, await _discard(db, self, set(medium.files) - set(now_is.files), origin))
+    return MediaChange(now_is, await _discard(db, account, set(medium.files) - set(now_is.files), origin))
 
 
-@turn(Account, FinishMedia)
-async def finish_media(self: Account, message: FinishMedia) -> Media | Refused:
-    changed = await self.transact(finish, self, message, self.now, self.origin)
-    return _told(self, changed)
+@turn(AccountActor, FinishMedia)
+async def finish_media(account: AccountActor, message: FinishMedia) -> Media | Refused:
+    changed = await account.transact(finish, account, message, account.now, account.origin)
+    return _told(account, changed)
 
 
 async def finish(
-    db: Connection, self: Account, message: FinishMedia, now: datetime, origin: Origin
-) -> Changed | Refused:
+    db: Connection, account: AccountActor, message: FinishMedia, now: datetime, origin: Origin
+) -> MediaChange | Refused:
     """Files that nobody waits for any more, or that their owner has put others in place of, go again."""
     made = message.made
     files = set[str]() if made is None else {file for file in (made.file, made.thumbnail_file) if file is not None}
-    medium = await _own(db, self, message.id)
+    medium = await _own(db, account, message.id)
     if medium is None or medium.state != "waiting":
-        await _discard(db, self, files - set(() if medium is None else medium.files), origin)
+        await _discard(db, account, files - set(() if medium is None else medium.files), origin)
         return NOT_FOUND
     if made is None:
         await media.fail(db, medium.id, message.failure, now)
     else:
         await media.finish(db, medium.id, made, now)
     finished = await media.find(db, medium.id) or medium
-    return Changed(finished, await _discard(db, self, files - set(finished.files), origin))
+    return MediaChange(finished, await _discard(db, account, files - set(finished.files), origin))
 
 
-@turn(Account, DeleteMedia)
-async def delete_media(self: Account, message: DeleteMedia) -> Media | Refused:
-    changed = await self.transact(delete, self, message, self.now, self.origin)
-    return _told(self, changed)
+@turn(AccountActor, DeleteMedia)
+async def delete_media(account: AccountActor, message: DeleteMedia) -> Media | Refused:
+    changed = await account.transact(delete, account, message, account.now, account.origin)
+    return _told(account, changed)
 
 
 async def delete(
-    db: Connection, self: Account, message: DeleteMedia, now: datetime, origin: Origin
-) -> Changed | Refused:
-    medium = await _own(db, self, message.id)
+    db: Connection, account: AccountActor, message: DeleteMedia, now: datetime, origin: Origin
+) -> MediaChange | Refused:
+    medium = await _own(db, account, message.id)
     if medium is None:
         return NOT_FOUND
     if medium.taken:
         return IN_USE
     await media.delete_many(db, [medium.id])
-    return Changed(medium, await _discard(db, self, set(medium.files), origin))
+    return MediaChange(medium, await _discard(db, account, set(medium.files), origin))
 
 
-async def _own(db: Connection, self: Account, id: int) -> Media | None:
+async def _own(db: Connection, account: AccountActor, id: int) -> Media | None:
     medium = (await media.lock(db, [id])).get(id)
-    return medium if medium is not None and medium.account_id == self.id else None
+    return medium if medium is not None and medium.account_id == account.id else None
 
 
-async def _discard(db: Connection, self: Account, files: set[str], origin: Origin) -> bool:
+async def _discard(db: Connection, account: AccountActor, files: set[str], origin: Origin) -> bool:
     """Promise to remove files; whether there were any. The outbox keeps the promise, never a turn."""
     if not files:
         return False
-    outbox = self.backstage.outbox
+    outbox = account.context.outbox
     await outbox.promise(db, [outbox.files(files, origin)])
     return True
 
 
-def _told(self: Account, changed: Changed | Refused) -> Media | Refused:
+def _told(account: AccountActor, changed: MediaChange | Refused) -> Media | Refused:
     if isinstance(changed, Refused):
         return changed
     if changed.promised:
-        self.backstage.outbox.wake()
+        account.context.outbox.wake()
     return changed.medium

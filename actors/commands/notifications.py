@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...storage import notification_groups, notifications
-from ..account import Account
+from ..account import AccountActor
 from ..kernel import Refused, turn
 
 NOT_FOUND = Refused(404, "Record not found")
@@ -30,17 +30,17 @@ class ClearNotifications:
     """Command: forget all."""
 
 
-@turn(Account, DismissNotification)
-async def dismiss(self: Account, message: DismissNotification) -> Refused | None:
-    found = await self.transact(notifications.dismiss, self.id, [message.id])
+@turn(AccountActor, DismissNotification)
+async def dismiss(account: AccountActor, message: DismissNotification) -> Refused | None:
+    found = await account.transact(notifications.dismiss, account.id, [message.id])
     return None if found else NOT_FOUND
 
 
-@turn(Account, DismissGroup)
-async def dismiss_group(self: Account, message: DismissGroup) -> None:
-    await self.transact(notification_groups.dismiss, self.id, message.key)
+@turn(AccountActor, DismissGroup)
+async def dismiss_group(account: AccountActor, message: DismissGroup) -> None:
+    await account.transact(notification_groups.dismiss, account.id, message.key)
 
 
-@turn(Account, ClearNotifications)
-async def clear(self: Account, message: ClearNotifications) -> None:
-    await self.transact(notifications.clear, self.id)
+@turn(AccountActor, ClearNotifications)
+async def clear(account: AccountActor, message: ClearNotifications) -> None:
+    await account.transact(notifications.clear, account.id)

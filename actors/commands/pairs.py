@@ -11,16 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...storage import relations
-from ...storage.engine import Connection
+from ...storage.engine.database import Connection
 from ...storage.notifications import Notification
-from ..account import Account, relation_of
-from ..broadcast import Related, Told
+from ..account import AccountActor, relation_of
+from ..broadcast import Related, ShownNotification
 from ..kernel import Origin
 from ..rules.visibility import Relation
 
 
 @dataclass(frozen=True, slots=True)
-class Dealt:
+class PairChanges:
     """How an account stands to others after a transaction (`mine`) and they to it, by id; and what was promised."""
 
     mine: Mapping[int, Relation]
@@ -31,62 +31,66 @@ class Dealt:
     told: Sequence[Notification] = ()
 
 
-async def deal(db: Connection, self: Account, other: int, origin: Origin, told: Sequence[Notification] = ()) -> Dealt:
+async def promise_changes(
+    db: Connection, account: AccountActor, other: int, origin: Origin, told: Sequence[Notification] = ()
+) -> PairChanges:
     """One pair, both sides of which may have changed."""
-    return await _deal(db, self, [other], [other], origin, told)
+    return await _deal(db, account, [other], [other], origin, told)
 
 
-async def deal_with_followers(
-    db: Connection, self: Account, followers: Sequence[int], origin: Origin, told: Sequence[Notification] = ()
-) -> Dealt:
+async def promise_follower_changes(
+    db: Connection, account: AccountActor, followers: Sequence[int], origin: Origin, told: Sequence[Notification] = ()
+) -> PairChanges:
     """Many pairs, in which others began or ceased to follow: how the account stands to them has not changed."""
-    return await _deal(db, self, [], followers, origin, told)
+    return await _deal(db, account, [], followers, origin, told)
 
 
 async def _deal(
     db: Connection,
-    self: Account,
+    account: AccountActor,
     mine: Sequence[int],
     theirs: Sequence[int],
     origin: Origin,
     told: Sequence[Notification],
-) -> Dealt:
-    bonds = await relations.bonds(db, [*((self.id, other) for other in mine), *((other, self.id) for other in theirs)])
-    outbox = self.backstage.outbox
+) -> PairChanges:
+    bonds = await relations.bonds(
+        db, [*((account.id, other) for other in mine), *((other, account.id) for other in theirs)]
+    )
+    outbox = account.context.outbox
     effects = [
-        outbox.relation(self.id, theirs, origin),
+        outbox.relation(account.id, theirs, origin),
         *(outbox.notification(n.id, n.account_id, origin) for n in told),
     ]
-    return Dealt(
-        mine={other: relation_of(bonds[self.id, other]) for other in mine},
-        theirs={other: relation_of(bonds[other, self.id]) for other in theirs},
+    return PairChanges(
+        mine={other: relation_of(bonds[account.id, other]) for other in mine},
+        theirs={other: relation_of(bonds[other, account.id]) for other in theirs},
         stamp=await relations.stamp(db),
-        drawn=self.backstage.ids.next(),
+        drawn=account.context.ids.next(),
         promised=await outbox.promise(db, effects),
         told=told,
     )
 
 
-async def settle(self: Account, dealt: Dealt) -> None:
+async def publish_changes(account: AccountActor, dealt: PairChanges) -> None:
     """After the commit, before the answer: everybody concerned knows."""
-    backstage = self.backstage
-    for changed in (self.id, *dealt.theirs):
-        backstage.accounts.drop(changed)
+    context = account.context
+    for changed in (account.id, *dealt.theirs):
+        context.accounts.drop(changed)
     for other, relation in dealt.mine.items():
         mine = Related(other, relation, dealt.stamp, dealt.drawn)
-        backstage.broadcast.related(self.id, mine, self.origin)
-        if self.heard.takes(mine):
-            self.set_relation(other, relation)
+        context.broadcast.related(account.id, mine, account.origin)
+        if account.heard.takes(mine):
+            account.set_relation(other, relation)
     for other, relation in dealt.theirs.items():
-        theirs = Related(self.id, relation, dealt.stamp, dealt.drawn)
-        backstage.broadcast.related(other, theirs, self.origin)
-    await _notify(self, dealt.told)
-    backstage.outbox.hand_over(dealt.promised)
+        theirs = Related(account.id, relation, dealt.stamp, dealt.drawn)
+        context.broadcast.related(other, theirs, account.origin)
+    await _notify(account, dealt.told)
+    context.outbox.hand_over(dealt.promised)
 
 
-async def _notify(self: Account, told: Iterable[Notification]) -> None:
-    senders = await self.backstage.accounts.find_many(notification.from_account_id for notification in told)
+async def _notify(account: AccountActor, told: Iterable[Notification]) -> None:
+    senders = await account.context.accounts.find_many(notification.from_account_id for notification in told)
     for notification in told:
         if notification.from_account_id in senders:
             sender = senders[notification.from_account_id]
-            self.backstage.broadcast.notified(Told(notification, sender, None), self.origin)
+            account.context.broadcast.notified(ShownNotification(notification, sender, None), account.origin)

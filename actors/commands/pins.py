@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...storage import pins, statuses
-from ...storage.engine import Connection
+from ...storage.engine.database import Connection
 from ...storage.statuses import Status
-from ..account import Account
+from ..account import AccountActor
 from ..kernel import Refused, turn
 from ..rules.limits import PINS
 from .interacting import invalid
@@ -31,42 +31,42 @@ class Unpin:
     status_id: int
 
 
-@turn(Account, Pin)
-async def pin(self: Account, message: Pin) -> Refused | None:
-    shown = await find_visible(self, message.status_id)
+@turn(AccountActor, Pin)
+async def pin(account: AccountActor, message: Pin) -> Refused | None:
+    shown = await find_visible(account, message.status_id)
     if shown is None:
         return NOT_FOUND
     status = shown.status
-    if complaints := list(_complaints(self, status)):
+    if complaints := list(_complaints(account, status)):
         return invalid(", ".join(complaints))
-    refusal = await self.transact(_pin, self, status.id)
+    refusal = await account.transact(_pin, account, status.id)
     if refusal is None:
-        self.mark(status.id, pinned=True)
+        account.mark(status.id, pinned=True)
     return refusal
 
 
-def _complaints(self: Account, status: Status) -> Iterator[str]:
+def _complaints(account: AccountActor, status: Status) -> Iterator[str]:
     if status.reblog_of_id is not None:
         yield "A boost cannot be pinned"
-    if status.account_id != self.id:
+    if status.account_id != account.id:
         yield "Someone else's post cannot be pinned"
     if status.visibility == "direct":
         yield "Posts that are only visible to mentioned users cannot be pinned"
 
 
-async def _pin(db: Connection, self: Account, status_id: int) -> Refused | None:
+async def _pin(db: Connection, account: AccountActor, status_id: int) -> Refused | None:
     if not await statuses.hold(db, status_id):
         return NOT_FOUND
-    pinned = await pins.pinned(db, self.id)
+    pinned = await pins.pinned(db, account.id)
     if status_id in pinned:
         return None
     if len(pinned) >= PINS:
         return TOO_MANY
-    await pins.insert(db, self.backstage.ids.next(), self.id, status_id, self.now)
+    await pins.insert(db, account.context.ids.next(), account.id, status_id, account.now)
     return None
 
 
-@turn(Account, Unpin)
-async def unpin(self: Account, message: Unpin) -> None:
-    await self.transact(pins.delete, self.id, message.status_id)
-    self.mark(message.status_id, pinned=False)
+@turn(AccountActor, Unpin)
+async def unpin(account: AccountActor, message: Unpin) -> None:
+    await account.transact(pins.delete, account.id, message.status_id)
+    account.mark(message.status_id, pinned=False)

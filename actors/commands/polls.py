@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...storage import polls
-from ...storage.engine import Connection
-from ...storage.polls import Standing
+from ...storage.engine.database import Connection
+from ...storage.polls import PollState
 from ...storage.statuses import Status
-from ..account import Account
+from ..account import AccountActor
 from ..kernel import Origin, Refused, turn
 from .interacting import admit, invalid, promise
 from .statuses import NOT_FOUND, find_original
@@ -38,40 +38,40 @@ class Voted:
     promised: list[int]
 
 
-@turn(Account, Vote)
-async def vote(self: Account, message: Vote) -> Refused | None:
-    status = await find_original(self, message.status_id)
+@turn(AccountActor, Vote)
+async def vote(account: AccountActor, message: Vote) -> Refused | None:
+    status = await find_original(account, message.status_id)
     if status is None or status.poll_id != message.poll_id:
         return NOT_FOUND
-    if status.account_id == self.id:
+    if status.account_id == account.id:
         return OWN
-    voted = await self.transact(_vote, self, status, message, self.now, self.origin)
+    voted = await account.transact(_vote, account, status, message, account.now, account.origin)
     if isinstance(voted, Refused):
         return voted
-    self.mark(status.id, votes=voted.votes)
-    self.backstage.statuses.drop(status.id)
-    self.backstage.outbox.hand_over(voted.promised)
+    account.mark(status.id, votes=voted.votes)
+    account.context.statuses.drop(status.id)
+    account.context.outbox.hand_over(voted.promised)
     return None
 
 
 async def _vote(
-    db: Connection, self: Account, status: Status, message: Vote, now: datetime, origin: Origin
+    db: Connection, account: AccountActor, status: Status, message: Vote, now: datetime, origin: Origin
 ) -> Voted | Refused:
-    if (refusal := await admit(db, self, status)) is not None:
+    if (refusal := await admit(db, account, status)) is not None:
         return refusal
     standing = await polls.lock(db, message.poll_id, now)
     if standing is None:
         return NOT_FOUND
-    earlier = await polls.votes_of(db, message.poll_id, self.id)
+    earlier = await polls.votes_of(db, message.poll_id, account.id)
     if (refusal := _refuse(standing, message.choices, earlier)) is not None:
         return refusal
-    votes = [(self.backstage.ids.next(), position) for position in message.choices]
-    await polls.vote(db, message.poll_id, self.id, votes, now, first=not earlier)
-    promised = await promise(db, self, message.status_id, [], origin)
+    votes = [(account.context.ids.next(), position) for position in message.choices]
+    await polls.vote(db, message.poll_id, account.id, votes, now, first=not earlier)
+    promised = await promise(db, account, message.status_id, [], origin)
     return Voted((*earlier, *message.choices), promised)
 
 
-def _refuse(standing: Standing, choices: tuple[int, ...], earlier: Collection[int]) -> Refused | None:
+def _refuse(standing: PollState, choices: tuple[int, ...], earlier: Collection[int]) -> Refused | None:
     """Votes are final; with several choices more may be added."""
     if standing.ended:
         return ENDED

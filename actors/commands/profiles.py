@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from ...storage import accounts, profiles, users
-from ...storage.engine import Connection
+from ...storage.engine.database import Connection
 from ...storage.profiles import Defaults, Profile
-from ..account import Account
+from ..account import AccountActor
 from ..kernel import Origin, turn
 from ..reminders import Unlocked
 from ..rules import text
@@ -37,36 +37,36 @@ class Updated:
     files: bool
 
 
-@turn(Account, UpdateProfile)
-async def update_profile(self: Account, message: UpdateProfile) -> None:
-    profile = await compose(self, message)
-    updated = await self.transact(_update, self, profile, message.defaults, self.now, self.origin)
-    self.user = updated.user
-    self.backstage.accounts.put(self.id, updated.account)
+@turn(AccountActor, UpdateProfile)
+async def update_profile(account: AccountActor, message: UpdateProfile) -> None:
+    profile = await compose(account, message)
+    updated = await account.transact(_update, account, profile, message.defaults, account.now, account.origin)
+    account.user = updated.user
+    account.context.accounts.put(account.id, updated.account)
     if updated.promised:
-        await accept_waiting(self)
-        self.backstage.outbox.hand_over(updated.promised)
+        await accept_waiting(account)
+        account.context.outbox.hand_over(updated.promised)
     if updated.files:
-        self.backstage.outbox.wake()
+        account.context.outbox.wake()
 
 
-async def compose(self: Account, message: UpdateProfile) -> Profile:
+async def compose(account: AccountActor, message: UpdateProfile) -> Profile:
     """The profile with its note and fields as HTML."""
     profile, fields = message.profile, message.fields
     note = profile.note_source
     texts = [*([] if note is None else [note]), *(value for _, value in fields or ())]
-    local_domain, base_url = self.backstage.local_domain, self.backstage.base_url
+    local_domain, base_url = account.context.local_domain, account.context.base_url
     handles = dict.fromkeys(handle for one in texts for handle in text.scan(one).handles(local_domain))
-    found = await find_mentioned(self, tuple(handles))
+    found = await find_mentioned(account, tuple(handles))
     how: dict[str, Any] = {
-        "mentions": {handle: target_of(account) for handle, account in found.items()},
+        "mentions": {handle: target_of(one) for handle, one in found.items()},
         "tag_url": partial(text.tag_url, base_url),
         "local_domain": local_domain,
     }
     if note is not None:
         profile = replace(profile, note=text.render_note(note, **how))
     if fields is not None:
-        verified = await _verified(self)
+        verified = await _verified(account)
         profile = replace(profile, fields=[
             {
                 "name": name, "value": text.render_field_value(value, **how), "source": value,
@@ -77,27 +77,27 @@ async def compose(self: Account, message: UpdateProfile) -> Profile:
     return profile
 
 
-async def _verified(self: Account) -> dict[tuple[str, str], str | None]:
+async def _verified(account: AccountActor) -> dict[tuple[str, str], str | None]:
     """When the fields were verified that the profile has now: one that stays as it is stays verified."""
-    account = await self.backstage.accounts.find(self.id)
-    fields = account.fields if account is not None else []
+    row = await account.context.accounts.find(account.id)
+    fields = row.fields if row is not None else []
     return {(one["name"], one.get("source", one["value"])): one.get("verified_at") for one in fields}
 
 
 async def _update(
-    db: Connection, self: Account, profile: Profile, defaults: Defaults, now: datetime, origin: Origin
+    db: Connection, account: AccountActor, profile: Profile, defaults: Defaults, now: datetime, origin: Origin
 ) -> Updated:
-    outbox = self.backstage.outbox
-    before = (await accounts.find_many(db, [self.id]))[self.id]
-    unlocked = await profiles.update(db, self.id, profile, now)
-    await profiles.update_defaults(db, self.id, defaults)
-    after = (await accounts.find_many(db, [self.id]))[self.id]
-    reminders = [outbox.reminder(self.id, Unlocked(), f"unlocked/{self.id}", origin)] if unlocked else []
+    outbox = account.context.outbox
+    before = (await accounts.find_many(db, [account.id]))[account.id]
+    unlocked = await profiles.update(db, account.id, profile, now)
+    await profiles.update_defaults(db, account.id, defaults)
+    after = (await accounts.find_many(db, [account.id]))[account.id]
+    reminders = [outbox.reminder(account.id, Unlocked(), f"unlocked/{account.id}", origin)] if unlocked else []
     replaced = _pictures(before) - _pictures(after)
     if replaced:
         await outbox.promise(db, [outbox.files(replaced, origin)])
     promised = await outbox.promise(db, reminders)
-    return Updated(after, await users.find_user(db, self.id), promised, bool(replaced))
+    return Updated(after, await users.find_user(db, account.id), promised, bool(replaced))
 
 
 def _pictures(account: accounts.Account) -> set[str]:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ...storage import notifications, statuses
-from ...storage.engine import Connection
+from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification, Notification
 from ...storage.statuses import Deleted, Flags, NewStatus, Status
-from ..account import Account
+from ..account import AccountActor
 from ..kernel import Origin, Refused, turn
 from .interacting import NOT_ALLOWED, admit, notify, original_of
-from .statuses import NOT_FOUND, bury, choose_visibility, find_original, retract
+from .statuses import NOT_FOUND, choose_visibility, delete, find_original, retract
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +39,19 @@ class Boosted:
     promised: list[int] = field(default_factory=list[int])
 
 
-@turn(Account, Reblog)
-async def reblog(self: Account, message: Reblog) -> int | Refused:
-    original = await find_original(self, message.status_id)
+@turn(AccountActor, Reblog)
+async def reblog(account: AccountActor, message: Reblog) -> int | Refused:
+    original = await find_original(account, message.status_id)
     if original is None:
         return NOT_FOUND
-    if not _may_be_boosted(original, self.id):
+    if not _may_be_boosted(original, account.id):
         return NOT_ALLOWED
-    new = await _compose(self, original, message.visibility)
-    boosted = await self.transact(_reblog, self, original, new, self.now, self.origin)
+    new = await _compose(account, original, message.visibility)
+    boosted = await account.transact(_reblog, account, original, new, account.now, account.origin)
     if isinstance(boosted, Refused):
         return boosted
     if boosted.promised:
-        await _spread(self, original.id, boosted)
+        await _spread(account, original.id, boosted)
     return boosted.id
 
 
@@ -60,62 +60,62 @@ def _may_be_boosted(status: Status, by: int) -> bool:
     return status.visibility in ("public", "unlisted") or (status.visibility == "private" and status.account_id == by)
 
 
-async def _compose(self: Account, original: Status, asked: str | None) -> NewStatus:
+async def _compose(account: AccountActor, original: Status, asked: str | None) -> NewStatus:
     """A boost is never more open than what it shows; `direct` as a default means those nearest."""
-    backstage, id = self.backstage, self.backstage.ids.next()
-    visibility = "private" if original.visibility == "private" else await choose_visibility(self, asked)
-    uri = f"{backstage.base_url}/users/{self.owner.username}/statuses/{id}/activity"
+    context, id = account.context, account.context.ids.next()
+    visibility = "private" if original.visibility == "private" else await choose_visibility(account, asked)
+    uri = f"{context.base_url}/users/{account.owner.username}/statuses/{id}/activity"
     return NewStatus(
-        id, self.id, uri, uri, "private" if visibility == "direct" else visibility,
+        id, account.id, uri, uri, "private" if visibility == "direct" else visibility,
         language=original.language, sensitive=original.sensitive, reblog_of_id=original.id,
     )  # fmt: skip
 
 
 async def _reblog(
-    db: Connection, self: Account, original: Status, new: NewStatus, now: datetime, origin: Origin
+    db: Connection, account: AccountActor, original: Status, new: NewStatus, now: datetime, origin: Origin
 ) -> Boosted | Refused:
-    if (refusal := await admit(db, self, original)) is not None:
+    if (refusal := await admit(db, account, original)) is not None:
         return refusal
-    if (earlier := await statuses.find_reblog(db, self.id, original.id)) is not None:
+    if (earlier := await statuses.find_reblog(db, account.id, original.id)) is not None:
         return Boosted(earlier)
     await statuses.insert(db, new, now)
-    ids, outbox = self.backstage.ids, self.backstage.outbox
-    news = [NewNotification(ids.next(), original.account_id, self.id, "reblog", original.id)]
+    ids, outbox = account.context.ids, account.context.outbox
+    news = [NewNotification(ids.next(), original.account_id, account.id, "reblog", original.id)]
     told = await notifications.insert_many(db, news, now)
-    effects = [outbox.status(new.id, self.id, origin), outbox.counts(original.id, self.id, origin)]
+    effects = [outbox.status(new.id, account.id, origin), outbox.counts(original.id, account.id, origin)]
     effects += [outbox.notification(n.id, n.account_id, origin) for n in told]
     return Boosted(new.id, told, await outbox.promise(db, effects))
 
 
-async def _spread(self: Account, original_id: int, boosted: Boosted) -> None:
+async def _spread(account: AccountActor, original_id: int, boosted: Boosted) -> None:
     """After the commit, before the answer. What is missing then was deleted meanwhile, and whoever did it tells."""
-    backstage = self.backstage
-    backstage.statuses.drop(original_id)
-    backstage.accounts.drop(self.id)
-    self.mark(original_id, reblogged=True)
-    self.keep_flags(boosted.id, Flags())
-    shown = await backstage.statuses.show(boosted.id)
-    if shown is not None and not backstage.statuses.is_deleted(boosted.id):
+    context = account.context
+    context.statuses.drop(original_id)
+    context.accounts.drop(account.id)
+    account.mark(original_id, reblogged=True)
+    account.keep_flags(boosted.id, Flags())
+    shown = await context.statuses.show(boosted.id)
+    if shown is not None and not context.statuses.is_deleted(boosted.id):
         recipients = [notification.account_id for notification in boosted.told]
-        if not await backstage.outbox.finds_room(self.address, boosted.promised, shown, recipients):
-            backstage.broadcast.published_to_author(shown, self.origin)
+        if not await context.outbox.finds_room(account.address, boosted.promised, shown, recipients):
+            context.broadcast.published_to_author(shown, account.origin)
             return
-        backstage.broadcast.published(shown, self.origin)
-    await notify(self, original_id, boosted.told)
-    backstage.outbox.hand_over(boosted.promised)
+        context.broadcast.published(shown, account.origin)
+    await notify(account, original_id, boosted.told)
+    context.outbox.hand_over(boosted.promised)
 
 
-@turn(Account, Unreblog)
-async def unreblog(self: Account, message: Unreblog) -> int:
-    original_id = await original_of(self, message.status_id)
-    buried = await self.transact(_unreblog, self, original_id, self.now, self.origin)
+@turn(AccountActor, Unreblog)
+async def unreblog(account: AccountActor, message: Unreblog) -> int:
+    original_id = await original_of(account, message.status_id)
+    buried = await account.transact(_unreblog, account, original_id, account.now, account.origin)
     if buried is not None:
-        retract(self, *buried)
+        retract(account, *buried)
     return original_id
 
 
 async def _unreblog(
-    db: Connection, self: Account, original_id: int, now: datetime, origin: Origin
+    db: Connection, account: AccountActor, original_id: int, now: datetime, origin: Origin
 ) -> tuple[Deleted, list[int]] | None:
-    boost = await statuses.find_reblog(db, self.id, original_id)
-    return None if boost is None else await bury(db, self, boost, now, origin)
+    boost = await statuses.find_reblog(db, account.id, original_id)
+    return None if boost is None else await delete(db, account, boost, now, origin)

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...storage import outbox, registration, users
-from ...storage.engine import Connection
+from ...storage.engine.database import Connection
 from ...storage.oauth import NewToken
 from ...storage.registration import Taken
 from ...storage.users import NewUser, User
-from ..account import Account
+from ..account import AccountActor
 from ..kernel import Origin, Refused, turn
-from ..mail.post import CONFIRMATION
+from ..mail.sender import CONFIRMATION
 from ..outbox import letter_key
 from ..rules.complaints import refusal
 from ..rules.identity import local_account
@@ -54,22 +54,22 @@ class ResendConfirmation:
     email: str | None = None
 
 
-@turn(Account, SignUp)
-async def sign_up(self: Account, message: SignUp) -> User | Refused:
+@turn(AccountActor, SignUp)
+async def sign_up(account: AccountActor, message: SignUp) -> User | Refused:
     """The user as stored; a mail is promised."""
     try:
-        self.user = await self.transact(_sign_up, self, message, self.now, self.origin)
+        account.user = await account.transact(_sign_up, account, message, account.now, account.origin)
     except Taken as error:
         return refusal([taken(error.attribute)])
-    self.backstage.accounts.drop(self.id)
-    self.backstage.outbox.wake_mail()
-    return self.user
+    account.context.accounts.drop(account.id)
+    account.context.outbox.wake_mail()
+    return account.user
 
 
-async def _sign_up(db: Connection, self: Account, message: SignUp, now: datetime, origin: Origin) -> User:
-    account = local_account(self.id, message.username, self.backstage.base_url)
+async def _sign_up(db: Connection, account: AccountActor, message: SignUp, now: datetime, origin: Origin) -> User:
+    row = local_account(account.id, message.username, account.context.base_url)
     user = NewUser(
-        self.id,
+        account.id,
         message.email,
         message.password_hash,
         locale=message.locale,
@@ -78,21 +78,21 @@ async def _sign_up(db: Connection, self: Account, message: SignUp, now: datetime
         invite_request=message.reason,
         sign_up_ip=message.address,
     )
-    await registration.create(db, account, user, message.token, now)
-    await _promise_mail(db, self, origin)
-    return await _user(db, self.id)
+    await registration.create(db, row, user, message.token, now)
+    await _promise_mail(db, account, origin)
+    return await _user(db, account.id)
 
 
-@turn(Account, ConfirmEmail)
-async def confirm_email(self: Account, message: ConfirmEmail) -> bool | None:
+@turn(AccountActor, ConfirmEmail)
+async def confirm_email(account: AccountActor, message: ConfirmEmail) -> bool | None:
     """Whether the address was confirmed now; False when it was already, None when the link is not good for it."""
     try:
-        confirmed = await self.transact(_confirm, self, message.token_hash, self.now)
+        confirmed = await account.transact(_confirm, account, message.token_hash, account.now)
     finally:
         # Even if nobody knows whether it was committed: for others the account may be there now.
-        self.backstage.accounts.drop(self.id)
+        account.context.accounts.drop(account.id)
     if confirmed is not None:
-        self.user = confirmed.user
+        account.user = confirmed.user
     return None if confirmed is None else confirmed.now
 
 
@@ -104,41 +104,41 @@ class Confirmed:
     now: bool
 
 
-async def _confirm(db: Connection, self: Account, token_hash: bytes, now: datetime) -> Confirmed | None:
-    if await registration.find_confirmation(db, token_hash, now) != self.id:
+async def _confirm(db: Connection, account: AccountActor, token_hash: bytes, now: datetime) -> Confirmed | None:
+    if await registration.find_confirmation(db, token_hash, now) != account.id:
         return None
-    confirmed = await registration.confirm(db, self.id, now)
-    user = await users.find_user(db, self.id)
+    confirmed = await registration.confirm(db, account.id, now)
+    user = await users.find_user(db, account.id)
     return None if user is None else Confirmed(user, confirmed)  # None: it was just deleted, as one never confirmed
 
 
-@turn(Account, ResendConfirmation)
-async def resend_confirmation(self: Account, message: ResendConfirmation) -> Refused | None:
+@turn(AccountActor, ResendConfirmation)
+async def resend_confirmation(account: AccountActor, message: ResendConfirmation) -> Refused | None:
     try:
-        user = await self.transact(_resend, self, message.email, self.origin)
+        user = await account.transact(_resend, account, message.email, account.origin)
     except Taken as error:
         return refusal([taken(error.attribute)])
     if user is None:
         return NOT_AWAITED
-    self.user = user
-    self.backstage.outbox.wake_mail()
+    account.user = user
+    account.context.outbox.wake_mail()
     return None
 
 
-async def _resend(db: Connection, self: Account, email: str | None, origin: Origin) -> User | None:
+async def _resend(db: Connection, account: AccountActor, email: str | None, origin: Origin) -> User | None:
     """The new mail takes the place of one that could not be sent yet: its turn is now."""
-    if not await registration.is_unconfirmed(db, self.id):
+    if not await registration.is_unconfirmed(db, account.id):
         return None
     if email is not None:
-        await registration.change_email(db, self.id, email)
-    await outbox.forget(db, letter_key(CONFIRMATION, self.id))
-    await _promise_mail(db, self, origin)
-    return await _user(db, self.id)
+        await registration.change_email(db, account.id, email)
+    await outbox.forget(db, letter_key(CONFIRMATION, account.id))
+    await _promise_mail(db, account, origin)
+    return await _user(db, account.id)
 
 
-async def _promise_mail(db: Connection, self: Account, origin: Origin) -> None:
-    promises = self.backstage.outbox
-    await promises.promise(db, [promises.letter(CONFIRMATION, self.id, origin)])
+async def _promise_mail(db: Connection, account: AccountActor, origin: Origin) -> None:
+    promises = account.context.outbox
+    await promises.promise(db, [promises.letter(CONFIRMATION, account.id, origin)])
 
 
 async def _user(db: Connection, id: int) -> User:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from ...storage import accounts, blocks, follows, mutes, notifications, outbox, relations
-from ...storage.engine import Connection
+from ...storage.engine.database import Connection
 from ...storage.follows import Change
 from ...storage.notifications import NewNotification
-from ..account import Account, expired, relation_of
+from ..account import AccountActor, expired, relation_of
 from ..kernel import Origin, Refused, turn
 from ..reminders import MuteEnded
-from .pairs import Dealt, deal, settle
+from .pairs import PairChanges, promise_changes, publish_changes
 
 NOT_FOUND = Refused(404, "Record not found")
 NOT_ALLOWED = Refused(403, "This action is not allowed")
@@ -69,48 +69,50 @@ class Unmute:
     target_id: int
 
 
-@turn(Account, Follow)
-async def follow(self: Account, message: Follow) -> Refused | None:
-    if message.target_id == self.id:
+@turn(AccountActor, Follow)
+async def follow(account: AccountActor, message: Follow) -> Refused | None:
+    if message.target_id == account.id:
         return NOT_ONESELF
-    dealt = await self.transact(_follow, self, message, self.now, self.origin)
-    return await _settle(self, dealt)
+    dealt = await account.transact(_follow, account, message, account.now, account.origin)
+    return await _settle(account, dealt)
 
 
-@turn(Account, Unfollow)
-async def unfollow(self: Account, message: Unfollow) -> Refused | None:
-    return await _settle(self, await self.transact(_unfollow, self, message.target_id, self.origin))
+@turn(AccountActor, Unfollow)
+async def unfollow(account: AccountActor, message: Unfollow) -> Refused | None:
+    return await _settle(account, await account.transact(_unfollow, account, message.target_id, account.origin))
 
 
-@turn(Account, Block)
-async def block(self: Account, message: Block) -> Refused | None:
-    if message.target_id == self.id:
+@turn(AccountActor, Block)
+async def block(account: AccountActor, message: Block) -> Refused | None:
+    if message.target_id == account.id:
         return None
-    dealt = await self.transact(_block, self, message.target_id, self.now, self.origin)
-    return await _settle(self, dealt)
+    dealt = await account.transact(_block, account, message.target_id, account.now, account.origin)
+    return await _settle(account, dealt)
 
 
-@turn(Account, Unblock)
-async def unblock(self: Account, message: Unblock) -> Refused | None:
-    return await _settle(self, await self.transact(_unblock, self, message.target_id, self.origin))
+@turn(AccountActor, Unblock)
+async def unblock(account: AccountActor, message: Unblock) -> Refused | None:
+    return await _settle(account, await account.transact(_unblock, account, message.target_id, account.origin))
 
 
-@turn(Account, Mute)
-async def mute(self: Account, message: Mute) -> Refused | None:
-    if message.target_id == self.id:
+@turn(AccountActor, Mute)
+async def mute(account: AccountActor, message: Mute) -> Refused | None:
+    if message.target_id == account.id:
         return None
-    dealt = await self.transact(_mute, self, message, self.now, self.origin)
-    return await _settle(self, dealt)
+    dealt = await account.transact(_mute, account, message, account.now, account.origin)
+    return await _settle(account, dealt)
 
 
-@turn(Account, Unmute)
-async def unmute(self: Account, message: Unmute) -> Refused | None:
-    return await _settle(self, await self.transact(_unmute, self, message.target_id, self.origin))
+@turn(AccountActor, Unmute)
+async def unmute(account: AccountActor, message: Unmute) -> Refused | None:
+    return await _settle(account, await account.transact(_unmute, account, message.target_id, account.origin))
 
 
-@turn(Account, MuteEnded)
-async def end_mute(self: Account, message: MuteEnded) -> None:
-    await settle(self, await self.transact(_end_mute, self, message.target_id, self.now, self.origin))
+@turn(AccountActor, MuteEnded)
+async def end_mute(account: AccountActor, message: MuteEnded) -> None:
+    await publish_changes(
+        account, await account.transact(_end_mute, account, message.target_id, account.now, account.origin)
+    )
 
 
 async def find_somebody(db: Connection, id: int) -> accounts.Account | None:
@@ -119,30 +121,32 @@ async def find_somebody(db: Connection, id: int) -> accounts.Account | None:
     return None if account is None or account.pending or account.deleted_at is not None else account
 
 
-async def _follow(db: Connection, self: Account, message: Follow, now: datetime, origin: Origin) -> Dealt | Refused:
-    await relations.lock_pair(db, self.id, message.target_id)
-    pair = await accounts.find_many(db, [self.id, message.target_id])
-    if (refusal := await _refuse_follow(db, self, pair.get(message.target_id))) is not None:
+async def _follow(
+    db: Connection, account: AccountActor, message: Follow, now: datetime, origin: Origin
+) -> PairChanges | Refused:
+    await relations.lock_pair(db, account.id, message.target_id)
+    pair = await accounts.find_many(db, [account.id, message.target_id])
+    if (refusal := await _refuse_follow(db, account, pair.get(message.target_id))) is not None:
         return refusal
     change = Change(message.reblogs, message.notify, message.languages, message.languages is not None)
-    if await follows.change_follow(db, self.id, message.target_id, change):
-        return await deal(db, self, message.target_id, origin)
-    if _follows_too_many(pair[self.id]):
+    if await follows.change_follow(db, account.id, message.target_id, change):
+        return await promise_changes(db, account, message.target_id, origin)
+    if _follows_too_many(pair[account.id]):
         return TOO_MANY
-    made = await _begin(db, self, pair, message, now)
-    new = NewNotification(self.backstage.ids.next(), message.target_id, self.id, made, None)
+    made = await _begin(db, account, pair, message, now)
+    new = NewNotification(account.context.ids.next(), message.target_id, account.id, made, None)
     told = await notifications.insert_many(db, [new], now)
-    return await deal(db, self, message.target_id, origin, told)
+    return await promise_changes(db, account, message.target_id, origin, told)
 
 
-async def _refuse_follow(db: Connection, self: Account, target: accounts.Account | None) -> Refused | None:
+async def _refuse_follow(db: Connection, account: AccountActor, target: accounts.Account | None) -> Refused | None:
     if target is None or target.pending or target.suspended_at is not None or target.deleted_at is not None:
         return NOT_FOUND
     if (
         target.moved_to_id is not None
         or target.protocol != "activitypub"
-        or target.domain in self.perspective.domain_blocks
-        or await blocks.blocked_either_way(db, self.id, target.id)
+        or target.domain in account.perspective.domain_blocks
+        or await blocks.blocked_either_way(db, account.id, target.id)
     ):
         return NOT_ALLOWED
     return None
@@ -153,12 +157,12 @@ def _follows_too_many(account: accounts.Account) -> bool:
 
 
 async def _begin(
-    db: Connection, self: Account, pair: Mapping[int, accounts.Account], message: Follow, now: datetime
+    db: Connection, account: AccountActor, pair: Mapping[int, accounts.Account], message: Follow, now: datetime
 ) -> str:
     """A follow, or a request when the target wants to be asked; the answer is the notification's type."""
-    me, target = pair[self.id], pair[message.target_id]
-    terms = follows.Follow(
-        self.backstage.ids.next(), me.id, target.id,
+    me, target = pair[account.id], pair[message.target_id]
+    terms = follows.FollowTerms(
+        account.context.ids.next(), me.id, target.id,
         show_reblogs=message.reblogs is not False, notify=bool(message.notify), languages=message.languages,
     )  # fmt: skip
     if await _wants_to_be_asked(db, me, target, now):
@@ -176,62 +180,70 @@ async def _wants_to_be_asked(db: Connection, me: accounts.Account, target: accou
     return muting is not None and not expired(muting, now)
 
 
-async def _unfollow(db: Connection, self: Account, target_id: int, origin: Origin) -> Dealt:
-    await relations.lock_pair(db, self.id, target_id)
-    await follows.delete_follow(db, self.id, target_id)
-    await follows.delete_request(db, self.id, target_id)
-    return await deal(db, self, target_id, origin)
+async def _unfollow(db: Connection, account: AccountActor, target_id: int, origin: Origin) -> PairChanges:
+    await relations.lock_pair(db, account.id, target_id)
+    await follows.delete_follow(db, account.id, target_id)
+    await follows.delete_request(db, account.id, target_id)
+    return await promise_changes(db, account, target_id, origin)
 
 
-async def _block(db: Connection, self: Account, target_id: int, now: datetime, origin: Origin) -> Dealt | Refused:
-    await relations.lock_pair(db, self.id, target_id)
+async def _block(
+    db: Connection, account: AccountActor, target_id: int, now: datetime, origin: Origin
+) -> PairChanges | Refused:
+    await relations.lock_pair(db, account.id, target_id)
     if await find_somebody(db, target_id) is None:
         return NOT_FOUND
-    await blocks.insert_block(db, self.backstage.ids.next(), self.id, target_id, now)
-    return await deal(db, self, target_id, origin)
+    await blocks.insert_block(db, account.context.ids.next(), account.id, target_id, now)
+    return await promise_changes(db, account, target_id, origin)
 
 
-async def _unblock(db: Connection, self: Account, target_id: int, origin: Origin) -> Dealt:
-    await relations.lock_pair(db, self.id, target_id)
-    await blocks.delete_block(db, self.id, target_id)
-    return await deal(db, self, target_id, origin)
+async def _unblock(db: Connection, account: AccountActor, target_id: int, origin: Origin) -> PairChanges:
+    await relations.lock_pair(db, account.id, target_id)
+    await blocks.delete_block(db, account.id, target_id)
+    return await promise_changes(db, account, target_id, origin)
 
 
-async def _mute(db: Connection, self: Account, message: Mute, now: datetime, origin: Origin) -> Dealt | Refused:
-    await relations.lock_pair(db, self.id, message.target_id)
+async def _mute(
+    db: Connection, account: AccountActor, message: Mute, now: datetime, origin: Origin
+) -> PairChanges | Refused:
+    await relations.lock_pair(db, account.id, message.target_id)
     if await find_somebody(db, message.target_id) is None:
         return NOT_FOUND
     until = now + timedelta(seconds=message.duration) if message.duration else None
     await mutes.insert_mute(
-        db, self.backstage.ids.next(), self.id, message.target_id, now,
+        db, account.context.ids.next(), account.id, message.target_id, now,
         hide_notifications=message.notifications, expires_at=until,
     )  # fmt: skip
-    await _remind_of_end(db, self, message.target_id, until, origin)
-    return await deal(db, self, message.target_id, origin)
+    await _remind_of_end(db, account, message.target_id, until, origin)
+    return await promise_changes(db, account, message.target_id, origin)
 
 
-async def _unmute(db: Connection, self: Account, target_id: int, origin: Origin) -> Dealt:
-    await relations.lock_pair(db, self.id, target_id)
-    await mutes.delete_mute(db, self.id, target_id)
-    await _remind_of_end(db, self, target_id, None, origin)
-    return await deal(db, self, target_id, origin)
+async def _unmute(db: Connection, account: AccountActor, target_id: int, origin: Origin) -> PairChanges:
+    await relations.lock_pair(db, account.id, target_id)
+    await mutes.delete_mute(db, account.id, target_id)
+    await _remind_of_end(db, account, target_id, None, origin)
+    return await promise_changes(db, account, target_id, origin)
 
 
-async def _remind_of_end(db: Connection, self: Account, target_id: int, until: datetime | None, origin: Origin) -> None:
+async def _remind_of_end(
+    db: Connection, account: AccountActor, target_id: int, until: datetime | None, origin: Origin
+) -> None:
     """The reminder of a mute's end, in the place of an earlier one, for which it would have to wait."""
-    key = f"mute/{self.id}/{target_id}"
+    key = f"mute/{account.id}/{target_id}"
     await outbox.forget(db, key)
     if until is not None:
-        reminder = self.backstage.outbox.reminder(self.id, MuteEnded(target_id), key, origin, until)
-        await self.backstage.outbox.promise(db, [reminder])
+        reminder = account.context.outbox.reminder(account.id, MuteEnded(target_id), key, origin, until)
+        await account.context.outbox.promise(db, [reminder])
 
 
-async def _end_mute(db: Connection, self: Account, target_id: int, now: datetime, origin: Origin) -> Dealt:
+async def _end_mute(
+    db: Connection, account: AccountActor, target_id: int, now: datetime, origin: Origin
+) -> PairChanges:
     """Told even when the mute was gone: a crash may have come between its end and the telling."""
-    await relations.lock_pair(db, self.id, target_id)
-    await mutes.end(db, self.id, target_id, now)
-    return await deal(db, self, target_id, origin)
+    await relations.lock_pair(db, account.id, target_id)
+    await mutes.end(db, account.id, target_id, now)
+    return await promise_changes(db, account, target_id, origin)
 
 
-async def _settle(self: Account, dealt: Dealt | Refused) -> Refused | None:
-    return dealt if isinstance(dealt, Refused) else await settle(self, dealt)
+async def _settle(account: AccountActor, dealt: PairChanges | Refused) -> Refused | None:
+    return dealt if isinstance(dealt, Refused) else await publish_changes(account, dealt)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...storage import follows, notifications, relations
-from ...storage.engine import Connection
+from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification
-from ..account import Account
+from ..account import AccountActor
 from ..kernel import Origin, Refused, turn
 from ..reminders import Unlocked
-from .pairs import Dealt, deal_with_followers, settle
+from .pairs import PairChanges, promise_follower_changes, publish_changes
 
 NOT_FOUND = Refused(404, "Record not found")
 AT_ONCE = 100  # requests in one transaction: each is a lock that PostgreSQL keeps, and a message in a mailbox of 256
@@ -39,65 +39,73 @@ class RemoveFollower:
     account_id: int
 
 
-@turn(Account, AuthorizeRequest)
-async def authorize_request(self: Account, message: AuthorizeRequest) -> Refused | None:
-    dealt = await self.transact(accept, self, [message.account_id], self.now, self.origin)
-    await settle(self, dealt)
+@turn(AccountActor, AuthorizeRequest)
+async def authorize_request(account: AccountActor, message: AuthorizeRequest) -> Refused | None:
+    dealt = await account.transact(accept, account, [message.account_id], account.now, account.origin)
+    await publish_changes(account, dealt)
     return None if dealt.theirs else NOT_FOUND
 
 
-@turn(Account, RejectRequest)
-async def reject_request(self: Account, message: RejectRequest) -> Refused | None:
-    dealt = await self.transact(_reject, self, message.account_id, self.origin)
+@turn(AccountActor, RejectRequest)
+async def reject_request(account: AccountActor, message: RejectRequest) -> Refused | None:
+    dealt = await account.transact(_reject, account, message.account_id, account.origin)
     if dealt is None:
         return NOT_FOUND
-    return await settle(self, dealt)
+    return await publish_changes(account, dealt)
 
 
-@turn(Account, RemoveFollower)
-async def remove_follower(self: Account, message: RemoveFollower) -> None:
-    await settle(self, await self.transact(remove_followers, self, [message.account_id], self.origin))
+@turn(AccountActor, RemoveFollower)
+async def remove_follower(account: AccountActor, message: RemoveFollower) -> None:
+    await publish_changes(
+        account, await account.transact(remove_followers, account, [message.account_id], account.origin)
+    )
 
 
-@turn(Account, Unlocked)
-async def be_unlocked(self: Account, message: Unlocked) -> None:
-    await accept_waiting(self)
+@turn(AccountActor, Unlocked)
+async def be_unlocked(account: AccountActor, message: Unlocked) -> None:
+    await accept_waiting(account)
 
 
-async def accept_waiting(self: Account) -> None:
+async def accept_waiting(account: AccountActor) -> None:
     """Accept everybody who asked and need not ask any more, a transaction for each hundred."""
     more = True
     while more:
-        dealt, more = await self.transact(_accept_some, self, self.now, self.origin)
-        await settle(self, dealt)
+        dealt, more = await account.transact(_accept_some, account, account.now, account.origin)
+        await publish_changes(account, dealt)
 
 
-async def _accept_some(db: Connection, self: Account, now: datetime, origin: Origin) -> tuple[Dealt, bool]:
-    waiting = await follows.waiting(db, self.id, now, AT_ONCE)
-    return await accept(db, self, waiting, now, origin), len(waiting) == AT_ONCE
+async def _accept_some(
+    db: Connection, account: AccountActor, now: datetime, origin: Origin
+) -> tuple[PairChanges, bool]:
+    waiting = await follows.waiting(db, account.id, now, AT_ONCE)
+    return await accept(db, account, waiting, now, origin), len(waiting) == AT_ONCE
 
 
-async def accept(db: Connection, self: Account, asking: Sequence[int], now: datetime, origin: Origin) -> Dealt:
+async def accept(
+    db: Connection, account: AccountActor, asking: Sequence[int], now: datetime, origin: Origin
+) -> PairChanges:
     """Those of these accounts who asked follow now."""
-    new_id = self.backstage.ids.next
-    await relations.lock_pairs(db, self.id, asking)
-    accepted = await follows.accept_requests(db, self.id, [new_id() for _ in asking], asking, now)
-    new = [NewNotification(new_id(), self.id, follower, "follow") for follower in accepted]
+    new_id = account.context.ids.next
+    await relations.lock_pairs(db, account.id, asking)
+    accepted = await follows.accept_requests(db, account.id, [new_id() for _ in asking], asking, now)
+    new = [NewNotification(new_id(), account.id, follower, "follow") for follower in accepted]
     told = await notifications.insert_many(db, new, now)
-    return await deal_with_followers(db, self, accepted, origin, told)
+    return await promise_follower_changes(db, account, accepted, origin, told)
 
 
-async def _reject(db: Connection, self: Account, account_id: int, origin: Origin) -> Dealt | None:
-    await relations.lock_pair(db, self.id, account_id)
-    if not await follows.delete_request(db, account_id, self.id):
+async def _reject(db: Connection, account: AccountActor, account_id: int, origin: Origin) -> PairChanges | None:
+    await relations.lock_pair(db, account.id, account_id)
+    if not await follows.delete_request(db, account_id, account.id):
         return None
-    return await deal_with_followers(db, self, [account_id], origin)
+    return await promise_follower_changes(db, account, [account_id], origin)
 
 
-async def remove_followers(db: Connection, self: Account, followers: Sequence[int], origin: Origin) -> Dealt:
+async def remove_followers(
+    db: Connection, account: AccountActor, followers: Sequence[int], origin: Origin
+) -> PairChanges:
     """These accounts neither follow nor ask to any more."""
-    await relations.lock_pairs(db, self.id, followers)
+    await relations.lock_pairs(db, account.id, followers)
     for follower in followers:
-        await follows.delete_follow(db, follower, self.id)
-        await follows.delete_request(db, follower, self.id)
-    return await deal_with_followers(db, self, followers, origin)
+        await follows.delete_follow(db, follower, account.id)
+        await follows.delete_request(db, follower, account.id)
+    return await promise_follower_changes(db, account, followers, origin)

@@ -14,11 +14,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ...storage import idempotency, outbox, scheduled_statuses, users
-from ...storage.engine import Connection
+from ...storage.engine.database import Connection
 from ...storage.polls import NewPoll
 from ...storage.scheduled_statuses import NewScheduledStatus, ScheduledStatus
 from ...storage.statuses import NewStatus, Status
-from ..account import Account
+from ..account import AccountActor
 from ..kernel import Origin, Refused, turn
 from ..reminders import StatusDue
 from ..rules.languages import language_code
@@ -70,82 +70,82 @@ class CancelScheduledStatus:
     id: int
 
 
-class Unfit(Exception):
+class NotPublishable(Exception):
     """It can't be published as it was meant: nothing of the transaction holds."""
 
 
-@turn(Account, ScheduleStatus)
-async def schedule_status(self: Account, message: ScheduleStatus) -> ScheduledStatus | Status | Refused:
+@turn(AccountActor, ScheduleStatus)
+async def schedule_status(account: AccountActor, message: ScheduleStatus) -> ScheduledStatus | Status | Refused:
     post = message.post
     if post.in_reply_to_id is not None:
-        parent = await find_original(self, post.in_reply_to_id)
+        parent = await find_original(account, post.in_reply_to_id)
         if parent is None:
-            return await made_by(self, post.idempotency_key) or NO_PARENT
+            return await made_by(account, post.idempotency_key) or NO_PARENT
         post = replace(post, in_reply_to_id=parent.id)
-    post = replace(post, visibility=post.visibility or self.owner.default_privacy)
+    post = replace(post, visibility=post.visibility or account.owner.default_privacy)
     new = NewScheduledStatus(
-        self.backstage.ids.next(), self.id, message.at, params_of(post), post.media_ids, post.application_id
+        account.context.ids.next(), account.id, message.at, params_of(post), post.media_ids, post.application_id
     )  # fmt: skip
-    made = await self.transact(_schedule, self, new, post.idempotency_key, self.now, self.origin)
+    made = await account.transact(_schedule, account, new, post.idempotency_key, account.now, account.origin)
     return made.status if isinstance(made, Published) else made or NOT_FOUND
 
 
 async def _schedule(
-    db: Connection, self: Account, new: NewScheduledStatus, key: str | None, now: datetime, origin: Origin
+    db: Connection, account: AccountActor, new: NewScheduledStatus, key: str | None, now: datetime, origin: Origin
 ) -> ScheduledStatus | Published | Refused | None:
     """What the key made before comes first: by now its time may be too near for a new one."""
-    if key is not None and (earlier := await idempotency.find(db, self.id, key, now - KEY_LIFETIME)) is not None:
-        return await made_before(db, self.id, earlier)
-    total, that_day = await scheduled_statuses.count(db, self.id, new.scheduled_at)
+    if key is not None and (earlier := await idempotency.find(db, account.id, key, now - KEY_LIFETIME)) is not None:
+        return await made_before(db, account.id, earlier)
+    total, that_day = await scheduled_statuses.count(db, account.id, new.scheduled_at)
     if complaints := [*about_time(new.scheduled_at, now), *about_total(total), *about_day(that_day)]:
         return invalid(", ".join(complaints))
-    if new.media_ids and (refusal := await refuse_media(db, self, new.media_ids)) is not None:
+    if new.media_ids and (refusal := await refuse_media(db, account, new.media_ids)) is not None:
         return refusal
     await scheduled_statuses.insert(db, new, now)
     if key is not None:
         await idempotency.insert(
-            db, self.id, key, idempotency.Made(scheduled_status_id=new.id), now, now - KEY_LIFETIME
+            db, account.id, key, idempotency.KeyedStatus(scheduled_status_id=new.id), now, now - KEY_LIFETIME
         )
-    await _remind(db, self, new.id, new.scheduled_at, origin)
-    return await scheduled_statuses.find(db, new.id, self.id)
+    await _remind(db, account, new.id, new.scheduled_at, origin)
+    return await scheduled_statuses.find(db, new.id, account.id)
 
 
-@turn(Account, MoveScheduledStatus)
-async def move_scheduled_status(self: Account, message: MoveScheduledStatus) -> ScheduledStatus | Refused:
-    return await self.transact(_move, self, message, self.now, self.origin)
+@turn(AccountActor, MoveScheduledStatus)
+async def move_scheduled_status(account: AccountActor, message: MoveScheduledStatus) -> ScheduledStatus | Refused:
+    return await account.transact(_move, account, message, account.now, account.origin)
 
 
 async def _move(
-    db: Connection, self: Account, message: MoveScheduledStatus, now: datetime, origin: Origin
+    db: Connection, account: AccountActor, message: MoveScheduledStatus, now: datetime, origin: Origin
 ) -> ScheduledStatus | Refused:
-    if await scheduled_statuses.find(db, message.id, self.id) is None:
+    if await scheduled_statuses.find(db, message.id, account.id) is None:
         return NOT_FOUND
-    _, that_day = await scheduled_statuses.count(db, self.id, message.at, but=message.id)
+    _, that_day = await scheduled_statuses.count(db, account.id, message.at, but=message.id)
     if complaints := [*about_time(message.at, now), *about_day(that_day)]:
         return invalid(", ".join(complaints))
-    await scheduled_statuses.move(db, message.id, self.id, message.at)
-    await _remind(db, self, message.id, message.at, origin)
-    return await scheduled_statuses.find(db, message.id, self.id) or NOT_FOUND
+    await scheduled_statuses.move(db, message.id, account.id, message.at)
+    await _remind(db, account, message.id, message.at, origin)
+    return await scheduled_statuses.find(db, message.id, account.id) or NOT_FOUND
 
 
-@turn(Account, CancelScheduledStatus)
-async def cancel_scheduled_status(self: Account, message: CancelScheduledStatus) -> Refused | None:
-    return None if await self.transact(_cancel, self, message.id, self.now) else NOT_FOUND
+@turn(AccountActor, CancelScheduledStatus)
+async def cancel_scheduled_status(account: AccountActor, message: CancelScheduledStatus) -> Refused | None:
+    return None if await account.transact(_cancel, account, message.id, account.now) else NOT_FOUND
 
 
-async def _cancel(db: Connection, self: Account, id: int, now: datetime) -> bool:
-    cancelled = await scheduled_statuses.delete(db, id, self.id, now)
+async def _cancel(db: Connection, account: AccountActor, id: int, now: datetime) -> bool:
+    cancelled = await scheduled_statuses.delete(db, id, account.id, now)
     if cancelled:
         await outbox.forget(db, _partition(id))
     return cancelled
 
 
-async def _remind(db: Connection, self: Account, id: int, at: datetime, origin: Origin) -> None:
+async def _remind(db: Connection, account: AccountActor, id: int, at: datetime, origin: Origin) -> None:
     """At this time and no other."""
     await outbox.forget(db, _partition(id))
     reminder = StatusDue(id, at.isoformat())
-    relay = self.backstage.outbox
-    await relay.promise(db, [relay.reminder(self.id, reminder, _partition(id), origin, at)])
+    relay = account.context.outbox
+    await relay.promise(db, [relay.reminder(account.id, reminder, _partition(id), origin, at)])
 
 
 def _partition(id: int) -> str:
@@ -170,39 +170,39 @@ def about_day(that_day: int) -> Iterator[str]:
 # The time has come -------------------------------------------------------------------------------------------------
 
 
-@turn(Account, StatusDue)
-async def publish_due(self: Account, message: StatusDue) -> None:
+@turn(AccountActor, StatusDue)
+async def publish_due(account: AccountActor, message: StatusDue) -> None:
     """Compared with the row and not with the clock, so that a clock set back loses nothing."""
-    due = await self.backstage.database.read(scheduled_statuses.find, message.id, self.id)
-    if due is None or due.scheduled_at != datetime.fromisoformat(message.at) or not await _may_post(self):
+    due = await account.context.database.read(scheduled_statuses.find, message.id, account.id)
+    if due is None or due.scheduled_at != datetime.fromisoformat(message.at) or not await _may_post(account):
         return
     post = post_of(due)
-    parent = await find_original(self, post.in_reply_to_id) if post.in_reply_to_id is not None else None
+    parent = await find_original(account, post.in_reply_to_id) if post.in_reply_to_id is not None else None
     if post.in_reply_to_id is not None and parent is None:
         return
-    new = await compose(self, post, parent)
-    poll = poll_of(self, post.poll, new.poll_id)
+    new = await compose(account, post, parent)
+    poll = poll_of(account, post.poll, new.poll_id)
     try:
-        published = await self.transact(_publish, self, due.id, new, poll, self.now, self.origin)
-    except Unfit:
+        published = await account.transact(_publish, account, due.id, new, poll, account.now, account.origin)
+    except NotPublishable:
         return
-    await spread(self, published)
+    await spread(account, published)
 
 
-async def _may_post(self: Account) -> bool:
+async def _may_post(account: AccountActor) -> bool:
     """By the rows: the owner may have been suspended or disabled since this actor was made."""
-    user = await self.backstage.database.read(users.find_user, self.id)
+    user = await account.context.database.read(users.find_user, account.id)
     return user is not None and not (user.disabled_at or user.suspended_at or user.deleted_at)
 
 
 async def _publish(
-    db: Connection, self: Account, id: int, new: NewStatus, poll: NewPoll | None, now: datetime, origin: Origin
+    db: Connection, account: AccountActor, id: int, new: NewStatus, poll: NewPoll | None, now: datetime, origin: Origin
 ) -> Published:
-    await scheduled_statuses.delete(db, id, self.id, now)
-    published = await store(db, self, new, poll, None, now, origin)
+    await scheduled_statuses.delete(db, id, account.id, now)
+    published = await store(db, account, new, poll, None, now, origin)
     if not isinstance(published, Published):
-        raise Unfit
-    await idempotency.publish(db, self.id, id, published.status.id)
+        raise NotPublishable
+    await idempotency.publish(db, account.id, id, published.status.id)
     return published
 
 

@@ -8,20 +8,20 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from ...storage import accounts, conversations, idempotency, media, notifications, polls, scheduled_statuses, statuses
-from ...storage.engine import Connection
+from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification, Notification
 from ...storage.polls import NewPoll
 from ...storage.scheduled_statuses import ScheduledStatus
-from ...storage.statuses import Deleted, Flags, NewStatus, Status, Tag
-from ..account import Account
-from ..broadcast import Told
-from ..correspondence import Correspondence
+from ...storage.statuses import Deleted, Flags, NewStatus, Status, StatusTag
+from ..account import AccountActor
+from ..broadcast import ShownNotification
+from ..conversations import ShownConversation
 from ..kernel import Origin, Refused, turn
 from ..rules import text
 from ..rules.attachments import complaint
 from ..rules.languages import language_code
 from ..rules.polls import PollTerms
-from ..statuses import Shown, may_see
+from ..statuses import ShownStatus, may_see
 
 KEY_LIFETIME = timedelta(hours=1)  # of an Idempotency-Key, from the success on
 NO_PARENT = Refused(404, "The post you are trying to reply to does not appear to exist.")
@@ -67,7 +67,7 @@ class Written:
     content_type: text.ContentType
     spoiler_text: str
     mentioned_ids: tuple[int, ...]
-    tags: tuple[Tag, ...]
+    tags: tuple[StatusTag, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,66 +77,66 @@ class Published:
     status: Status
     author: accounts.Account
     told: list[Notification] = field(default_factory=list[Notification])
-    letters: list[Correspondence] = field(default_factory=list[Correspondence])
+    letters: list[ShownConversation] = field(default_factory=list[ShownConversation])
     promised: list[int] = field(default_factory=list[int])
 
 
-@turn(Account, PublishStatus)
-async def publish_status(self: Account, message: PublishStatus) -> Status | ScheduledStatus | Refused:
+@turn(AccountActor, PublishStatus)
+async def publish_status(account: AccountActor, message: PublishStatus) -> Status | ScheduledStatus | Refused:
     parent = None
     if message.in_reply_to_id is not None:
-        parent = await find_original(self, message.in_reply_to_id)
+        parent = await find_original(account, message.in_reply_to_id)
         if parent is None:
-            return await made_by(self, message.idempotency_key) or NO_PARENT
-    new = await compose(self, message, parent)
+            return await made_by(account, message.idempotency_key) or NO_PARENT
+    new = await compose(account, message, parent)
     if not new.media_ids and says_nothing(new.content, new.content_type):
         return BLANK
-    poll = poll_of(self, message.poll, new.poll_id)
-    published = await self.transact(store, self, new, poll, message.idempotency_key, self.now, self.origin)
+    poll = poll_of(account, message.poll, new.poll_id)
+    published = await account.transact(store, account, new, poll, message.idempotency_key, account.now, account.origin)
     if published is None:
         return NOT_FOUND
     if not isinstance(published, Published):
         return published
     if published.promised:
-        await spread(self, published)
+        await spread(account, published)
     return published.status
 
 
-async def made_by(self: Account, key: str | None) -> Status | ScheduledStatus | None:
+async def made_by(account: AccountActor, key: str | None) -> Status | ScheduledStatus | None:
     """What the key has made: an answer sent again after what it answers is gone."""
     if key is None:
         return None
-    database = self.backstage.database
-    made = await database.read(idempotency.find, self.id, key, self.now - KEY_LIFETIME)
-    there = await database.read(made_before, self.id, made) if made is not None else None
+    database = account.context.database
+    made = await database.read(idempotency.find, account.id, key, account.now - KEY_LIFETIME)
+    there = await database.read(made_before, account.id, made) if made is not None else None
     return there.status if isinstance(there, Published) else there
 
 
-async def find_original(self: Account, id: int) -> Status | None:
+async def find_original(account: AccountActor, id: int) -> Status | None:
     """The status an interaction is meant for: visible to this account, and of a boost what is boosted."""
-    shown = await find_visible(self, id)
+    shown = await find_visible(account, id)
     return None if shown is None else (shown.boosted or shown).status
 
 
-async def find_visible(self: Account, id: int) -> Shown | None:
+async def find_visible(account: AccountActor, id: int) -> ShownStatus | None:
     """A status that this account may see."""
-    shown = await self.backstage.statuses.show(id)
-    return shown if shown is not None and may_see(shown, self.current_perspective()) else None
+    shown = await account.context.statuses.show(id)
+    return shown if shown is not None and may_see(shown, account.current_perspective()) else None
 
 
-async def compose(self: Account, message: PublishStatus, parent: Status | None) -> NewStatus:
+async def compose(account: AccountActor, message: PublishStatus, parent: Status | None) -> NewStatus:
     """Everything about the new status that does not race with anything."""
-    backstage = self.backstage
-    user = self.owner
-    written = await write(self, message.text, message.spoiler_text, text.content_type(message.content_type))
-    id = backstage.ids.next()
-    uri = f"{backstage.base_url}/users/{user.username}/statuses/{id}"
-    visibility = await choose_visibility(self, message.visibility)
+    context = account.context
+    user = account.owner
+    written = await write(account, message.text, message.spoiler_text, text.content_type(message.content_type))
+    id = context.ids.next()
+    uri = f"{context.base_url}/users/{user.username}/statuses/{id}"
+    visibility = await choose_visibility(account, message.visibility)
     return NewStatus(
         id=id,
-        account_id=self.id,
+        account_id=account.id,
         uri=uri,
-        url=f"{backstage.base_url}/@{user.username}/{id}",
+        url=f"{context.base_url}/@{user.username}/{id}",
         visibility=visibility,
         text=written.text,
         content=written.content,
@@ -151,27 +151,27 @@ async def compose(self: Account, message: PublishStatus, parent: Status | None) 
         mentioned_ids=written.mentioned_ids,
         tags=written.tags,
         quote_policy=quote_policy(visibility, message.quote_policy or user.default_quote_policy),
-        poll_id=backstage.ids.next() if message.poll else None,
+        poll_id=context.ids.next() if message.poll else None,
     )
 
 
-async def write(self: Account, source: str, spoiler: str, content_type: text.ContentType) -> Written:
+async def write(account: AccountActor, source: str, spoiler: str, content_type: text.ContentType) -> Written:
     """From what was typed to what is stored and shown. Without a text, its warning is the text."""
-    backstage = self.backstage
+    context = account.context
     if not source and spoiler:
         source, spoiler = spoiler, ""
-    source = text.without_local_domain(source, backstage.local_domain) if content_type == "text/plain" else source
+    source = text.without_local_domain(source, context.local_domain) if content_type == "text/plain" else source
     scan = text.scan(source, content_type)
-    mentioned = await find_mentioned(self, scan.handles(backstage.local_domain))
+    mentioned = await find_mentioned(account, scan.handles(context.local_domain))
     content = text.render(
         source,
-        mentions={handle: target_of(account) for handle, account in mentioned.items()},
-        tag_url=partial(text.tag_url, backstage.base_url),
-        local_domain=backstage.local_domain,
+        mentions={handle: target_of(one) for handle, one in mentioned.items()},
+        tag_url=partial(text.tag_url, context.base_url),
+        local_domain=context.local_domain,
         content_type=content_type,
     )
-    mentioned_ids = tuple(dict.fromkeys(account.id for account in mentioned.values()))
-    tags = tuple(Tag(backstage.ids.next(), tag.name, tag.text) for tag in unique_tags(scan))
+    mentioned_ids = tuple(dict.fromkeys(one.id for one in mentioned.values()))
+    tags = tuple(StatusTag(context.ids.next(), tag.name, tag.text) for tag in unique_tags(scan))
     return Written(source, content, content_type, spoiler, mentioned_ids, tags)
 
 
@@ -180,23 +180,23 @@ def says_nothing(content: str, content_type: str) -> bool:
     return content_type != "text/plain" and not text.plain(content)
 
 
-def poll_of(self: Account, terms: PollTerms | None, id: int | None) -> NewPoll | None:
+def poll_of(account: AccountActor, terms: PollTerms | None, id: int | None) -> NewPoll | None:
     """A poll as it is stored; its time begins now."""
     if terms is None or id is None:
         return None
-    expires_at = self.now + timedelta(seconds=terms.seconds or 0)
-    return NewPoll(id, self.id, terms.options, terms.multiple, terms.hide_totals, expires_at)
+    expires_at = account.now + timedelta(seconds=terms.seconds or 0)
+    return NewPoll(id, account.id, terms.options, terms.multiple, terms.hide_totals, expires_at)
 
 
-async def find_mentioned(self: Account, handles: tuple[str, ...]) -> dict[str, accounts.Account]:
-    return await self.backstage.database.read(accounts.find_mentionable, handles) if handles else {}
+async def find_mentioned(account: AccountActor, handles: tuple[str, ...]) -> dict[str, accounts.Account]:
+    return await account.context.database.read(accounts.find_mentionable, handles) if handles else {}
 
 
-async def choose_visibility(self: Account, asked: str | None) -> str:
+async def choose_visibility(account: AccountActor, asked: str | None) -> str:
     """The user's default when nothing was asked; a silenced author is never public."""
-    visibility = asked or self.owner.default_privacy
-    account = await self.backstage.accounts.find(self.id)
-    silenced = account is not None and account.silenced_at is not None
+    visibility = asked or account.owner.default_privacy
+    row = await account.context.accounts.find(account.id)
+    silenced = row is not None and row.silenced_at is not None
     return "unlisted" if silenced and visibility == "public" else visibility
 
 
@@ -220,73 +220,83 @@ def target_of(account: accounts.Account) -> text.MentionTarget:
 
 
 async def store(
-    db: Connection, self: Account, new: NewStatus, poll: NewPoll | None, key: str | None, now: datetime, origin: Origin
+    db: Connection,
+    account: AccountActor,
+    new: NewStatus,
+    poll: NewPoll | None,
+    key: str | None,
+    now: datetime,
+    origin: Origin,
 ) -> Published | ScheduledStatus | Refused | None:
     """The status and everything it promises, or what the key made before; None when that is gone since."""
-    if key is not None and (earlier := await idempotency.find(db, self.id, key, now - KEY_LIFETIME)) is not None:
-        return await made_before(db, self.id, earlier)
-    if new.media_ids and (refusal := await refuse_media(db, self, new.media_ids)) is not None:
+    if key is not None and (earlier := await idempotency.find(db, account.id, key, now - KEY_LIFETIME)) is not None:
+        return await made_before(db, account.id, earlier)
+    if new.media_ids and (refusal := await refuse_media(db, account, new.media_ids)) is not None:
         return refusal
     if poll is not None:
         await polls.insert(db, poll, now)
     made = await statuses.insert(db, new, now)
     if key is not None:
-        await idempotency.insert(db, self.id, key, idempotency.Made(new.id), now, now - KEY_LIFETIME)
+        await idempotency.insert(db, account.id, key, idempotency.KeyedStatus(new.id), now, now - KEY_LIFETIME)
     status, author = made.status, made.author
-    told = await notifications.insert_many(db, _news(self, made), now)
-    concerned = [self.id, *(notification.account_id for notification in told)]
-    letters = await correspond(db, self, Shown(status, author), concerned)
-    return Published(status, author, told, letters, await _promise(db, self, status, told, letters, origin))
+    told = await notifications.insert_many(db, _news(account, made), now)
+    concerned = [account.id, *(notification.account_id for notification in told)]
+    letters = await correspond(db, account, ShownStatus(status, author), concerned)
+    return Published(status, author, told, letters, await _promise(db, account, status, told, letters, origin))
 
 
-async def refuse_media(db: Connection, self: Account, ids: tuple[int, ...]) -> Refused | None:
+async def refuse_media(db: Connection, account: AccountActor, ids: tuple[int, ...]) -> Refused | None:
     """Why these can't be attached; when they can, nobody else attaches them before this transaction ends."""
-    wrong = complaint(ids, await media.lock(db, ids), self.id)
+    wrong = complaint(ids, await media.lock(db, ids), account.id)
     return None if wrong is None else Refused(422, wrong)
 
 
-def _news(self: Account, made: statuses.Made) -> list[NewNotification]:
+def _news(account: AccountActor, made: statuses.InsertedStatus) -> list[NewNotification]:
     """For those it names, and those who want to hear of whatever this account posts."""
-    ids, status = self.backstage.ids, made.status
-    news = [NewNotification(ids.next(), id, self.id, "mention", status.id) for id in status.mentioned_ids]
-    if status.visibility != "direct" and status.in_reply_to_account_id in (None, self.id):
-        news += [NewNotification(ids.next(), id, self.id, "status", status.id) for id in made.waiting]
+    ids, status = account.context.ids, made.status
+    news = [NewNotification(ids.next(), id, account.id, "mention", status.id) for id in status.mentioned_ids]
+    if status.visibility != "direct" and status.in_reply_to_account_id in (None, account.id):
+        news += [NewNotification(ids.next(), id, account.id, "status", status.id) for id in made.waiting]
     return news
 
 
-async def correspond(db: Connection, self: Account, shown: Shown, concerned: list[int]) -> list[Correspondence]:
+async def correspond(
+    db: Connection, account: AccountActor, shown: ShownStatus, concerned: list[int]
+) -> list[ShownConversation]:
     """A direct status comes into the conversations of its author and of those who are told of it."""
     if shown.status.visibility != "direct" or not concerned:
         return []
-    fresh = [self.backstage.ids.next() for _ in concerned]
+    fresh = [account.context.ids.next() for _ in concerned]
     changed = await conversations.put(db, shown.id, concerned, fresh)
     people = await accounts.find_many(db, list({id for one in changed for id in one.participant_ids}))
-    return [Correspondence(one, tuple(people[id] for id in one.participant_ids), shown) for one in changed]
+    return [ShownConversation(one, tuple(people[id] for id in one.participant_ids), shown) for one in changed]
 
 
 async def _promise(
     db: Connection,
-    self: Account,
+    account: AccountActor,
     status: Status,
     told: list[Notification],
-    letters: list[Correspondence],
+    letters: list[ShownConversation],
     origin: Origin,
 ) -> list[int]:
-    outbox = self.backstage.outbox
+    outbox = account.context.outbox
     effects = [
-        outbox.status(status.id, self.id, origin),
+        outbox.status(status.id, account.id, origin),
         *(outbox.notification(n.id, n.account_id, origin) for n in told),
-        *(outbox.conversation(c.conversation.id, c.conversation.account_id, self.id, origin) for c in letters),
+        *(outbox.conversation(c.conversation.id, c.conversation.account_id, account.id, origin) for c in letters),
     ]
     if status.in_reply_to_id is not None:
-        effects.append(outbox.counts(status.in_reply_to_id, self.id, origin))
+        effects.append(outbox.counts(status.in_reply_to_id, account.id, origin))
     promised = await outbox.promise(db, effects)
     if status.poll is not None and status.poll.expires_at is not None:
         await outbox.promise(db, [outbox.poll(status.poll.id, status.poll.expires_at, origin)])
     return promised
 
 
-async def made_before(db: Connection, account_id: int, made: idempotency.Made) -> Published | ScheduledStatus | None:
+async def made_before(
+    db: Connection, account_id: int, made: idempotency.KeyedStatus
+) -> Published | ScheduledStatus | None:
     """What an idempotency key has made, if it is still there."""
     if made.scheduled_status_id is not None:
         return await scheduled_statuses.find(db, made.scheduled_status_id, account_id)
@@ -295,76 +305,81 @@ async def made_before(db: Connection, account_id: int, made: idempotency.Made) -
     return Published(status, author) if status is not None and author is not None else None
 
 
-async def spread(self: Account, published: Published) -> None:
+async def spread(account: AccountActor, published: Published) -> None:
     """After the commit, before the answer: caches, timelines, streams. When timelines are crowded, the relay tells them
     after the answer."""
-    backstage, status = self.backstage, published.status
-    backstage.statuses.put(status.id, status)
-    backstage.accounts.put(self.id, published.author)
+    context, status = account.context, published.status
+    context.statuses.put(status.id, status)
+    context.accounts.put(account.id, published.author)
     if status.in_reply_to_id is not None:
-        backstage.statuses.drop(status.in_reply_to_id)
+        context.statuses.drop(status.in_reply_to_id)
     else:
-        self.keep_flags(status.id, Flags())  # an answer may be part of a muted conversation
-    shown = Shown(status, published.author)
+        account.keep_flags(status.id, Flags())  # an answer may be part of a muted conversation
+    shown = ShownStatus(status, published.author)
     recipients = [notification.account_id for notification in published.told]
-    if not await backstage.outbox.finds_room(self.address, published.promised, shown, recipients):
-        backstage.broadcast.published_to_author(shown, self.origin)
+    if not await context.outbox.finds_room(account.address, published.promised, shown, recipients):
+        context.broadcast.published_to_author(shown, account.origin)
         return
-    backstage.broadcast.published(shown, self.origin)
+    context.broadcast.published(shown, account.origin)
     for notification in published.told:
-        backstage.broadcast.notified(Told(notification, published.author, shown), self.origin)
+        context.broadcast.notified(ShownNotification(notification, published.author, shown), account.origin)
     for letter in published.letters:
-        backstage.broadcast.corresponded(letter, self.origin)
-    backstage.outbox.hand_over(published.promised)
+        context.broadcast.corresponded(letter, account.origin)
+    context.outbox.hand_over(published.promised)
 
 
-@turn(Account, DeleteStatus)
-async def delete_status(self: Account, message: DeleteStatus) -> Status | Refused:
-    buried = await self.transact(bury, self, message.status_id, self.now, self.origin, with_media=message.delete_media)
+@turn(AccountActor, DeleteStatus)
+async def delete_status(account: AccountActor, message: DeleteStatus) -> Status | Refused:
+    buried = await account.transact(
+        delete, account, message.status_id, account.now, account.origin, with_media=message.delete_media
+    )
     if buried is None:
         return NOT_FOUND
-    retract(self, *buried)
+    retract(account, *buried)
     return buried[0].status
 
 
-def retract(self: Account, deleted: Deleted, promised: list[int]) -> None:
+def retract(account: AccountActor, deleted: Deleted, promised: list[int]) -> None:
     """After the commit, before the answer: nobody shows it any more."""
-    forget(self, deleted)
-    self.backstage.broadcast.deleted(deleted, self.origin)
-    self.backstage.outbox.hand_over(promised)
+    forget(account, deleted)
+    account.context.broadcast.deleted(deleted, account.origin)
+    account.context.outbox.hand_over(promised)
 
 
-async def bury(
-    db: Connection, self: Account, id: int, now: datetime, origin: Origin, *, with_media: bool = False
+async def delete(
+    db: Connection, account: AccountActor, id: int, now: datetime, origin: Origin, *, with_media: bool = False
 ) -> tuple[Deleted, list[int]] | None:
     """The deletion and what it promises; None when there is no such status of this account."""
-    deleted = await statuses.soft_delete(db, id, self.id, now)
+    deleted = await statuses.soft_delete(db, id, account.id, now)
     if deleted is None:
         return None
-    status, outbox = deleted.status, self.backstage.outbox
+    status, outbox = deleted.status, account.context.outbox
     if status.reblog_of_id is not None:
-        await notifications.withdraw_from(db, self.id, "reblog", status.reblog_of_id)
+        await notifications.withdraw_from(db, account.id, "reblog", status.reblog_of_id)
     if status.visibility == "direct":
         await conversations.retract(db, id)
     if with_media and status.media:
         gone = await media.delete_many(db, [medium.id for medium in status.media])
         await outbox.promise(db, [outbox.files([file for medium in gone for file in medium.files], origin)])
-    effects = [outbox.status(id, self.id, origin), *(outbox.status(boost, by, origin) for boost, by in deleted.reblogs)]
+    effects = [
+        outbox.status(id, account.id, origin),
+        *(outbox.status(boost, by, origin) for boost, by in deleted.reblogs),
+    ]
     counted = (status.in_reply_to_id, status.reblog_of_id)
-    effects += [outbox.counts(other, self.id, origin) for other in counted if other is not None]
+    effects += [outbox.counts(other, account.id, origin) for other in counted if other is not None]
     return deleted, await outbox.promise(db, effects)
 
 
-def forget(self: Account, deleted: Deleted) -> None:
+def forget(account: AccountActor, deleted: Deleted) -> None:
     """Nothing in memory shows the status or its boosts any more, and every count is read again."""
-    backstage, status = self.backstage, deleted.status
-    backstage.statuses.delete(status.id)
-    backstage.accounts.drop(self.id)
+    context, status = account.context, deleted.status
+    context.statuses.delete(status.id)
+    context.accounts.drop(account.id)
     for counted in (status.in_reply_to_id, status.reblog_of_id):
         if counted is not None:
-            backstage.statuses.drop(counted)
+            context.statuses.drop(counted)
     if status.reblog_of_id is not None:
-        self.mark(status.reblog_of_id, reblogged=False)
+        account.mark(status.reblog_of_id, reblogged=False)
     for boost, booster in deleted.reblogs:
-        backstage.statuses.delete(boost)
-        backstage.accounts.drop(booster)
+        context.statuses.delete(boost)
+        context.accounts.drop(booster)

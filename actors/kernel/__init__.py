@@ -9,12 +9,12 @@ from .errors import AskCycle, Busy, Crashed, KernelError, NotAnswered, Quarantin
 from .feed import Event, Feed, Subscriber
 from .ids import Ids, first_id_at
 from .policy import RestartPolicy
-from .pool import IDLE, Pool
+from .pool import IDLE, ActorPool
 from .runtime import Runtime
 from .surroundings import Chooser, Observer, Record
 
 __all__ = [
-    "IDLE", "NOWHERE", "Actor", "Address", "AskCycle", "Busy", "Cell", "Chooser", "Clock", "Crashed", "Envelope",
-    "Event", "Feed", "Ids", "KernelError", "NotAnswered", "Observer", "Origin", "Pool", "Quarantined", "Record",
+    "IDLE", "NOWHERE", "Actor", "ActorPool", "Address", "AskCycle", "Busy", "Cell", "Chooser", "Clock", "Crashed",
+    "Envelope", "Event", "Feed", "Ids", "KernelError", "NotAnswered", "Observer", "Origin", "Quarantined", "Record",
     "Refused", "RestartPolicy", "Runtime", "Stopping", "Subscriber", "SystemClock", "TimedOut", "first_id_at", "turn",
 ]  # fmt: skip

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .work import Work
 
 
-class Phase(Enum):
+class CellPhase(Enum):
     """What a cell is doing."""
 
     EMPTY = auto()  # no incarnation: the next message or restart makes one
@@ -32,7 +32,7 @@ class Phase(Enum):
 
 
 # Looking up an enumeration's member costs as much as a call, and these are looked up at every delivery.
-EMPTY, READY = Phase.EMPTY, Phase.READY
+EMPTY, READY = CellPhase.EMPTY, CellPhase.READY
 AT_REST = (READY, EMPTY)
 
 
@@ -84,7 +84,7 @@ class Cell:
     def is_crowded(self) -> bool:
         """True if it has so much to do that those who tell many should wait."""
         # Those that rest after a crash would have them wait for long, and will read the rows anyway.
-        if self.phase in (Phase.RESTING, Phase.QUARANTINED):
+        if self.phase in (CellPhase.RESTING, CellPhase.QUARANTINED):
             return False
         return len(self.mailbox) >= CROWDED or (self.listened is not None and self.listened.is_crowded)
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import trio
 
-from ...storage.engine import Unavailable
+from ...storage.engine.database import Unavailable
 from .actor import Actor, Turn
 from .address import Address
-from .cell import AT_REST, EMPTY, READY, Cell, Phase
+from .cell import AT_REST, EMPTY, READY, Cell, CellPhase
 from .crowd import Crowd
 from .envelope import Envelope
 from .errors import Busy, Quarantined, Stopping, TimedOut
@@ -41,7 +41,7 @@ IDLE = 600.0  # seconds without a message until an actor goes to sleep
 protected = trio.lowlevel.enable_ki_protection
 
 
-class Pool:
+class ActorPool:
     """The actors of one kind."""
 
     def __init__(
@@ -94,7 +94,7 @@ class Pool:
         """Put a message into a mailbox, or say at once why not."""
         if envelope.reply is not None:
             cell.last_used = trio.current_time()
-        if self._closed or cell.phase is Phase.QUARANTINED:
+        if self._closed or cell.phase is CellPhase.QUARANTINED:
             self.turn_away(cell, envelope)
         elif not cell.mailbox.room(envelope):
             self._overflow(cell, envelope)
@@ -119,7 +119,7 @@ class Pool:
     def post_control(self, cell: Cell, envelope: Envelope) -> None:
         """Put a message of the runtime's own before all others."""
         cell.last_used = trio.current_time()
-        if self._closed or cell.phase is Phase.QUARANTINED:
+        if self._closed or cell.phase is CellPhase.QUARANTINED:
             self.turn_away(cell, envelope)
         else:
             cell.mailbox.put_control(envelope)
@@ -303,7 +303,7 @@ class Pool:
                 self._observe(cell.address, envelope.message, "before")
             answer = turn(cell.actor, envelope.message)
             if type(answer) is CoroutineType:
-                cell.phase = Phase.WAITING
+                cell.phase = CellPhase.WAITING
                 self._errand(self._waiting_turn, cell, envelope, answer)
                 return
             if self._observe is not None:
@@ -401,7 +401,7 @@ class Pool:
 
     def _begin_load(self, cell: Cell) -> None:
         self.retire(cell)
-        cell.phase = Phase.LOADING
+        cell.phase = CellPhase.LOADING
         cell.incarnation += 1
         self._errand(self._loading, cell)
 
@@ -513,5 +513,5 @@ class Pool:
             "waiting": len(self._working),
             "queued": len(self._queue),
             "subscribers": sum(cell.subscribers for cell in cells),
-            "troubled": [str(c.address) for c in cells if c.phase in (Phase.RESTING, Phase.QUARANTINED)],
+            "troubled": [str(c.address) for c in cells if c.phase in (CellPhase.RESTING, CellPhase.QUARANTINED)],
         }

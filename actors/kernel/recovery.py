@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from ...storage.engine import Unavailable
-from .cell import EMPTY, READY, Cell, Phase
+from ...storage.engine.database import Unavailable
+from .cell import EMPTY, READY, Cell, CellPhase
 from .envelope import Envelope
 from .errors import Crashed
 from .policy import RestartPolicy
@@ -17,7 +17,7 @@ from .portraits import describe, facts_of, place
 from .surroundings import Surroundings
 
 if TYPE_CHECKING:
-    from .pool import Pool
+    from .pool import ActorPool
 
 STORAGE_REST = 0.5  # seconds until an actor that found no database tries again
 
@@ -25,7 +25,7 @@ STORAGE_REST = 0.5  # seconds until an actor that found no database tries again
 class Recovery:
     """Decides for the actors of one pool."""
 
-    def __init__(self, pool: Pool, surroundings: Surroundings, policy: RestartPolicy) -> None:
+    def __init__(self, pool: ActorPool, surroundings: Surroundings, policy: RestartPolicy) -> None:
         self._pool = pool
         self._around = surroundings
         self._policy = policy
@@ -71,7 +71,7 @@ class Recovery:
 
     def release(self, cell: Cell) -> None:
         """End a quarantine."""
-        if cell.phase is Phase.QUARANTINED:
+        if cell.phase is CellPhase.QUARANTINED:
             cell.crashes = None
             cell.phase = EMPTY
             self._quarantined.pop(cell, None)
@@ -109,7 +109,7 @@ class Recovery:
             self._around.park(cell.address, envelope, error)
 
     def _quarantine(self, cell: Cell, facts: dict[str, object]) -> None:
-        cell.phase = Phase.QUARANTINED
+        cell.phase = CellPhase.QUARANTINED
         self._quarantined[cell] = None
         cell.release_at = trio.current_time() + self._policy.quarantine
         for waiting in cell.mailbox.empty():
@@ -117,11 +117,11 @@ class Recovery:
         self._around.record("actor.quarantined", **facts, decision=f"no messages for {self._policy.quarantine:g} s")
         cell.feed.cut_all()
 
-    def _rest(self, cell: Cell, seconds: float, afterwards: Phase) -> None:
-        cell.phase = Phase.RESTING
+    def _rest(self, cell: Cell, seconds: float, afterwards: CellPhase) -> None:
+        cell.phase = CellPhase.RESTING
         self._pool.start(self._resting, cell, seconds, afterwards)
 
-    async def _resting(self, cell: Cell, seconds: float, afterwards: Phase) -> None:
+    async def _resting(self, cell: Cell, seconds: float, afterwards: CellPhase) -> None:
         await trio.sleep(seconds)
         cell.phase = afterwards
         self._pool.enqueue(cell)

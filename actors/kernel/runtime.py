@@ -15,7 +15,7 @@ from .envelope import NOWHERE, Envelope, Origin, Reply
 from .errors import AskCycle, TimedOut
 from .feed import Subscriber
 from .policy import RestartPolicy
-from .pool import BUDGET, IDLE, Pool
+from .pool import BUDGET, IDLE, ActorPool
 from .surroundings import Chooser, Inspect, Observer, Record, Subscribe, Surroundings
 from .work import Work
 
@@ -35,7 +35,7 @@ class Runtime:
         choose: Chooser | None = None,
         observe: Observer | None = None,
     ) -> None:
-        self.pools: dict[str, Pool] = {}
+        self.pools: dict[str, ActorPool] = {}
         self._record = record
         self._messages = 0
         self._simulated = choose is not None
@@ -51,9 +51,9 @@ class Runtime:
         policy: RestartPolicy | None = None,
         most_awake: int = 100_000,
         idle: float = IDLE,
-    ) -> Pool:
+    ) -> ActorPool:
         """Declare a kind of actor. Its pool takes messages once it runs."""
-        pool = self.pools[kind] = Pool(
+        pool = self.pools[kind] = ActorPool(
             kind, make, actor.turns, self._around, policy=policy, most_awake=most_awake, idle=idle
         )
         return pool
@@ -125,7 +125,7 @@ class Runtime:
         return await self._control(address, Inspect(), NOWHERE)
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Keep house: log slow turns, release quarantined actors, let idle ones sleep."""
+        """Log slow turns, release quarantined actors, let idle ones sleep."""
         task_status.started()
         while not stopping.is_set():
             self.keep()
@@ -174,7 +174,7 @@ class Runtime:
         self._messages += 1
         return Envelope(self._messages, message, origin, deadline, reply)
 
-    def _pool(self, address: Address, message: object) -> Pool:
+    def _pool(self, address: Address, message: object) -> ActorPool:
         pool = self.pools[address.kind]
         if not pool.handles(message):
             raise TypeError(f"{address.kind} has no turn for {type(message).__name__}")

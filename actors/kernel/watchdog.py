@@ -23,7 +23,7 @@ from .surroundings import Record
 if TYPE_CHECKING:
     from .cell import Cell
     from .envelope import Envelope
-    from .pool import Pool
+    from .pool import ActorPool
     from .work import Work
 
 SLOW_TURN = 1.0  # seconds until a turn is logged
@@ -52,7 +52,7 @@ class Running(NamedTuple):
 class Watchdog:
     """Looks at the turns that keep the loop busy, from a thread of its own. For production: it takes real time."""
 
-    def __init__(self, pools: Mapping[str, Pool], record: Record) -> None:
+    def __init__(self, pools: Mapping[str, ActorPool], record: Record) -> None:
         self._pools = pools
         self._record = record
         self._seen: Running | None = None

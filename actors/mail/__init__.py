@@ -1,1 +1,1 @@
-"""Mail: letters, the post office that keeps sending them until they are gone, and SMTP."""
+"""Mail: the templates, the sender that retries until a mail is delivered, and SMTP."""

@@ -10,8 +10,8 @@ from typing import Literal
 
 import trio
 
-from .letters import Letter
-from .post import NotSent, Undeliverable
+from .sender import NotSent, Undeliverable
+from .templates import Letter
 
 Tls = Literal["none", "starttls", "tls"]
 

@@ -18,7 +18,7 @@ from typing import IO, Any, cast
 import pyvips
 
 from . import seccomp
-from .jobs import UNVERIFIED, Refused
+from .jobs import UNVERIFIED, FileRefused
 
 LONGEST_ANSWER = 1024 * 1024
 
@@ -33,7 +33,7 @@ def run_program(program: str, *arguments: str) -> bytes:
     if code < 0 and len(answer) <= LONGEST_ANSWER:
         raise ChildProcessError(f"{Path(program).name} was killed by signal {-code}")
     if code or len(answer) > LONGEST_ANSWER:
-        raise Refused(UNVERIFIED)
+        raise FileRefused(UNVERIFIED)
     return answer
 
 
@@ -61,7 +61,7 @@ def apart(work: Callable[[], object]) -> Any:
         raise ChildProcessError(f"a decoder failed with exit code {code}")
     result = json.loads(answer)
     if "refused" in result:
-        raise Refused(str(result["refused"]))
+        raise FileRefused(str(result["refused"]))
     return result["done"]
 
 
@@ -83,7 +83,7 @@ def _answer(work: Callable[[], object], writer: int) -> None:
 def _done(work: Callable[[], object]) -> dict[str, object]:
     try:
         return {"done": work()}
-    except Refused as refusal:
+    except FileRefused as refusal:
         return {"refused": str(refusal)}
     except pyvips.Error as error:
         print(error, file=sys.stderr)  # noqa: T201 - the server keeps what a failed process says

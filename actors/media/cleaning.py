@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import trio
 
 from ...storage import media
-from ...storage.engine import Connection, Database, Doubtful, Unavailable
+from ...storage.engine.database import Connection, Database, Doubtful, Unavailable
 from ...storage.files import Folder
 from ..kernel import NOWHERE, Clock, Record
 from ..outbox import Outbox

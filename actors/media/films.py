@@ -8,11 +8,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ...storage.media import Made
+from ...storage.media import ProcessedMedia
 from ..rules.limits import VIDEO_FRAMES_PER_SECOND, VIDEO_PIXELS
 from .apart import apart, run_program
 from .images import finished
-from .jobs import UNVERIFIED, Job, Refused
+from .jobs import UNVERIFIED, FileRefused, Job
 
 # By kind, the demuxer that ffmpeg is held to: one that it picked itself might follow what a playlist names.
 DEMUXERS = {
@@ -33,7 +33,7 @@ SOUND = ("-c:a", "libmp3lame", "-q:a", "2", "-ac", "2")
 _INPUT = ("-nostdin", "-y", "-v", "error", *LOCAL_FILES, "-f")
 
 
-def make_film(job: Job) -> Made:
+def make_film(job: Job) -> ProcessedMedia:
     """An MP4 with a still of it, or an MP3, whatever came in."""
     report = _probe(job, job.source, DEMUXERS[job.kind])
     video = next((stream for stream in report["streams"] if _is_film(stream)), None)
@@ -41,46 +41,46 @@ def make_film(job: Job) -> Made:
     if video is not None:
         return _make_video(job, video, audio)
     if audio is None:
-        raise Refused(UNVERIFIED)
+        raise FileRefused(UNVERIFIED)
     return _make_sound(job)
 
 
-def _make_video(job: Job, video: dict[str, Any], audio: dict[str, Any] | None) -> Made:
+def _make_video(job: Job, video: dict[str, Any], audio: dict[str, Any] | None) -> ProcessedMedia:
     _check(video)
     file = f"{job.name}.mp4"
     sound = ("-map", "0:a:0", *SOUND_OF_VIDEO) if audio else ("-an",)
     _ffmpeg(job, ("-map", f"0:{int(video['index'])}", *VIDEO, *sound, *NO_METADATA), file)
     still = f"{job.name}.png"
     _still(job, file, still)
-    pictured = Made(**apart(lambda: asdict(finished(job, "video", still, "image/png"))))
+    pictured = ProcessedMedia(**apart(lambda: asdict(finished(job, "video", still, "image/png"))))
     path = Path(job.folder) / file
     size = pictured.meta["original"]
     facts = _video_facts(_probe(job, str(path), "mov"), size)
-    return Made(
+    return ProcessedMedia(
         "video" if audio else "gifv", file, "video/mp4", path.stat().st_size, pictured.thumbnail_file,
         pictured.blurhash, facts | {"small": pictured.meta["small"]},
     )  # fmt: skip
 
 
-def _make_sound(job: Job) -> Made:
+def _make_sound(job: Job) -> ProcessedMedia:
     file = f"{job.name}.mp3"
     _ffmpeg(job, ("-map", "0:a:0", "-vn", *SOUND, *NO_METADATA), file)
     path = Path(job.folder) / file
     report = _probe(job, str(path), "mp3")
     seconds, rate = _seconds(report), int(report["format"].get("bit_rate") or 0)
     meta = {"length": _clock(seconds), "duration": seconds, "original": {"duration": seconds, "bitrate": rate}}
-    return Made("audio", file, "audio/mpeg", path.stat().st_size, None, None, meta | _sound_facts(report))
+    return ProcessedMedia("audio", file, "audio/mpeg", path.stat().st_size, None, None, meta | _sound_facts(report))
 
 
 def _check(video: dict[str, Any]) -> None:
     width, height = int(video.get("width") or 0), int(video.get("height") or 0)
     if not width or not height:
-        raise Refused(UNVERIFIED)
+        raise FileRefused(UNVERIFIED)
     if width * height > VIDEO_PIXELS:
-        raise Refused(f"{width}x{height} videos are not supported")
+        raise FileRefused(f"{width}x{height} videos are not supported")
     rate = _rate(video)
     if rate > VIDEO_FRAMES_PER_SECOND:
-        raise Refused(f"{round(rate)}fps videos are not supported")
+        raise FileRefused(f"{round(rate)}fps videos are not supported")
 
 
 def _is_film(stream: dict[str, Any]) -> bool:

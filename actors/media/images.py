@@ -10,9 +10,9 @@ from typing import Any
 import blurhash
 import pyvips
 
-from ...storage.media import Made
+from ...storage.media import ProcessedMedia
 from ..rules.limits import IMAGE_PIXELS
-from .jobs import UNVERIFIED, Job, Refused, small_of
+from .jobs import UNVERIFIED, FileRefused, Job, small_of
 
 ANIMATION_PIXELS = 921_600  # of one frame
 ANIMATION_PIXELS_IN_ALL = 200_000_000
@@ -34,7 +34,7 @@ NOTHING = 0  # of metadata is kept
 WITH_FRAMES = {"gif", "webp"}
 
 
-def make_image(job: Job) -> Made:
+def make_image(job: Job) -> ProcessedMedia:
     """The image to show, without metadata, and a small one."""
     image = open_image(job.kind, job.source)
     frames = frames_of(image)
@@ -45,30 +45,32 @@ def make_image(job: Job) -> Made:
     return finished(job, "image", file, file_type)
 
 
-def make_picture(job: Job) -> Made:
+def make_picture(job: Job) -> ProcessedMedia:
     """A picture for a profile: cut to the size asked for, standing still."""
     image = open_image(job.kind, job.source)
     cut = image.thumbnail_image(
         job.width, height=job.height, size="both", crop="centre", output_profile="srgb", fail_on="error"
     )
     file, file_type = save(cut, Path(job.folder), job.name, "png" if cut.hasalpha() else "jpeg")
-    return Made("image", file, file_type, (Path(job.folder) / file).stat().st_size, None, None, {})
+    return ProcessedMedia("image", file, file_type, (Path(job.folder) / file).stat().st_size, None, None, {})
 
 
-def make_thumbnail(job: Job) -> Made:
+def make_thumbnail(job: Job) -> ProcessedMedia:
     """Only the small picture that stands for a medium, of its owner's choice."""
     image = open_image(job.kind, job.source)
     small, blur, size = make_small(image, job)
-    return Made("image", small, "image/webp", 0, small, blur, {"small": size})
+    return ProcessedMedia("image", small, "image/webp", 0, small, blur, {"small": size})
 
 
-def finished(job: Job, type: str, file: str, file_type: str, meta: dict[str, Any] | None = None) -> Made:
+def finished(job: Job, type: str, file: str, file_type: str, meta: dict[str, Any] | None = None) -> ProcessedMedia:
     """The facts about an image that was written, and its small picture made of what was written."""
     path = Path(job.folder) / file
     image = LOADERS[file_type.removeprefix("image/")](str(path))
     small, blur, size = make_small(image, job)
     original = size_of(image.width, image.get_page_height())
-    return Made(type, file, file_type, path.stat().st_size, small, blur, {"original": original, "small": size})
+    return ProcessedMedia(
+        type, file, file_type, path.stat().st_size, small, blur, {"original": original, "small": size}
+    )
 
 
 def open_image(kind: str, source: str) -> pyvips.Image:
@@ -77,12 +79,12 @@ def open_image(kind: str, source: str) -> pyvips.Image:
         image = LOADERS[kind](source, fail_on="error")
         frames = frames_of(image) if kind in WITH_FRAMES else 1
     except pyvips.Error as error:
-        raise Refused(UNVERIFIED) from error
+        raise FileRefused(UNVERIFIED) from error
     pixels = image.width * image.height
     if pixels > IMAGE_PIXELS:
-        raise Refused(f"{image.width}x{image.height} images are not supported")
+        raise FileRefused(f"{image.width}x{image.height} images are not supported")
     if frames > 1 and (pixels > ANIMATION_PIXELS or pixels * frames > ANIMATION_PIXELS_IN_ALL):
-        raise Refused(f"{image.width}x{image.height} animations with {frames} frames are not supported")
+        raise FileRefused(f"{image.width}x{image.height} animations with {frames} frames are not supported")
     return image
 
 
@@ -90,7 +92,7 @@ def frames_of(image: pyvips.Image) -> int:
     return image.get_n_pages()
 
 
-def _make_animation(job: Job, frames: int) -> Made:
+def _make_animation(job: Job, frames: int) -> ProcessedMedia:
     """All frames anew, in the same format: what was between them stays behind."""
     image = LOADERS[job.kind](job.source, n=frames, fail_on="error")
     file = f"{job.name}.{job.kind}"

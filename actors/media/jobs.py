@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ...storage.media import Made
+from ...storage.media import ProcessedMedia
 
 SOURCE = "source"
 RESULT = "result.json"
@@ -60,7 +60,7 @@ class Job:
         return json.dumps(asdict(self))
 
 
-class Refused(Exception):
+class FileRefused(Exception):
     """The file is not what is taken; the text is for whoever sent it."""
 
 
@@ -82,7 +82,7 @@ def small_of(job: Job) -> str:
     return f"{job.name}-small.webp"
 
 
-def made_to_json(made: Made) -> str:
+def made_to_json(made: ProcessedMedia) -> str:
     return json.dumps({"made": asdict(made)})
 
 
@@ -90,11 +90,11 @@ def refused_to_json(text: str) -> str:
     return json.dumps({"refused": text})
 
 
-def made_of(result: dict[str, Any], job: Job) -> Made:
+def made_of(result: dict[str, Any], job: Job) -> ProcessedMedia:
     """The result of a process. The process may be an attacker's by now, so each part is checked; else ValueError."""
     if "refused" in result:
-        raise Refused(str(result["refused"])[:500])
-    made = Made(**result["made"])
+        raise FileRefused(str(result["refused"])[:500])
+    made = ProcessedMedia(**result["made"])
     if made.file not in results_of(job) or made.thumbnail_file not in (None, small_of(job)):
         raise ValueError(f"made {made.file!r} and {made.thumbnail_file!r}, which are not its own")
     content_type, types = TYPES[made.file.rpartition(".")[2]]

@@ -14,12 +14,12 @@ from pathlib import Path
 import orjson
 import trio
 
-from ...storage.faults import free_bytes, full, machine_fault
-from ...storage.media import Made
+from ...storage.engine.faults import free_bytes, full, machine_fault
+from ...storage.media import ProcessedMedia
 from ..kernel.portraits import describe
-from .jobs import LARGEST_RESULT, RESULT, Job, Refused, made_of, take_back
+from .jobs import LARGEST_RESULT, RESULT, FileRefused, Job, made_of, take_back
 
-BENCH = f"{__package__}.bench"
+WORKER = f"{__package__}.worker"
 LAST_WORDS = "last-words.txt"  # what the process writes to standard error
 MOST_WORDS = 2000  # bytes of it that are read
 LONGEST_CAUSE = 300  # characters
@@ -28,7 +28,7 @@ NO_SPACE = os.strerror(errno.ENOSPC)  # as decoders report it: the process runs 
 FULL = 16 * 1024 * 1024  # with fewer bytes free, a process that failed is taken to have failed for want of space
 
 
-class Broken(Exception):
+class ProcessingFailed(Exception):
     """The process came to no result. The text says why; it may be shown to the file's owner if it is `public`.
 
     `killed`: a signal ended the process, or FFmpeg. Another try may succeed.
@@ -40,7 +40,7 @@ class Broken(Exception):
         self.public = public
 
 
-async def make(job: Job, patience: float) -> Made:
+async def make(job: Job, patience: float) -> ProcessedMedia:
     """Do a job in a process of its own, for at most `patience` seconds.
 
     Raises Refused for a file that is not taken, Broken, and OSError when the machine lacks something, such as room on
@@ -59,7 +59,7 @@ async def run(job: Job) -> int:
     Nothing of the server's environment is passed on.
     """
     with (Path(job.folder) / LAST_WORDS).open("wb") as words, _lifeline() as lifeline:
-        command = [sys.executable, "-I", "-m", BENCH, str(lifeline)]
+        command = [sys.executable, "-I", "-m", WORKER, str(lifeline)]
         done = await trio.run_process(
             command,
             stdin=job.to_json().encode(),
@@ -96,7 +96,7 @@ def _forget_result(job: Job) -> None:
     (Path(job.folder) / RESULT).unlink(missing_ok=True)
 
 
-def _outcome(job: Job, code: int | None, patience: float) -> Made:
+def _outcome(job: Job, code: int | None, patience: float) -> ProcessedMedia:
     """The result; `code` is None when the time was over."""
     words = _last_words(job)
     try:
@@ -104,7 +104,7 @@ def _outcome(job: Job, code: int | None, patience: float) -> Made:
         # FFmpeg may end well although its last bytes found no room.
         if NO_SPACE in words:
             raise full(Path(job.folder))
-    except Refused:
+    except FileRefused:
         if _out_of_space(job, words):
             raise full(Path(job.folder)) from None
         raise
@@ -117,7 +117,7 @@ def _outcome(job: Job, code: int | None, patience: float) -> Made:
     return made
 
 
-def _result(job: Job) -> Made:
+def _result(job: Job) -> ProcessedMedia:
     take_back(job)
     with (Path(job.folder) / RESULT).open("rb") as file:
         return made_of(orjson.loads(file.read(LARGEST_RESULT)), job)
@@ -127,13 +127,13 @@ def _out_of_space(job: Job, words: str) -> bool:
     return NO_SPACE in words or free_bytes(Path(job.folder)) < FULL
 
 
-def _broken(code: int | None, words: str, error: Exception, patience: float) -> Broken:
+def _broken(code: int | None, words: str, error: Exception, patience: float) -> ProcessingFailed:
     if code is None:
-        return Broken(f"not done within {patience:g} s", public=True)
+        return ProcessingFailed(f"not done within {patience:g} s", public=True)
     if code < 0:
-        return Broken(f"killed by signal {-code} ({_name(-code)})", killed=True, public=True)
+        return ProcessingFailed(f"killed by signal {-code} ({_name(-code)})", killed=True, public=True)
     last = words.splitlines()[-1] if words else describe(error)
-    return Broken(f"exit code {code}: {last[:LONGEST_CAUSE]}", killed=KILLED in last)
+    return ProcessingFailed(f"exit code {code}: {last[:LONGEST_CAUSE]}", killed=KILLED in last)
 
 
 def _name(number: int) -> str:

@@ -18,17 +18,17 @@ from itertools import count
 import trio
 
 from ...storage import media
-from ...storage.engine import Connection, Database, Doubtful, StorageError, Unavailable
-from ...storage.faults import machine_fault
+from ...storage.engine.database import Connection, Database, Doubtful, StorageError, Unavailable
+from ...storage.engine.faults import machine_fault
 from ...storage.files import Folder
-from ...storage.media import Made, Media
+from ...storage.media import Media, ProcessedMedia
 from ..commands.media import FinishMedia
 from ..kernel import Address, Clock, Crashed, NotAnswered, Record, Runtime
 from ..kernel import Refused as NoLongerWanted
 from ..kernel.portraits import describe, place
-from .jobs import UNVERIFIED, Refused
+from .jobs import UNVERIFIED, FileRefused
 from .places import Places
-from .process import Broken
+from .process import ProcessingFailed
 
 FILMS_AT_ONCE = 2  # so that one film that takes the full half hour does not keep all others waiting
 PAUSES = (10.0, 60.0, 600.0)  # seconds after the first, second, third try
@@ -48,7 +48,7 @@ class Queue:
 
     def __init__(
         self, database: Database, runtime: Runtime, clock: Clock, record: Record, folder: Folder,
-        make: Callable[[Media, str], Awaitable[Made]], key: Callable[[], str],
+        make: Callable[[Media, str], Awaitable[ProcessedMedia]], key: Callable[[], str],
     ) -> None:  # fmt: skip
         self.places = Places(FILMS_AT_ONCE)
         self._database = database
@@ -147,10 +147,10 @@ class Queue:
                 self._counted.discard(medium.id)
                 return None
             if tries > MOST_TRIES:
-                return self._give_up(medium, Broken(CUT_SHORT, public=True), tries - 1)
+                return self._give_up(medium, ProcessingFailed(CUT_SHORT, public=True), tries - 1)
             try:
                 made = await self._make(medium, key)
-            except Refused as refusal:
+            except FileRefused as refusal:
                 return FinishMedia(medium.id, None, None if str(refusal) == UNVERIFIED else str(refusal))
             except trio.Cancelled:
                 await self._give_back(medium)
@@ -243,7 +243,7 @@ def _owner(medium: Media) -> Address:
 
 def _facts(medium: Media, error: Exception) -> dict[str, object]:
     """What the log tells of a failure. A process that came to no result has no place in the code."""
-    broken = isinstance(error, Broken)
+    broken = isinstance(error, ProcessingFailed)
     return {
         "actor": str(_owner(medium)), "message": f"{medium.type} {medium.id}",
         "error": str(error) if broken else describe(error), "place": None if broken else place(error),
@@ -252,7 +252,9 @@ def _facts(medium: Media, error: Exception) -> dict[str, object]:
 
 def _for_owners(error: Exception) -> str:
     """The reason in words that show nothing of the server's inside."""
-    return str(error) if isinstance(error, Broken) and error.public else "the server could not process this file"
+    return (
+        str(error) if isinstance(error, ProcessingFailed) and error.public else "the server could not process this file"
+    )
 
 
 async def _outlook(db: Connection, now: datetime, busy: list[int]) -> tuple[list[int], datetime | None]:

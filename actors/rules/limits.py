@@ -7,7 +7,7 @@ and mobile clients have them built in as well, so that another figure would be f
 import regex
 
 from .markup import tidy
-from .scan import Link, Mention, find
+from .scan import FoundLink, FoundMention, find
 from .visibility import Visibility
 
 # statuses.max_characters, .characters_reserved_per_url, .max_media_attachments
@@ -96,9 +96,9 @@ def _weighed(text: str) -> str:
     pieces: list[str] = []
     done = 0
     for entity in find(text):
-        if isinstance(entity, Link):
+        if isinstance(entity, FoundLink):
             pieces += [text[done : entity.start], "x" * URL_WEIGHT]
-        elif isinstance(entity, Mention):
+        elif isinstance(entity, FoundMention):
             pieces += [text[done : entity.start], "@", entity.name]
         else:
             continue

@@ -30,7 +30,7 @@ LABEL_CHARACTERS = 63
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class FoundLink:
     """An http or https address with its scheme: nothing else counts as a link."""
 
     start: int
@@ -39,7 +39,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class FoundMention:
     """`@name` or `@name@domain`; the domain is lower-case ASCII, as servers know each other."""
 
     start: int
@@ -64,8 +64,8 @@ class Hashtag:
     name: str
 
 
-Entity = Link | Mention | Hashtag
-_E = TypeVar("_E", Link, Mention, Hashtag)
+Entity = FoundLink | FoundMention | Hashtag
+_E = TypeVar("_E", FoundLink, FoundMention, Hashtag)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +75,14 @@ class Scan:
     entities: tuple[Entity, ...]
 
     @property
-    def links(self) -> tuple[Link, ...]:
+    def links(self) -> tuple[FoundLink, ...]:
         """The links, repetitions included."""
-        return self._only(Link)
+        return self._only(FoundLink)
 
     @property
-    def mentions(self) -> tuple[Mention, ...]:
+    def mentions(self) -> tuple[FoundMention, ...]:
         """The mentions, repetitions included."""
-        return self._only(Mention)
+        return self._only(FoundMention)
 
     @property
     def hashtags(self) -> tuple[Hashtag, ...]:
@@ -190,7 +190,7 @@ def _read(text: str, candidate: "regex.Match[str]") -> tuple[Entity | None, int]
     return _mention(candidate), candidate.end()
 
 
-def _link(text: str, candidate: "regex.Match[str]") -> tuple[Link | None, int]:
+def _link(text: str, candidate: "regex.Match[str]") -> tuple[FoundLink | None, int]:
     host = HOST.match(text, candidate.end())
     if host is None or not _reachable(host):
         return None, candidate.end()
@@ -198,7 +198,7 @@ def _link(text: str, candidate: "regex.Match[str]") -> tuple[Link | None, int]:
     end = _before_sentence_signs(text, host.end(), tail.end()) if tail else host.end()
     if end - candidate.start() > URL_CHARACTERS:
         return None, end
-    return Link(candidate.start(), end, text[candidate.start() : end]), end
+    return FoundLink(candidate.start(), end, text[candidate.start() : end]), end
 
 
 def _reachable(host: "regex.Match[str]") -> bool:
@@ -265,16 +265,16 @@ def _before_sentence_signs(text: str, start: int, end: int) -> int:
     return end
 
 
-def _mention(candidate: "regex.Match[str]") -> Mention | None:
+def _mention(candidate: "regex.Match[str]") -> FoundMention | None:
     if candidate["refused"] is not None:
         return None
     if candidate["domain"] is None:
-        return Mention(candidate.start(), candidate.end(), candidate["name"], None)
+        return FoundMention(candidate.start(), candidate.end(), candidate["name"], None)
     name, _, port = candidate["domain"].partition(":")
     domain = ascii_domain(name)
     if domain is None:
         return None
-    return Mention(candidate.start(), candidate.end(), candidate["name"], f"{domain}:{port}" if port else domain)
+    return FoundMention(candidate.start(), candidate.end(), candidate["name"], f"{domain}:{port}" if port else domain)
 
 
 def _hashtag(candidate: "regex.Match[str]") -> Hashtag | None:

@@ -7,14 +7,14 @@ from urllib.parse import quote
 
 from . import markdown, markup
 from .markup import one_line, plain, sanitise, tidy, trimmed
-from .scan import Entity, Hashtag, Link, Mention, Scan, find, tag_name, whole_hashtag
+from .scan import Entity, FoundLink, FoundMention, Hashtag, Scan, find, tag_name, whole_hashtag
 
 __all__ = [
     "ContentType",
     "Entity",
+    "FoundLink",
+    "FoundMention",
     "Hashtag",
-    "Link",
-    "Mention",
     "MentionTarget",
     "Scan",
     "content_type",
@@ -96,7 +96,7 @@ def render(
     local_domain: str,
     content_type: ContentType = "text/plain",
 ) -> str:
-    """A status as safe HTML. `mentions` has the accounts by `Mention.handle`; who is not among them stays text."""
+    """A status as safe HTML. `mentions` has the accounts by `FoundMention.handle`; who is not among them stays text."""
     targets = Targets(mentions, tag_url, local_domain)
     if _is_plain(text, content_type):
         return "".join(f"<p>{paragraph}</p>" for paragraph in _paragraphs(tidy(text), targets))
@@ -131,7 +131,7 @@ def without_local_domain(text: str, local_domain: str) -> str:
     pieces: list[str] = []
     done = 0
     for entity in find(text):
-        if isinstance(entity, Mention) and entity.domain == local_domain.lower():
+        if isinstance(entity, FoundMention) and entity.domain == local_domain.lower():
             pieces += [text[done : entity.start], "@", entity.name]
             done = entity.end
     return "".join([*pieces, text[done:]])
@@ -170,7 +170,7 @@ def _linked(text: str, targets: Targets, start: int = 0, rel: str = markup.LINK_
 
 
 def _entity(entity: Entity, targets: Targets, rel: str) -> str | None:
-    if isinstance(entity, Link):
+    if isinstance(entity, FoundLink):
         return _link(entity.url, rel)
     if isinstance(entity, Hashtag):
         return _hashtag(entity, targets.tag_url(entity.name))

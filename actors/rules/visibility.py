@@ -92,7 +92,7 @@ class Perspective:
 ANONYMOUS = Perspective()
 
 
-class Post(Protocol):
+class HasAudience(Protocol):
     """What the rules need to know of a status."""
 
     @property
@@ -103,7 +103,7 @@ class Post(Protocol):
     def mentioned_ids(self) -> Sequence[int]: ...
 
 
-class Entry(Post, Protocol):
+class HasTimelinePlace(HasAudience, Protocol):
     """What timelines need to know of a status."""
 
     @property
@@ -135,7 +135,7 @@ class Networked(Protocol):
     def hide_collections(self) -> bool: ...
 
 
-def visible(post: Post, viewer: Perspective) -> bool:
+def visible(post: HasAudience, viewer: Perspective) -> bool:
     """Whether `viewer` may see the status at all. Hidden is the same as missing: a 404, never a 403."""
     if post.account_id == viewer.account_id:
         return True
@@ -150,7 +150,7 @@ def visible(post: Post, viewer: Perspective) -> bool:
     )
 
 
-def belongs_at_home(entry: Entry, viewer: Perspective) -> bool:
+def belongs_at_home(entry: HasTimelinePlace, viewer: Perspective) -> bool:
     """Whether the status is part of the viewer's home timeline."""
     if entry.account_id == viewer.account_id:
         return not boosts_shunned(entry, viewer)
@@ -164,7 +164,7 @@ def belongs_at_home(entry: Entry, viewer: Perspective) -> bool:
     return _answers_someone_known(entry, viewer)
 
 
-def belongs_in_list(entry: Entry, viewer: Perspective, members: Container[int], replies_policy: str) -> bool:
+def belongs_in_list(entry: HasTimelinePlace, viewer: Perspective, members: Container[int], replies_policy: str) -> bool:
     """Whether the status is part of a list of the viewer's: as at home, of its members, and of their answers those
     that the policy wants. Answers to the viewer and to oneself always are."""
     if entry.account_id not in members or not belongs_at_home(entry, viewer):
@@ -175,7 +175,7 @@ def belongs_in_list(entry: Entry, viewer: Perspective, members: Container[int], 
     return replies_policy == "followed" or (replies_policy == "list" and answered in members)
 
 
-def belongs_in_public(entry: Entry) -> bool:
+def belongs_in_public(entry: HasTimelinePlace) -> bool:
     """Whether the status is part of the public timelines: no boosts, no replies to others."""
     return (
         entry.visibility == "public"
@@ -184,12 +184,12 @@ def belongs_in_public(entry: Entry) -> bool:
     )
 
 
-def belongs_under_tags(entry: Entry) -> bool:
+def belongs_under_tags(entry: HasTimelinePlace) -> bool:
     """Whether the status stands under its hashtags: answers do, boosts don't."""
     return entry.visibility == "public" and entry.reblog_of_id is None
 
 
-def belongs_in_thread(entry: Entry, viewer: Perspective) -> bool:
+def belongs_in_thread(entry: HasTimelinePlace, viewer: Perspective) -> bool:
     """Whether the status stands among those above and below another, or is found by its words. The silenced are heard
     by their followers only."""
     if entry.account_id == viewer.account_id:
@@ -199,7 +199,7 @@ def belongs_in_thread(entry: Entry, viewer: Perspective) -> bool:
     return not entry.silenced or entry.account_id in viewer.following
 
 
-def belongs_on_profile(entry: Entry, viewer: Perspective) -> bool:
+def belongs_on_profile(entry: HasTimelinePlace, viewer: Perspective) -> bool:
     """Whether the status stands on its author's page: there blocks and mutes keep out whom it boosts only."""
     return visible(entry, viewer) and not boosts_shunned(entry, viewer)
 
@@ -217,7 +217,7 @@ def shows_network(account: Networked, viewer: Perspective) -> bool:
     return shows_profile(account.id, viewer) and not account.hide_collections
 
 
-def hidden(entry: Entry, viewer: Perspective) -> bool:
+def hidden(entry: HasTimelinePlace, viewer: Perspective) -> bool:
     """Whether blocks and mutes keep the status out of the viewer's timelines: its author, whom it boosts, whom it
     mentions."""
     if viewer.account_id is None or viewer.account_id == entry.account_id:
@@ -227,18 +227,18 @@ def hidden(entry: Entry, viewer: Perspective) -> bool:
     return any(mentioned in viewer.blocking or mentioned in viewer.muting for mentioned in entry.mentioned_ids)
 
 
-def shunned(entry: Entry, viewer: Perspective) -> bool:
+def shunned(entry: HasTimelinePlace, viewer: Perspective) -> bool:
     """Whether blocks and mutes keep its author away from the viewer."""
     return viewer.shuns(entry.account_id) or entry.account_domain in viewer.domain_blocks
 
 
-def boosts_shunned(entry: Entry, viewer: Perspective) -> bool:
+def boosts_shunned(entry: HasTimelinePlace, viewer: Perspective) -> bool:
     """Whether it boosts somebody whom blocks and mutes keep away. An own boost may be older than those."""
     boosted = entry.reblog_account_id
     return boosted is not None and (viewer.shuns(boosted) or entry.reblog_domain in viewer.domain_blocks)
 
 
-def _answers_someone_known(entry: Entry, viewer: Perspective) -> bool:
+def _answers_someone_known(entry: HasTimelinePlace, viewer: Perspective) -> bool:
     """A reply is of interest when it answers oneself, its own author, or someone else one follows."""
     if entry.in_reply_to_id is None:
         return True

@@ -8,12 +8,12 @@ from typing import Any
 
 from ...storage import lists, relations
 from ...storage.lists import List as Row
-from ...storage.statuses import Entry
+from ...storage.statuses import TimelineEntry
 from ..account import perspective_of
-from ..backstage import Backstage
+from ..context import ActorContext
 from ..kernel import Cell, Refused, Runtime, turn
 from ..rules.visibility import ANONYMOUS, belongs_in_list
-from .public import Public
+from .public import PublicTimeline
 from .sifting import sift
 from .window import SIZE, Cursors
 
@@ -33,11 +33,11 @@ class ListOwner:
     """Query: whose list it is; None when there is no such list."""
 
 
-class List(Public):
+class ListTimeline(PublicTimeline):
     """`list/ID`. Whatever changes about the list or its owner's relations, it reads its rows again."""
 
-    def __init__(self, cell: Cell, runtime: Runtime, backstage: Backstage) -> None:
-        super().__init__(cell, runtime, backstage)
+    def __init__(self, cell: Cell, runtime: Runtime, context: ActorContext) -> None:
+        super().__init__(cell, runtime, context)
         self.cell = cell
         self.id = int(cell.address.key)
         self.row: Row | None = None
@@ -46,14 +46,14 @@ class List(Public):
 
     async def load(self) -> None:
         """Register with every author first, then read: nothing is committed unseen between the two."""
-        database = self.backstage.database
+        database = self.context.database
         self.row = await database.read(lists.find, self.id)
         if self.row is None:
             return
-        self.backstage.owned.join(self.cell, [self.row.account_id])
+        self.context.owned.join(self.cell, [self.row.account_id])
         owner = self.row.account_id
         self.members = await database.read(lists.members, self.id)
-        self.backstage.listed.join(self.cell, self.members)
+        self.context.listed.join(self.cell, self.members)
         self.perspective = perspective_of(owner, await database.read(relations.relations, owner))
         rows = await self.fetch(Cursors(limit=SIZE), only_media=False)
         self.window.fill(filter(self.admits, rows), complete=len(rows) < SIZE)
@@ -61,47 +61,47 @@ class List(Public):
             await self.make_up()
 
     def retired(self) -> None:
-        self.backstage.listed.leave(self.cell, self.members)
+        self.context.listed.leave(self.cell, self.members)
         if self.row is not None:
-            self.backstage.owned.leave(self.cell, [self.row.account_id])
+            self.context.owned.leave(self.cell, [self.row.account_id])
 
     def describe(self) -> str:
         return f"window {len(self.window)}, members {len(self.members)}, subscribers {len(self.feed)}"
 
-    async def fetch(self, at: Cursors, *, only_media: bool) -> list[Entry]:
-        return await self.backstage.database.read(
+    async def fetch(self, at: Cursors, *, only_media: bool) -> list[TimelineEntry]:
+        return await self.context.database.read(
             lists.entries, self.id, max_id=at.max_id, since_id=at.since_id, min_id=at.min_id, limit=at.limit
         )
 
-    def admits(self, entry: Entry) -> bool:
+    def admits(self, entry: TimelineEntry) -> bool:
         return self.row is not None and belongs_in_list(entry, self.perspective, self.members, self.row.replies_policy)
 
-    def holds(self, entry: Entry, subject: object) -> bool:
+    def holds(self, entry: TimelineEntry, subject: object) -> bool:
         return self.admits(entry)
 
-    def is_news(self, entry: Entry) -> bool:
+    def is_news(self, entry: TimelineEntry) -> bool:
         """Older statuses of a new follow or member come in quietly."""
         following = self.perspective.following.get(entry.account_id)
         since = max(following.since if following else 0, self.members.get(entry.account_id, 0))
         return entry.id > max(self.feed.floor, since)
 
 
-@turn(List, ListOwner)
-def owner(self: List, message: ListOwner) -> int | None:
-    return self.row.account_id if self.row is not None else None
+@turn(ListTimeline, ListOwner)
+def owner(timeline: ListTimeline, message: ListOwner) -> int | None:
+    return timeline.row.account_id if timeline.row is not None else None
 
 
-@turn(List, ListPage)
-def page(self: List, message: ListPage) -> list[int] | Refused | Coroutine[Any, Any, list[int]]:
+@turn(ListTimeline, ListPage)
+def page(timeline: ListTimeline, message: ListPage) -> list[int] | Refused | Coroutine[Any, Any, list[int]]:
     """From the window, or from rows beyond it."""
-    if self.row is None or self.row.account_id != message.viewer_id:
+    if timeline.row is None or timeline.row.account_id != message.viewer_id:
         return NOT_FOUND
-    ids = self.window.page(message.cursors)
-    return ids if ids is not None else _older_page(self, message.cursors)
+    ids = timeline.window.page(message.cursors)
+    return ids if ids is not None else _older_page(timeline, message.cursors)
 
 
-async def _older_page(self: List, cursors: Cursors) -> list[int]:
-    async def fetch(at: Cursors) -> list[Entry]:
-        return await self.fetch(at, only_media=False)
+async def _older_page(timeline: ListTimeline, cursors: Cursors) -> list[int]:
+    async def fetch(at: Cursors) -> list[TimelineEntry]:
+        return await timeline.fetch(at, only_media=False)
 
-    return await sift(fetch, self.admits, cursors)
+    return await sift(fetch, timeline.admits, cursors)

@@ -11,9 +11,9 @@ from datetime import timedelta
 from typing import Any
 
 from ...storage import statuses, timelines
-from ...storage.statuses import Entry
-from ..backstage import Backstage
+from ...storage.statuses import TimelineEntry
 from ..broadcast import StatusDeleted, StatusEdited, StatusPublished
+from ..context import ActorContext
 from ..kernel import Actor, Cell, Event, Runtime, Subscriber, first_id_at, turn
 from ..rules.visibility import ANONYMOUS, Perspective, hidden
 from .catching_up import edits_since
@@ -32,12 +32,12 @@ class PublicPage:
     only_media: bool = False
 
 
-class Public(Actor):
+class PublicTimeline(Actor):
     """`public/all`, `public/local` or `public/remote`."""
 
-    def __init__(self, cell: Cell, runtime: Runtime, backstage: Backstage) -> None:
+    def __init__(self, cell: Cell, runtime: Runtime, context: ActorContext) -> None:
         super().__init__(cell, runtime)
-        self.backstage = backstage
+        self.context = context
         self.place = cell.address.key
         self.window = Window()
 
@@ -49,100 +49,102 @@ class Public(Actor):
 
     def subscribed(self, subscriber: Subscriber) -> None:
         if len(self.feed) == 1:
-            self.feed.begin(self.window.ids, first_id_at(self.backstage.clock.now() - MARGIN))
+            self.feed.begin(self.window.ids, first_id_at(self.context.clock.now() - MARGIN))
 
     def describe(self) -> str:
         return f"window {len(self.window)}, subscribers {len(self.feed)}"
 
-    async def fetch(self, at: Cursors, *, only_media: bool) -> list[Entry]:
-        return await self.backstage.database.read(
+    async def fetch(self, at: Cursors, *, only_media: bool) -> list[TimelineEntry]:
+        return await self.context.database.read(
             timelines.public_entries, local=self.place == "local", remote=self.place == "remote",
             only_media=only_media, max_id=at.max_id, since_id=at.since_id, min_id=at.min_id, limit=at.limit,
         )  # fmt: skip
 
-    def holds(self, entry: Entry, subject: object) -> bool:
+    def holds(self, entry: TimelineEntry, subject: object) -> bool:
         """Whether a status, of which timelines of this kind are told, belongs to this one as it is now."""
         return True
 
-    def is_news(self, entry: Entry) -> bool:
+    def is_news(self, entry: TimelineEntry) -> bool:
         """Whether streams should hear of it."""
         return entry.id > self.feed.floor
 
     async def make_up(self) -> None:
         """Show the subscribers of an earlier incarnation what they have missed."""
         news = [id for id in self.window.shown if id not in self.feed.shown and self.is_news(self.window[id])]
-        shown = await self.backstage.statuses.show_many(news)
+        shown = await self.context.statuses.show_many(news)
         for id in news:
-            if id in shown and not self.backstage.statuses.is_deleted(id):
+            if id in shown and not self.context.statuses.is_deleted(id):
                 self.feed.announce(id, Event("update", shown[id]))
         missing = [id for id in self.feed.shown if id not in self.window]
-        for id in await self.backstage.database.read(statuses.deleted_among, missing) if missing else ():
+        for id in await self.context.database.read(statuses.deleted_among, missing) if missing else ():
             self.feed.retract(id, Event("delete", id))
         await self.show_edits()
 
     async def show_edits(self) -> None:
         """Edits of what stands here that nobody was told of."""
-        for edit_id, shown in (await edits_since(self.backstage, self.window.ids, self.feed.floor)).items():
+        for edit_id, shown in (await edits_since(self.context, self.window.ids, self.feed.floor)).items():
             self.feed.announce(edit_id, Event("status.update", shown))
 
 
-@turn(Public, PublicPage)
-def page(self: Public, message: PublicPage) -> list[int] | Coroutine[Any, Any, list[int]]:
+@turn(PublicTimeline, PublicPage)
+def page(timeline: PublicTimeline, message: PublicPage) -> list[int] | Coroutine[Any, Any, list[int]]:
     """From the window, or from rows when it does not hold the page."""
     admits = sieve(message.viewer)
-    ids = None if message.only_media else self.window.page(message.cursors, admits)
-    return ids if ids is not None else _page_from_rows(self, message, admits)
+    ids = None if message.only_media else timeline.window.page(message.cursors, admits)
+    return ids if ids is not None else _page_from_rows(timeline, message, admits)
 
 
-async def _page_from_rows(self: Public, message: PublicPage, admits: Callable[[Entry], bool] | None) -> list[int]:
-    async def fetch(at: Cursors) -> list[Entry]:
-        return await self.fetch(at, only_media=message.only_media)
+async def _page_from_rows(
+    timeline: PublicTimeline, message: PublicPage, admits: Callable[[TimelineEntry], bool] | None
+) -> list[int]:
+    async def fetch(at: Cursors) -> list[TimelineEntry]:
+        return await timeline.fetch(at, only_media=message.only_media)
 
     return await sift(fetch, admits or _everything, message.cursors)
 
 
-@turn(Public, StatusPublished)
-def take_status(self: Public, message: StatusPublished) -> None:
+@turn(PublicTimeline, StatusPublished)
+def take_status(timeline: PublicTimeline, message: StatusPublished) -> None:
     entry = message.entry
     # After a crash this may be old news.
-    if self.backstage.statuses.is_deleted(entry.id) or entry.id in self.feed.gone:
+    if timeline.context.statuses.is_deleted(entry.id) or entry.id in timeline.feed.gone:
         return
-    if self.holds(entry, message.event.subject):
-        if self.window.repeats(entry):
-            self.feed.know(entry.id)
-        self.window.add(entry)
-        self.feed.announce(entry.id, message.event)
+    if timeline.holds(entry, message.event.subject):
+        if timeline.window.repeats(entry):
+            timeline.feed.know(entry.id)
+        timeline.window.add(entry)
+        timeline.feed.announce(entry.id, message.event)
 
 
-@turn(Public, StatusEdited)
-def take_edit(self: Public, message: StatusEdited) -> None:
+@turn(PublicTimeline, StatusEdited)
+def take_edit(timeline: PublicTimeline, message: StatusEdited) -> None:
     entry, subject = message.entry, message.event.subject
-    if self.backstage.statuses.is_deleted(entry.id) or entry.id in self.feed.gone:
+    if timeline.context.statuses.is_deleted(entry.id) or entry.id in timeline.feed.gone:
         return
-    if self.backstage.broadcast.is_overtaken(message):
+    if timeline.context.broadcast.is_overtaken(message):
         return
-    holds = self.holds(entry, subject)
-    stays = self.window.amend(entry, lambda changed: self.holds(changed, subject))
-    if holds and not stays and self.window.reaches(entry.id):
-        self.window.add(entry)
+    holds = timeline.holds(entry, subject)
+    stays = timeline.window.amend(entry, lambda changed: timeline.holds(changed, subject))
+    if holds and not stays and timeline.window.reaches(entry.id):
+        timeline.window.add(entry)
     if holds or stays:
-        self.feed.announce(message.edit_id, message.event)
+        timeline.feed.announce(message.edit_id, message.event)
 
 
-@turn(Public, StatusDeleted)
-def drop_status(self: Public, message: StatusDeleted) -> None:
+@turn(PublicTimeline, StatusDeleted)
+def drop_status(timeline: PublicTimeline, message: StatusDeleted) -> None:
     """For whoever was shown it or may have read it on an older page. Others never knew of it."""
-    if message.id in self.feed.shown or self.window.may_hold(message.id):
-        self.feed.retract(message.id, message.event)
-    self.window.remove(message.id)
+    if message.id in timeline.feed.shown or timeline.window.may_hold(message.id):
+        timeline.feed.retract(message.id, message.event)
+    timeline.window.remove(message.id)
 
 
-def sieve(viewer: Perspective) -> Callable[[Entry], bool] | None:
+def sieve(viewer: Perspective) -> Callable[[TimelineEntry], bool] | None:
     """What this viewer's blocks and mutes let through; None when that is everything."""
     if not (viewer.blocking or viewer.blocked_by or viewer.muting or viewer.domain_blocks):
         return None
     return lambda entry: not hidden(entry, viewer)
 
 
-def _everything(entry: Entry) -> bool:
+def _everything(entry: TimelineEntry) -> bool:
     return True

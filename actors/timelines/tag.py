@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...storage import tags
-from ...storage.statuses import Entry
+from ...storage.statuses import TimelineEntry
 from ..kernel import turn
 from ..rules.visibility import ANONYMOUS, Perspective, hidden
-from ..statuses import Shown
-from .public import Public
+from ..statuses import ShownStatus
+from .public import PublicTimeline
 from .sifting import sift
 from .window import Cursors
 
@@ -33,39 +33,39 @@ class TagPage:
         """Whether other tags have a say, which memory knows nothing of."""
         return bool(self.any_of or self.all_of or self.none_of)
 
-    def admits(self, entry: Entry) -> bool:
+    def admits(self, entry: TimelineEntry) -> bool:
         if hidden(entry, self.viewer) or (self.only_media and not entry.has_media):
             return False
         return self.local is None or entry.local == self.local
 
 
-class Tag(Public):
+class TagTimeline(PublicTimeline):
     """`tag/NAME`."""
 
-    async def fetch(self, at: Cursors, *, only_media: bool) -> list[Entry]:
+    async def fetch(self, at: Cursors, *, only_media: bool) -> list[TimelineEntry]:
         return await self.rows(TagPage(at, only_media=only_media), at)
 
-    async def rows(self, wanted: TagPage, at: Cursors) -> list[Entry]:
-        return await self.backstage.database.read(
+    async def rows(self, wanted: TagPage, at: Cursors) -> list[TimelineEntry]:
+        return await self.context.database.read(
             tags.entries, (self.place, *wanted.any_of), all_of=wanted.all_of, none_of=wanted.none_of,
             local=wanted.local, only_media=wanted.only_media,
             max_id=at.max_id, since_id=at.since_id, min_id=at.min_id, limit=at.limit,
         )  # fmt: skip
 
-    def holds(self, entry: Entry, subject: object) -> bool:
+    def holds(self, entry: TimelineEntry, subject: object) -> bool:
         """An edit may have taken the tag away, or have brought it."""
-        return isinstance(subject, Shown) and any(tag.name == self.place for tag in subject.status.tags)
+        return isinstance(subject, ShownStatus) and any(tag.name == self.place for tag in subject.status.tags)
 
 
-@turn(Tag, TagPage)
-def page(self: Tag, message: TagPage) -> list[int] | Coroutine[Any, Any, list[int]]:
+@turn(TagTimeline, TagPage)
+def page(timeline: TagTimeline, message: TagPage) -> list[int] | Coroutine[Any, Any, list[int]]:
     """From the window, or from rows when it does not hold the page."""
-    ids = None if message.joins else self.window.page(message.cursors, message.admits)
-    return ids if ids is not None else _page_from_rows(self, message)
+    ids = None if message.joins else timeline.window.page(message.cursors, message.admits)
+    return ids if ids is not None else _page_from_rows(timeline, message)
 
 
-async def _page_from_rows(self: Tag, message: TagPage) -> list[int]:
-    async def fetch(at: Cursors) -> list[Entry]:
-        return await self.rows(message, at)
+async def _page_from_rows(timeline: TagTimeline, message: TagPage) -> list[int]:
+    async def fetch(at: Cursors) -> list[TimelineEntry]:
+        return await timeline.rows(message, at)
 
     return await sift(fetch, message.admits, message.cursors)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from ...storage.statuses import Entry
+from ...storage.statuses import TimelineEntry
 
 SIZE = 400  # the feed's length in the reference server
 RECENT = 40  # a boost of something so near is no news
@@ -32,7 +32,7 @@ class Window:
 
     def __init__(self) -> None:
         self._ids: list[int] = []
-        self._entries: dict[int, Entry] = {}
+        self._entries: dict[int, TimelineEntry] = {}
         self._shown: list[int] | None = None  # without repeated boosts; made when it is asked for
         self.complete = False
 
@@ -42,10 +42,10 @@ class Window:
     def __contains__(self, id: int) -> bool:
         return id in self._entries
 
-    def __getitem__(self, id: int) -> Entry:
+    def __getitem__(self, id: int) -> TimelineEntry:
         return self._entries[id]
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[TimelineEntry]:
         """Oldest first."""
         return iter([self._entries[id] for id in self._ids])
 
@@ -54,7 +54,7 @@ class Window:
         """Oldest first."""
         return list(self._ids)
 
-    def fill(self, entries: Iterable[Entry], *, complete: bool) -> None:
+    def fill(self, entries: Iterable[TimelineEntry], *, complete: bool) -> None:
         """Start over with these."""
         self._entries = {entry.id: entry for entry in entries}
         self._ids = sorted(self._entries)
@@ -62,7 +62,7 @@ class Window:
         self.complete = complete
         self._trim()
 
-    def add(self, entry: Entry) -> bool:
+    def add(self, entry: TimelineEntry) -> bool:
         """Whether it was new."""
         if entry.id in self._entries:
             return False
@@ -72,7 +72,7 @@ class Window:
         self._trim()
         return True
 
-    def repeats(self, entry: Entry) -> bool:
+    def repeats(self, entry: TimelineEntry) -> bool:
         """Whether this is a boost of something that is among the newest shown already, boosted or by itself."""
         if entry.reblog_of_id is None:
             return False
@@ -105,7 +105,7 @@ class Window:
         """Whether a status stands here, or may stand on an older page."""
         return id in self._entries or not self.reaches(id)
 
-    def amend(self, entry: Entry, admits: Callable[[Entry], bool]) -> bool:
+    def amend(self, entry: TimelineEntry, admits: Callable[[TimelineEntry], bool]) -> bool:
         """A status was edited: take its new state, for boosts of it too. Whether any of that stays."""
         stays = False
         for known in [known for known in self._entries.values() if entry.id in (known.id, known.reblog_of_id)]:
@@ -124,13 +124,13 @@ class Window:
         self._shown = None
         return True
 
-    def keep(self, belongs: Callable[[Entry], bool]) -> None:
+    def keep(self, belongs: Callable[[TimelineEntry], bool]) -> None:
         """Drop what does not belong here any more."""
         self._ids = [id for id in self._ids if belongs(self._entries[id])]
         self._entries = {id: self._entries[id] for id in self._ids}
         self._shown = None
 
-    def page(self, cursors: Cursors, admits: Callable[[Entry], bool] | None = None) -> list[int] | None:
+    def page(self, cursors: Cursors, admits: Callable[[TimelineEntry], bool] | None = None) -> list[int] | None:
         """Ids of one page, newest first; None when not all of it is in memory."""
         ids = self.shown
         upper = bisect_left(ids, cursors.max_id) if cursors.max_id is not None else len(ids)
@@ -143,7 +143,7 @@ class Window:
         covered = len(picked) == cursors.limit or lower > 0 or self.complete
         return picked if covered else None
 
-    def _pick(self, places: range, limit: int, admits: Callable[[Entry], bool] | None) -> list[int]:
+    def _pick(self, places: range, limit: int, admits: Callable[[TimelineEntry], bool] | None) -> list[int]:
         if admits is None:
             return [self.shown[place] for place in places[:limit]]
         admitted = (id for place in places if admits(self._entries[id := self.shown[place]]))
@@ -159,6 +159,6 @@ class Window:
             self.complete = False
 
 
-def _boost_of(entry: Entry, boost: Entry) -> Entry:
+def _boost_of(entry: TimelineEntry, boost: TimelineEntry) -> TimelineEntry:
     """A boost has its original's mentions, language and media."""
     return replace(boost, mentioned_ids=entry.mentioned_ids, language=entry.language, has_media=entry.has_media)

@@ -3,9 +3,9 @@ token. The routes are declared because another one would fit: a word in the plac
 
 from __future__ import annotations
 
-from ..answer import Answer
-from ..errors import NotFound
-from ..routing import api
+from ..answers.answer import Answer
+from ..answers.errors import NotFound
+from ..router import api
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 

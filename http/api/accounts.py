@@ -12,19 +12,19 @@ from ...actors.timelines.sifting import sift
 from ...actors.timelines.window import Cursors
 from ...storage import accounts, endorsements, follows, lists, search, timelines
 from ...storage.accounts import Account
-from ...storage.statuses import Entry
-from ..answer import Answer, array, json
-from ..authentication import Viewer
+from ...storage.statuses import TimelineEntry
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer, array, json
+from ..answers.errors import NotFound
 from ..entities.list import list_fields
-from ..errors import NotFound
-from ..house import House
-from ..listing import Rows, people
-from ..paging import Page, Paged, clamp, links
-from ..parameters import Count, Flag, Given, Ids, Input, Sought, Text
-from ..people import PEOPLE, account_answer, accounts_page, find_account, presentable, render_accounts
-from ..request import Request
-from ..routing import api
-from ..showing import perspective_of, render_all
+from ..intake.paging import Page, Paged, clamp, links
+from ..intake.parameters import Count, Flag, Given, Ids, Input, Sought, Text
+from ..intake.request import Request
+from ..router import api
+from ..views.accounts import PEOPLE, account_answer, accounts_page, find_account, presentable, render_accounts
+from ..views.listing import Rows, people
+from ..views.statuses import perspective_of, render_all
 
 READ = ("read:accounts",)
 MOST_AT_ONCE = 40
@@ -38,7 +38,7 @@ class Lookup(Input):
     acct: Given
 
 
-class Accounts(Input):
+class AccountIds(Input):
     id: Ids = ()
 
 
@@ -50,7 +50,7 @@ class Posts(Paged):
     tagged: Text = ""
 
 
-class Query(Input):
+class AccountSearch(Input):
     q: Sought
     limit: Count = None
     offset: Count = None
@@ -59,62 +59,64 @@ class Query(Input):
 
 
 @api.get("/api/v1/accounts")
-async def show_several(house: House, wanted: Accounts) -> Answer:
+async def show_several(context: HttpContext, wanted: AccountIds) -> Answer:
     """Those that are there, in the order asked for."""
-    return array(await render_accounts(house, wanted.id[:MOST_AT_ONCE]))
+    return array(await render_accounts(context, wanted.id[:MOST_AT_ONCE]))
 
 
 @api.get("/api/v1/accounts/lookup", scopes=READ)
-async def look_up(house: House, viewer: Viewer | None, lookup: Lookup) -> Answer:
+async def look_up(context: HttpContext, viewer: Viewer | None, lookup: Lookup) -> Answer:
     """An account by its handle, without asking another server."""
-    handle = handle_of(lookup.acct, house.settings.local_domain)
+    handle = handle_of(lookup.acct, context.settings.local_domain)
     if handle is None:
         raise NotFound
-    return await account_answer(house, presentable(await house.database.read(accounts.find_by_acct, *handle)))
+    return await account_answer(context, presentable(await context.database.read(accounts.find_by_acct, *handle)))
 
 
 @api.get("/api/v1/accounts/search", auth="user", scopes=READ)
-async def show_found(house: House, viewer: Viewer, query: Query) -> Answer:
+async def show_found(context: HttpContext, viewer: Viewer, query: AccountSearch) -> Answer:
     """Accounts by a handle or the words of a name, an exact handle first. Other servers are not asked."""
-    ids = await house.database.read(
+    ids = await context.database.read(
         search.accounts,
-        search.names_of(query.q, handle_of(query.q, house.settings.local_domain)),
+        search.names_of(query.q, handle_of(query.q, context.settings.local_domain)),
         viewer=viewer.account_id,
         followed=query.following,
         limit=clamp(query.limit, PEOPLE),
         offset=max(query.offset or 0, 0),
     )
-    return array(await render_accounts(house, ids))
+    return array(await render_accounts(context, ids))
 
 
 @api.get("/api/v1/accounts/<id>", scopes=READ)
-async def show(house: House, viewer: Viewer | None, id: int) -> Answer:
+async def show(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
     """One account; 410 when it is suspended."""
-    return await account_answer(house, await find_account(house, id))
+    return await account_answer(context, await find_account(context, id))
 
 
 @api.get("/api/v1/accounts/<id>/statuses", scopes=("read:statuses",))
-async def show_statuses(house: House, request: Request, viewer: Viewer | None, id: int, wanted: Posts) -> Answer:
+async def show_statuses(
+    context: HttpContext, request: Request, viewer: Viewer | None, id: int, wanted: Posts
+) -> Answer:
     """What an account has posted and boosted, as far as the viewer may see it; nothing for those it blocks."""
-    account = await find_account(house, id)
+    account = await find_account(context, id)
     perspective = await perspective_of(viewer)
     if not shows_profile(account.id, perspective):
         return array([])
     if wanted.pinned:
-        pinned = await house.database.read(timelines.pinned_entries, account.id)
+        pinned = await context.database.read(timelines.pinned_entries, account.id)
         ids = [entry.id for entry in pinned if belongs_on_profile(entry, perspective)]
-        return array(await _statuses(house, viewer, perspective, ids))
+        return array(await _statuses(context, viewer, perspective, ids))
     page = wanted.page(STATUSES)
-    ids = await _posts(house, account, perspective, wanted, page)
-    bodies = await _statuses(house, viewer, perspective, ids)
-    return array(bodies, links(house.settings.base_url + request.path, request.query_texts, ids))
+    ids = await _posts(context, account, perspective, wanted, page)
+    bodies = await _statuses(context, viewer, perspective, ids)
+    return array(bodies, links(context.settings.base_url + request.path, request.query_texts, ids))
 
 
-async def _posts(house: House, account: Account, viewer: Perspective, wanted: Posts, page: Page) -> list[int]:
+async def _posts(context: HttpContext, account: Account, viewer: Perspective, wanted: Posts, page: Page) -> list[int]:
     known = viewer.account_id == account.id or account.id in viewer.following
 
-    async def fetch(at: Cursors) -> list[Entry]:
-        return await house.database.read(
+    async def fetch(at: Cursors) -> list[TimelineEntry]:
+        return await context.database.read(
             timelines.account_entries,
             account.id,
             visibilities=timelines.EVERY_VISIBILITY if known else OPEN,
@@ -129,66 +131,72 @@ async def _posts(house: House, account: Account, viewer: Perspective, wanted: Po
             limit=at.limit,
         )
 
-    def admits(entry: Entry) -> bool:
+    def admits(entry: TimelineEntry) -> bool:
         return belongs_on_profile(entry, viewer)
 
     return await sift(fetch, admits, Cursors(page.max_id, page.since_id, page.min_id, page.limit))
 
 
-async def _statuses(house: House, viewer: Viewer | None, perspective: Perspective, ids: list[int]) -> list[bytes]:
-    shown = await house.statuses.show_many(ids)
-    return await render_all(house, viewer, [one for one in shown.values() if may_see(one, perspective)])
+async def _statuses(
+    context: HttpContext, viewer: Viewer | None, perspective: Perspective, ids: list[int]
+) -> list[bytes]:
+    shown = await context.statuses.show_many(ids)
+    return await render_all(context, viewer, [one for one in shown.values() if may_see(one, perspective)])
 
 
 @api.get("/api/v1/accounts/<id>/followers", scopes=READ)
-async def show_followers(house: House, request: Request, viewer: Viewer | None, id: int, paged: Paged) -> Answer:
+async def show_followers(
+    context: HttpContext, request: Request, viewer: Viewer | None, id: int, paged: Paged
+) -> Answer:
     """Who follows an account, the latest first."""
-    return await _network(house, request, viewer, await find_account(house, id), paged, follows.followers_page)
+    return await _network(context, request, viewer, await find_account(context, id), paged, follows.followers_page)
 
 
 @api.get("/api/v1/accounts/<id>/following", scopes=READ)
-async def show_following(house: House, request: Request, viewer: Viewer | None, id: int, paged: Paged) -> Answer:
+async def show_following(
+    context: HttpContext, request: Request, viewer: Viewer | None, id: int, paged: Paged
+) -> Answer:
     """Whom an account follows, the latest first."""
-    return await _network(house, request, viewer, await find_account(house, id), paged, follows.following_page)
+    return await _network(context, request, viewer, await find_account(context, id), paged, follows.following_page)
 
 
 async def _network(
-    house: House, request: Request, viewer: Viewer | None, account: Account, paged: Paged, page_of: PageOf
+    context: HttpContext, request: Request, viewer: Viewer | None, account: Account, paged: Paged, page_of: PageOf
 ) -> Answer:
     """Nothing for those it blocks, nor for others when it keeps its network to itself."""
     if not shows_network(account, await perspective_of(viewer)):
         return array([])
     own = viewer is not None and viewer.account_id == account.id
     page = paged.page(PEOPLE)
-    rows = await house.database.read(
+    rows = await context.database.read(
         page_of, account.id, viewer=None if viewer is None or own else viewer.account_id,
         max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
     )  # fmt: skip
-    return await accounts_page(house, request, rows, page.limit)
+    return await accounts_page(context, request, rows, page.limit)
 
 
 @api.get("/api/v1/accounts/<id>/endorsements")
 async def show_endorsements_of(
-    house: House, request: Request, viewer: Viewer | None, id: int, paged: Paged
+    context: HttpContext, request: Request, viewer: Viewer | None, id: int, paged: Paged
 ) -> Answer:  # fmt: skip
     """Whom an account recommends; nothing for those it blocks."""
-    account = await find_account(house, id)
+    account = await find_account(context, id)
     if not shows_profile(account.id, await perspective_of(viewer)):
         return array([])
-    rows, limit = await _endorsements(house, account.id, paged)
-    return await people(house, request, viewer, rows, limit)
+    rows, limit = await _endorsements(context, account.id, paged)
+    return await people(context, request, viewer, rows, limit)
 
 
 @api.get("/api/v1/endorsements", auth="user", scopes=READ)
-async def show_endorsements(house: House, request: Request, viewer: Viewer, paged: Paged) -> Answer:
+async def show_endorsements(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """Whom the viewer recommends."""
-    rows, limit = await _endorsements(house, viewer.account_id, paged)
-    return await accounts_page(house, request, rows, limit)
+    rows, limit = await _endorsements(context, viewer.account_id, paged)
+    return await accounts_page(context, request, rows, limit)
 
 
-async def _endorsements(house: House, account_id: int, paged: Paged) -> tuple[Rows, int]:
+async def _endorsements(context: HttpContext, account_id: int, paged: Paged) -> tuple[Rows, int]:
     page = paged.page(PEOPLE)
-    rows = await house.database.read(
+    rows = await context.database.read(
         endorsements.page, account_id,
         max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
     )  # fmt: skip
@@ -196,15 +204,15 @@ async def _endorsements(house: House, account_id: int, paged: Paged) -> tuple[Ro
 
 
 @api.get("/api/v1/accounts/<id>/lists", auth="user", scopes=("read:lists",))
-async def show_lists(house: House, viewer: Viewer, id: int) -> Answer:
+async def show_lists(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     """The viewer's lists that an account is on."""
-    account = await find_account(house, id)
-    holding = await house.database.read(lists.holding, viewer.account_id, account.id)
+    account = await find_account(context, id)
+    holding = await context.database.read(lists.holding, viewer.account_id, account.id)
     return json([list_fields(one) for one in holding])
 
 
 @api.get("/api/v1/accounts/<id>/identity_proofs", auth="user")
-async def show_identity_proofs(house: House, id: int) -> Answer:
+async def show_identity_proofs(context: HttpContext, id: int) -> Answer:
     """None, as everywhere since version 3.5."""
-    await find_account(house, id)
+    await find_account(context, id)
     return array([])

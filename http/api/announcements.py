@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..answer import Answer, array
-from ..authentication import Viewer
-from ..errors import NotFound
-from ..routing import api
+from ..access.authentication import Viewer
+from ..answers.answer import Answer, array
+from ..answers.errors import NotFound
+from ..router import api
 
 REACTION = "/api/v1/announcements/<id>/reactions/<name>"
 

@@ -8,14 +8,14 @@ from urllib.parse import urlsplit
 from ...storage import oauth
 from ...storage.oauth import Application, Token
 from ...storage.secrets import hash_of
-from .. import rates, scopes
-from ..answer import Answer, json
+from ..access import rates, scopes
+from ..access.context import HttpContext
+from ..answers.answer import Answer, json
+from ..answers.errors import NotFound, invalid
 from ..entities.application import application_fields, credential_application_fields
-from ..errors import NotFound, invalid
-from ..house import House
+from ..intake.parameters import Input, Line, MaybeLine, Several, Text
 from ..oauth.redirects import complaint
-from ..parameters import Input, Line, MaybeLine, Several, Text
-from ..routing import api
+from ..router import api
 
 LONGEST_NAME = 60
 LONGEST_TEXT = 2000
@@ -34,33 +34,33 @@ class NewApplication(Input):
 
 
 @api.post("/api/v1/apps", rates=(rates.APPS,))
-async def register(house: House, new: NewApplication) -> Answer:
+async def register(context: HttpContext, new: NewApplication) -> Answer:
     """A new application with its secret."""
     redirects, wanted = new.redirects(), scopes.parse(new.scopes) or scopes.DEFAULT
     if complaints := list(_complaints(new, redirects, wanted)):
         raise invalid(*complaints)
-    secret = house.secret()
+    secret = context.secret()
     application = Application(
-        id=house.ids.next(),
-        client_id=house.secret(),
+        id=context.ids.next(),
+        client_id=context.secret(),
         secret_hash=hash_of(secret),
         name=new.client_name,
         website=new.website or None,
         redirect_uris=tuple(redirects),
         scopes=wanted,
-        created_at=house.clock.now(),
+        created_at=context.clock.now(),
     )
-    await house.database.transact(oauth.insert_application, application)
-    return json(credential_application_fields(application, secret, house.vapid_public_key))
+    await context.database.transact(oauth.insert_application, application)
+    return json(credential_application_fields(application, secret, context.vapid_public_key))
 
 
 @api.get("/api/v1/apps/verify_credentials", auth="app")
-async def show_own(house: House, token: Token) -> Answer:
+async def show_own(context: HttpContext, token: Token) -> Answer:
     """The application that the token belongs to."""
-    application = await house.database.read(oauth.find_application, token.application_id)
+    application = await context.database.read(oauth.find_application, token.application_id)
     if application is None:
         raise NotFound
-    return json(application_fields(application, house.vapid_public_key))
+    return json(application_fields(application, context.vapid_public_key))
 
 
 def _complaints(new: NewApplication, redirects: list[str], wanted: tuple[str, ...]) -> list[str]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from ...actors.commands.domain_blocks import BlockDomain, UnblockDomain
 from ...actors.rules.identity import domain_of
 from ...storage import blocks, mutes
-from ..answer import EMPTY, Answer, array, json
-from ..authentication import Viewer
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import EMPTY, Answer, array, json
+from ..answers.errors import invalid
 from ..entities.account import muted_account_json
-from ..errors import invalid
-from ..house import House
-from ..listing import row_links
-from ..paging import Paged
-from ..parameters import Input, Text
-from ..people import PEOPLE, accounts_page
-from ..request import Request
-from ..routing import api
+from ..intake.paging import Paged
+from ..intake.parameters import Input, Text
+from ..intake.request import Request
+from ..router import api
+from ..views.accounts import PEOPLE, accounts_page
+from ..views.listing import row_links
 
 READ = ("read:blocks", "follow")
 WRITE = ("write:blocks", "follow")
@@ -36,44 +36,44 @@ class Domain(Input):
 
 
 @api.get("/api/v1/blocks", auth="user", scopes=READ)
-async def show_blocks(house: House, request: Request, viewer: Viewer, paged: Paged) -> Answer:
+async def show_blocks(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """Whom the viewer blocks, the latest first."""
     page = paged.page(PEOPLE)
-    rows = await house.database.read(
+    rows = await context.database.read(
         blocks.page, viewer.account_id,
         max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
     )  # fmt: skip
-    return await accounts_page(house, request, rows, page.limit)
+    return await accounts_page(context, request, rows, page.limit)
 
 
 @api.get("/api/v1/mutes", auth="user", scopes=("read:mutes", "follow"))
-async def show_mutes(house: House, request: Request, viewer: Viewer, paged: Paged) -> Answer:
+async def show_mutes(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """Whom the viewer mutes, the latest first, with the ends of the mutes that end by themselves."""
     page = paged.page(PEOPLE)
-    muted = await house.database.read(
-        mutes.page, viewer.account_id, house.clock.now(),
+    muted = await context.database.read(
+        mutes.page, viewer.account_id, context.clock.now(),
         max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
     )  # fmt: skip
-    found = await house.accounts.find_many(mute.account_id for mute in muted)
+    found = await context.accounts.find_many(mute.account_id for mute in muted)
     bodies = [
-        muted_account_json(found[mute.account_id], mute.expires_at, house.rendered, house.settings.base_url)
+        muted_account_json(found[mute.account_id], mute.expires_at, context.rendered, context.settings.base_url)
         for mute in muted
         if mute.account_id in found
     ]
     rows = [(mute.id, mute.account_id) for mute in muted]
-    return array(bodies, row_links(house, request, rows, page.limit, "since_id"))
+    return array(bodies, row_links(context, request, rows, page.limit, "since_id"))
 
 
 @api.get("/api/v1/domain_blocks", auth="user", scopes=READ)
-async def show_domain_blocks(house: House, request: Request, viewer: Viewer, paged: Paged) -> Answer:
+async def show_domain_blocks(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """The domains that the viewer blocks, the latest first."""
     page = paged.page(DOMAINS)
-    rows = await house.database.read(
+    rows = await context.database.read(
         blocks.domains_page, viewer.account_id,
         max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
     )  # fmt: skip
     ids = [(id, id) for id, _ in rows]
-    return json([domain for _, domain in rows], 200, row_links(house, request, ids, page.limit, "since_id"))
+    return json([domain for _, domain in rows], 200, row_links(context, request, ids, page.limit, "since_id"))
 
 
 @api.post("/api/v1/domain_blocks", auth="user", scopes=WRITE)

@@ -5,36 +5,36 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...actors.commands.conversations import MarkConversation, RemoveConversation
-from ...actors.correspondence import Correspondence, correspondences
+from ...actors.conversations import ShownConversation, shown_conversations
 from ...actors.statuses import may_see
 from ...storage import conversations
-from ..answer import EMPTY, Answer, array
-from ..authentication import Viewer
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import EMPTY, Answer, array
 from ..entities.conversation import conversation_json
-from ..house import House
-from ..paging import Paged, links
-from ..request import Request
-from ..routing import api
-from ..showing import flags_of, perspective_of
+from ..intake.paging import Paged, links
+from ..intake.request import Request
+from ..router import api
+from ..views.statuses import flags_of, perspective_of
 
 WRITE = ("write:conversations",)
 ON_A_PAGE = 20
 
 
 @api.get("/api/v1/conversations", auth="user", scopes=("read:statuses",))
-async def show_all(house: House, request: Request, viewer: Viewer, paged: Paged) -> Answer:
+async def show_all(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """Those with something new first; the cursors are ids of last statuses."""
     page = paged.page(ON_A_PAGE)
-    found = await house.database.read(
+    found = await context.database.read(
         conversations.page, viewer.account_id,
         max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
     )  # fmt: skip
-    told = await correspondences(found, house.accounts, house.statuses)
+    told = await shown_conversations(found, context.accounts, context.statuses)
     ids = [one.last_status_id for one in found if one.last_status_id is not None]
     headers = links(
-        house.settings.base_url + request.path, request.query_texts, ids, full=len(found) == page.limit
+        context.settings.base_url + request.path, request.query_texts, ids, full=len(found) == page.limit
     )  # fmt: skip
-    return array(await _render(house, viewer, told), headers)
+    return array(await _render(context, viewer, told), headers)
 
 
 @api.delete("/api/v1/conversations/<id>", auth="user", scopes=WRITE)
@@ -44,22 +44,22 @@ async def remove(viewer: Viewer, id: int) -> Answer:
 
 
 @api.post("/api/v1/conversations/<id>/read", auth="user", scopes=WRITE)
-async def mark_read(house: House, viewer: Viewer, id: int) -> Answer:
-    return await _mark(house, viewer, MarkConversation(id, unread=False))
+async def mark_read(context: HttpContext, viewer: Viewer, id: int) -> Answer:
+    return await _mark(context, viewer, MarkConversation(id, unread=False))
 
 
 @api.post("/api/v1/conversations/<id>/unread", auth="user", scopes=WRITE)
-async def mark_unread(house: House, viewer: Viewer, id: int) -> Answer:
-    return await _mark(house, viewer, MarkConversation(id, unread=True))
+async def mark_unread(context: HttpContext, viewer: Viewer, id: int) -> Answer:
+    return await _mark(context, viewer, MarkConversation(id, unread=True))
 
 
-async def _mark(house: House, viewer: Viewer, message: MarkConversation) -> Answer:
-    return Answer((await _render(house, viewer, [await viewer.ask(message)]))[0])
+async def _mark(context: HttpContext, viewer: Viewer, message: MarkConversation) -> Answer:
+    return Answer((await _render(context, viewer, [await viewer.ask(message)]))[0])
 
 
-async def _render(house: House, viewer: Viewer, told: list[Correspondence]) -> list[bytes]:
+async def _render(context: HttpContext, viewer: Viewer, told: list[ShownConversation]) -> list[bytes]:
     """Without the last status where it may not be seen any more."""
     perspective = await perspective_of(viewer)
     told = [one if one.last is None or may_see(one.last, perspective) else replace(one, last=None) for one in told]
     flags = await flags_of(viewer, [one.last for one in told if one.last is not None])
-    return [conversation_json(one, house.rendered, house.settings.base_url, flags) for one in told]
+    return [conversation_json(one, context.rendered, context.settings.base_url, flags) for one in told]

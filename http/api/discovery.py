@@ -13,15 +13,15 @@ from ... import __version__
 from ...actors.rules.identity import handle_of
 from ...storage import accounts, instance
 from ...storage.accounts import Account
-from ...storage.engine import Unavailable
-from ..answer import Answer, json
+from ...storage.engine.database import Unavailable
+from ..access.context import HttpContext
+from ..answers.answer import Answer, json
+from ..answers.errors import Gone, NotFound
 from ..entities.account import avatar_url
-from ..errors import Gone, NotFound
-from ..house import House
-from ..parameters import Given, Input
-from ..people import presentable
-from ..request import Request
-from ..routing import api
+from ..intake.parameters import Given, Input
+from ..intake.request import Request
+from ..router import api
+from ..views.accounts import presentable
 
 JRD = "application/jrd+json; charset=utf-8"
 XRD = "application/xrd+xml; charset=utf-8"
@@ -45,18 +45,18 @@ class Sought(Input):
 
 
 @api.get("/.well-known/webfinger")
-async def show_webfinger(house: House, sought: Sought) -> Answer:
+async def show_webfinger(context: HttpContext, sought: Sought) -> Answer:
     """Where a local account is, by its handle or one of its links. Other servers' accounts are theirs to tell of."""
-    name = local_name(sought.resource, house.settings.local_domain, house.settings.base_url)
+    name = local_name(sought.resource, context.settings.local_domain, context.settings.base_url)
     if name is None:
         raise NotFound
-    found = await house.database.read(accounts.find_by_acct, name, None)
+    found = await context.database.read(accounts.find_by_acct, name, None)
     if found is not None and found.deleted_at is not None:
         raise Gone
     account = presentable(found)
     if account.suspended_at is not None:
         raise Gone
-    settings = house.settings
+    settings = context.settings
     return Answer(orjson.dumps(webfinger(account, settings.local_domain, settings.base_url)), content_type=JRD)
 
 
@@ -88,56 +88,56 @@ def webfinger(account: Account, domain: str, base_url: str) -> dict[str, Any]:
 
 
 @api.get("/.well-known/host-meta")
-def show_host_meta(house: House, request: Request) -> Answer:
+def show_host_meta(context: HttpContext, request: Request) -> Answer:
     """RFC 6415: where to ask for accounts, as XML unless JSON is asked for."""
-    return _as_json(house) if "json" in (request.header(b"accept") or "") else _as_xml(house)
+    return _as_json(context) if "json" in (request.header(b"accept") or "") else _as_xml(context)
 
 
 @api.get("/.well-known/host-meta.json")
-def show_host_meta_json(house: House) -> Answer:
+def show_host_meta_json(context: HttpContext) -> Answer:
     """The same for those who ask by path."""
-    return _as_json(house)
+    return _as_json(context)
 
 
-def _as_xml(house: House) -> Answer:
+def _as_xml(context: HttpContext) -> Answer:
     body = (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         '<XRD xmlns="http://docs.oasis-open.org/ns/xri/xrd-1.0">\n'
-        f'  <Link rel="lrdd" template="{html.escape(_webfinger_template(house))}"/>\n'
+        f'  <Link rel="lrdd" template="{html.escape(_webfinger_template(context))}"/>\n'
         "</XRD>\n"
     )
     return Answer(body.encode(), headers=(("Vary", "Accept"),), content_type=XRD)
 
 
-def _as_json(house: House) -> Answer:
-    links = [{"rel": "lrdd", "template": _webfinger_template(house)}]
+def _as_json(context: HttpContext) -> Answer:
+    links = [{"rel": "lrdd", "template": _webfinger_template(context)}]
     return Answer(orjson.dumps({"links": links}), headers=(("Vary", "Accept"),), content_type=JRD)
 
 
-def _webfinger_template(house: House) -> str:
-    return f"{house.settings.base_url}/.well-known/webfinger?resource={{uri}}"
+def _webfinger_template(context: HttpContext) -> str:
+    return f"{context.settings.base_url}/.well-known/webfinger?resource={{uri}}"
 
 
 @api.get("/.well-known/nodeinfo")
-def show_nodeinfo_links(house: House) -> Answer:
-    return json({"links": [{"rel": NODEINFO, "href": f"{house.settings.base_url}/nodeinfo/2.0"}]})
+def show_nodeinfo_links(context: HttpContext) -> Answer:
+    return json({"links": [{"rel": NODEINFO, "href": f"{context.settings.base_url}/nodeinfo/2.0"}]})
 
 
 @api.get("/nodeinfo/2.0")
-async def show_nodeinfo(house: House) -> Answer:
+async def show_nodeinfo(context: HttpContext) -> Answer:
     """What runs here and how much it is used."""
 
     async def make() -> bytes:
-        return orjson.dumps(await _nodeinfo(house))
+        return orjson.dumps(await _nodeinfo(context))
 
     profile = f'application/json; profile="{NODEINFO}#"; charset=utf-8'
-    return Answer(await house.kept.get("nodeinfo", house.clock.now(), make), content_type=profile)
+    return Answer(await context.kept.get("nodeinfo", context.clock.now(), make), content_type=profile)
 
 
-async def _nodeinfo(house: House) -> dict[str, Any]:
-    now = house.clock.now()
-    month = await house.database.read(instance.numbers, now - MONTH)
-    half_year = await house.database.read(instance.numbers, now - HALF_YEAR)
+async def _nodeinfo(context: HttpContext) -> dict[str, Any]:
+    now = context.clock.now()
+    month = await context.database.read(instance.numbers, now - MONTH)
+    half_year = await context.database.read(instance.numbers, now - HALF_YEAR)
     return {
         "version": "2.0",
         "software": {"name": "troupe", "version": __version__},
@@ -147,8 +147,8 @@ async def _nodeinfo(house: House) -> dict[str, Any]:
             "users": {"total": month.users, "activeMonth": month.active, "activeHalfyear": half_year.active},
             "localPosts": month.statuses,
         },
-        "openRegistrations": house.settings.sign_ups != "closed",
-        "metadata": {"nodeName": house.settings.title, "nodeDescription": house.settings.description},
+        "openRegistrations": context.settings.sign_ups != "closed",
+        "metadata": {"nodeName": context.settings.title, "nodeDescription": context.settings.description},
     }
 
 
@@ -159,8 +159,8 @@ def show_health() -> Answer:
 
 
 @api.get("/ready")
-async def show_readiness(house: House) -> Answer:
+async def show_readiness(context: HttpContext) -> Answer:
     """Readiness: the database answers too; else 503."""
-    if not await house.readiness.check():
+    if not await context.readiness.check():
         raise Unavailable("the database does not answer")
     return json({"status": "UP"})

@@ -10,16 +10,16 @@ from ...actors.rules import limits
 from ...actors.rules.polls import about_options, about_time
 from ...actors.rules.visibility import visible
 from ...storage import edits
-from .. import rates
-from ..answer import Answer, array, json
-from ..authentication import Viewer
+from ..access import rates
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer, array, json
+from ..answers.errors import invalid
 from ..entities.account import account_json
 from ..entities.edit import edit_json, only_edit, source_fields
-from ..errors import invalid
-from ..house import House
-from ..parameters import Choice, Focus, Input, MaybeProse, Several, StatusId
-from ..routing import api
-from ..showing import answer_with, find_visible, perspective_of
+from ..intake.parameters import Choice, Focus, Input, MaybeProse, Several, StatusId
+from ..router import api
+from ..views.statuses import answer_with, find_visible, perspective_of
 from .statuses import Writing
 
 READ = ("read:statuses",)
@@ -38,7 +38,7 @@ class MediaAttributes(Input):
         return Description(self.id, self.description, focus)
 
 
-class Edit(Writing):
+class EditForm(Writing):
     media_attributes: Annotated[tuple[MediaAttributes, ...], Several] = ()
 
     def check(self) -> None:
@@ -63,7 +63,7 @@ class QuotePolicy(Input):
 
 
 @api.put("/api/v1/statuses/<id>", auth="user", scopes=WRITE, rates=(rates.STATUSES,))
-async def edit(house: House, viewer: Viewer, id: int, edit: Edit) -> Answer:
+async def edit(context: HttpContext, viewer: Viewer, id: int, edit: EditForm) -> Answer:
     """A full replacement: what is left out is emptied."""
     edit.check()
     await viewer.ask(
@@ -80,32 +80,32 @@ async def edit(house: House, viewer: Viewer, id: int, edit: Edit) -> Answer:
             quote_policy=edit.quote_approval_policy,
         )
     )
-    return await answer_with(house, viewer, id)
+    return await answer_with(context, viewer, id)
 
 
 @api.put("/api/v1/statuses/<id>/interaction_policy", auth="user", scopes=WRITE)
-async def change_quote_policy(house: House, viewer: Viewer, id: int, policy: QuotePolicy) -> Answer:
+async def change_quote_policy(context: HttpContext, viewer: Viewer, id: int, policy: QuotePolicy) -> Answer:
     """Who may quote an own status; without a policy nothing changes."""
     if policy.quote_approval_policy is not None:
         await viewer.ask(SetQuotePolicy(id, policy.quote_approval_policy))
-    return await answer_with(house, viewer, id)
+    return await answer_with(context, viewer, id)
 
 
 @api.get("/api/v1/statuses/<id>/history", scopes=READ)
-async def show_history(house: House, viewer: Viewer | None, id: int) -> Answer:
+async def show_history(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
     """The states of a status, the first one first. Who was first mentioned by an edit sees none from before it, unless
     the status is visible to them in another way."""
-    shown = await find_visible(house, viewer, id)
+    shown = await find_visible(context, viewer, id)
     original, perspective = shown.boosted or shown, await perspective_of(viewer)
-    base_url = house.settings.base_url
-    author = account_json(original.author, house.rendered, base_url)
-    found = await house.database.read(edits.history, original.id) or [only_edit(original)]
+    base_url = context.settings.base_url
+    author = account_json(original.author, context.rendered, base_url)
+    found = await context.database.read(edits.history, original.id) or [only_edit(original)]
     seen = [one for one in found if visible(replace(original.status, mentioned_ids=one.mentioned_ids), perspective)]
     return array([edit_json(one, author, base_url) for one in seen])
 
 
 @api.get("/api/v1/statuses/<id>/source", auth="user", scopes=READ)
-async def show_source(house: House, viewer: Viewer, id: int) -> Answer:
+async def show_source(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     """What was typed, to edit it."""
-    shown = await find_visible(house, viewer, id)
+    shown = await find_visible(context, viewer, id)
     return json(source_fields((shown.boosted or shown).status))

@@ -7,14 +7,14 @@ from ...actors.rules.complaints import refusal
 from ...actors.rules.mailboxes import mailbox_of
 from ...actors.rules.registration import complaints_about_email
 from ...storage import users
-from .. import rates
-from ..answer import EMPTY, Answer, json
-from ..authentication import Viewer
-from ..errors import Forbidden, NotFound
-from ..house import House
-from ..parameters import Input, Text
-from ..routing import api
-from ..signing_up import count_mail
+from ..access import rates
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..access.registration import count_mail
+from ..answers.answer import EMPTY, Answer, json
+from ..answers.errors import Forbidden, NotFound
+from ..intake.parameters import Input, Text
+from ..router import api
 
 OTHER_APP = "This method is only available to the application the user originally signed-up with"
 
@@ -30,19 +30,19 @@ class NewEmail(Input):
     rates=(rates.CONFIRMATIONS, rates.CONFIRMATIONS_OF_USER),
     waiting=True,
 )
-async def resend_confirmation(house: House, viewer: Viewer, given: NewEmail) -> Answer:
+async def resend_confirmation(context: HttpContext, viewer: Viewer, given: NewEmail) -> Answer:
     """Another mail, and to another address if one is given."""
-    user = await house.database.read(users.find_user, viewer.account_id)
+    user = await context.database.read(users.find_user, viewer.account_id)
     if user is None:
         raise NotFound
     if user.created_by_application_id != viewer.token.application_id:
         raise Forbidden(OTHER_APP)
     if user.confirmed_at is not None:
         raise NOT_AWAITED
-    if given.email and (found := list(complaints_about_email(given.email, house.settings.local_domain))):
+    if given.email and (found := list(complaints_about_email(given.email, context.settings.local_domain))):
         raise refusal(found)
-    email = mailbox_of(given.email, house.settings.local_domain)
-    count_mail(house, email or user.email)
+    email = mailbox_of(given.email, context.settings.local_domain)
+    count_mail(context, email or user.email)
     await viewer.ask(ResendConfirmation(email))
     return EMPTY
 

@@ -4,43 +4,45 @@ from __future__ import annotations
 
 from ...actors.commands.favourites import Favourite, Unfavourite
 from ...storage import favourites
-from ..answer import Answer
-from ..authentication import Viewer
-from ..house import House
-from ..listing import PEOPLE, people, statuses_of
-from ..paging import Paged
-from ..request import Request
-from ..routing import api
-from ..showing import answer_with, find_visible
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer
+from ..intake.paging import Paged
+from ..intake.request import Request
+from ..router import api
+from ..views.listing import PEOPLE, people, statuses_of
+from ..views.statuses import answer_with, find_visible
 
 WRITE = ("write:favourites",)
 
 
 @api.post("/api/v1/statuses/<id>/favourite", auth="user", scopes=WRITE)
-async def favourite(house: House, viewer: Viewer, id: int) -> Answer:
+async def favourite(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(Favourite(id))
-    return await answer_with(house, viewer, id)
+    return await answer_with(context, viewer, id)
 
 
 @api.post("/api/v1/statuses/<id>/unfavourite", auth="user", scopes=WRITE)
-async def unfavourite(house: House, viewer: Viewer, id: int) -> Answer:
+async def unfavourite(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(Unfavourite(id))
-    return await answer_with(house, viewer, id)
+    return await answer_with(context, viewer, id)
 
 
 @api.get("/api/v1/favourites", auth="user", scopes=("read:favourites",))
-async def show_favourites(house: House, request: Request, viewer: Viewer, paged: Paged) -> Answer:
+async def show_favourites(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """What the viewer has favourited, the latest favourite first."""
-    return await statuses_of(house, request, viewer, paged, favourites.page)
+    return await statuses_of(context, request, viewer, paged, favourites.page)
 
 
 @api.get("/api/v1/statuses/<id>/favourited_by", scopes=("read:accounts", "read:statuses"))
-async def show_favourited_by(house: House, request: Request, viewer: Viewer | None, id: int, paged: Paged) -> Answer:
+async def show_favourited_by(
+    context: HttpContext, request: Request, viewer: Viewer | None, id: int, paged: Paged
+) -> Answer:
     """Who has favourited a status."""
-    shown = await find_visible(house, viewer, id)
+    shown = await find_visible(context, viewer, id)
     page = paged.page(PEOPLE)
-    rows = await house.database.read(
+    rows = await context.database.read(
         favourites.page_of_status, (shown.boosted or shown).id,
         max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
     )  # fmt: skip
-    return await people(house, request, viewer, rows, page.limit)
+    return await people(context, request, viewer, rows, page.limit)

@@ -8,16 +8,16 @@ from ...actors.rules.visibility import shows_profile
 from ...storage import featured_tags
 from ...storage.accounts import Account
 from ...storage.featured_tags import FeaturedTag
-from ..answer import EMPTY, Answer, array, json
-from ..authentication import Viewer
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import EMPTY, Answer, array, json
+from ..answers.errors import NotFound, invalid
 from ..entities.featured_tag import featured_tag_fields
-from ..errors import NotFound, invalid
-from ..hashtags import render_tags
-from ..house import House
-from ..parameters import Given, Input
-from ..people import find_account
-from ..routing import api
-from ..showing import perspective_of
+from ..intake.parameters import Given, Input
+from ..router import api
+from ..views.accounts import find_account
+from ..views.hashtags import render_tags
+from ..views.statuses import perspective_of
 
 READ = ("read:accounts",)
 WRITE = ("write:accounts",)
@@ -36,32 +36,32 @@ class NewFeaturedTag(Input):
 
 
 @api.get("/api/v1/featured_tags", auth="user", scopes=READ)
-async def show(house: House, viewer: Viewer) -> Answer:
+async def show(context: HttpContext, viewer: Viewer) -> Answer:
     """What the viewer features."""
-    return await _featured_by(house, await _own(house, viewer))
+    return await _featured_by(context, await _own(context, viewer))
 
 
 @api.get("/api/v1/accounts/<id>/featured_tags")
-async def show_of(house: House, viewer: Viewer | None, id: int) -> Answer:
+async def show_of(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
     """What an account features; nothing for those it blocks."""
-    account = await find_account(house, id)
+    account = await find_account(context, id)
     if not shows_profile(account.id, await perspective_of(viewer)):
         return array([])
-    return await _featured_by(house, account)
+    return await _featured_by(context, account)
 
 
 @api.get("/api/v1/featured_tags/suggestions", auth="user", scopes=READ)
-async def suggest(house: House, viewer: Viewer) -> Answer:
+async def suggest(context: HttpContext, viewer: Viewer) -> Answer:
     """Hashtags that the viewer uses much and does not feature."""
-    found = await house.database.read(featured_tags.suggestions, viewer.account_id, SUGGESTED)
-    return array(await render_tags(house, found))
+    found = await context.database.read(featured_tags.suggestions, viewer.account_id, SUGGESTED)
+    return array(await render_tags(context, found))
 
 
 @api.post("/api/v1/featured_tags", auth="user", scopes=WRITE)
-async def feature(house: House, viewer: Viewer, new: NewFeaturedTag) -> Answer:
+async def feature(context: HttpContext, viewer: Viewer, new: NewFeaturedTag) -> Answer:
     """A hashtag more, or the one that is there."""
     featured: FeaturedTag = await viewer.ask(FeatureTag.of(new.hashtag()))
-    return json(featured_tag_fields(featured, await _own(house, viewer)))
+    return json(featured_tag_fields(featured, await _own(context, viewer)))
 
 
 @api.delete("/api/v1/featured_tags/<id>", auth="user", scopes=WRITE)
@@ -70,13 +70,13 @@ async def unfeature(viewer: Viewer, id: int) -> Answer:
     return EMPTY
 
 
-async def _featured_by(house: House, account: Account) -> Answer:
-    found = await house.database.read(featured_tags.of_account, account.id)
+async def _featured_by(context: HttpContext, account: Account) -> Answer:
+    found = await context.database.read(featured_tags.of_account, account.id)
     return json([featured_tag_fields(one, account) for one in found])
 
 
-async def _own(house: House, viewer: Viewer) -> Account:
-    account = await house.accounts.find(viewer.account_id)
+async def _own(context: HttpContext, viewer: Viewer) -> Account:
+    account = await context.accounts.find(viewer.account_id)
     if account is None:
         raise NotFound
     return account

@@ -12,12 +12,12 @@ import trio
 
 from ...actors.media.jobs import TYPES
 from ...storage.files import NAME
-from ..answer import Answer, Headers
-from ..descriptors import check_file
-from ..errors import NotFound
-from ..house import House
-from ..request import Request
-from ..routing import api
+from ..access.context import HttpContext
+from ..answers.answer import Answer, Headers
+from ..answers.errors import NotFound
+from ..intake.request import Request
+from ..router import api
+from ..server.descriptors import check_file
 
 AT_ONCE = 256 * 1024
 ETAG = re.compile(r'"[^"]*"')  # of a list of them, weak ones too: a name says all about its file
@@ -35,12 +35,12 @@ HEADERS: Headers = (
 
 
 @api.get("/media/<name>")
-async def show(house: House, request: Request, name: str) -> Answer:
+async def show(context: HttpContext, request: Request, name: str) -> Answer:
     """A file, or the part of it that a player asks for."""
     if not NAME.fullmatch(name) or (kind := TYPES.get(name.rpartition(".")[2])) is None:
         raise NotFound("Not Found")
     content_type, _ = kind
-    path = house.media.folder.path(name)
+    path = context.media.folder.path(name)
     try:
         size = await trio.to_thread.run_sync(_size, path)
     except OSError:

@@ -5,24 +5,24 @@ from __future__ import annotations
 import orjson
 
 from ...actors.commands.notifications import DismissGroup
-from ...actors.statuses import Shown, may_see
+from ...actors.statuses import ShownStatus, may_see
 from ...storage import notification_groups
 from ...storage.notification_groups import Group
 from ...storage.notifications import GROUPED
-from ..answer import EMPTY, Answer, array, json
-from ..authentication import Viewer
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import EMPTY, Answer, array, json
+from ..answers.errors import Malformed, NotFound
 from ..entities.account import account_json
 from ..entities.notification_group import group_fields, partial_account_fields
-from ..errors import Malformed, NotFound
-from ..house import House
-from ..paging import Paged, clamp, links
-from ..parameters import Count, Text, Texts
-from ..request import Request
-from ..routing import api
-from ..showing import perspective_of, render_all
+from ..intake.paging import Paged, clamp, links
+from ..intake.parameters import Count, Text, Texts
+from ..intake.request import Request
+from ..router import api
+from ..views.statuses import perspective_of, render_all
 from .notifications import COUNTED, MOST_COUNTED, ON_A_PAGE, READ, WRITE, Sieve
 
-Statuses = dict[int, Shown]
+Statuses = dict[int, ShownStatus]
 
 FULL, PARTIAL = "full", "partial_avatars"
 
@@ -30,8 +30,8 @@ FULL, PARTIAL = "full", "partial_avatars"
 class Grouping(Sieve):
     grouped_types: Texts = GROUPED
 
-    def wanted(self) -> notification_groups.Wanted:
-        return notification_groups.Wanted(**self.conditions(), grouped_types=self.grouped_types)
+    def wanted(self) -> notification_groups.NotificationFilter:
+        return notification_groups.NotificationFilter(**self.conditions(), grouped_types=self.grouped_types)
 
 
 class GroupedPage(Paged, Grouping):
@@ -50,43 +50,43 @@ class GroupsCounted(Grouping):
 
 
 @api.get("/api/v2/notifications", auth="user", scopes=READ)
-async def show_all(house: House, request: Request, viewer: Viewer, wanted: GroupedPage) -> Answer:
+async def show_all(context: HttpContext, request: Request, viewer: Viewer, wanted: GroupedPage) -> Answer:
     """A page of groups, with links around the stretch of notifications it covers."""
     wanted.check()
     page = wanted.page(ON_A_PAGE)
-    groups = await house.database.read(
+    groups = await context.database.read(
         notification_groups.page, viewer.account_id, wanted.wanted(),
         max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
     )  # fmt: skip
     ids = [id for group in groups if (id := group.page_id) is not None]
-    headers = links(house.settings.base_url + request.path, request.query_texts, ids)
-    groups, statuses = await _seen(house, viewer, groups)
+    headers = links(context.settings.base_url + request.path, request.query_texts, ids)
+    groups, statuses = await _seen(context, viewer, groups)
     partial = wanted.expand_accounts == PARTIAL
-    return Answer(await _render(house, viewer, groups, statuses, partial=partial), 200, headers)
+    return Answer(await _render(context, viewer, groups, statuses, partial=partial), 200, headers)
 
 
 @api.get("/api/v2/notifications/unread_count", auth="user", scopes=READ)
-async def count_unread(house: House, viewer: Viewer, wanted: GroupsCounted) -> Answer:
+async def count_unread(context: HttpContext, viewer: Viewer, wanted: GroupsCounted) -> Answer:
     limit = clamp(wanted.limit, COUNTED, MOST_COUNTED)
-    count = await house.database.read(notification_groups.unread, viewer.account_id, wanted.wanted(), limit)
+    count = await context.database.read(notification_groups.unread, viewer.account_id, wanted.wanted(), limit)
     return json({"count": count})
 
 
 @api.get("/api/v2/notifications/<group_key>", auth="user", scopes=READ)
-async def show(house: House, viewer: Viewer, group_key: str) -> Answer:
-    group = await house.database.read(notification_groups.find, viewer.account_id, group_key)
-    groups, statuses = await _seen(house, viewer, [group] if group is not None else [])
+async def show(context: HttpContext, viewer: Viewer, group_key: str) -> Answer:
+    group = await context.database.read(notification_groups.find, viewer.account_id, group_key)
+    groups, statuses = await _seen(context, viewer, [group] if group is not None else [])
     if not groups:
         raise NotFound
-    return Answer(await _render(house, viewer, groups, statuses, partial=False))
+    return Answer(await _render(context, viewer, groups, statuses, partial=False))
 
 
 @api.get("/api/v2/notifications/<group_key>/accounts", auth="user", scopes=(*READ, *WRITE))
-async def show_accounts(house: House, viewer: Viewer, group_key: str) -> Answer:
+async def show_accounts(context: HttpContext, viewer: Viewer, group_key: str) -> Answer:
     """Everybody in the group, the latest first."""
-    ids = await house.database.read(notification_groups.members, viewer.account_id, group_key)
-    found = await house.accounts.find_many(ids)
-    return array([account_json(one, house.rendered, house.settings.base_url) for one in found.values()])
+    ids = await context.database.read(notification_groups.members, viewer.account_id, group_key)
+    found = await context.accounts.find_many(ids)
+    return array([account_json(one, context.rendered, context.settings.base_url) for one in found.values()])
 
 
 @api.post("/api/v2/notifications/<group_key>/dismiss", auth="user", scopes=WRITE)
@@ -95,14 +95,16 @@ async def dismiss(viewer: Viewer, group_key: str) -> Answer:
     return EMPTY
 
 
-async def _render(house: House, viewer: Viewer, groups: list[Group], statuses: Statuses, *, partial: bool) -> bytes:
+async def _render(
+    context: HttpContext, viewer: Viewer, groups: list[Group], statuses: Statuses, *, partial: bool
+) -> bytes:
     """The groups, and beside them what they name, each once."""
-    accounts = await house.accounts.find_many(id for one in groups for id in one.account_ids)
+    accounts = await context.accounts.find_many(id for one in groups for id in one.account_ids)
     whole = {one.account_ids[0] for one in groups} if partial else accounts.keys()
-    base_url = house.settings.base_url
+    base_url = context.settings.base_url
     parts = {
-        b"accounts": [account_json(one, house.rendered, base_url) for id, one in accounts.items() if id in whole],
-        b"statuses": await render_all(house, viewer, list(statuses.values())),
+        b"accounts": [account_json(one, context.rendered, base_url) for id, one in accounts.items() if id in whole],
+        b"statuses": await render_all(context, viewer, list(statuses.values())),
         b"notification_groups": [orjson.dumps(group_fields(one)) for one in groups],
     }
     if partial:
@@ -111,11 +113,11 @@ async def _render(house: House, viewer: Viewer, groups: list[Group], statuses: S
     return b"{%b}" % b",".join(b'"%b":[%b]' % (name, b",".join(found)) for name, found in parts.items())
 
 
-async def _seen(house: House, viewer: Viewer, groups: list[Group]) -> tuple[list[Group], Statuses]:
+async def _seen(context: HttpContext, viewer: Viewer, groups: list[Group]) -> tuple[list[Group], Statuses]:
     """Those about what the viewer may still see, with that. A mention is shown to whom it names, even by somebody who
     blocks them."""
     mentions = {one.status_id for one in groups if one.type == "mention"}
     perspective = await perspective_of(viewer)
-    found = await house.statuses.show_many(one.status_id for one in groups if one.status_id is not None)
+    found = await context.statuses.show_many(one.status_id for one in groups if one.status_id is not None)
     seen = {id: shown for id, shown in found.items() if id in mentions or may_see(shown, perspective)}
     return [one for one in groups if one.status_id is None or one.status_id in seen], seen

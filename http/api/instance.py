@@ -11,14 +11,14 @@ import orjson
 from ...actors.kernel.ids import first_id_at
 from ...storage import accounts, instance
 from ...storage.accounts import Account
-from .. import avatars
-from ..answer import Answer
+from ..access.context import HttpContext
+from ..answers.answer import Answer
+from ..answers.errors import NotFound
 from ..entities.instance import About, activity_fields, instance_v1, instance_v2
-from ..errors import NotFound
-from ..house import House
-from ..pages import page
-from ..pictures import plain_png
-from ..routing import api
+from ..pages.templates import page
+from ..pictures import avatars
+from ..pictures.png import plain_png
+from ..router import api
 
 MONTH = timedelta(days=30)
 WEEK = timedelta(days=7)
@@ -30,24 +30,24 @@ KEPT_FOR_EVER = (("Cache-Control", "public, max-age=31536000, immutable"),)
 
 
 @api.get("/api/v1/instance")
-async def show_v1(house: House) -> Answer:
-    return await _show(house, "v1", instance_v1)
+async def show_v1(context: HttpContext) -> Answer:
+    return await _show(context, "v1", instance_v1)
 
 
 @api.get("/api/v2/instance")
-async def show_v2(house: House) -> Answer:
-    return await _show(house, "v2", instance_v2)
+async def show_v2(context: HttpContext) -> Answer:
+    return await _show(context, "v2", instance_v2)
 
 
-async def _show(house: House, version: str, fields: Callable[[About], dict[str, Any]]) -> Answer:
+async def _show(context: HttpContext, version: str, fields: Callable[[About], dict[str, Any]]) -> Answer:
     async def make() -> bytes:
-        return orjson.dumps(fields(await _about(house)))
+        return orjson.dumps(fields(await _about(context)))
 
-    return Answer(await house.kept.get(f"instance {version}", house.clock.now(), make))
+    return Answer(await context.kept.get(f"instance {version}", context.clock.now(), make))
 
 
-async def _about(house: House) -> About:
-    settings = house.settings
+async def _about(context: HttpContext) -> About:
+    settings = context.settings
     return About(
         domain=settings.local_domain,
         base_url=settings.base_url,
@@ -58,42 +58,42 @@ async def _about(house: House) -> About:
         registrations=settings.sign_ups,
         reason_required=settings.reason_required,
         public_preview=settings.public_preview,
-        vapid_public_key=house.vapid_public_key,
-        takes_films=house.media.takes_films,
-        numbers=await house.database.read(instance.numbers, house.clock.now() - MONTH),
-        contact=await _contact(house),
+        vapid_public_key=context.vapid_public_key,
+        takes_films=context.media.takes_films,
+        numbers=await context.database.read(instance.numbers, context.clock.now() - MONTH),
+        contact=await _contact(context),
     )
 
 
-async def _contact(house: House) -> Account | None:
+async def _contact(context: HttpContext) -> Account | None:
     """The account that the operator named, else the first of the staff."""
-    if house.settings.contact_account is not None:
-        return await house.database.read(accounts.find_by_acct, house.settings.contact_account, None)
-    id = await house.database.read(instance.contact_account_id)
-    return None if id is None else await house.accounts.find(id)
+    if context.settings.contact_account is not None:
+        return await context.database.read(accounts.find_by_acct, context.settings.contact_account, None)
+    id = await context.database.read(instance.contact_account_id)
+    return None if id is None else await context.accounts.find(id)
 
 
 @api.get("/api/v1/instance/peers")
-async def show_peers(house: House) -> Answer:
+async def show_peers(context: HttpContext) -> Answer:
     """The servers that this one has heard of."""
 
     async def make() -> bytes:
-        return orjson.dumps(await house.database.read(instance.peers))
+        return orjson.dumps(await context.database.read(instance.peers))
 
-    return Answer(await house.kept.get("peers", house.clock.now(), make))
+    return Answer(await context.kept.get("peers", context.clock.now(), make))
 
 
 @api.get("/api/v1/instance/activity")
-async def show_activity(house: House) -> Answer:
+async def show_activity(context: HttpContext) -> Answer:
     """What was going on here in the last weeks, the current one first. Every number is a text."""
 
     async def make() -> bytes:
-        begins = weeks(house.clock.now())
+        begins = weeks(context.clock.now())
         stretches = [(first_id_at(monday), first_id_at(monday + WEEK)) for monday in begins]
-        told = await house.database.read(instance.activity, stretches)
+        told = await context.database.read(instance.activity, stretches)
         return orjson.dumps([activity_fields(monday, what) for monday, what in zip(begins, told, strict=True)])
 
-    return Answer(await house.kept.get("activity", house.clock.now(), make))
+    return Answer(await context.kept.get("activity", context.clock.now(), make))
 
 
 def weeks(now: datetime) -> list[datetime]:
@@ -105,9 +105,9 @@ def weeks(now: datetime) -> list[datetime]:
 
 @api.route("GET", path="/", page=True)
 @api.route("GET", path="/about", page=True)
-def show_about(house: House) -> Answer:
+def show_about(context: HttpContext) -> Answer:
     """The page for people who come by browser."""
-    settings = house.settings
+    settings = context.settings
     return page(
         "about.html",
         server=settings.title,

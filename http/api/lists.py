@@ -6,16 +6,16 @@ from ...actors.commands.lists import AddToList, ChangeList, CreateList, DeleteLi
 from ...actors.rules.limits import LIST_TITLE_CHARACTERS
 from ...storage import lists
 from ...storage.lists import List
-from ..answer import EMPTY, Answer, array, json
-from ..authentication import Viewer
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import EMPTY, Answer, array, json
+from ..answers.errors import NotFound, Unprocessable, invalid, missing
 from ..entities.account import account_json
 from ..entities.list import list_fields
-from ..errors import NotFound, Unprocessable, invalid, missing
-from ..house import House
-from ..paging import Paged, links
-from ..parameters import Ids, Input, MaybeFlag, MaybeLine, MaybeText
-from ..request import Request
-from ..routing import api
+from ..intake.paging import Paged, links
+from ..intake.parameters import Ids, Input, MaybeFlag, MaybeLine, MaybeText
+from ..intake.request import Request
+from ..router import api
 
 READ = ("read:lists",)
 WRITE = ("write:lists",)
@@ -62,9 +62,9 @@ class Members(Input):
 
 
 @api.get("/api/v1/lists", auth="user", scopes=READ)
-async def show_all(house: House, viewer: Viewer) -> Answer:
+async def show_all(context: HttpContext, viewer: Viewer) -> Answer:
     """All of them, on one page."""
-    return json([list_fields(one) for one in await house.database.read(lists.all_of, viewer.account_id)])
+    return json([list_fields(one) for one in await context.database.read(lists.all_of, viewer.account_id)])
 
 
 @api.post("/api/v1/lists", auth="user", scopes=WRITE)
@@ -77,15 +77,15 @@ async def create(viewer: Viewer, terms: Terms) -> Answer:
 
 
 @api.get("/api/v1/lists/<id>", auth="user", scopes=READ)
-async def show(house: House, viewer: Viewer, id: int) -> Answer:
-    return json(list_fields(await _find(house, viewer, id)))
+async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
+    return json(list_fields(await _find(context, viewer, id)))
 
 
 @api.put("/api/v1/lists/<id>", auth="user", scopes=WRITE)
-async def change(house: House, viewer: Viewer, id: int, terms: Terms) -> Answer:
+async def change(context: HttpContext, viewer: Viewer, id: int, terms: Terms) -> Answer:
     """What is not sent stays as it is."""
     title = terms.checked_title()
-    before = await _find(house, viewer, id)
+    before = await _find(context, viewer, id)
     changed = await viewer.ask(ChangeList(id, title, terms.policy(before.replies_policy), terms.exclusive))
     return json(list_fields(changed))
 
@@ -97,19 +97,19 @@ async def delete(viewer: Viewer, id: int) -> Answer:
 
 
 @api.get("/api/v1/lists/<id>/accounts", auth="user", scopes=READ)
-async def show_members(house: House, request: Request, viewer: Viewer, id: int, paged: Paged) -> Answer:
+async def show_members(context: HttpContext, request: Request, viewer: Viewer, id: int, paged: Paged) -> Answer:
     """A page; `limit=0` asks for all at once."""
-    await _find(house, viewer, id)
+    await _find(context, viewer, id)
     page = paged.page(ON_A_PAGE)
-    ids = await house.database.read(
+    ids = await context.database.read(
         lists.members_page, id,
         max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit or None,
     )  # fmt: skip
-    found = await house.accounts.find_many(ids)
-    bodies = [account_json(one, house.rendered, house.settings.base_url) for one in found.values()]
+    found = await context.accounts.find_many(ids)
+    bodies = [account_json(one, context.rendered, context.settings.base_url) for one in found.values()]
     if not page.limit:
         return array(bodies)
-    url = house.settings.base_url + request.path
+    url = context.settings.base_url + request.path
     return array(bodies, links(url, request.query_texts, ids, prev="since_id", full=len(ids) == page.limit))
 
 
@@ -126,9 +126,9 @@ async def remove(viewer: Viewer, id: int, members: Members) -> Answer:
     return EMPTY
 
 
-async def _find(house: House, viewer: Viewer, id: int) -> List:
+async def _find(context: HttpContext, viewer: Viewer, id: int) -> List:
     """A list of the viewer's own. Other people's are as missing as those that nobody has."""
-    found = await house.database.read(lists.find, id)
+    found = await context.database.read(lists.find, id)
     if found is None or found.account_id != viewer.account_id:
         raise NotFound
     return found

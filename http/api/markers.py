@@ -8,12 +8,12 @@ from typing import Annotated
 from ...actors.commands.markers import Move, MoveMarkers
 from ...storage import markers
 from ...storage.markers import Marker, Timeline
-from ..answer import Answer, json
-from ..authentication import Viewer
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer, json
 from ..entities.marker import marker_fields
-from ..house import House
-from ..parameters import Count, Input, Maybe, Position, Texts
-from ..routing import api
+from ..intake.parameters import Count, Input, Maybe, Position, Texts
+from ..router import api
 
 
 class Timelines(Input):
@@ -38,9 +38,9 @@ class Positions(Input):
 
 
 @api.get("/api/v1/markers", auth="user", scopes=("read:statuses",))
-async def show(house: House, viewer: Viewer, wanted: Timelines) -> Answer:
+async def show(context: HttpContext, viewer: Viewer, wanted: Timelines) -> Answer:
     """The markers asked for; none asked for, none shown."""
-    return _answer(await house.database.read(markers.find, viewer.account_id, wanted.timeline))
+    return _answer(await context.database.read(markers.find, viewer.account_id, wanted.timeline))
 
 
 @api.post("/api/v1/markers", auth="user", scopes=("write:statuses",))

@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from ...actors.commands.media import AddMedia, AddWaitingMedia, DeleteMedia, DescribeMedia, failed
-from ...actors.media.workshop import Incoming
+from ...actors.media.processor import Incoming
 from ...actors.rules import limits
 from ...storage import media
 from ...storage.media import Media
-from .. import rates, uploads
-from ..answer import EMPTY, Answer, json
-from ..authentication import Viewer
+from ..access import rates
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import EMPTY, Answer, json
+from ..answers.errors import NotFound, invalid
 from ..entities.media import media_fields
-from ..errors import NotFound, invalid
-from ..house import House
-from ..parameters import Focus, Input, MaybeProse, MaybeUpload
-from ..routing import api
+from ..intake.parameters import Focus, Input, MaybeProse, MaybeUpload
+from ..router import api
+from ..views import uploads
 
 SCOPES = ("write:media",)
 LONGEST_DESCRIPTION = 10_000  # code points, of which a character that a reader sees may have many
@@ -39,58 +40,58 @@ class NewMedia(Described):
 
 
 @api.post("/api/v1/media", auth="user", scopes=SCOPES, rates=(rates.MEDIA,), body_limit=uploads.MEDIA_BODY)
-async def upload_and_wait(house: House, viewer: Viewer, new: NewMedia) -> Answer:
+async def upload_and_wait(context: HttpContext, viewer: Viewer, new: NewMedia) -> Answer:
     """Answered when it is processed; with 202 when that takes very long, or has to be tried again later."""
-    medium = await _upload(house, viewer, new)
+    medium = await _upload(context, viewer, new)
     if medium.state == "waiting":
-        await house.media.finished(medium.id)
-        medium = await _own(house, viewer, medium.id)
-    return _answer(house, medium, unfinished=202)
+        await context.media.finished(medium.id)
+        medium = await _own(context, viewer, medium.id)
+    return _answer(context, medium, unfinished=202)
 
 
 @api.post("/api/v2/media", auth="user", scopes=SCOPES, rates=(rates.MEDIA,), body_limit=uploads.MEDIA_BODY)
-async def upload(house: House, viewer: Viewer, new: NewMedia) -> Answer:
+async def upload(context: HttpContext, viewer: Viewer, new: NewMedia) -> Answer:
     """200 with images, which are ready; 202 with what is processed later."""
-    medium = await _upload(house, viewer, new)
-    house.media.wake()
-    return _answer(house, medium, unfinished=202)
+    medium = await _upload(context, viewer, new)
+    context.media.wake()
+    return _answer(context, medium, unfinished=202)
 
 
-async def _upload(house: House, viewer: Viewer, new: NewMedia) -> Media:
+async def _upload(context: HttpContext, viewer: Viewer, new: NewMedia) -> Media:
     new.check()
     async with (
-        uploads.received(house, viewer, new.file) as incoming,
-        uploads.thumbnail(house, viewer, new.thumbnail) as small,
+        uploads.received(context, viewer, new.file) as incoming,
+        uploads.thumbnail(context, viewer, new.thumbnail) as small,
     ):
         described = {"description": new.description or "", "focus": _point(new.focus)}
         if incoming.kind is not None and incoming.kind.type != "image":
-            return await viewer.ask(await _put_off(house, incoming, thumbnail=small, **described))
-        made = await uploads.make(house, incoming, "image")
+            return await viewer.ask(await _put_off(context, incoming, thumbnail=small, **described))
+        made = await uploads.make(context, incoming, "image")
         if small is not None:
-            made = await uploads.exchange_thumbnail(house, made, small)
+            made = await uploads.exchange_thumbnail(context, made, small)
         return await viewer.ask(AddMedia(made, **described))
 
 
-async def _put_off(house: House, incoming: Incoming, **more: Any) -> AddWaitingMedia:
-    id = house.ids.next()
-    await house.media.put_off(incoming, id)
+async def _put_off(context: HttpContext, incoming: Incoming, **more: Any) -> AddWaitingMedia:
+    id = context.ids.next()
+    await context.media.put_off(incoming, id)
     return AddWaitingMedia(id, incoming.kind.type if incoming.kind else "unknown", **more)
 
 
 @api.get("/api/v1/media/<id>", auth="user", scopes=SCOPES)
-async def show(house: House, viewer: Viewer, id: int) -> Answer:
+async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     """206 until it is processed; a status's media are shown with the status only."""
-    return _answer(house, await _own(house, viewer, id))
+    return _answer(context, await _own(context, viewer, id))
 
 
 @api.put("/api/v1/media/<id>", auth="user", scopes=SCOPES, file_rates=(rates.MEDIA,), body_limit=uploads.THUMBNAIL_BODY)
-async def describe(house: House, viewer: Viewer, id: int, described: Described) -> Answer:
+async def describe(context: HttpContext, viewer: Viewer, id: int, described: Described) -> Answer:
     """Only while no status has it."""
     described.check()
-    await _own(house, viewer, id)
-    async with uploads.thumbnail(house, viewer, described.thumbnail) as small:
+    await _own(context, viewer, id)
+    async with uploads.thumbnail(context, viewer, described.thumbnail) as small:
         changed = await viewer.ask(DescribeMedia(id, described.description, _point(described.focus), small))
-    return _answer(house, changed)
+    return _answer(context, changed)
 
 
 @api.delete("/api/v1/media/<id>", auth="user", scopes=SCOPES)
@@ -99,8 +100,8 @@ async def delete(viewer: Viewer, id: int) -> Answer:
     return EMPTY
 
 
-async def _own(house: House, viewer: Viewer, id: int) -> Media:
-    medium = await house.database.read(media.find, id)
+async def _own(context: HttpContext, viewer: Viewer, id: int) -> Media:
+    medium = await context.database.read(media.find, id)
     if medium is None or medium.account_id != viewer.account_id or medium.taken:
         raise NotFound
     if medium.state == "failed":
@@ -112,6 +113,6 @@ def _point(focus: tuple[float, float] | None) -> dict[str, float] | None:
     return None if focus is None else {"x": focus[0], "y": focus[1]}
 
 
-def _answer(house: House, medium: Media, unfinished: int = 206) -> Answer:
+def _answer(context: HttpContext, medium: Media, unfinished: int = 206) -> Answer:
     status = 200 if medium.state == "ready" else unfinished
-    return json(media_fields(medium, house.settings.base_url), status)
+    return json(media_fields(medium, context.settings.base_url), status)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...actors.broadcast import Told
+from ...actors.broadcast import ShownNotification
 from ...actors.commands.notifications import ClearNotifications, DismissNotification
 from ...storage import notifications
 from ...storage.notifications import Notification
-from ..answer import EMPTY, Answer, array, json
-from ..authentication import Viewer
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import EMPTY, Answer, array, json
+from ..answers.errors import NotFound
 from ..entities.notification import notification_json
-from ..errors import NotFound
-from ..house import House
-from ..paging import Paged, clamp, links
-from ..parameters import AccountId, Count, Input, Texts
-from ..request import Request
-from ..routing import api
-from ..showing import flags_of, perspective_of
+from ..intake.paging import Paged, clamp, links
+from ..intake.parameters import AccountId, Count, Input, Texts
+from ..intake.request import Request
+from ..router import api
+from ..views.statuses import flags_of, perspective_of
 
 READ = ("read:notifications",)
 WRITE = ("write:notifications",)
@@ -42,7 +42,7 @@ class Sieve(Input):
         }
 
 
-class Wanted(Paged, Sieve):
+class NotificationQuery(Paged, Sieve):
     pass
 
 
@@ -51,30 +51,30 @@ class Counted(Sieve):
 
 
 @api.get("/api/v1/notifications", auth="user", scopes=READ)
-async def show_all(house: House, request: Request, viewer: Viewer, wanted: Wanted) -> Answer:
+async def show_all(context: HttpContext, request: Request, viewer: Viewer, wanted: NotificationQuery) -> Answer:
     """A page with both links, for whose cursors hidden ones count as well."""
     page = wanted.page(ON_A_PAGE)
-    found = await house.database.read(
+    found = await context.database.read(
         notifications.page, viewer.account_id, **wanted.conditions(),
         max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
     )  # fmt: skip
-    bodies = await _render(house, viewer, found)
+    bodies = await _render(context, viewer, found)
     ids = [notification.id for notification in found]
-    return array(bodies, links(house.settings.base_url + request.path, request.query_texts, ids))
+    return array(bodies, links(context.settings.base_url + request.path, request.query_texts, ids))
 
 
 @api.get("/api/v1/notifications/unread_count", auth="user", scopes=READ)
-async def count_unread(house: House, viewer: Viewer, wanted: Counted) -> Answer:
+async def count_unread(context: HttpContext, viewer: Viewer, wanted: Counted) -> Answer:
     """How many came after the marker."""
     limit = clamp(wanted.limit, COUNTED, MOST_COUNTED)
-    count = await house.database.read(notifications.unread, viewer.account_id, **wanted.conditions(), limit=limit)
+    count = await context.database.read(notifications.unread, viewer.account_id, **wanted.conditions(), limit=limit)
     return json({"count": count})
 
 
 @api.get("/api/v1/notifications/<id>", auth="user", scopes=READ)
-async def show(house: House, viewer: Viewer, id: int) -> Answer:
-    found = await house.database.read(notifications.find, viewer.account_id, id)
-    bodies = await _render(house, viewer, [found]) if found is not None else []
+async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
+    found = await context.database.read(notifications.find, viewer.account_id, id)
+    bodies = await _render(context, viewer, [found]) if found is not None else []
     if not bodies:
         raise NotFound
     return Answer(bodies[0])
@@ -92,22 +92,22 @@ async def dismiss(viewer: Viewer, id: int) -> Answer:
     return EMPTY
 
 
-async def _render(house: House, viewer: Viewer, found: Sequence[Notification]) -> list[bytes]:
-    told = await _tell(house, viewer, found)
+async def _render(context: HttpContext, viewer: Viewer, found: Sequence[Notification]) -> list[bytes]:
+    told = await _tell(context, viewer, found)
     flags = await flags_of(viewer, [one.shown for one in told if one.shown is not None])
-    base_url = house.settings.base_url
-    return [notification_json(one, house.rendered, base_url, flags) for one in told]
+    base_url = context.settings.base_url
+    return [notification_json(one, context.rendered, base_url, flags) for one in told]
 
 
-async def _tell(house: House, viewer: Viewer, found: Sequence[Notification]) -> list[Told]:
+async def _tell(context: HttpContext, viewer: Viewer, found: Sequence[Notification]) -> list[ShownNotification]:
     """With accounts and statuses; without what the viewer may not see any more."""
-    senders = await house.accounts.find_many(one.from_account_id for one in found)
-    statuses = await house.statuses.show_many(one.status_id for one in found if one.status_id is not None)
+    senders = await context.accounts.find_many(one.from_account_id for one in found)
+    statuses = await context.statuses.show_many(one.status_id for one in found if one.status_id is not None)
     perspective = await perspective_of(viewer)
-    told: list[Told] = []
+    told: list[ShownNotification] = []
     for one in found:
         sender, shown = senders.get(one.from_account_id), statuses.get(one.status_id or 0)
         if sender is None or (one.status_id is not None and shown is None):
             continue
-        told.append(Told(one, sender, shown))
+        told.append(ShownNotification(one, sender, shown))
     return [one for one in told if one.is_for(perspective)]

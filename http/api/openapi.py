@@ -6,16 +6,16 @@ from functools import lru_cache
 
 import orjson
 
-from ..answer import Answer
-from ..house import House
+from ..access.context import HttpContext
+from ..answers.answer import Answer
 from ..openapi.document import document
-from ..routing import api
+from ..router import api
 
 
 @api.get("/api/openapi.json")
-def show_document(house: House) -> Answer:
+def show_document(context: HttpContext) -> Answer:
     """The OpenAPI 3.1 document of this server."""
-    return Answer(_body(house.settings.base_url))
+    return Answer(_body(context.settings.base_url))
 
 
 @lru_cache(maxsize=1)

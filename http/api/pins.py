@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from ...actors.commands.pins import Pin, Unpin
-from ..answer import Answer
-from ..authentication import Viewer
-from ..house import House
-from ..routing import api
-from ..showing import answer_with
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer
+from ..router import api
+from ..views.statuses import answer_with
 
 WRITE = ("write:accounts",)
 
 
 @api.post("/api/v1/statuses/<id>/pin", auth="user", scopes=WRITE)
-async def pin(house: House, viewer: Viewer, id: int) -> Answer:
+async def pin(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(Pin(id))
-    return await answer_with(house, viewer, id)
+    return await answer_with(context, viewer, id)
 
 
 @api.post("/api/v1/statuses/<id>/unpin", auth="user", scopes=WRITE)
-async def unpin(house: House, viewer: Viewer, id: int) -> Answer:
+async def unpin(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(Unpin(id))
-    return await answer_with(house, viewer, id)
+    return await answer_with(context, viewer, id)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 
-from ..answer import Answer, array, json
-from ..errors import NotFound
-from ..house import House
-from ..routing import api
+from ..access.context import HttpContext
+from ..answers.answer import Answer, array, json
+from ..answers.errors import NotFound
+from ..router import api
 
 # What the software itself does with data; an operator who does more has to say so elsewhere.
 PRIVACY = """
@@ -29,9 +29,9 @@ def show_none() -> Answer:
 
 
 @api.get("/api/v1/instance/extended_description")
-def show_description(house: House) -> Answer:
+def show_description(context: HttpContext) -> Answer:
     """The operator's paragraph as HTML; an empty string when there is none."""
-    description = html.escape(house.settings.description.strip())
+    description = html.escape(context.settings.description.strip())
     return json({"updated_at": None, "content": f"<p>{description}</p>" if description else ""})
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from ...actors.commands.polls import Vote
-from ...actors.statuses import Shown
+from ...actors.statuses import ShownStatus
 from ...storage import polls
-from ..answer import Answer, json
-from ..authentication import Viewer
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer, json
+from ..answers.errors import NotFound, missing
 from ..entities.poll import poll_fields
 from ..entities.status import NO_FLAGS
-from ..errors import NotFound, missing
-from ..house import House
-from ..parameters import Input, Numbers
-from ..routing import api
-from ..showing import find_visible, flags_of
+from ..intake.parameters import Input, Numbers
+from ..router import api
+from ..views.statuses import find_visible, flags_of
 
 
 class Ballot(Input):
@@ -21,37 +21,37 @@ class Ballot(Input):
 
 
 @api.get("/api/v1/polls/<id>", scopes=("read:statuses",))
-async def show_poll(house: House, viewer: Viewer | None, id: int) -> Answer:
+async def show_poll(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
     """A poll; without a token those of public statuses alone."""
-    return await _answer(house, viewer, await _find_asking(house, viewer, id))
+    return await _answer(context, viewer, await _find_asking(context, viewer, id))
 
 
 @api.post("/api/v1/polls/<id>/votes", auth="user", scopes=("write:statuses",))
-async def vote(house: House, viewer: Viewer, id: int, ballot: Ballot) -> Answer:
+async def vote(context: HttpContext, viewer: Viewer, id: int, ballot: Ballot) -> Answer:
     """All the choices or none; the poll with them."""
     if not ballot.choices:
         raise missing("choices")
-    asking = await _find_asking(house, viewer, id)
+    asking = await _find_asking(context, viewer, id)
     await viewer.ask(Vote(asking.id, id, ballot.choices))
-    return await _answer(house, viewer, await find_visible(house, viewer, asking.id))
+    return await _answer(context, viewer, await find_visible(context, viewer, asking.id))
 
 
-async def _find_asking(house: House, viewer: Viewer | None, poll_id: int) -> Shown:
+async def _find_asking(context: HttpContext, viewer: Viewer | None, poll_id: int) -> ShownStatus:
     """The status that a poll belongs to, if the viewer may see it."""
-    status_id = await house.database.read(polls.status_of, poll_id)
+    status_id = await context.database.read(polls.status_of, poll_id)
     if status_id is None:
         raise NotFound
-    shown = await find_visible(house, viewer, status_id)
+    shown = await find_visible(context, viewer, status_id)
     if viewer is None and shown.status.visibility != "public":
         raise NotFound
     return shown
 
 
-async def _answer(house: House, viewer: Viewer | None, asking: Shown) -> Answer:
+async def _answer(context: HttpContext, viewer: Viewer | None, asking: ShownStatus) -> Answer:
     poll = asking.status.poll
     if poll is None:
         raise NotFound  # edited away a moment ago
     if viewer is None:
-        return json(poll_fields(poll, house.clock.now(), None, ()))
+        return json(poll_fields(poll, context.clock.now(), None, ()))
     flags = (await flags_of(viewer, [asking])).get(asking.id, NO_FLAGS)
-    return json(poll_fields(poll, house.clock.now(), viewer.account_id, flags.votes))
+    return json(poll_fields(poll, context.clock.now(), viewer.account_id, flags.votes))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from ...storage import users
-from ..answer import Answer, json
-from ..authentication import Viewer
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer, json
+from ..answers.errors import NotFound
 from ..entities.preferences import preferences_fields
-from ..errors import NotFound
-from ..house import House
-from ..routing import api
+from ..router import api
 
 
 @api.get("/api/v1/preferences", auth="user", scopes=("read:accounts",))
-async def show(house: House, viewer: Viewer) -> Answer:
-    user = await house.database.read(users.find_user, viewer.account_id)
+async def show(context: HttpContext, viewer: Viewer) -> Answer:
+    user = await context.database.read(users.find_user, viewer.account_id)
     if user is None:
         raise NotFound
     return json(preferences_fields(user))

@@ -16,16 +16,16 @@ from ...actors.rules.identity import domain_of
 from ...actors.rules.languages import language_code
 from ...storage import featured_tags, follows, users
 from ...storage.accounts import Account
-from ...storage.engine import Connection
+from ...storage.engine.database import Connection
 from ...storage.profiles import Defaults, Profile
 from ...storage.users import User
-from .. import rates
-from ..answer import Answer, json
-from ..authentication import Viewer
+from ..access import rates
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer, json
+from ..answers.errors import NotFound
 from ..entities.account import MOST_REQUESTS_COUNTED, credential_account_fields, profile_fields
-from ..errors import NotFound
-from ..house import House
-from ..parameters import (
+from ..intake.parameters import (
     Choice,
     Fields,
     Input,
@@ -38,8 +38,8 @@ from ..parameters import (
     Text,
     Upload,
 )
-from ..routing import api
-from ..uploads import PICTURE_BODY, picture
+from ..router import api
+from ..views.uploads import PICTURE_BODY, picture
 
 READ = ("profile", "read:accounts")
 WRITE = ("write:accounts",)
@@ -149,83 +149,83 @@ def _complaints_about_fields(fields: tuple[tuple[str, str], ...] | None) -> Iter
 
 
 @api.get("/api/v1/accounts/verify_credentials", auth="user", scopes=READ)
-async def show_own(house: House, viewer: Viewer) -> Answer:
+async def show_own(context: HttpContext, viewer: Viewer) -> Answer:
     """The viewer's own account, with what only they may see."""
-    return await _own_account(house, viewer)
+    return await _own_account(context, viewer)
 
 
 @api.put(
     "/api/v1/accounts/update_credentials", auth="user", scopes=WRITE, file_rates=(rates.MEDIA,), body_limit=PICTURE_BODY
 )
-async def update_own(house: House, viewer: Viewer, credentials: Credentials) -> Answer:
+async def update_own(context: HttpContext, viewer: Viewer, credentials: Credentials) -> Answer:
     """Change what is given."""
-    await _update(house, viewer, credentials)
-    return await _own_account(house, viewer)
+    await _update(context, viewer, credentials)
+    return await _own_account(context, viewer)
 
 
 @api.get("/api/v1/profile", auth="user", scopes=READ)
-async def show_profile(house: House, viewer: Viewer) -> Answer:
+async def show_profile(context: HttpContext, viewer: Viewer) -> Answer:
     """The viewer's profile as they wrote it."""
-    return await _own_profile(house, viewer)
+    return await _own_profile(context, viewer)
 
 
 @api.put("/api/v1/profile", auth="user", scopes=WRITE, file_rates=(rates.MEDIA,), body_limit=PICTURE_BODY)
-async def update_profile(house: House, viewer: Viewer, credentials: Credentials) -> Answer:
+async def update_profile(context: HttpContext, viewer: Viewer, credentials: Credentials) -> Answer:
     """The same change, answered with the profile."""
-    await _update(house, viewer, credentials)
-    return await _own_profile(house, viewer)
+    await _update(context, viewer, credentials)
+    return await _own_profile(context, viewer)
 
 
 @api.delete("/api/v1/profile/avatar", auth="user", scopes=WRITE)
-async def remove_avatar(house: House, viewer: Viewer) -> Answer:
+async def remove_avatar(context: HttpContext, viewer: Viewer) -> Answer:
     await viewer.ask(UpdateProfile(Profile(avatar_file="", avatar_description="")))
-    return await _own_account(house, viewer)
+    return await _own_account(context, viewer)
 
 
 @api.delete("/api/v1/profile/header", auth="user", scopes=WRITE)
-async def remove_header(house: House, viewer: Viewer) -> Answer:
+async def remove_header(context: HttpContext, viewer: Viewer) -> Answer:
     await viewer.ask(UpdateProfile(Profile(header_file="", header_description="")))
-    return await _own_account(house, viewer)
+    return await _own_account(context, viewer)
 
 
-async def _own_profile(house: House, viewer: Viewer) -> Answer:
-    account = await _own(house, viewer)
-    featured = await house.database.read(featured_tags.of_account, account.id)
-    return json(profile_fields(account, featured, house.settings.base_url))
+async def _own_profile(context: HttpContext, viewer: Viewer) -> Answer:
+    account = await _own(context, viewer)
+    featured = await context.database.read(featured_tags.of_account, account.id)
+    return json(profile_fields(account, featured, context.settings.base_url))
 
 
-async def _own_account(house: House, viewer: Viewer) -> Answer:
-    account = await _own(house, viewer)
-    user, requests = await house.database.read(_credentials, viewer.account_id)
+async def _own_account(context: HttpContext, viewer: Viewer) -> Answer:
+    account = await _own(context, viewer)
+    user, requests = await context.database.read(_credentials, viewer.account_id)
     if user is None:
         raise NotFound
-    moved = None if account.moved_to_id is None else await house.accounts.find(account.moved_to_id)
-    return json(credential_account_fields(account, user, requests, house.settings.base_url, moved))
+    moved = None if account.moved_to_id is None else await context.accounts.find(account.moved_to_id)
+    return json(credential_account_fields(account, user, requests, context.settings.base_url, moved))
 
 
-async def _update(house: House, viewer: Viewer, credentials: Credentials) -> None:
+async def _update(context: HttpContext, viewer: Viewer, credentials: Credentials) -> None:
     command = credentials.command()
     async with AsyncExitStack() as pictures:
-        avatar = await pictures.enter_async_context(_picture(house, viewer, credentials.avatar, "avatar"))
-        header = await pictures.enter_async_context(_picture(house, viewer, credentials.header, "header"))
+        avatar = await pictures.enter_async_context(_picture(context, viewer, credentials.avatar, "avatar"))
+        header = await pictures.enter_async_context(_picture(context, viewer, credentials.header, "header"))
         profile = replace(command.profile, avatar_file=avatar, header_file=header)
         await viewer.ask(replace(command, profile=profile))
 
 
 @asynccontextmanager
 async def _picture(
-    house: House, viewer: Viewer, upload: Upload | None, which: Literal["avatar", "header"]
+    context: HttpContext, viewer: Viewer, upload: Upload | None, which: Literal["avatar", "header"]
 ) -> AsyncIterator[str | None]:
     """The file made of a picture, for as long as it may still be refused; None when there is none."""
     if upload is None:
         yield None
         return
-    async with picture(house, viewer, upload, which) as file:
+    async with picture(context, viewer, upload, which) as file:
         yield file
 
 
-async def _own(house: House, viewer: Viewer) -> Account:
-    account = await house.accounts.find(viewer.account_id)
+async def _own(context: HttpContext, viewer: Viewer) -> Account:
+    account = await context.accounts.find(viewer.account_id)
     if account is None:
         raise NotFound
     return account

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from ..answer import Answer, array
-from ..authentication import Viewer
-from ..errors import NotFound
-from ..house import House
-from ..paging import Paged
-from ..routing import api
-from ..showing import find_visible
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer, array
+from ..answers.errors import NotFound
+from ..intake.paging import Paged
+from ..router import api
+from ..views.statuses import find_visible
 
 READ = ("read:statuses",)
 
 
 @api.get("/api/v1/statuses/<id>/quotes", auth="user", scopes=READ)
-async def show_quotes(house: House, viewer: Viewer, id: int, paged: Paged) -> Answer:
+async def show_quotes(context: HttpContext, viewer: Viewer, id: int, paged: Paged) -> Answer:
     """Nobody has quoted it."""
-    await find_visible(house, viewer, id)
+    await find_visible(context, viewer, id)
     return array([])
 
 
 @api.post("/api/v1/statuses/<id>/quotes/<quoting_status_id>/revoke", auth="user", scopes=("write:statuses",))
-async def revoke_quote(house: House, viewer: Viewer, id: int, quoting_status_id: int) -> Answer:
-    await find_visible(house, viewer, id)
+async def revoke_quote(context: HttpContext, viewer: Viewer, id: int, quoting_status_id: int) -> Answer:
+    await find_visible(context, viewer, id)
     raise NotFound
 
 
 @api.post("/api/v1/statuses/<id>/translate", auth="user", scopes=READ)
-async def translate(house: House, viewer: Viewer, id: int) -> Answer:
+async def translate(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     """As the reference server without a translation service."""
-    await find_visible(house, viewer, id)
+    await find_visible(context, viewer, id)
     raise NotFound

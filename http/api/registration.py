@@ -7,15 +7,15 @@ from ...actors.rules.registration import Form
 from ...storage import oauth
 from ...storage.oauth import NewToken, Token
 from ...storage.secrets import hash_of
-from .. import rates
-from ..answer import Answer, json
+from ..access import rates
+from ..access.context import HttpContext
+from ..access.registration import complaints_about, sign_up
+from ..answers.answer import Answer, json
+from ..answers.errors import Forbidden
 from ..entities.token import token_fields
-from ..errors import Forbidden
-from ..house import House
-from ..parameters import Input, Prose, Text
-from ..request import Request
-from ..routing import api
-from ..signing_up import complaints_about, sign_up
+from ..intake.parameters import Input, Prose, Text
+from ..intake.request import Request
+from ..router import api
 
 ACCEPTED = ("true", "1")
 
@@ -34,21 +34,21 @@ class Registration(Input):
 
 
 @api.post("/api/v1/accounts", auth="app", scopes=("write:accounts",), rates=(rates.ACCOUNTS,))
-async def register(house: House, request: Request, token: Token, given: Registration) -> Answer:
+async def register(context: HttpContext, request: Request, token: Token, given: Registration) -> Answer:
     """A new account, and a token for it with all scopes of the app."""
-    if house.settings.sign_ups == "closed":
+    if context.settings.sign_ups == "closed":
         raise Forbidden
     if token.account_id is not None:
         raise Forbidden("This method requires an client credentials authentication")
     form = given.form()
-    if found := await complaints_about(house, form):
+    if found := await complaints_about(context, form):
         raise refusal(found)
-    application = await house.database.read(oauth.find_application, token.application_id)
+    application = await context.database.read(oauth.find_application, token.application_id)
     if application is None:
         raise Forbidden
-    secret, token_id = house.secret(), house.ids.next()
+    secret, token_id = context.secret(), context.ids.next()
     user = await sign_up(
-        house, request, form, application.id,
+        context, request, form, application.id,
         lambda id: NewToken(token_id, hash_of(secret), application.id, id, application.scopes),
     )  # fmt: skip
     return json(token_fields(secret, application.scopes, user.created_at))

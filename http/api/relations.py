@@ -13,17 +13,17 @@ from ...actors.rules.languages import language_code
 from ...actors.rules.visibility import shows_network
 from ...storage import accounts, relations
 from ...storage.relations import Relationship
-from .. import rates
-from ..answer import Answer, json
-from ..authentication import Viewer
+from ..access import rates
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer, json
+from ..answers.errors import NotFound, invalid
 from ..entities.account import account_fields
 from ..entities.relationship import relationship_fields
-from ..errors import NotFound, invalid
-from ..house import House
-from ..parameters import Count, Flag, Ids, Input, MaybeFlag, Prose, Several, Text
-from ..people import account_answer, is_presentable, presentable
-from ..routing import api
-from ..showing import perspective_of
+from ..intake.parameters import Count, Flag, Ids, Input, MaybeFlag, Prose, Several, Text
+from ..router import api
+from ..views.accounts import account_answer, is_presentable, presentable
+from ..views.statuses import perspective_of
 
 FOLLOWS = ("write:follows", "follow")
 BLOCKS = ("write:blocks", "follow")
@@ -36,12 +36,12 @@ LONGEST_NOTE = 2000
 FAMILIAR = 40  # of one account
 
 
-class Accounts(Input):
+class RelationshipIds(Input):
     id: Ids = ()
     with_suspended: Flag = False
 
 
-class FollowTerms(Input):
+class FollowForm(Input):
     reblogs: MaybeFlag = None
     notify: MaybeFlag = None
     languages: Annotated[list[Text] | None, Several] = None
@@ -66,26 +66,26 @@ class Handle(Input):
 
 
 @api.get("/api/v1/accounts/relationships", auth="user", scopes=("read:follows",))
-async def show_relationships(house: House, viewer: Viewer, wanted: Accounts) -> Answer:
+async def show_relationships(context: HttpContext, viewer: Viewer, wanted: RelationshipIds) -> Answer:
     """How the viewer stands to these accounts, in the order asked for."""
     ids = list(dict.fromkeys(wanted.id))[:MOST_AT_ONCE]
-    known = (await house.accounts.find_many(ids)).values()
+    known = (await context.accounts.find_many(ids)).values()
     shown = [one.id for one in known if is_presentable(one) and (wanted.with_suspended or one.suspended_at is None)]
-    found = await house.database.read(relations.relationships, viewer.account_id, shown, house.clock.now())
+    found = await context.database.read(relations.relationships, viewer.account_id, shown, context.clock.now())
     return json([relationship_fields(found[id]) for id in shown if id in found])
 
 
 @api.get("/api/v1/accounts/familiar_followers", auth="user", scopes=("read:follows",))
-async def show_familiar_followers(house: House, viewer: Viewer, wanted: Accounts) -> Answer:
+async def show_familiar_followers(context: HttpContext, viewer: Viewer, wanted: RelationshipIds) -> Answer:
     """Of each account, those of its followers whom the viewer follows. It is empty for an account that does not show
     its followers, and leaves out followers that do not show whom they follow."""
     perspective = await perspective_of(viewer)
-    targets = await house.accounts.find_many(list(dict.fromkeys(wanted.id))[:MOST_FAMILIAR])
+    targets = await context.accounts.find_many(list(dict.fromkeys(wanted.id))[:MOST_FAMILIAR])
     present = [one for one in targets.values() if is_presentable(one) and one.suspended_at is None]
     open_ids = [one.id for one in present if shows_network(one, perspective)]
-    found = await house.database.read(relations.familiar_followers, viewer.account_id, open_ids, FAMILIAR)
-    people = await house.accounts.find_many(id for familiar in found.values() for id in familiar)
-    base_url = house.settings.base_url
+    found = await context.database.read(relations.familiar_followers, viewer.account_id, open_ids, FAMILIAR)
+    people = await context.accounts.find_many(id for familiar in found.values() for id in familiar)
+    base_url = context.settings.base_url
     shown = {id: account_fields(one, base_url) for id, one in people.items() if shows_network(one, perspective)}
     return json([
         {"id": str(target.id), "accounts": [shown[id] for id in found.get(target.id, ()) if id in shown]}
@@ -94,100 +94,100 @@ async def show_familiar_followers(house: House, viewer: Viewer, wanted: Accounts
 
 
 @api.post("/api/v1/accounts/<id>/follow", auth="user", scopes=FOLLOWS, rates=(rates.FOLLOWS,))
-async def follow(house: House, viewer: Viewer, id: int, terms: FollowTerms) -> Answer:
+async def follow(context: HttpContext, viewer: Viewer, id: int, terms: FollowForm) -> Answer:
     """Follow, ask to, or change the terms; what is not sent stays as it is."""
     await viewer.ask(terms.command(id))
-    return json(relationship_fields(await _as_if_accepted(house, await _find(house, viewer, id))))
+    return json(relationship_fields(await _as_if_accepted(context, await _find(context, viewer, id))))
 
 
 @api.post("/api/v1/follows", auth="user", scopes=FOLLOWS, rates=(rates.FOLLOWS,))
-async def follow_by_handle(house: House, viewer: Viewer, handle: Handle) -> Answer:
+async def follow_by_handle(context: HttpContext, viewer: Viewer, handle: Handle) -> Answer:
     """Follow by `user@domain`, or by name whoever is of this server; answered with the account."""
-    named = handle_of(handle.uri, house.settings.local_domain)
+    named = handle_of(handle.uri, context.settings.local_domain)
     if named is None:
         raise NotFound
-    account = presentable(await house.database.read(accounts.find_by_acct, *named))
+    account = presentable(await context.database.read(accounts.find_by_acct, *named))
     await viewer.ask(Follow(account.id))
-    return await account_answer(house, presentable(await house.accounts.find(account.id)))
+    return await account_answer(context, presentable(await context.accounts.find(account.id)))
 
 
-async def _as_if_accepted(house: House, relationship: Relationship) -> Relationship:
+async def _as_if_accepted(context: HttpContext, relationship: Relationship) -> Relationship:
     """Another server takes a while to accept. Until it refuses, an account that is not locked counts as followed."""
-    target = await house.accounts.find(relationship.id)
+    target = await context.accounts.find(relationship.id)
     if target is None or target.local or target.locked or not relationship.requested:
         return relationship
     return replace(relationship, following=True, requested=False)
 
 
 @api.post("/api/v1/accounts/<id>/unfollow", auth="user", scopes=FOLLOWS)
-async def unfollow(house: House, viewer: Viewer, id: int) -> Answer:
+async def unfollow(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(Unfollow(id))
-    return await relationship(house, viewer, id)
+    return await relationship(context, viewer, id)
 
 
 @api.post("/api/v1/accounts/<id>/remove_from_followers", auth="user", scopes=FOLLOWS)
-async def remove_from_followers(house: House, viewer: Viewer, id: int) -> Answer:
+async def remove_from_followers(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(RemoveFollower(id))
-    return await relationship(house, viewer, id)
+    return await relationship(context, viewer, id)
 
 
 @api.post("/api/v1/accounts/<id>/block", auth="user", scopes=BLOCKS)
-async def block(house: House, viewer: Viewer, id: int) -> Answer:
+async def block(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(Block(id))
-    return await relationship(house, viewer, id)
+    return await relationship(context, viewer, id)
 
 
 @api.post("/api/v1/accounts/<id>/unblock", auth="user", scopes=BLOCKS)
-async def unblock(house: House, viewer: Viewer, id: int) -> Answer:
+async def unblock(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(Unblock(id))
-    return await relationship(house, viewer, id)
+    return await relationship(context, viewer, id)
 
 
 @api.post("/api/v1/accounts/<id>/mute", auth="user", scopes=MUTES)
-async def mute(house: House, viewer: Viewer, id: int, terms: MuteTerms) -> Answer:
+async def mute(context: HttpContext, viewer: Viewer, id: int, terms: MuteTerms) -> Answer:
     """Mute, or change how."""
     duration = min(max(terms.duration or 0, 0), LONGEST_MUTE)
     await viewer.ask(Mute(id, terms.notifications, duration))
-    return await relationship(house, viewer, id)
+    return await relationship(context, viewer, id)
 
 
 @api.post("/api/v1/accounts/<id>/unmute", auth="user", scopes=MUTES)
-async def unmute(house: House, viewer: Viewer, id: int) -> Answer:
+async def unmute(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(Unmute(id))
-    return await relationship(house, viewer, id)
+    return await relationship(context, viewer, id)
 
 
 @api.post("/api/v1/accounts/<id>/pin", auth="user", scopes=ENDORSE)
 @api.post("/api/v1/accounts/<id>/endorse", auth="user", scopes=ENDORSE)
-async def endorse(house: House, viewer: Viewer, id: int) -> Answer:
+async def endorse(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(Endorse(id))
-    return await relationship(house, viewer, id)
+    return await relationship(context, viewer, id)
 
 
 @api.post("/api/v1/accounts/<id>/unpin", auth="user", scopes=ENDORSE)
 @api.post("/api/v1/accounts/<id>/unendorse", auth="user", scopes=ENDORSE)
-async def unendorse(house: House, viewer: Viewer, id: int) -> Answer:
+async def unendorse(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(Unendorse(id))
-    return await relationship(house, viewer, id)
+    return await relationship(context, viewer, id)
 
 
 @api.post("/api/v1/accounts/<id>/note", auth="user", scopes=("write:accounts",))
-async def write_note(house: House, viewer: Viewer, id: int, note: Note) -> Answer:
+async def write_note(context: HttpContext, viewer: Viewer, id: int, note: Note) -> Answer:
     """A note that only the viewer sees; an empty one strikes it out."""
     if len(note.comment) > LONGEST_NOTE:
         raise invalid(f"Comment is too long (maximum is {LONGEST_NOTE} characters)")
     await viewer.ask(WriteNote(id, note.comment))
-    return await relationship(house, viewer, id)
+    return await relationship(context, viewer, id)
 
 
-async def relationship(house: House, viewer: Viewer, id: int) -> Answer:
+async def relationship(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     """How the viewer stands to one account now."""
-    return json(relationship_fields(await _find(house, viewer, id)))
+    return json(relationship_fields(await _find(context, viewer, id)))
 
 
-async def _find(house: House, viewer: Viewer, id: int) -> Relationship:
-    presentable(await house.accounts.find(id))
-    found = await house.database.read(relations.relationships, viewer.account_id, [id], house.clock.now())
+async def _find(context: HttpContext, viewer: Viewer, id: int) -> Relationship:
+    presentable(await context.accounts.find(id))
+    found = await context.database.read(relations.relationships, viewer.account_id, [id], context.clock.now())
     if id not in found:
         raise NotFound
     return found[id]

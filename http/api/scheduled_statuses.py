@@ -6,15 +6,15 @@ from datetime import UTC, datetime
 
 from ...actors.commands.scheduled_statuses import CancelScheduledStatus, MoveScheduledStatus
 from ...storage import scheduled_statuses
-from ..answer import EMPTY, Answer, json
-from ..authentication import Viewer
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import EMPTY, Answer, json
+from ..answers.errors import NotFound, Unprocessable
 from ..entities.scheduled_status import scheduled_status_fields
-from ..errors import NotFound, Unprocessable
-from ..house import House
-from ..paging import Paged, links
-from ..parameters import Input, MaybeText
-from ..request import Request
-from ..routing import api
+from ..intake.paging import Paged, links
+from ..intake.parameters import Input, MaybeText
+from ..intake.request import Request
+from ..router import api
 
 READ = ("read:statuses",)
 WRITE = ("write:statuses",)
@@ -38,32 +38,32 @@ class Scheduled(Input):
 
 
 @api.get("/api/v1/scheduled_statuses", auth="user", scopes=READ)
-async def show_all(house: House, request: Request, viewer: Viewer, paged: Paged) -> Answer:
+async def show_all(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """What the viewer has scheduled, the last made first."""
     page = paged.page(STATUSES)
-    found = await house.database.read(
+    found = await context.database.read(
         scheduled_statuses.page, viewer.account_id,
         max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
     )  # fmt: skip
-    base_url = house.settings.base_url
+    base_url = context.settings.base_url
     ids = [one.id for one in found]
     paging = links(base_url + request.path, request.query_texts, ids, full=len(ids) == page.limit)
     return json([scheduled_status_fields(one, base_url) for one in found], headers=paging)
 
 
 @api.get("/api/v1/scheduled_statuses/<id>", auth="user", scopes=READ)
-async def show(house: House, viewer: Viewer, id: int) -> Answer:
-    return await _answer(house, viewer, id)
+async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
+    return await _answer(context, viewer, id)
 
 
 @api.put("/api/v1/scheduled_statuses/<id>", auth="user", scopes=WRITE)
-async def move(house: House, viewer: Viewer, id: int, scheduled: Scheduled) -> Answer:
+async def move(context: HttpContext, viewer: Viewer, id: int, scheduled: Scheduled) -> Answer:
     """Another time; nothing else of it can be changed."""
     at = scheduled.moment()
     if at is None:
-        return await _answer(house, viewer, id)
+        return await _answer(context, viewer, id)
     moved = await viewer.ask(MoveScheduledStatus(id, at))
-    return json(scheduled_status_fields(moved, house.settings.base_url))
+    return json(scheduled_status_fields(moved, context.settings.base_url))
 
 
 @api.delete("/api/v1/scheduled_statuses/<id>", auth="user", scopes=WRITE)
@@ -72,9 +72,9 @@ async def cancel(viewer: Viewer, id: int) -> Answer:
     return EMPTY
 
 
-async def _answer(house: House, viewer: Viewer, id: int) -> Answer:
+async def _answer(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     """One of the viewer's own. Other people's are as missing as those that nobody has."""
-    found = await house.database.read(scheduled_statuses.find, id, viewer.account_id)
+    found = await context.database.read(scheduled_statuses.find, id, viewer.account_id)
     if found is None:
         raise NotFound
-    return json(scheduled_status_fields(found, house.settings.base_url))
+    return json(scheduled_status_fields(found, context.settings.base_url))

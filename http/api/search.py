@@ -10,16 +10,16 @@ from ...actors.rules.identity import handle_of
 from ...actors.rules.visibility import belongs_in_thread
 from ...actors.statuses import may_see
 from ...storage import search
-from ..answer import Answer
-from ..authentication import Viewer
-from ..errors import Malformed, Unauthorized
-from ..hashtags import render_tags
-from ..house import House
-from ..paging import Page, clamp
-from ..parameters import AccountId, Choice, Count, Cursor, Flag, Input, Sought
-from ..people import render_accounts
-from ..routing import api
-from ..showing import perspective_of, render_all
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer
+from ..answers.errors import Malformed, Unauthorized
+from ..intake.paging import Page, clamp
+from ..intake.parameters import AccountId, Choice, Count, Cursor, Flag, Input, Sought
+from ..router import api
+from ..views.accounts import render_accounts
+from ..views.hashtags import render_tags
+from ..views.statuses import perspective_of, render_all
 
 HASHTAG_ALONE = re.compile(r"[#\uff03]\S+")
 RESULTS = 20  # of one kind, when nobody says how many
@@ -29,7 +29,7 @@ RESOLVING = "Search queries that resolve remote resources are not supported with
 NEGATIVE = "Pagination values for `offset` and `limit` must be positive"
 
 
-class Query(Input):
+class SearchQuery(Input):
     q: Sought
     type: Annotated[Literal["accounts", "hashtags", "statuses"] | None, Choice] = None
     resolve: Flag = False
@@ -67,41 +67,41 @@ class Query(Input):
 
 
 @api.get("/api/v2/search", scopes=("read:search",))
-async def show(house: House, viewer: Viewer | None, query: Query) -> Answer:
+async def show(context: HttpContext, viewer: Viewer | None, query: SearchQuery) -> Answer:
     """What is here by these words; other servers are not asked."""
     query.check(viewer)
-    page = query.page(house.settings.search_results)
-    people = await _accounts(house, viewer, query, page) if query.wants("accounts") else []
-    posts = await _statuses(house, viewer, query, page) if query.wants("statuses") and viewer is not None else []
-    hashtags = await _hashtags(house, query, page) if query.wants("hashtags") else []
+    page = query.page(context.settings.search_results)
+    people = await _accounts(context, viewer, query, page) if query.wants("accounts") else []
+    posts = await _statuses(context, viewer, query, page) if query.wants("statuses") and viewer is not None else []
+    hashtags = await _hashtags(context, query, page) if query.wants("hashtags") else []
     kinds = (b",".join(kind) for kind in (people, posts, hashtags))
     return Answer(b'{"accounts":[%b],"statuses":[%b],"hashtags":[%b]}' % tuple(kinds))
 
 
-async def _accounts(house: House, viewer: Viewer | None, query: Query, page: Page) -> list[bytes]:
-    names = search.names_of(query.q, handle_of(query.q, house.settings.local_domain))
-    ids = await house.database.read(
+async def _accounts(context: HttpContext, viewer: Viewer | None, query: SearchQuery, page: Page) -> list[bytes]:
+    names = search.names_of(query.q, handle_of(query.q, context.settings.local_domain))
+    ids = await context.database.read(
         search.accounts, names, viewer=viewer.account_id if viewer else None,
         followed=query.following, limit=page.limit, offset=query.skipped,
     )  # fmt: skip
-    return await render_accounts(house, ids)
+    return await render_accounts(context, ids)
 
 
-async def _hashtags(house: House, query: Query, page: Page) -> list[bytes]:
+async def _hashtags(context: HttpContext, query: SearchQuery, page: Page) -> list[bytes]:
     name = text.tag_name(query.q)
     if not name or len(query.q.split()) > 1:
         return []
-    found = await house.database.read(
+    found = await context.database.read(
         search.tags, name, reviewed=query.exclude_unreviewed, limit=page.limit, offset=query.skipped
     )
-    return await render_tags(house, found)
+    return await render_tags(context, found)
 
 
-async def _statuses(house: House, viewer: Viewer, query: Query, page: Page) -> list[bytes]:
+async def _statuses(context: HttpContext, viewer: Viewer, query: SearchQuery, page: Page) -> list[bytes]:
     perspective = await perspective_of(viewer)
-    found = await house.database.read(
+    found = await context.database.read(
         search.statuses, query.q, viewer=viewer.account_id, account_id=query.account_id,
         max_id=page.max_id, min_id=page.min_id, limit=page.limit, offset=query.skipped,
     )  # fmt: skip
-    shown = await house.statuses.show_many(entry.id for entry in found if belongs_in_thread(entry, perspective))
-    return await render_all(house, viewer, [one for one in shown.values() if may_see(one, perspective)])
+    shown = await context.statuses.show_many(entry.id for entry in found if belongs_in_thread(entry, perspective))
+    return await render_all(context, viewer, [one for one in shown.values() if may_see(one, perspective)])

@@ -9,18 +9,18 @@ from ...actors.commands.statuses import DeleteStatus, PublishStatus
 from ...actors.rules import attachments, limits, text
 from ...actors.rules.polls import PollTerms, complaints
 from ...actors.rules.visibility import Perspective, belongs_in_thread
-from ...actors.statuses import Shown, may_see
+from ...actors.statuses import ShownStatus, may_see
 from ...storage import statuses
 from ...storage.scheduled_statuses import ScheduledStatus
-from ...storage.statuses import Entry, Status
-from .. import rates
-from ..answer import Answer, array, json
-from ..authentication import Viewer
+from ...storage.statuses import Status, TimelineEntry
+from ..access import rates
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer, array, json
+from ..answers.errors import NotFound, Unprocessable, invalid
 from ..entities.scheduled_status import scheduled_status_fields
 from ..entities.status import deleted_status_json
-from ..errors import NotFound, Unprocessable, invalid
-from ..house import House
-from ..parameters import (
+from ..intake.parameters import (
     Choice,
     Count,
     Flag,
@@ -35,9 +35,9 @@ from ..parameters import (
     Texts,
     is_id,
 )
-from ..request import Request
-from ..routing import api
-from ..showing import find_visible, perspective_of, render, render_all
+from ..intake.request import Request
+from ..router import api
+from ..views.statuses import find_visible, perspective_of, render, render_all
 from .scheduled_statuses import Scheduled
 
 # How much of a thread is shown: up, down, and how deep; to those with a token, and to everybody.
@@ -49,7 +49,7 @@ LONGEST_KEY = 255
 LONGEST_NAMED = 40  # of what is said to be no id
 
 
-class NewPoll(Input):
+class PollForm(Input):
     options: Texts = ()
     expires_in: Count = None
     multiple: Flag = False
@@ -69,7 +69,7 @@ class Writing(Input):
     language: MaybeText = None
     content_type: MaybeText = None
     media_ids: IdsAsWritten = ()
-    poll: Annotated[NewPoll | None, Maybe] = None
+    poll: Annotated[PollForm | None, Maybe] = None
     quote_approval_policy: Annotated[Literal["public", "followers", "nobody"] | None, Choice] = None
 
     def media(self) -> tuple[int, ...]:
@@ -90,7 +90,7 @@ class Writing(Input):
             raise invalid(f"Text character limit of {limits.STATUS_CHARACTERS} exceeded")
 
 
-class NewStatus(Writing, Scheduled):
+class StatusForm(Writing, Scheduled):
     visibility: Annotated[Literal["public", "unlisted", "private", "direct"] | None, Choice] = None
     in_reply_to_id: StatusId = None
     quoted_status_id: StatusId = None
@@ -113,18 +113,18 @@ class Several(Input):
 
 
 @api.post("/api/v1/statuses", auth="user", scopes=("write:statuses",), rates=(rates.STATUSES,))
-async def publish(house: House, request: Request, viewer: Viewer, new: NewStatus) -> Answer:
+async def publish(context: HttpContext, request: Request, viewer: Viewer, new: StatusForm) -> Answer:
     """A new status, now or at a time to come; with an Idempotency-Key it is made once, however often it is sent."""
     new.check()
     post, at = _post(request, viewer, new), new.moment()
-    wanted = ScheduleStatus(post, at) if at is not None and at > house.clock.now() else post
+    wanted = ScheduleStatus(post, at) if at is not None and at > context.clock.now() else post
     made: Status | ScheduledStatus = await viewer.ask(wanted)
     if isinstance(made, ScheduledStatus):
-        return json(scheduled_status_fields(made, house.settings.base_url))
-    return Answer(await render(house, viewer, await _shown(house, made)))
+        return json(scheduled_status_fields(made, context.settings.base_url))
+    return Answer(await render(context, viewer, await _shown(context, made)))
 
 
-def _post(request: Request, viewer: Viewer, new: NewStatus) -> PublishStatus:
+def _post(request: Request, viewer: Viewer, new: StatusForm) -> PublishStatus:
     return PublishStatus(
         text=new.status,
         visibility=new.visibility,
@@ -142,51 +142,53 @@ def _post(request: Request, viewer: Viewer, new: NewStatus) -> PublishStatus:
 
 
 @api.get("/api/v1/statuses", scopes=("read:statuses",))
-async def show_several(house: House, viewer: Viewer | None, wanted: Several) -> Answer:
+async def show_several(context: HttpContext, viewer: Viewer | None, wanted: Several) -> Answer:
     """Those that are there and may be seen, in the order asked for."""
     perspective = await perspective_of(viewer)
-    shown = await house.statuses.show_many(wanted.id[:MOST_AT_ONCE])
-    return array(await render_all(house, viewer, [one for one in shown.values() if may_see(one, perspective)]))
+    shown = await context.statuses.show_many(wanted.id[:MOST_AT_ONCE])
+    return array(await render_all(context, viewer, [one for one in shown.values() if may_see(one, perspective)]))
 
 
 @api.get("/api/v1/statuses/<id>", scopes=("read:statuses",))
-async def show(house: House, viewer: Viewer | None, id: int) -> Answer:
+async def show(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
     """One status."""
-    return Answer(await render(house, viewer, await find_visible(house, viewer, id)))
+    return Answer(await render(context, viewer, await find_visible(context, viewer, id)))
 
 
 @api.delete("/api/v1/statuses/<id>", auth="user", scopes=("write:statuses",), rates=(rates.DELETIONS,))
-async def delete(house: House, viewer: Viewer, id: int, deletion: Deletion) -> Answer:
+async def delete(context: HttpContext, viewer: Viewer, id: int, deletion: Deletion) -> Answer:
     """The status as it was, with its source text, so that it can be written anew."""
     deleted: Status = await viewer.ask(DeleteStatus(id, deletion.delete_media))
-    shown = await _shown(house, deleted)
-    return Answer(deleted_status_json(shown, house.rendered, house.settings.base_url))
+    shown = await _shown(context, deleted)
+    return Answer(deleted_status_json(shown, context.rendered, context.settings.base_url))
 
 
 @api.get("/api/v1/statuses/<id>/context", scopes=("read:statuses",))
-async def show_context(house: House, viewer: Viewer | None, id: int) -> Answer:
+async def show_context(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
     """What the status answers, and what answers it."""
-    shown = await find_visible(house, viewer, id)
+    shown = await find_visible(context, viewer, id)
     up, down, depth = FOR_EVERYBODY if viewer is None else FOR_USERS
-    ancestors = await house.database.read(statuses.ancestors, shown.id, up)
-    descendants = await house.database.read(statuses.descendants, shown.id, down, depth)
+    ancestors = await context.database.read(statuses.ancestors, shown.id, up)
+    descendants = await context.database.read(statuses.descendants, shown.id, down, depth)
     perspective = await perspective_of(viewer)
-    above = await _thread(house, viewer, perspective, ancestors)
-    below = await _thread(house, viewer, perspective, descendants)
+    above = await _thread(context, viewer, perspective, ancestors)
+    below = await _thread(context, viewer, perspective, descendants)
     return Answer(b'{"ancestors":[%b],"descendants":[%b]}' % (b",".join(above), b",".join(below)))
 
 
-async def _thread(house: House, viewer: Viewer | None, perspective: Perspective, entries: list[Entry]) -> list[bytes]:
-    shown = await house.statuses.show_many(entry.id for entry in entries if belongs_in_thread(entry, perspective))
-    return await render_all(house, viewer, [one for one in shown.values() if may_see(one, perspective)])
+async def _thread(
+    context: HttpContext, viewer: Viewer | None, perspective: Perspective, entries: list[TimelineEntry]
+) -> list[bytes]:
+    shown = await context.statuses.show_many(entry.id for entry in entries if belongs_in_thread(entry, perspective))
+    return await render_all(context, viewer, [one for one in shown.values() if may_see(one, perspective)])
 
 
-async def _shown(house: House, status: Status) -> Shown:
+async def _shown(context: HttpContext, status: Status) -> ShownStatus:
     """An own status that need not be in the cache any more, or again."""
-    author = await house.accounts.find(status.account_id)
+    author = await context.accounts.find(status.account_id)
     if author is None:
         raise NotFound
-    return Shown(status, author)
+    return ShownStatus(status, author)
 
 
 def _idempotency_key(request: Request) -> str | None:

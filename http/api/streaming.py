@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..answer import Answer
-from ..routing import api
+from ..answers.answer import Answer
+from ..router import api
 
 
 @api.get("/api/v1/streaming/health")

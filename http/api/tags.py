@@ -7,59 +7,59 @@ from dataclasses import replace
 from ...actors.commands.featured_tags import FeatureTag, UnfeatureTag
 from ...actors.rules.text import tag_name, whole_hashtag
 from ...storage import featured_tags, tags
-from ...storage.statuses import Tag
-from ..answer import Answer
-from ..authentication import Viewer
-from ..errors import NotFound
-from ..hashtags import render_tags
-from ..house import House
-from ..parameters import UNKNOWN_ID
-from ..routing import api, path_id
+from ...storage.statuses import StatusTag
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer
+from ..answers.errors import NotFound
+from ..intake.parameters import UNKNOWN_ID
+from ..router import api, path_id
+from ..views.hashtags import render_tags
 
 WRITE = ("write:accounts",)
 
 
 @api.get("/api/v1/tags/<name>")
-async def show(house: House, viewer: Viewer | None, name: str) -> Answer:
+async def show(context: HttpContext, viewer: Viewer | None, name: str) -> Answer:
     """A hashtag with the days on which it was used, which may be none."""
-    return await _answer(house, viewer, await _find(house, name) or _unused(name))
+    return await _answer(context, viewer, await _find(context, name) or _unused(name))
 
 
 @api.post("/api/v1/tags/<name>/feature", auth="user", scopes=WRITE)
-async def feature(house: House, viewer: Viewer, name: str) -> Answer:
+async def feature(context: HttpContext, viewer: Viewer, name: str) -> Answer:
     """Show it on the viewer's profile, be it used or not."""
-    tag = await _find(house, name) or _unused(name)
+    tag = await _find(context, name) or _unused(name)
     written = whole_hashtag(name)
     featured = await viewer.ask(FeatureTag(tag.name, tag.display_name if written is None else written.text))
-    return await _answer(house, viewer, replace(tag, id=featured.tag_id))
+    return await _answer(context, viewer, replace(tag, id=featured.tag_id))
 
 
 @api.post("/api/v1/tags/<name>/unfeature", auth="user", scopes=WRITE)
-async def unfeature(house: House, viewer: Viewer, name: str) -> Answer:
-    tag = await _find(house, name) or _unused(name)
+async def unfeature(context: HttpContext, viewer: Viewer, name: str) -> Answer:
+    tag = await _find(context, name) or _unused(name)
     await viewer.ask(UnfeatureTag(tag.id))
-    return await _answer(house, viewer, tag)
+    return await _answer(context, viewer, tag)
 
 
-async def _find(house: House, named: str) -> Tag | None:
+async def _find(context: HttpContext, named: str) -> StatusTag | None:
     """By its name or, as digits alone are no name, by its id."""
     if named.isascii() and named.isdigit():
-        return await house.database.read(tags.find_by_id, path_id(named))
-    return await house.database.read(tags.find, tag_name(named))
+        return await context.database.read(tags.find_by_id, path_id(named))
+    return await context.database.read(tags.find, tag_name(named))
 
 
-def _unused(named: str) -> Tag:
+def _unused(named: str) -> StatusTag:
     """The hashtag of a well-formed name that nothing has been posted under; 404 for an ill-formed name."""
     hashtag = whole_hashtag(named)
     if hashtag is None:
         raise NotFound
-    return Tag(UNKNOWN_ID, hashtag.name, hashtag.text)
+    return StatusTag(UNKNOWN_ID, hashtag.name, hashtag.text)
 
 
-async def _answer(house: House, viewer: Viewer | None, tag: Tag) -> Answer:
+async def _answer(context: HttpContext, viewer: Viewer | None, tag: StatusTag) -> Answer:
     featuring = None
     if viewer is not None:
-        featured = await house.database.read(featured_tags.of_account, viewer.account_id)
+        featured = await context.database.read(featured_tags.of_account, viewer.account_id)
         featuring = any(one.tag_id == tag.id for one in featured)
-    (body,) = await render_tags(house, [tag], featuring)
+    (body,) = await render_tags(context, [tag], featuring)
     return Answer(body)

@@ -13,15 +13,15 @@ from ...actors.timelines.list import ListPage
 from ...actors.timelines.public import PublicPage
 from ...actors.timelines.tag import TagPage
 from ...actors.timelines.window import Cursors
-from ..answer import Answer, array
-from ..authentication import USER_REQUIRED, Viewer
-from ..errors import Unauthorized
-from ..house import House
-from ..paging import Paged, links
-from ..parameters import Flag, Texts
-from ..request import Request
-from ..routing import api
-from ..showing import perspective_of, render_ids
+from ..access.authentication import USER_REQUIRED, Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer, array
+from ..answers.errors import Unauthorized
+from ..intake.paging import Paged, links
+from ..intake.parameters import Flag, Texts
+from ..intake.request import Request
+from ..router import api
+from ..views.statuses import perspective_of, render_ids
 
 STATUSES = 20  # on a page, when nobody says how many
 TAGS = 4  # that one condition of a tag timeline can name; more are passed over
@@ -53,46 +53,48 @@ class TagTimeline(PublicTimeline):
 
 
 @api.get("/api/v1/timelines/home", auth="user", scopes=("read:statuses",))
-async def show_home(house: House, request: Request, viewer: Viewer, paged: Paged) -> Answer:
+async def show_home(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """What those the viewer follows have posted."""
     ids = await viewer.ask(HomePage(_cursors(paged)), Address("home", str(viewer.account_id)))
-    return await _timeline(house, request, viewer, ids)
+    return await _timeline(context, request, viewer, ids)
 
 
 @api.get("/api/v1/timelines/public", scopes=("read:statuses",))
-async def show_public(house: House, request: Request, viewer: Viewer | None, wanted: PublicTimeline) -> Answer:
+async def show_public(context: HttpContext, request: Request, viewer: Viewer | None, wanted: PublicTimeline) -> Answer:
     """What everybody has posted."""
-    _check_preview(house, viewer)
+    _check_preview(context, viewer)
     message = PublicPage(_cursors(wanted), await perspective_of(viewer), wanted.only_media)
-    ids = await house.runtime.ask(Address("public", wanted.place()), message, origin=request.origin)
-    return await _timeline(house, request, viewer, ids)
+    ids = await context.runtime.ask(Address("public", wanted.place()), message, origin=request.origin)
+    return await _timeline(context, request, viewer, ids)
 
 
 @api.get("/api/v1/timelines/tag/<hashtag>", scopes=("read:statuses",))
-async def show_tag(house: House, request: Request, viewer: Viewer | None, hashtag: str, wanted: TagTimeline) -> Answer:
+async def show_tag(
+    context: HttpContext, request: Request, viewer: Viewer | None, hashtag: str, wanted: TagTimeline
+) -> Answer:
     """What everybody has posted under a hashtag, answers too."""
-    _check_preview(house, viewer)
+    _check_preview(context, viewer)
     name = tag_name(hashtag)
     if not name or len(name) > LONGEST_TAG:
         return array([])
     message = wanted.message(await perspective_of(viewer))
-    ids = await house.runtime.ask(tag_address(name), message, origin=request.origin)
-    return await _timeline(house, request, viewer, ids)
+    ids = await context.runtime.ask(tag_address(name), message, origin=request.origin)
+    return await _timeline(context, request, viewer, ids)
 
 
 @api.get("/api/v1/timelines/list/<id>", auth="user", scopes=("read:lists",))
-async def show_list(house: House, request: Request, viewer: Viewer, id: int, paged: Paged) -> Answer:
+async def show_list(context: HttpContext, request: Request, viewer: Viewer, id: int, paged: Paged) -> Answer:
     """What those on one of the viewer's lists have posted."""
     ids = await viewer.ask(ListPage(viewer.account_id, _cursors(paged)), list_address(id))
-    return await _timeline(house, request, viewer, ids)
+    return await _timeline(context, request, viewer, ids)
 
 
 def _tags(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in map(tag_name, names[:TAGS]) if name)
 
 
-def _check_preview(house: House, viewer: Viewer | None) -> None:
-    if viewer is None and not house.settings.public_preview:
+def _check_preview(context: HttpContext, viewer: Viewer | None) -> None:
+    if viewer is None and not context.settings.public_preview:
         raise Unauthorized(USER_REQUIRED)
 
 
@@ -101,7 +103,7 @@ def _cursors(paged: Paged) -> Cursors:
     return Cursors(page.max_id, page.since_id, page.min_id, page.limit)
 
 
-async def _timeline(house: House, request: Request, viewer: Viewer | None, ids: Sequence[int]) -> Answer:
+async def _timeline(context: HttpContext, request: Request, viewer: Viewer | None, ids: Sequence[int]) -> Answer:
     """A page with both links, for whose cursors hidden and deleted entries count as well."""
-    bodies = await render_ids(house, viewer, ids)
-    return array(bodies, links(house.settings.base_url + request.path, request.query_texts, ids))
+    bodies = await render_ids(context, viewer, ids)
+    return array(bodies, links(context.settings.base_url + request.path, request.query_texts, ids))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..answer import Answer, array
-from ..routing import api
+from ..answers.answer import Answer, array
+from ..router import api
 
 
 @api.get("/api/v1/trends")

@@ -11,7 +11,7 @@ import orjson
 from ...storage.accounts import Account
 from ...storage.featured_tags import FeaturedTag
 from ...storage.users import User
-from ..avatars import avatar_path
+from ..pictures.avatars import avatar_path
 from .featured_tag import featured_tag_fields
 from .rendered import Renderings
 from .times import day, maybe_instant, midnight

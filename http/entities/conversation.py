@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import orjson
 
-from ...actors.correspondence import Correspondence
+from ...actors.conversations import ShownConversation
 from .account import account_json
 from .rendered import Renderings
 from .status import FlagsById, status_json
 
 
 def conversation_json(
-    told: Correspondence, renderings: Renderings, base_url: str, flags: FlagsById | None = None
+    told: ShownConversation, renderings: Renderings, base_url: str, flags: FlagsById | None = None
 ) -> bytes:
     """A conversation for the account whose it is."""
     conversation = told.conversation

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from ...actors.statuses import Shown
+from ...actors.statuses import ShownStatus
 from ...storage.edits import Edit
 from ...storage.statuses import Status
 from .media import media_fields
@@ -28,7 +28,7 @@ def edit_json(edit: Edit, author: bytes, base_url: str) -> bytes:
     return b'%b,"account":%b}' % (orjson.dumps(fields)[:-1], author)
 
 
-def only_edit(shown: Shown) -> Edit:
+def only_edit(shown: ShownStatus) -> Edit:
     """The history of a status that was never edited."""
     status = shown.status
     options = None if status.poll is None else tuple(option.title for option in status.poll.options)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import orjson
 
-from ...actors.broadcast import Told
+from ...actors.broadcast import ShownNotification
 from .account import account_json
 from .rendered import Renderings
 from .status import FlagsById, status_json
 from .times import instant
 
 
-def notification_json(told: Told, renderings: Renderings, base_url: str, flags: FlagsById | None = None) -> bytes:
+def notification_json(
+    told: ShownNotification, renderings: Renderings, base_url: str, flags: FlagsById | None = None
+) -> bytes:
     """What its recipient is told, with the status if there is one."""
     notification = told.notification
     head = orjson.dumps(

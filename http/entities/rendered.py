@@ -38,7 +38,7 @@ class Rendered:
 
 
 class Renderings:
-    """What a house has rendered, and the time, on which a little of it depends."""
+    """What the server has rendered, and the time, on which a little of it depends."""
 
     __slots__ = ("accounts", "now", "statuses")
 

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from ...actors.rules.text import tag_url
-from ...actors.statuses import Shown
+from ...actors.statuses import ShownStatus
 from ...storage.statuses import Flags, Status
 from .account import account_json
 from .media import media_fields
@@ -29,7 +29,7 @@ FlagsById = Mapping[int, Flags]
 
 
 def status_json(
-    shown: Shown, renderings: Renderings, base_url: str, viewer: int | None = None, flags: FlagsById | None = None
+    shown: ShownStatus, renderings: Renderings, base_url: str, viewer: int | None = None, flags: FlagsById | None = None
 ) -> bytes:
     """The status for a viewer, with flags by the id of the original; without a viewer, for everybody."""
     status, boosted = shown.status, shown.boosted
@@ -51,7 +51,7 @@ def static_part(status: Status, counted: Status, base_url: str) -> bytes:
     return orjson.dumps(_fields(status, counted, base_url) | {"content": status.content})[:-1]
 
 
-def deleted_status_json(shown: Shown, renderings: Renderings, base_url: str) -> bytes:
+def deleted_status_json(shown: ShownStatus, renderings: Renderings, base_url: str) -> bytes:
     """The answer to a delete: with the source text, so that it can be written anew, and without content."""
     status = shown.status
     source = {"text": status.text, "content_type": status.content_type, "reblog": None}

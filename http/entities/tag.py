@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import Any
 
 from ...actors.rules.text import tag_url
-from ...storage.statuses import Tag
+from ...storage.statuses import StatusTag
 
 
 def tag_fields(
-    tag: Tag,
+    tag: StatusTag,
     days: Sequence[datetime],
     uses: Mapping[int, tuple[int, int]],
     base_url: str,

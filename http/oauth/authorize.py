@@ -15,14 +15,14 @@ from ...storage import oauth, users
 from ...storage.oauth import Application, Grant
 from ...storage.secrets import hash_of
 from ...storage.users import User
-from .. import scopes
-from ..answer import Answer, redirect
-from ..errors import Forbidden, Malformed, NotFound
-from ..house import House
-from ..pages import page, style
-from ..parameters import Flag, Given, Input, MaybeText, Text
-from ..request import Request
-from ..routing import api
+from ..access import scopes
+from ..access.context import HttpContext
+from ..answers.answer import Answer, redirect
+from ..answers.errors import Forbidden, Malformed, NotFound
+from ..intake.parameters import Flag, Given, Input, MaybeText, Text
+from ..intake.request import Request
+from ..pages.templates import page, style
+from ..router import api
 from . import sessions
 from .redirects import OUT_OF_BAND, complaint, form_target, with_query
 from .users import barred, user_with
@@ -57,7 +57,7 @@ class Asked(Input):
             yield from (("code_challenge", self.code_challenge), ("code_challenge_method", "S256"))
 
 
-class Posted(Asked):
+class AuthorizeForm(Asked):
     """A form: either a sign-in (`username`, `password`) or a `decision`: allow, deny or leave."""
 
     form_token: MaybeText = None
@@ -82,33 +82,33 @@ def show_style() -> Answer:
 
 
 @api.get("/oauth/authorize", page=True)
-async def show(house: House, request: Request, asked: Asked) -> Answer:
+async def show(context: HttpContext, request: Request, asked: Asked) -> Answer:
     """The sign-in page, the consent page, or straight back to an app that is allowed already."""
-    authorization = await _checked(house, asked)
+    authorization = await _checked(context, asked)
     secret = sessions.secret_of(request)
-    user = await _signed_in(house, secret)
+    user = await _signed_in(context, secret)
     if secret is None or user is None or asked.force_login:
-        return _sign_in_page(house, authorization, secret)
-    if not asked.ask_consent and await _is_allowed(house, authorization, user):
-        return await _allow(house, authorization, user)
-    return _consent_page(house, authorization, user, secret)
+        return _sign_in_page(context, authorization, secret)
+    if not asked.ask_consent and await _is_allowed(context, authorization, user):
+        return await _allow(context, authorization, user)
+    return _consent_page(context, authorization, user, secret)
 
 
 @api.post("/oauth/authorize", page=True)
-async def act(house: House, request: Request, posted: Posted) -> Answer:
+async def act(context: HttpContext, request: Request, posted: AuthorizeForm) -> Answer:
     """A sent form: the password, or the decision."""
-    authorization = await _checked(house, posted)
+    authorization = await _checked(context, posted)
     secret = sessions.secret_of(request)
     if secret is None or not sessions.is_own_form(secret, posted.form_token):
-        return _sign_in_page(house, authorization, secret, "This page was open for too long. Please sign in again.")
+        return _sign_in_page(context, authorization, secret, "This page was open for too long. Please sign in again.")
     if posted.decision is None:
-        return await _sign_in(house, request, authorization, posted, secret)
+        return await _sign_in(context, request, authorization, posted, secret)
     if posted.decision == "leave":
-        return await _leave(house, posted, secret)
-    user = await _signed_in(house, secret)
+        return await _leave(context, posted, secret)
+    user = await _signed_in(context, secret)
     if user is None:
-        return _sign_in_page(house, authorization, secret, "You are no longer signed in.")
-    return await _allow(house, authorization, user) if posted.decision == "allow" else _deny(posted)
+        return _sign_in_page(context, authorization, secret, "You are no longer signed in.")
+    return await _allow(context, authorization, user) if posted.decision == "allow" else _deny(posted)
 
 
 @api.get("/oauth/authorize/native", page=True)
@@ -123,9 +123,9 @@ def show_code(request: Request) -> Answer:
 # The request --------------------------------------------------------------------------------------------------
 
 
-async def _checked(house: House, asked: Asked) -> Authorization:
+async def _checked(context: HttpContext, asked: Asked) -> Authorization:
     """The authorization asked for. What is wrong with it is shown here and never sent on to the app."""
-    application = await house.database.read(oauth.find_client, asked.client_id)
+    application = await context.database.read(oauth.find_client, asked.client_id)
     if application is None:
         raise Malformed("This app is not known here. It may have to be registered again.")
     if asked.redirect_uri not in application.redirect_uris:
@@ -151,8 +151,8 @@ def _check_challenge(asked: Asked) -> None:
         raise Malformed("The code challenge must be made by method S256.")
 
 
-async def _is_allowed(house: House, authorization: Authorization, user: User) -> bool:
-    return await house.database.read(
+async def _is_allowed(context: HttpContext, authorization: Authorization, user: User) -> bool:
+    return await context.database.read(
         oauth.holds_token, user.account_id, authorization.application.id, authorization.scopes
     )
 
@@ -160,30 +160,32 @@ async def _is_allowed(house: House, authorization: Authorization, user: User) ->
 # Signing in ---------------------------------------------------------------------------------------------------
 
 
-async def _signed_in(house: House, secret: str | None) -> User | None:
-    account_id = await sessions.account_of(house, secret)
-    user = None if account_id is None else await house.database.read(users.find_user, account_id)
+async def _signed_in(context: HttpContext, secret: str | None) -> User | None:
+    account_id = await sessions.account_of(context, secret)
+    user = None if account_id is None else await context.database.read(users.find_user, account_id)
     return None if user is None or barred(user) else user
 
 
-async def _sign_in(house: House, request: Request, authorization: Authorization, posted: Posted, secret: str) -> Answer:
+async def _sign_in(
+    context: HttpContext, request: Request, authorization: Authorization, posted: AuthorizeForm, secret: str
+) -> Answer:
     login = (posted.username or "").strip()
-    user = await user_with(house, request, login, posted.password or "")
+    user = await user_with(context, request, login, posted.password or "")
     if user is None:
-        return _sign_in_page(house, authorization, secret, WRONG, login)
+        return _sign_in_page(context, authorization, secret, WRONG, login)
     if (reason := barred(user)) is not None:
         raise Forbidden(reason)
-    fresh = await sessions.sign_in(house, user.account_id, secret)
-    return redirect(_here(posted), sessions.cookie(house, fresh))
+    fresh = await sessions.sign_in(context, user.account_id, secret)
+    return redirect(_here(posted), sessions.cookie(context, fresh))
 
 
-async def _leave(house: House, posted: Posted, secret: str) -> Answer:
+async def _leave(context: HttpContext, posted: AuthorizeForm, secret: str) -> Answer:
     """End the browser's session and ask who is there, for the same request of the app."""
-    fresh = await sessions.sign_out(house, secret)
-    return redirect(_here(posted), sessions.cookie(house, fresh))
+    fresh = await sessions.sign_out(context, secret)
+    return redirect(_here(posted), sessions.cookie(context, fresh))
 
 
-def _here(posted: Posted) -> str:
+def _here(posted: AuthorizeForm) -> str:
     """This page again, now signed in; forced sign-ins go on to the question, whatever was allowed before."""
     again = dict(posted.carried())
     return with_query("/oauth/authorize", **again, ask_consent="true" if posted.force_login else None)
@@ -193,32 +195,32 @@ def _here(posted: Posted) -> str:
 
 
 def _sign_in_page(
-    house: House, authorization: Authorization, secret: str | None, problem: str | None = None, login: str = ""
+    context: HttpContext, authorization: Authorization, secret: str | None, problem: str | None = None, login: str = ""
 ) -> Answer:
     asked = authorization.asked
-    fresh = secret or house.secret()
+    fresh = secret or context.secret()
     hidden = [*asked.carried(), ("form_token", sessions.form_token(fresh))]
     if asked.force_login:
         hidden.append(("force_login", "true"))
     made = page(
         "sign_in.html",
         form_targets=form_target(asked.redirect_uri),
-        server=house.settings.title,
+        server=context.settings.title,
         application=authorization.application.name,
-        sign_ups=house.settings.sign_ups != "closed",
+        sign_ups=context.settings.sign_ups != "closed",
         problem=problem,
         login=login,
         hidden=hidden,
     )
-    return made if secret else sessions.with_cookie(house, made, fresh)
+    return made if secret else sessions.with_cookie(context, made, fresh)
 
 
-def _consent_page(house: House, authorization: Authorization, user: User, secret: str) -> Answer:
+def _consent_page(context: HttpContext, authorization: Authorization, user: User, secret: str) -> Answer:
     application = authorization.application
     return page(
         "consent.html",
         form_targets=form_target(authorization.asked.redirect_uri),
-        server=house.settings.title,
+        server=context.settings.title,
         application=application.name,
         website=application.website,
         username=user.username,
@@ -238,8 +240,8 @@ def _row(scope: str) -> dict[str, object]:
     }
 
 
-async def _allow(house: House, authorization: Authorization, user: User) -> Answer:
-    asked, code, now = authorization.asked, house.secret(), house.clock.now()
+async def _allow(context: HttpContext, authorization: Authorization, user: User) -> Answer:
+    asked, code, now = authorization.asked, context.secret(), context.clock.now()
     grant = Grant(
         hash_of(code),
         authorization.application.id,
@@ -250,7 +252,7 @@ async def _allow(house: House, authorization: Authorization, user: User) -> Answ
         now,
         now + CODE_LASTS,
     )
-    await house.database.transact(oauth.insert_grant, grant)
+    await context.database.transact(oauth.insert_grant, grant)
     if asked.redirect_uri == OUT_OF_BAND:
         return redirect(with_query("/oauth/authorize/native", code=code, state=asked.state))
     return redirect(with_query(asked.redirect_uri, code=code, state=asked.state))

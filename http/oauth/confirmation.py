@@ -15,41 +15,41 @@ from ...storage import oauth, registration, users
 from ...storage.oauth import Application
 from ...storage.secrets import hash_of
 from ...storage.users import User
-from .. import rates
-from ..answer import Answer, redirect
-from ..house import House
-from ..pages import page
-from ..parameters import Input, MaybeText, Text
-from ..request import Request
-from ..routing import api
-from ..signing_up import count_mail
+from ..access import rates
+from ..access.context import HttpContext
+from ..access.registration import count_mail
+from ..answers.answer import Answer, redirect
+from ..intake.parameters import Input, MaybeText, Text
+from ..intake.request import Request
+from ..pages.templates import page
+from ..router import api
 from . import sessions
 from .redirects import OUT_OF_BAND, complaint
 
 OUTDATED = "This page was open for too long. Please send it again."
 
 
-class Link(Input):
+class ConfirmationLink(Input):
     confirmation_token: Text = ""
 
 
-class Wanted(Input):
+class ResendForm(Input):
     form_token: MaybeText = None
     email: Text = ""
 
 
 @api.get("/auth/confirmation", page=True)
-async def confirm(house: House, request: Request, link: Link) -> Answer:
+async def confirm(context: HttpContext, request: Request, link: ConfirmationLink) -> Answer:
     """Confirm the address, and go back to the app that the user came from."""
-    user, now = await _confirmed(house, request, hash_of(link.confirmation_token))
+    user, now = await _confirmed(context, request, hash_of(link.confirmation_token))
     if user is None:
         return page("unconfirmed.html", status=404)
-    application, target = await _origin(house, user)
+    application, target = await _origin(context, user)
     if now and target is not None:
         return redirect(target)
     return page(
         "confirmed.html",
-        server=house.settings.title,
+        server=context.settings.title,
         username=user.username,
         now=now,
         pending=user.approved_at is None,
@@ -59,60 +59,60 @@ async def confirm(house: House, request: Request, link: Link) -> Answer:
 
 
 @api.get("/auth/confirmation/new", page=True)
-def show_form(house: House, request: Request) -> Answer:
+def show_form(context: HttpContext, request: Request) -> Answer:
     """Where to ask for another mail."""
-    return _form(house, request)
+    return _form(context, request)
 
 
 @api.post("/auth/confirmation/new", page=True, rates=(rates.CONFIRMATIONS,))
-async def resend(house: House, request: Request, wanted: Wanted) -> Answer:
+async def resend(context: HttpContext, request: Request, wanted: ResendForm) -> Answer:
     """Send another mail, if it is wanted by somebody; the answer does not tell."""
     if not sessions.is_own_form(sessions.secret_of(request), wanted.form_token):
-        return _form(house, request, OUTDATED, wanted.email)
+        return _form(context, request, OUTDATED, wanted.email)
     email = wanted.email.strip()
     if is_mailbox(email):
-        count_mail(house, email)
-        user = await house.database.read(users.find_user_by_login, email)
+        count_mail(context, email)
+        user = await context.database.read(users.find_user_by_login, email)
         if user is not None and user.confirmed_at is None:
-            await _resend(house, request, user)
+            await _resend(context, request, user)
     return redirect("/auth/confirmation/sent")
 
 
 @api.get("/auth/confirmation/sent", page=True)
-def show_sent(house: House) -> Answer:
+def show_sent(context: HttpContext) -> Answer:
     """What to do now."""
-    return page("sent.html", approval=house.settings.sign_ups == "approval")
+    return page("sent.html", approval=context.settings.sign_ups == "approval")
 
 
-async def _confirmed(house: House, request: Request, token_hash: bytes) -> tuple[User | None, bool]:
+async def _confirmed(context: HttpContext, request: Request, token_hash: bytes) -> tuple[User | None, bool]:
     """The user whose address a link has confirmed, and whether that was now."""
-    account_id = await house.database.read(registration.find_confirmation, token_hash, house.clock.now())
+    account_id = await context.database.read(registration.find_confirmation, token_hash, context.clock.now())
     if account_id is None:
         return None, False
     address = Address("account", str(account_id))
-    now = await house.runtime.ask(address, ConfirmEmail(token_hash), origin=request.origin)
-    return (None if now is None else await house.database.read(users.find_user, account_id)), bool(now)
+    now = await context.runtime.ask(address, ConfirmEmail(token_hash), origin=request.origin)
+    return (None if now is None else await context.database.read(users.find_user, account_id)), bool(now)
 
 
-async def _resend(house: House, request: Request, user: User) -> None:
+async def _resend(context: HttpContext, request: Request, user: User) -> None:
     address = Address("account", str(user.account_id))
     with suppress(Refused):  # confirmed in the meantime
-        await house.runtime.ask(address, ResendConfirmation(), origin=request.origin)
+        await context.runtime.ask(address, ResendConfirmation(), origin=request.origin)
 
 
-async def _origin(house: House, user: User) -> tuple[Application | None, str | None]:
+async def _origin(context: HttpContext, user: User) -> tuple[Application | None, str | None]:
     """The app through which somebody has signed up, and its first address when that is a place to go to."""
     if user.created_by_application_id is None:
         return None, None
-    application = await house.database.read(oauth.find_application, user.created_by_application_id)
+    application = await context.database.read(oauth.find_application, user.created_by_application_id)
     if application is None:
         return None, None
     first = application.redirect_uris[0]
     return application, None if first == OUT_OF_BAND or complaint(first) else first
 
 
-def _form(house: House, request: Request, problem: str | None = None, email: str = "") -> Answer:
+def _form(context: HttpContext, request: Request, problem: str | None = None, email: str = "") -> Answer:
     secret = sessions.secret_of(request)
-    fresh = secret or house.secret()
+    fresh = secret or context.secret()
     made = page("resend.html", problem=problem, email=email, form_token=sessions.form_token(fresh))
-    return made if secret else sessions.with_cookie(house, made, fresh)
+    return made if secret else sessions.with_cookie(context, made, fresh)

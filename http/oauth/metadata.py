@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from .. import scopes
-from ..answer import Answer, json
-from ..authentication import Viewer
+from ..access import scopes
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer, json
+from ..answers.errors import NotFound
 from ..entities.account import avatar_url
-from ..errors import NotFound
-from ..house import House
-from ..routing import api
+from ..router import api
 
 
 @api.get("/.well-known/oauth-authorization-server")
-def show_metadata(house: House) -> Answer:
+def show_metadata(context: HttpContext) -> Answer:
     """RFC 8414."""
-    base = house.settings.base_url
+    base = context.settings.base_url
     return json(
         {
             "issuer": f"{base}/",
@@ -28,24 +28,24 @@ def show_metadata(house: House) -> Answer:
             "response_types_supported": ["code"],
             "response_modes_supported": ["query"],
             "code_challenge_methods_supported": ["S256"],
-            "grant_types_supported": _grant_types(house),
+            "grant_types_supported": _grant_types(context),
             "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
         }
     )
 
 
-def _grant_types(house: House) -> list[str]:
+def _grant_types(context: HttpContext) -> list[str]:
     always = ["authorization_code", "client_credentials"]
-    return [*always, "password"] if house.settings.password_grant else always
+    return [*always, "password"] if context.settings.password_grant else always
 
 
 @api.route("GET", "POST", path="/oauth/userinfo", auth="user", scopes=("profile",))
-async def show_userinfo(house: House, viewer: Viewer) -> Answer:
+async def show_userinfo(context: HttpContext, viewer: Viewer) -> Answer:
     """OpenID's claims about the viewer."""
-    account = await house.accounts.find(viewer.account_id)
+    account = await context.accounts.find(viewer.account_id)
     if account is None:
         raise NotFound
-    base = house.settings.base_url
+    base = context.settings.base_url
     return json(
         {
             "iss": f"{base}/",

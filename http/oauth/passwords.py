@@ -6,7 +6,7 @@ import trio
 
 from ...actors.rules import passwords
 from ...storage import users
-from ..house import House
+from ..access.context import HttpContext
 
 
 async def matches(stored: str | None, password: str, limiter: trio.CapacityLimiter) -> bool:
@@ -14,8 +14,8 @@ async def matches(stored: str | None, password: str, limiter: trio.CapacityLimit
     return await trio.to_thread.run_sync(passwords.matches, stored, password, limiter=limiter)
 
 
-async def renew(house: House, account_id: int, stored: str | None, password: str) -> None:
+async def renew(context: HttpContext, account_id: int, stored: str | None, password: str) -> None:
     """After a sign-in: hash the password anew when its hash is weaker than those made today."""
     if stored and passwords.outdated(stored):
-        new = await trio.to_thread.run_sync(passwords.hashed, password, limiter=house.passwords)
-        await house.database.transact(users.replace_hash, account_id, stored, new)
+        new = await trio.to_thread.run_sync(passwords.hashed, password, limiter=context.passwords)
+        await context.database.transact(users.replace_hash, account_id, stored, new)

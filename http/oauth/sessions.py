@@ -10,9 +10,9 @@ from werkzeug.http import parse_cookie
 
 from ...storage import oauth
 from ...storage.secrets import equal_secrets, hash_of
-from ..answer import Answer, Headers
-from ..house import House
-from ..request import Request
+from ..access.context import HttpContext
+from ..answers.answer import Answer, Headers
+from ..intake.request import Request
 
 COOKIE = "troupe_session"
 LASTS = timedelta(days=14)
@@ -23,38 +23,38 @@ def secret_of(request: Request) -> str | None:
     return parse_cookie(request.header(b"cookie") or "").get(COOKIE) or None
 
 
-def cookie(house: House, secret: str) -> Headers:
+def cookie(context: HttpContext, secret: str) -> Headers:
     """The header that gives a browser its session."""
-    secure = "; Secure" if house.settings.secure else ""
+    secure = "; Secure" if context.settings.secure else ""
     age = int(LASTS.total_seconds())
     return (("Set-Cookie", f"{COOKIE}={secret}; Path=/; Max-Age={age}; HttpOnly; SameSite=Lax{secure}"),)
 
 
-def with_cookie(house: House, answer: Answer, secret: str) -> Answer:
+def with_cookie(context: HttpContext, answer: Answer, secret: str) -> Answer:
     """An answer that also gives the browser its session."""
-    return replace(answer, headers=(*answer.headers, *cookie(house, secret)))
+    return replace(answer, headers=(*answer.headers, *cookie(context, secret)))
 
 
-async def account_of(house: House, secret: str | None) -> int | None:
+async def account_of(context: HttpContext, secret: str | None) -> int | None:
     """Who is signed in with this session."""
     if secret is None:
         return None
-    return await house.database.read(oauth.find_session, hash_of(secret), house.clock.now())
+    return await context.database.read(oauth.find_session, hash_of(secret), context.clock.now())
 
 
-async def sign_in(house: House, account_id: int, old: str | None) -> str:
+async def sign_in(context: HttpContext, account_id: int, old: str | None) -> str:
     """A new session for the account. Its secret is new as well: one that somebody planted before is worth nothing."""
-    secret, now = house.secret(), house.clock.now()
+    secret, now = context.secret(), context.clock.now()
     if old is not None:
-        await house.database.transact(oauth.delete_session, hash_of(old))
-    await house.database.transact(oauth.insert_session, hash_of(secret), account_id, now, now + LASTS)
+        await context.database.transact(oauth.delete_session, hash_of(old))
+    await context.database.transact(oauth.insert_session, hash_of(secret), account_id, now, now + LASTS)
     return secret
 
 
-async def sign_out(house: House, secret: str) -> str:
+async def sign_out(context: HttpContext, secret: str) -> str:
     """End the session. Returns the secret of a new one, in which nobody is signed in."""
-    await house.database.transact(oauth.delete_session, hash_of(secret))
-    return house.secret()
+    await context.database.transact(oauth.delete_session, hash_of(secret))
+    return context.secret()
 
 
 def form_token(secret: str) -> str:

@@ -7,15 +7,16 @@ from ...actors.rules import registration as rules
 from ...actors.rules.languages import language_code
 from ...actors.rules.registration import Form
 from ...actors.rules.usernames import USERNAME_CHARACTERS
-from .. import limits, rates
-from ..answer import Answer, redirect
-from ..errors import Forbidden
-from ..house import House
-from ..pages import page
-from ..parameters import Input, MaybeText, Prose, Text
-from ..request import Request
-from ..routing import api
-from ..signing_up import complaints_about, sign_up
+from .. import limits
+from ..access import rates
+from ..access.context import HttpContext
+from ..access.registration import complaints_about, sign_up
+from ..answers.answer import Answer, redirect
+from ..answers.errors import Forbidden
+from ..intake.parameters import Input, MaybeText, Prose, Text
+from ..intake.request import Request
+from ..pages.templates import page
+from ..router import api
 from . import sessions
 
 CLOSED = "Nobody can sign up here at the moment."
@@ -32,7 +33,7 @@ BOUNDS = {
 WORDS = {"password": "The password", "username": "The name", "email": "The address", "reason": "The answer"}
 
 
-class Posted(Input):
+class SignUpForm(Input):
     form_token: MaybeText = None
     username: Text = ""
     email: Text = ""
@@ -46,48 +47,48 @@ class Posted(Input):
 
 
 @api.get("/auth/sign_up", page=True)
-def show(house: House, request: Request) -> Answer:
+def show(context: HttpContext, request: Request) -> Answer:
     """The empty form, or that there is none."""
-    if house.settings.sign_ups == "closed":
+    if context.settings.sign_ups == "closed":
         return page("error.html", title="Sign-ups are closed", text=CLOSED)
-    return _page(house, request, EMPTY, {})
+    return _page(context, request, EMPTY, {})
 
 
 @api.post("/auth/sign_up", page=True, rates=(rates.SIGN_UPS,))
-async def act(house: House, request: Request, posted: Posted) -> Answer:
+async def act(context: HttpContext, request: Request, posted: SignUpForm) -> Answer:
     """The form that somebody has filled in."""
-    if house.settings.sign_ups == "closed":
+    if context.settings.sign_ups == "closed":
         raise Forbidden(CLOSED)
     form = posted.form(_language(request))
     if not sessions.is_own_form(sessions.secret_of(request), posted.form_token):
-        return _page(house, request, form, {"form": OUTDATED})
-    if found := await complaints_about(house, form):
-        return _page(house, request, form, {one.attribute: _sentence(one.attribute, one.text) for one in found})
-    limits.count_for_address(house, request, rates.ACCOUNTS)  # as for accounts that apps make
+        return _page(context, request, form, {"form": OUTDATED})
+    if found := await complaints_about(context, form):
+        return _page(context, request, form, {one.attribute: _sentence(one.attribute, one.text) for one in found})
+    limits.count_for_address(context, request, rates.ACCOUNTS)  # as for accounts that apps make
     try:
-        await sign_up(house, request, form)
+        await sign_up(context, request, form)
     except Refused as refusal:  # somebody was faster
         named = list(refusal.details or ())
-        return _page(house, request, form, {name: _sentence(name, rules.TAKEN) for name in named})
+        return _page(context, request, form, {name: _sentence(name, rules.TAKEN) for name in named})
     return redirect("/auth/confirmation/sent")
 
 
-def _page(house: House, request: Request, form: Form, problems: dict[str, str]) -> Answer:
+def _page(context: HttpContext, request: Request, form: Form, problems: dict[str, str]) -> Answer:
     secret = sessions.secret_of(request)
-    fresh = secret or house.secret()
+    fresh = secret or context.secret()
     made = page(
         "sign_up.html",
         status=422 if problems else 200,
-        server=house.settings.title,
-        domain=house.settings.local_domain,
-        approval=house.settings.sign_ups == "approval",
-        reason_required=house.settings.reason_required,
+        server=context.settings.title,
+        domain=context.settings.local_domain,
+        approval=context.settings.sign_ups == "approval",
+        reason_required=context.settings.reason_required,
         form=form,
         problems=problems,
         bounds=BOUNDS,
         form_token=sessions.form_token(fresh),
     )
-    return made if secret else sessions.with_cookie(house, made, fresh)
+    return made if secret else sessions.with_cookie(context, made, fresh)
 
 
 def _sentence(attribute: str, text: str) -> str:

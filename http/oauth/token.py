@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...storage import oauth
-from ...storage.engine import Connection
+from ...storage.engine.database import Connection
 from ...storage.oauth import Application, NewToken, RevokedToken, Token
 from ...storage.secrets import equal_secrets, hash_of
-from .. import scopes
-from ..answer import EMPTY, Answer, Headers, json
+from ..access import scopes
+from ..access.context import HttpContext
+from ..answers.answer import EMPTY, Answer, Headers, json
+from ..answers.errors import HttpError, Malformed
 from ..entities.token import token_fields
-from ..errors import HttpError, Malformed
-from ..house import House
-from ..parameters import Input, Text, text
-from ..request import Request
-from ..routing import api
+from ..intake.parameters import Input, Text, text
+from ..intake.request import Request
+from ..router import api
 from .users import barred, user_with
 
 DESCRIPTIONS = {
@@ -78,58 +78,58 @@ class Issued:
 
 
 @api.post("/oauth/token")
-async def issue(house: House, request: Request, wanted: TokenRequest) -> Answer:
+async def issue(context: HttpContext, request: Request, wanted: TokenRequest) -> Answer:
     """A code, the client's own secret or, where the operator allows it, a user's password for a token."""
     if not wanted.grant_type:
         raise OAuthError("invalid_request", "Missing required parameter: grant_type.")
     match wanted.grant_type:
         case "authorization_code":
-            issued = await _by_code(house, await _client(house, request, wanted), wanted)
+            issued = await _by_code(context, await _client(context, request, wanted), wanted)
         case "client_credentials":
-            issued = await _by_secret(house, await _client(house, request, wanted), wanted)
-        case "password" if house.settings.password_grant:
-            issued = await _by_password(house, request, await _client(house, request, wanted), wanted)
+            issued = await _by_secret(context, await _client(context, request, wanted), wanted)
+        case "password" if context.settings.password_grant:
+            issued = await _by_password(context, request, await _client(context, request, wanted), wanted)
         case _:
             raise OAuthError("unsupported_grant_type")
     return json(token_fields(issued.secret, issued.token.scopes, issued.token.created_at))
 
 
 @api.post("/oauth/revoke")
-async def revoke(house: House, request: Request, given: Revocation) -> Answer:
+async def revoke(context: HttpContext, request: Request, given: Revocation) -> Answer:
     """The end of a token; repeating it, or naming an unknown one, changes nothing and is fine."""
-    application = await _find_client(house, request, given)
+    application = await _find_client(context, request, given)
     if application is None:
         raise OAuthError("unauthorized_client")
-    token = await house.database.read(oauth.find_token, hash_of(given.token))
+    token = await context.database.read(oauth.find_token, hash_of(given.token))
     if token is None:
         return EMPTY
     if token.application_id != application.id:
         raise OAuthError("unauthorized_client")
-    await house.database.transact(oauth.revoke, token.token_hash, application.id, house.clock.now())
-    _forget(house, token.id, token.token_hash)
+    await context.database.transact(oauth.revoke, token.token_hash, application.id, context.clock.now())
+    _forget(context, token.id, token.token_hash)
     return EMPTY
 
 
-def _forget(house: House, token_id: int, token_hash: bytes) -> None:
+def _forget(context: HttpContext, token_id: int, token_hash: bytes) -> None:
     """A token was revoked: what remembers it or streams by it ends."""
-    house.forget_token(token_hash)
-    house.streams.close_token(token_id)
+    context.forget_token(token_hash)
+    context.streams.close_token(token_id)
 
 
 # Clients ------------------------------------------------------------------------------------------------------
 
 
-async def _client(house: House, request: Request, given: Client) -> Application:
-    application = await _find_client(house, request, given)
+async def _client(context: HttpContext, request: Request, given: Client) -> Application:
+    application = await _find_client(context, request, given)
     if application is None:
         raise OAuthError("invalid_client")
     return application
 
 
-async def _find_client(house: House, request: Request, given: Client) -> Application | None:
+async def _find_client(context: HttpContext, request: Request, given: Client) -> Application | None:
     """The client that proves to be one, by HTTP Basic or in the body."""
     client_id, secret = _basic(request) or (given.client_id, given.client_secret)
-    application = await house.database.read(oauth.find_client, client_id) if client_id else None
+    application = await context.database.read(oauth.find_client, client_id) if client_id else None
     if application is None or not equal_secrets(application.secret_hash, hash_of(secret)):
         return None
     return application
@@ -149,18 +149,18 @@ def _basic(request: Request) -> tuple[str, str] | None:
 # Grants -------------------------------------------------------------------------------------------------------
 
 
-async def _by_code(house: House, application: Application, wanted: TokenRequest) -> Issued:
+async def _by_code(context: HttpContext, application: Application, wanted: TokenRequest) -> Issued:
     for name in ("code", "redirect_uri"):
         if not getattr(wanted, name):
             raise OAuthError("invalid_request", f"Missing required parameter: {name}.")
-    secret = house.secret()
-    token = await house.database.transact(
-        exchange, application.id, wanted, house.ids.next(), hash_of(secret), house.clock.now()
+    secret = context.secret()
+    token = await context.database.transact(
+        exchange, application.id, wanted, context.ids.next(), hash_of(secret), context.clock.now()
     )
     if isinstance(token, Token):
         return Issued(secret, token)
     if token is not None:
-        _forget(house, token.id, token.token_hash)
+        _forget(context, token.id, token.token_hash)
     raise OAuthError("invalid_grant")
 
 
@@ -194,24 +194,26 @@ def _verifies(challenge: str | None, verifier: str) -> bool:
     return equal_secrets(base64.urlsafe_b64encode(digest).rstrip(b"="), challenge)
 
 
-async def _by_secret(house: House, application: Application, wanted: TokenRequest) -> Issued:
-    return await _issue(house, application, None, wanted.scope)
+async def _by_secret(context: HttpContext, application: Application, wanted: TokenRequest) -> Issued:
+    return await _issue(context, application, None, wanted.scope)
 
 
-async def _by_password(house: House, request: Request, application: Application, wanted: TokenRequest) -> Issued:
+async def _by_password(
+    context: HttpContext, request: Request, application: Application, wanted: TokenRequest
+) -> Issued:
     for name in ("username", "password"):
         if not getattr(wanted, name):
             raise OAuthError("invalid_request", f"Missing required parameter: {name}.")
-    user = await user_with(house, request, wanted.username.strip(), wanted.password)
+    user = await user_with(context, request, wanted.username.strip(), wanted.password)
     if user is None or barred(user) is not None:
         raise OAuthError("invalid_grant")
-    return await _issue(house, application, user.account_id, wanted.scope)
+    return await _issue(context, application, user.account_id, wanted.scope)
 
 
-async def _issue(house: House, application: Application, owner: int | None, scope: str) -> Issued:
+async def _issue(context: HttpContext, application: Application, owner: int | None, scope: str) -> Issued:
     asked = scopes.parse(scope) or scopes.DEFAULT
     if not scopes.covers_all(application.scopes, asked):
         raise OAuthError("invalid_scope")
-    secret = house.secret()
-    new = NewToken(house.ids.next(), hash_of(secret), application.id, owner, asked)
-    return Issued(secret, await house.database.transact(oauth.insert_token, new, house.clock.now()))
+    secret = context.secret()
+    new = NewToken(context.ids.next(), hash_of(secret), application.id, owner, asked)
+    return Issued(secret, await context.database.transact(oauth.insert_token, new, context.clock.now()))

@@ -11,25 +11,25 @@ from __future__ import annotations
 from ...actors.rules.limits import EMAIL_CHARACTERS
 from ...storage import users
 from ...storage.users import User
-from .. import rates
-from ..errors import TooMany
-from ..house import House
-from ..rates import Rule, Standing
-from ..request import Request
+from ..access import rates
+from ..access.context import HttpContext
+from ..access.rates import RateStatus, Rule
+from ..answers.errors import TooMany
+from ..intake.request import Request
 from . import passwords
 
 
-async def user_with(house: House, request: Request, login: str, password: str) -> User | None:
+async def user_with(context: HttpContext, request: Request, login: str, password: str) -> User | None:
     """The user to whom both belong, who may still be barred; None when they don't belong together."""
     possible = 0 < len(login) <= EMAIL_CHARACTERS
-    user = await house.database.read(users.find_user_by_login, login) if possible else None
-    attempt = _Attempt(house, request, _subject(user, login if possible else ""))
+    user = await context.database.read(users.find_user_by_login, login) if possible else None
+    attempt = _Attempt(context, request, _subject(user, login if possible else ""))
     stored = None if user is None else user.password_hash
-    if not await passwords.matches(stored, password, house.passwords) or user is None:
+    if not await passwords.matches(stored, password, context.passwords) or user is None:
         return None
     attempt.succeed()
     if barred(user) is None:
-        await passwords.renew(house, user.account_id, stored, password)
+        await passwords.renew(context, user.account_id, stored, password)
     return user
 
 
@@ -54,13 +54,13 @@ def _subject(user: User | None, login: str) -> str:
 class _Attempt:
     """One try, counted as a failure until it succeeds: tries that run at the same time must not all be the first."""
 
-    def __init__(self, house: House, request: Request, subject: str) -> None:
+    def __init__(self, context: HttpContext, request: Request, subject: str) -> None:
         """Raises TooMany."""
-        self._house = house
-        self._counts: list[tuple[Rule, str, Standing]] = []
-        if not house.settings.rate_limits:
+        self._context = context
+        self._counts: list[tuple[Rule, str, RateStatus]] = []
+        if not context.settings.rate_limits:
             return
-        address = rates.subject_of(request.address(house.settings.trusted_proxies))
+        address = rates.subject_of(request.address(context.settings.trusted_proxies))
         by_address = self._count(rates.FAILED_SIGN_INS, address)
         lately = self._count(rates.FAILED_SIGN_INS_LATELY, address)
         if by_address.exceeded:
@@ -72,9 +72,9 @@ class _Attempt:
     def succeed(self) -> None:
         """The password was right: it was no failure. Earlier ones stay counted."""
         for rule, subject, standing in self._counts:
-            self._house.rates.take_back(rule, subject, standing)
+            self._context.rates.take_back(rule, subject, standing)
 
-    def _count(self, rule: Rule, subject: str) -> Standing:
-        standing = self._house.rates.count(rule, subject, self._house.clock.now())
+    def _count(self, rule: Rule, subject: str) -> RateStatus:
+        standing = self._context.rates.count(rule, subject, self._context.clock.now())
         self._counts.append((rule, subject, standing))
         return standing

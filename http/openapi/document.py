@@ -10,9 +10,9 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from ... import __version__
-from .. import scopes
-from ..parameters import Input
-from ..routing import SEGMENT, Endpoint
+from ..access import scopes
+from ..intake.parameters import Input
+from ..router import SEGMENT, Endpoint
 from .schemas import Schema, answers, entities, schema_of, shape
 
 JSON = "application/json"

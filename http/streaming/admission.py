@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 from ...actors.kernel import Origin
 from ...storage.oauth import Token
-from ..authentication import check_state, secret_among, secret_in_head
-from ..errors import Unauthorized
-from ..house import House
+from ..access.authentication import check_state, secret_among, secret_in_head
+from ..access.context import HttpContext
+from ..access.rates import STREAMS
+from ..answers.errors import Unauthorized
+from ..intake.parameters import nest
+from ..intake.request import Request
 from ..limits import count_for_account
-from ..parameters import nest
-from ..rates import STREAMS
-from ..request import Request
-from .channels import Wanted
+from .channels import RequestedStream
 from .session import Frame, Session
 
 MISSING = "Missing access token"
@@ -25,13 +25,13 @@ def secret_of(request: Request, protocol: str | None = None) -> str | None:
     return secret_in_head(request) or secret_among(nest(request.query)) or protocol
 
 
-async def identify(house: House, secret: str | None) -> Token | None:
+async def identify(context: HttpContext, secret: str | None) -> Token | None:
     """The live token of a user; None for anonymous people where they are let in."""
     if secret is None:
-        if not house.settings.public_preview:
+        if not context.settings.public_preview:
             raise Unauthorized(MISSING)
         return None
-    token = await house.tokens.find(house.database, secret)
+    token = await context.tokens.find(context.database, secret)
     if token is None or token.revoked_at is not None or token.account_id is None:
         raise Unauthorized(INVALID)
     check_state(token)
@@ -39,11 +39,11 @@ async def identify(house: House, secret: str | None) -> Token | None:
 
 
 async def admit(
-    house: House,
+    context: HttpContext,
     request: Request,
     frame: Frame,
     protocol: str | None = None,
-    want: Callable[[Token | None], Wanted | None] = lambda _: None,
+    want: Callable[[Token | None], RequestedStream | None] = lambda _: None,
 ) -> Session:
     """A session that whoever asked for it ends by `dismiss`.
 
@@ -53,27 +53,27 @@ async def admit(
     secret = token = None
     try:
         secret = secret_of(request, protocol)
-        token = await identify(house, secret)
+        token = await identify(context, secret)
         wanted = want(token)
     finally:
-        count_for_account(house, request, token, STREAMS)
+        count_for_account(context, request, token, STREAMS)
     session = Session(
-        house.runtime, token, Origin(request.request_id), frame, house.settings.stream_queue, house.record
+        context.runtime, token, Origin(request.request_id), frame, context.settings.stream_queue, context.record
     )
-    house.streams.add(session)
+    context.streams.add(session)
     try:
         # Once more, now that a revocation would find the session: none can slip through in between.
-        await identify(house, secret)
+        await identify(context, secret)
         await session.watch_account()
         if wanted is not None:
             await session.subscribe(wanted)
     except BaseException:
-        dismiss(house, session)
+        dismiss(context, session)
         raise
     return session
 
 
-def dismiss(house: House, session: Session) -> None:
+def dismiss(context: HttpContext, session: Session) -> None:
     """The connection is over: nothing keeps it."""
-    house.streams.remove(session)
+    context.streams.remove(session)
     session.leave()

@@ -11,9 +11,9 @@ from ...actors.kernel import Address
 from ...actors.rules.scan import HASHTAG_CHARACTERS
 from ...actors.rules.text import tag_name
 from ...storage.oauth import Token
-from .. import scopes
-from ..errors import Malformed, Unauthorized
-from ..parameters import Flag, Input, Text
+from ..access import scopes
+from ..answers.errors import Malformed, Unauthorized
+from ..intake.parameters import Flag, Input, Text
 
 STATUSES = frozenset({"update", "status.update", "delete"})
 NOTIFICATIONS = frozenset({"notification"})
@@ -69,7 +69,7 @@ CHANNELS = {
 }
 
 
-class Query(Input):
+class StreamQuery(Input):
     """How a client names a stream, in a URL or in a frame."""
 
     stream: Text = ""
@@ -79,7 +79,7 @@ class Query(Input):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequestedStream:
     """A stream that a client asks for; `parameter` as the client wrote it."""
 
     channel: Channel
@@ -119,27 +119,27 @@ class Wanted:
         return self.channel.shows
 
 
-def by_name(query: Query) -> Wanted:
+def by_name(query: StreamQuery) -> RequestedStream:
     """The stream that a socket asks for."""
     channel = CHANNELS.get(query.stream)
     if channel is None:
         raise Malformed("Unknown stream type")
-    return Wanted(channel, _parameter(channel, query))
+    return RequestedStream(channel, _parameter(channel, query))
 
 
-def by_path(path: str, parameters: Mapping[str, object]) -> Wanted:
+def by_path(path: str, parameters: Mapping[str, object]) -> RequestedStream:
     """The stream of a path below the streaming API; the media variants are asked for by a parameter there."""
-    query = Query.read(parameters)
+    query = StreamQuery.read(parameters)
     name = path.replace("/", ":") if ":" not in path and not path.endswith("/media") else ""
     if query.only_media and f"{name}:media" in CHANNELS:
         name += ":media"
     channel = CHANNELS.get(name)
     if channel is None:
         raise Malformed("Unknown channel requested")
-    return Wanted(channel, _parameter(channel, query))
+    return RequestedStream(channel, _parameter(channel, query))
 
 
-def check(wanted: Wanted, token: Token | None) -> None:
+def check(wanted: RequestedStream, token: Token | None) -> None:
     """Refuse a stream to whoever may not open it, or who did not say all of its name."""
     channel = wanted.channel
     if token is None and not channel.public:
@@ -155,7 +155,7 @@ def check(wanted: Wanted, token: Token | None) -> None:
             raise Unauthorized(NOT_ONES_OWN)
 
 
-def _parameter(channel: Channel, query: Query) -> str:
+def _parameter(channel: Channel, query: StreamQuery) -> str:
     match channel.parameter:
         case "tag":
             # Frames repeat it as it was written. No status has a tag that is longer than this.

@@ -11,7 +11,8 @@ from typing import TypeVar
 
 import trio
 
-from .session import End, Session
+from ..access.streams import End
+from .session import Session
 from .wire import Wire
 
 T = TypeVar("T")

@@ -18,7 +18,7 @@ NOBODY = 0
 
 
 class Frames:
-    """Renders the events of a house."""
+    """Renders events for all streams of the server."""
 
     def __init__(self, renderings: Renderings, base_url: str) -> None:
         self._renderings = renderings

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..house import House
-from .asgi import Application, Receive, Scope, Send
+from ..access.context import HttpContext
+from ..asgi import Application, Receive, Scope, Send
 from .frames import Frames
 from .sse import serve_sse
 from .websocket import refuse_websocket, serve_websocket
@@ -16,20 +16,20 @@ READING = ("GET", "HEAD")
 class StreamingFront:
     """An ASGI application around another one."""
 
-    def __init__(self, house: House, inner: Application) -> None:
-        self._house = house
+    def __init__(self, context: HttpContext, inner: Application) -> None:
+        self._context = context
         self._inner = inner
-        self._frames = Frames(house.rendered, house.settings.base_url)
+        self._frames = Frames(context.rendered, context.settings.base_url)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         below = _below_root(scope.get("path", ""))
         if scope["type"] == "websocket" and below is None:
-            await refuse_websocket(self._house, scope, receive, send)
+            await refuse_websocket(self._context, scope, receive, send)
         elif scope["type"] == "websocket":
             # The stream is named by the query or by frames, wherever below the root the socket is opened.
-            await serve_websocket(self._house, self._frames, scope, receive, send)
+            await serve_websocket(self._context, self._frames, scope, receive, send)
         elif scope["type"] == "http" and scope["method"] in READING and below and below != HEALTH:
-            await serve_sse(self._house, self._frames, scope, below, receive, send)
+            await serve_sse(self._context, self._frames, scope, below, receive, send)
         else:
             await self._inner(scope, receive, send)
 

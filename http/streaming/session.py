@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import Enum
 
 import orjson
 import trio
@@ -18,12 +17,13 @@ from ...actors.broadcast import account_address
 from ...actors.kernel import Address, Event, Feed, Origin, Record, Runtime
 from ...actors.kernel.portraits import describe
 from ...actors.rules.visibility import ANONYMOUS, Perspective
-from ...actors.statuses import Shown, entry_of
+from ...actors.statuses import ShownStatus, entry_of
 from ...actors.timelines.list import ListOwner
 from ...actors.timelines.public import sieve
 from ...storage.oauth import Token
-from ..errors import HttpError, Unauthorized
-from .channels import NOT_ONES_OWN, Wanted, check
+from ..access.streams import End
+from ..answers.errors import HttpError, Unauthorized
+from .channels import NOT_ONES_OWN, RequestedStream, check
 
 # Seconds in which a connection that ends may still take its last words.
 FAREWELL = 1.0
@@ -36,28 +36,6 @@ BATCH = 32 * 1024
 READ_AT_ONCE = 16
 
 Frame = Callable[[Event, bytes], bytes]
-
-
-class End(Enum):
-    """Why a session ends: the WebSocket's close code and reason. Only the first two leave time for what is queued."""
-
-    STOPPING = 1001, "The server is shutting down"
-    LOST = 1013, "This stream failed, connect again"
-    SLOW = 1008, "The connection is too slow"
-    REVOKED = 1008, "The access token was revoked"
-    BINARY = 1003, "Only text is understood"
-
-    @property
-    def code(self) -> int:
-        return self.value[0]
-
-    @property
-    def reason(self) -> str:
-        return self.value[1]
-
-    @property
-    def orderly(self) -> bool:
-        return self in (End.STOPPING, End.LOST)
 
 
 class TooManyStreams(HttpError):
@@ -99,7 +77,7 @@ class Session:
             self._watch = Watch(self)
             await self._join(account_address(self.account_id), self._watch)
 
-    async def subscribe(self, wanted: Wanted) -> None:
+    async def subscribe(self, wanted: RequestedStream) -> None:
         """Open a stream; once it is open nothing changes. Raises what `check` raises, and NotAnswered."""
         if wanted.key in self._subscriptions:
             return
@@ -115,7 +93,7 @@ class Session:
                 del self._subscriptions[wanted.key]
                 raise
 
-    def unsubscribe(self, wanted: Wanted) -> None:
+    def unsubscribe(self, wanted: RequestedStream) -> None:
         """Close a stream; one that is not open stays so."""
         subscription = self._subscriptions.pop(wanted.key, None)
         if subscription is not None and subscription.address is not None:
@@ -132,7 +110,7 @@ class Session:
                 self._runtime.unsubscribe(subscription.address, subscription)
         self._subscriptions.clear()
 
-    async def _check_owner(self, wanted: Wanted) -> None:
+    async def _check_owner(self, wanted: RequestedStream) -> None:
         """A list is streamed to its owner alone; other people's are as unknown as those that nobody has."""
         address = wanted.address(self.account_id)
         if wanted.channel.parameter != "list" or address is None:
@@ -243,7 +221,7 @@ class Subscription:
 
     __slots__ = ("_session", "_shows", "_wanted", "address", "label")
 
-    def __init__(self, session: Session, wanted: Wanted) -> None:
+    def __init__(self, session: Session, wanted: RequestedStream) -> None:
         self.address = wanted.address(session.account_id)
         self.label = orjson.dumps(wanted.label)
         self._session = session
@@ -272,7 +250,7 @@ class Subscription:
     def _admits(self, subject: object) -> bool:
         """A public timeline's feed is everybody's: what this viewer hides or did not ask for is left out."""
         channel = self._wanted.channel
-        if not isinstance(subject, Shown):
+        if not isinstance(subject, ShownStatus):
             return True
         if channel.only_named:
             return self._session.account_id in subject.status.mentioned_ids

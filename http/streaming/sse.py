@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import trio
 
+from ..access.context import HttpContext
+from ..answers.headers import CORS, NOSNIFF
+from ..asgi import Message, Receive, Scope, Send, encoded, send_answer
 from ..dispatch import explain, finish
-from ..headers import CORS, NOSNIFF
-from ..house import House
-from ..parameters import nest
-from ..request import Request
+from ..intake.parameters import nest
+from ..intake.request import Request, request_of
 from .admission import admit, dismiss
-from .asgi import Message, Receive, Scope, Send, encoded, request_of, send_answer
 from .channels import by_path
 from .delivery import KERNEL_BUFFER, deliver, deliver_by_server
 from .frames import Frames
@@ -32,13 +32,15 @@ HEADERS = (
 )
 
 
-async def serve_sse(house: House, frames: Frames, scope: Scope, path: str, receive: Receive, send: Send) -> None:
+async def serve_sse(
+    context: HttpContext, frames: Frames, scope: Scope, path: str, receive: Receive, send: Send
+) -> None:
     """One stream from its request to its end; `path` is what stands below the streaming API."""
-    request = request_of(house, scope)
+    request = request_of(scope, context.secret)
     try:
-        session = await _admit(house, frames, request, path)
+        session = await _admit(context, frames, request, path)
     except Exception as error:
-        await send_answer(send, finish(explain(house, request, error, page=False), request, None))
+        await send_answer(send, finish(explain(context, request, error, page=False), request, None))
         return
     try:
         headers = encoded((*HEADERS, ("X-Request-Id", request.request_id)))
@@ -48,11 +50,11 @@ async def serve_sse(house: House, frames: Frames, scope: Scope, path: str, recei
         else:
             await _converse(session, wire_of(scope), receive, send)
     finally:
-        dismiss(house, session)
+        dismiss(context, session)
 
 
-async def _admit(house: House, frames: Frames, request: Request, path: str) -> Session:
-    return await admit(house, request, frames.for_sse, want=lambda _: by_path(path, nest(request.query)))
+async def _admit(context: HttpContext, frames: Frames, request: Request, path: str) -> Session:
+    return await admit(context, request, frames.for_sse, want=lambda _: by_path(path, nest(request.query)))
 
 
 async def _converse(session: Session, wire: Wire | None, receive: Receive, send: Send) -> None:

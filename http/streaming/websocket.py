@@ -10,19 +10,20 @@ import trio
 
 from ...actors.kernel import NotAnswered
 from ...storage.oauth import Token
+from ..access.context import HttpContext
+from ..access.rates import SUBSCRIPTIONS
+from ..access.streams import End
+from ..answers.errors import TRY_AGAIN, HttpError
+from ..asgi import Message, Receive, Scope, Send, encoded, send_answer
 from ..dispatch import explain, finish, refuse_route
-from ..errors import TRY_AGAIN, HttpError
-from ..house import House
+from ..intake.parameters import nest
+from ..intake.request import Request, request_of
 from ..limits import count_for_account
-from ..parameters import nest
-from ..rates import SUBSCRIPTIONS
-from ..request import Request
 from .admission import admit, dismiss
-from .asgi import Message, Receive, Scope, Send, encoded, request_of, send_answer
-from .channels import Query, Wanted, by_name, check
+from .channels import RequestedStream, StreamQuery, by_name, check
 from .delivery import KERNEL_BUFFER, deliver, deliver_by_server
 from .frames import Frames, refusal
-from .session import End, Session
+from .session import Session
 from .wire import Wire, text_frame, wire_of
 
 # A ping goes out every 14 s: its answer is missing when the next one is due. So a client that reads nothing is cut
@@ -30,44 +31,44 @@ from .wire import Wire, text_frame, wire_of
 SILENCE_SECONDS = 28.0
 
 
-async def serve_websocket(house: House, frames: Frames, scope: Scope, receive: Receive, send: Send) -> None:
+async def serve_websocket(context: HttpContext, frames: Frames, scope: Scope, receive: Receive, send: Send) -> None:
     """One connection from its handshake to its end."""
     await receive()  # that somebody wants to connect
-    request = request_of(house, scope)
+    request = request_of(scope, context.secret)
     protocols: list[str] = scope["subprotocols"]
     try:
-        session = await _admit(house, frames, request, protocols[0] if protocols else None)
+        session = await _admit(context, frames, request, protocols[0] if protocols else None)
     except Exception as error:
-        answer = finish(explain(house, request, error, page=False), request, None)
+        answer = finish(explain(context, request, error, page=False), request, None)
         await send_answer(send, answer, "websocket.http")
         return
-    subscriptions = Subscriptions(house, request, session)
+    subscriptions = Subscriptions(context, request, session)
     try:
-        if (first := Query.read(nest(request.query))).stream:
+        if (first := StreamQuery.read(nest(request.query))).stream:
             await subscriptions.open(first)
         await send(_acceptance(request, protocols))
         await _converse(session, subscriptions, wire_of(scope), receive, send)
     finally:
-        dismiss(house, session)
+        dismiss(context, session)
 
 
-async def refuse_websocket(house: House, scope: Scope, receive: Receive, send: Send) -> None:
+async def refuse_websocket(context: HttpContext, scope: Scope, receive: Receive, send: Send) -> None:
     """The answer to a handshake where nothing streams."""
     await receive()
-    answer = await refuse_route(house, request_of(house, scope), None)
+    answer = await refuse_route(context, request_of(scope, context.secret), None)
     await send_answer(send, answer, "websocket.http")
 
 
-async def _admit(house: House, frames: Frames, request: Request, protocol: str | None) -> Session:
+async def _admit(context: HttpContext, frames: Frames, request: Request, protocol: str | None) -> Session:
     def refuse_strangers(token: Token | None) -> None:
-        wanted = _named(Query.read(nest(request.query)))
+        wanted = _named(StreamQuery.read(nest(request.query)))
         if token is None and wanted is not None and not wanted.channel.public:
             check(wanted, None)
 
-    return await admit(house, request, frames.for_websocket, protocol, refuse_strangers)
+    return await admit(context, request, frames.for_websocket, protocol, refuse_strangers)
 
 
-def _named(query: Query) -> Wanted | None:
+def _named(query: StreamQuery) -> RequestedStream | None:
     """The stream of the URL, if it is one: what is wrong with it is said in the open socket."""
     try:
         return by_name(query)
@@ -123,8 +124,8 @@ async def _listen(
 class Subscriptions:
     """The streams of one connection, which its client opens and closes."""
 
-    def __init__(self, house: House, request: Request, session: Session) -> None:
-        self._house = house
+    def __init__(self, context: HttpContext, request: Request, session: Session) -> None:
+        self._context = context
         self._request = request
         self._session = session
 
@@ -142,26 +143,26 @@ class Subscriptions:
             case _:
                 pass
 
-    async def open(self, query: Query | None) -> None:
+    async def open(self, query: StreamQuery | None) -> None:
         """Open a stream, or say in a frame why not. Each try counts."""
         session = self._session
         try:
-            count_for_account(self._house, self._request, session.token, SUBSCRIPTIONS)
-            await session.subscribe(by_name(query or Query()))
+            count_for_account(self._context, self._request, session.token, SUBSCRIPTIONS)
+            await session.subscribe(by_name(query or StreamQuery()))
         except HttpError as error:
             session.say(refusal(error.text, error.status))
         except NotAnswered:
             session.say(refusal(TRY_AGAIN, 503))
 
-    def _close(self, query: Query | None) -> None:
+    def _close(self, query: StreamQuery | None) -> None:
         try:
-            self._session.unsubscribe(by_name(query or Query()))
+            self._session.unsubscribe(by_name(query or StreamQuery()))
         except HttpError:
             self._session.say(refusal("Error unsubscribing from channel"))
 
 
-def _query(command: Mapping[str, object]) -> Query | None:
+def _query(command: Mapping[str, object]) -> StreamQuery | None:
     try:
-        return Query.read(cast("Mapping[str, Any]", command))
+        return StreamQuery.read(cast("Mapping[str, Any]", command))
     except HttpError:
         return None

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import click
 
-from .options import Refused, setting_options, settings_from
+from .options import CommandRefused, setting_options, settings_from
 
 
 @click.group
@@ -50,16 +50,16 @@ def create(
     """
     from ...actors.rules.passwords import hashed
     from ..domain import base_url
-    from .making import Unfit, Wanted, check_account, make_accounts
+    from .making import InvalidAccount, RequestedAccount, check_account, make_accounts
     from .rows import transact
 
     settings = settings_from(config, data=data, domain=domain)
     try:
         check_account(name, email, role)
-        wanted = Wanted(name, email, hashed(password), role, confirmed, approved)
+        wanted = RequestedAccount(name, email, hashed(password), role, confirmed, approved)
         transact(settings, make_accounts, settings, [wanted], ())
-    except Unfit as unfit:
-        raise Refused(f"{unfit}.") from None
+    except InvalidAccount as unfit:
+        raise CommandRefused(f"{unfit}.") from None
     click.echo(f"Made {base_url(settings)}/@{name}")
 
 
@@ -75,15 +75,15 @@ def import_(file: BinaryIO, scopes: str | None, data: str | None, domain: str | 
     line with `name`, `id` and `token`.
     """
     from .importing import read_accounts
-    from .making import Unfit, make_accounts, parse_scopes
+    from .making import InvalidAccount, make_accounts, parse_scopes
     from .rows import transact
 
     settings = settings_from(config, data=data, domain=domain)
     try:
         granted = parse_scopes(scopes) if scopes is not None else ()
         made = transact(settings, make_accounts, settings, read_accounts(file), granted)
-    except Unfit as unfit:
-        raise Refused(f"{unfit}. No account was made.") from None
+    except InvalidAccount as unfit:
+        raise CommandRefused(f"{unfit}. No account was made.") from None
     if granted:
         click.echo("\n".join(json.dumps({"name": one.username, "id": str(one.id), "token": one.token}) for one in made))
     click.echo(f"Made {len(made)} accounts.", err=True)
@@ -116,12 +116,12 @@ def reject(name: str, data: str | None, config: Path | None) -> None:
 
 
 def _decide(decision: Callable[..., Awaitable[None]], name: str, data: str | None, config: Path | None) -> str:
-    from .making import Unfit
+    from .making import InvalidAccount
     from .rows import transact
 
     username = name.removeprefix("@")
     try:
         transact(settings_from(config, data=data), decision, username)
-    except Unfit as unfit:
-        raise Refused(f"{unfit}.") from None
+    except InvalidAccount as unfit:
+        raise CommandRefused(f"{unfit}.") from None
     return username

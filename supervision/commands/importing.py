@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
 from ...actors.rules.passwords import hashed_quickly
-from .making import Unfit, Wanted, check_account
+from .making import InvalidAccount, RequestedAccount, check_account
 
 FIELDS = {"username", "email", "password", "role"}
 
 
-def read_accounts(lines: Iterable[bytes]) -> list[Wanted]:
+def read_accounts(lines: Iterable[bytes]) -> list[RequestedAccount]:
     """The accounts of a file, their passwords hashed; Unfit names the first line that is wrong."""
     entries = [(number, _parsed(number, line)) for number, line in enumerate(lines, 1) if line.strip()]
     _refuse_repeats(entries)
@@ -26,20 +26,20 @@ def _parsed(number: int, line: bytes) -> dict[str, Any]:
     try:
         entry: object = json.loads(line)
         if not isinstance(entry, dict):
-            raise Unfit("it is no JSON object")
+            raise InvalidAccount("it is no JSON object")
         _check(cast("dict[str, Any]", entry))
     except (ValueError, RecursionError):
-        raise Unfit(f"line {number}: it is no JSON") from None
-    except Unfit as unfit:
-        raise Unfit(f"line {number}: {unfit}") from None
+        raise InvalidAccount(f"line {number}: it is no JSON") from None
+    except InvalidAccount as unfit:
+        raise InvalidAccount(f"line {number}: {unfit}") from None
     return cast("dict[str, Any]", entry)
 
 
 def _check(entry: dict[str, Any]) -> None:
     if unknown := entry.keys() - FIELDS:
-        raise Unfit(f"there is no field {min(unknown)}")
+        raise InvalidAccount(f"there is no field {min(unknown)}")
     if not isinstance(entry.get("password", ""), str | None):
-        raise Unfit("the password is no text")
+        raise InvalidAccount("the password is no text")
     check_account(entry.get("username"), entry.get("email"), entry.get("role") or "user")
 
 
@@ -49,7 +49,7 @@ def _refuse_repeats(entries: Sequence[tuple[int, dict[str, Any]]]) -> None:
         for field in ("username", "email"):
             earlier = first.setdefault((field, entry[field].lower()), number)
             if earlier != number:
-                raise Unfit(f"line {number}: the {field} {entry[field]} stands in line {earlier} too")
+                raise InvalidAccount(f"line {number}: the {field} {entry[field]} stands in line {earlier} too")
 
 
 def _hash_all(passwords: Iterable[str | None]) -> list[str | None]:
@@ -62,8 +62,8 @@ def _hash(password: str | None) -> str | None:
     return hashed_quickly(password) if password else None
 
 
-def _wanted(number: int, entry: dict[str, Any], password_hash: str | None) -> Wanted:
-    return Wanted(
+def _wanted(number: int, entry: dict[str, Any], password_hash: str | None) -> RequestedAccount:
+    return RequestedAccount(
         username=entry["username"],
         email=entry["email"],
         password_hash=password_hash,

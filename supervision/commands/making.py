@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...actors.kernel.ids import Ids
-from ...actors.mail.post import APPROVAL, CONFIRMATION
+from ...actors.mail.sender import APPROVAL, CONFIRMATION
 from ...actors.outbox import letter_key
 from ...actors.rules.identity import USERNAME, local_account
-from ...http import scopes as scope_tree
-from ...storage import accounts, notices, oauth, outbox, registration, users
+from ...http.access import scopes as scope_tree
+from ...storage import accounts, oauth, outbox, registration, users
 from ...storage.accounts import Account
-from ...storage.engine import Connection
+from ...storage.engine import notices
+from ...storage.engine.database import Connection
 from ...storage.oauth import Application, NewToken
 from ...storage.outbox import NewEffect
 from ...storage.secrets import hash_of
@@ -28,12 +29,12 @@ CLIENT_NAME = "troupe command line"
 OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"
 
 
-class Unfit(Exception):
+class InvalidAccount(Exception):
     """An account or a token that can't be made as asked. The text says why, and names the line of an import."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequestedAccount:
     """One account to make. `password_hash` None: nobody can sign in to it by a password."""
 
     username: str
@@ -46,7 +47,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CreatedAccount:
     """An account that was made. The token is good when scopes were asked for."""
 
     id: int
@@ -57,12 +58,12 @@ class Made:
 def check_account(username: object, email: object, role: object = "user") -> None:
     """Refuse what no row takes. Otherwise an operator knows what he does: `admin@localhost` is an address."""
     if not isinstance(username, str) or not USERNAME.fullmatch(username):
-        raise Unfit(f"the name {username!r} is not 1 to 30 of the letters a to z, digits and underscores")
+        raise InvalidAccount(f"the name {username!r} is not 1 to 30 of the letters a to z, digits and underscores")
     local, at, host = email.rpartition("@") if isinstance(email, str) else ("", "", "")
     if not (at and local and host) or len(str(email)) > 320 or "\0" in str(email):
-        raise Unfit(f"the e-mail address {email!r} is none")
+        raise InvalidAccount(f"the e-mail address {email!r} is none")
     if role not in ROLES:
-        raise Unfit(f"the role {role!r} is none of {', '.join(ROLES)}")
+        raise InvalidAccount(f"the role {role!r} is none of {', '.join(ROLES)}")
 
 
 def parse_scopes(text: str) -> tuple[str, ...]:
@@ -70,18 +71,23 @@ def parse_scopes(text: str) -> tuple[str, ...]:
     parsed = scope_tree.parse(text)
     unknown = [scope for scope in parsed if not scope_tree.known([scope])]
     if unknown or not parsed:
-        raise Unfit(f"no such scope: {', '.join(unknown) or '(none given)'}")
+        raise InvalidAccount(f"no such scope: {', '.join(unknown) or '(none given)'}")
     return parsed
 
 
 async def make_accounts(
-    db: Connection, settings: Settings, wanted: Sequence[Wanted], scopes: tuple[str, ...], ids: Ids, now: datetime
-) -> list[Made]:
+    db: Connection,
+    settings: Settings,
+    wanted: Sequence[RequestedAccount],
+    scopes: tuple[str, ...],
+    ids: Ids,
+    now: datetime,
+) -> list[CreatedAccount]:
     """Make accounts, users and, when there are scopes, a token for each: all or none."""
     url = base_url(settings)
     await require_domain(db, settings, url)
     await _refuse_taken(db, wanted)
-    made = [Made(ids.next(), one.username, secrets.token_urlsafe(32)) for one in wanted]
+    made = [CreatedAccount(ids.next(), one.username, secrets.token_urlsafe(32)) for one in wanted]
     await accounts.create_local_many(db, [local_account(one.id, one.username, url) for one in made], now)
     await users.create_many(db, [_user(one.id, want, now) for one, want in zip(made, wanted, strict=True)], now)
     unconfirmed = [one.id for one, want in zip(made, wanted, strict=True) if not want.confirmed]
@@ -106,7 +112,7 @@ async def approve(db: Connection, username: str, ids: Ids, now: datetime) -> Non
     """Let somebody in who has signed up, and promise a mail that says so."""
     account = await _local(db, username)
     if not await registration.approve(db, account.id, now):
-        raise Unfit(f"@{account.username} is approved already")
+        raise InvalidAccount(f"@{account.username} is approved already")
     await outbox.insert_many(db, [_letter(ids, APPROVAL, account.id)], now)
     await notices.announce(db, "accounts")
 
@@ -115,14 +121,14 @@ async def reject(db: Connection, username: str, ids: Ids, now: datetime) -> None
     """Delete the account of somebody who has signed up and was not let in."""
     account = await _local(db, username)
     if not await registration.reject(db, account.id):
-        raise Unfit(f"@{account.username} is approved already, and is no longer to be rejected")
+        raise InvalidAccount(f"@{account.username} is approved already, and is no longer to be rejected")
     await notices.announce(db, "accounts")
 
 
 async def _local(db: Connection, username: str) -> Account:
     found = await accounts.find_local_many(db, [username])
     if not found:
-        raise Unfit(f"there is no local account {username}")
+        raise InvalidAccount(f"there is no local account {username}")
     return found[username.lower()]
 
 
@@ -131,17 +137,17 @@ def _letter(ids: Ids, kind: str, account_id: int) -> NewEffect:
     return NewEffect(ids.next(), "mail", letter_key(kind, account_id), {"letter": kind, "account": account_id})
 
 
-async def _refuse_taken(db: Connection, wanted: Sequence[Wanted]) -> None:
+async def _refuse_taken(db: Connection, wanted: Sequence[RequestedAccount]) -> None:
     names = await accounts.find_local_many(db, [one.username for one in wanted])
     emails = await users.taken_emails(db, [one.email for one in wanted])
     for one in wanted:
         if one.username.lower() in names:
-            raise Unfit(f"{one.where}the name {one.username} is taken")
+            raise InvalidAccount(f"{one.where}the name {one.username} is taken")
         if one.email.lower() in emails:
-            raise Unfit(f"{one.where}the e-mail address {one.email} is taken")
+            raise InvalidAccount(f"{one.where}the e-mail address {one.email} is taken")
 
 
-def _user(account_id: int, wanted: Wanted, now: datetime) -> NewUser:
+def _user(account_id: int, wanted: RequestedAccount, now: datetime) -> NewUser:
     return NewUser(
         account_id=account_id,
         email=wanted.email,

@@ -15,13 +15,13 @@ from ..sources import ConfigurationError, default, meaning, read_settings
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class Refused(click.ClickException):
+class CommandRefused(click.ClickException):
     """The command can't be done; nothing was changed."""
 
     exit_code = 1
 
 
-class WrongSetting(click.ClickException):
+class WrongOption(click.ClickException):
     """A setting can't be taken."""
 
     exit_code = 2
@@ -43,7 +43,7 @@ def settings_from(config: Path | None, **chosen: object) -> Settings:
     try:
         return read_settings(chosen, os.environ, config)
     except ConfigurationError as error:
-        raise WrongSetting(str(error)) from None
+        raise WrongOption(str(error)) from None
 
 
 _config = click.option(

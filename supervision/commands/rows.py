@@ -8,11 +8,11 @@ from typing import TypeVar
 
 from ...actors.kernel.clock import SystemClock
 from ...actors.kernel.ids import Ids
-from ...storage.connect import transact_once
-from ...storage.embedded import embedded, exists
-from ...storage.engine import Connection, Unavailable
-from ...storage.migrate import Migration, require_current
-from ...storage.term import upgrade
+from ...storage.engine.connect import transact_once
+from ...storage.engine.database import Connection, Unavailable
+from ...storage.engine.embedded import embedded, exists
+from ...storage.engine.migrate import Migration, require_current
+from ...storage.engine.term import upgrade
 from ..configuration import Settings
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .options import Refused, setting_options, settings_from
+from .options import CommandRefused, setting_options, settings_from
 
 
 @click.group
@@ -26,12 +26,12 @@ def tokens() -> None:
 @setting_options("data")
 def create(name: str, scopes: str, data: str | None, config: Path | None) -> None:
     """Print a new access token of the account NAME, alone on standard output."""
-    from .making import Unfit, make_token, parse_scopes
+    from .making import InvalidAccount, make_token, parse_scopes
     from .rows import transact
 
     settings = settings_from(config, data=data)
     try:
         token = transact(settings, make_token, name.removeprefix("@"), parse_scopes(scopes))
-    except Unfit as unfit:
-        raise Refused(f"{unfit}.") from None
+    except InvalidAccount as unfit:
+        raise CommandRefused(f"{unfit}.") from None
     click.echo(token)

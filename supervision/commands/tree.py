@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import click
 
-from .options import Refused, setting_options, settings_from
+from .options import CommandRefused, setting_options, settings_from
 
 PATIENCE = 5.0
 
@@ -31,7 +31,7 @@ def tree(data: str | None, config: Path | None, as_json: bool) -> None:
     answer = running or _declared()
     click.echo(json.dumps(answer) if as_json else "\n".join(drawn(answer)))
     if running is None:
-        raise SystemExit(Refused.exit_code)
+        raise SystemExit(CommandRefused.exit_code)
 
 
 def ask(path: Path, command: str) -> dict[str, Any] | None:
@@ -48,7 +48,7 @@ def ask(path: Path, command: str) -> dict[str, Any] | None:
         return None
     except (OSError, ValueError) as error:
         why = "it does not answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
-        raise Refused(f"The server on this data folder can't be asked ({path}): {why}.") from error
+        raise CommandRefused(f"The server on this data folder can't be asked ({path}): {why}.") from error
 
 
 @contextmanager

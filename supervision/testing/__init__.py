@@ -20,12 +20,12 @@ from .outcome import Outcome, explore, simulate
 from .postgres import sandbox
 from .run import Run
 from .scheduler import Deadlock, Livelock, Scheduler
-from .series import DoesNotReplay, Failure, Series
+from .series import DoesNotReplay, FailedSeed, Series
 from .strategies import Pct, RandomWalk, Replay, Strategy
 
 __all__ = [
-    "Broken", "Budget", "Deadlock", "DoesNotReplay", "Failure", "Fault", "Faults", "Injected", "Livelock", "Lockstep",
-    "LockstepDatabase", "NotSimulated", "Outcome", "Pct", "Planned", "Point", "RandomWalk", "Replay", "Run",
+    "Broken", "Budget", "Deadlock", "DoesNotReplay", "FailedSeed", "Fault", "Faults", "Injected", "Livelock",
+    "Lockstep", "LockstepDatabase", "NotSimulated", "Outcome", "Pct", "Planned", "Point", "RandomWalk", "Replay", "Run",
     "Scheduler", "Series", "Strategy", "VirtualClock", "bare", "explore", "never", "sandbox", "simulate", "simulation",
     "sweep",
 ]  # fmt: skip

@@ -18,18 +18,18 @@ import orjson
 import trio
 
 from ...actors.kernel import Event, Origin
-from ...actors.media.workshop import Workshop
+from ...actors.media.processor import MediaProcessor
 from ...http import app
-from ...http.direct import Paths
+from ...http.access.context import HttpContext
+from ...http.access.tokens import hash_of
 from ...http.dispatch import respond
-from ...http.house import House
-from ...http.request import Request
-from ...http.streaming.channels import Query, by_name
+from ...http.fast_path import Paths
+from ...http.intake.request import Request
+from ...http.streaming.channels import StreamQuery, by_name
 from ...http.streaming.frames import Frames
 from ...http.streaming.session import Session
-from ...http.tokens import hash_of
 from ...storage import oauth
-from ...storage.engine import Connection
+from ...storage.engine.database import Connection
 from ...storage.oauth import Application, NewToken
 from ..configuration import Settings
 
@@ -45,7 +45,7 @@ class Dropped(Exception):
     """The server died before it answered."""
 
 
-class Reply:
+class SimulatedReply:
     """A response, read to its end."""
 
     def __init__(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
@@ -54,23 +54,24 @@ class Reply:
         self.headers = headers
 
 
-class Api:
+class SimulatedApi:
     """What clients reach of one server process."""
 
     def __init__(self, sim: Simulation) -> None:
         run, actors = sim.run, sim.actors
         folder = Path(tempfile.gettempdir()) / "troupe-simulation-without-media"  # nothing is uploaded here
-        settings = Settings(domain=actors.backstage.local_domain, rate_limits=False, data=folder)
+        settings = Settings(domain=actors.actor_context.local_domain, rate_limits=False, data=folder)
         numbers = count(1)
-        self.house = House(
-            settings=settings, database=run.database, runtime=sim.runtime, clock=run.clock, ids=actors.backstage.ids,
+        self.http_context = HttpContext(
+            settings=settings, database=run.database, runtime=sim.runtime, clock=run.clock,
+            ids=actors.actor_context.ids,
             record=sim.record, secret=lambda: f"secret-{next(numbers)}", vapid_public_key="",
             accounts=actors.accounts, statuses=actors.statuses,
-            media=Workshop(
+            media=MediaProcessor(
                 run.database, sim.runtime, run.clock, sim.record, actors.outbox, folder, key=lambda: f"{next(numbers)}"
             ),
         )  # fmt: skip
-        self._frames = Frames(self.house.rendered, settings.base_url)
+        self._frames = Frames(self.http_context.rendered, settings.base_url)
         self._requests: dict[trio.CancelScope, None] = {}
 
     async def send(
@@ -80,7 +81,7 @@ class Api:
         token: str | None = None,
         fields: Mapping[str, object] | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> Reply:
+    ) -> SimulatedReply:
         """One request, whose fields go where the method wants them. Raises Dropped when the server dies under it."""
         query, body = (urlencode(fields or {}), b"") if method == "GET" else ("", orjson.dumps(fields or {}))
         given = {"content-type": "application/json", "content-length": str(len(body))} if body else {}
@@ -90,27 +91,27 @@ class Api:
         request = Request(method, path, query.encode(), raw, "192.0.2.1", _chunks(body), "of-a-client")
         return await self._answered(request)
 
-    async def _answered(self, request: Request) -> Reply:
+    async def _answered(self, request: Request) -> SimulatedReply:
         found = endpoints().find(request.method, request.path)
         if found is None:
             raise LookupError(f"no endpoint {request.method} {request.path}")
         with trio.CancelScope() as life:
             self._requests[life] = None
             try:
-                answer = await respond(self.house, found[0], request, found[1])
-                return Reply(answer.status, answer.body, dict(answer.headers))
+                answer = await respond(self.http_context, found[0], request, found[1])
+                return SimulatedReply(answer.status, answer.body, dict(answer.headers))
             finally:
                 del self._requests[life]
         raise Dropped
 
     async def stream(self, name: str, token: str, parameter: str = "") -> Session:
         """An open stream; its frames are a WebSocket's. Raises NotAnswered and StorageError."""
-        known = await self.house.tokens.find(self.house.database, token)
-        house = self.house
-        session = Session(house.runtime, known, Origin("of-a-stream"), self._frame, ROOM, house.record)
+        known = await self.http_context.tokens.find(self.http_context.database, token)
+        http_context = self.http_context
+        session = Session(http_context.runtime, known, Origin("of-a-stream"), self._frame, ROOM, http_context.record)
         try:
             await session.watch_account()
-            await session.subscribe(by_name(Query(stream=name, list=parameter)))
+            await session.subscribe(by_name(StreamQuery(stream=name, list=parameter)))
         except BaseException:
             session.leave()
             raise

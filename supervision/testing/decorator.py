@@ -28,7 +28,7 @@ from .lockstep import Lockstep
 from .postgres import sandbox
 from .report import report
 from .run import Run
-from .series import Failure, Series
+from .series import FailedSeed, Series
 
 P = ParamSpec("P")
 Scenario = Callable[Concatenate[Any, P], Awaitable[None]]  # its first parameter is what the world yields
@@ -42,7 +42,7 @@ async def bare(run: Run) -> AsyncGenerator[Run]:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequestedSeeds:
     """What the environment asks for."""
 
     seeds: range
@@ -50,7 +50,7 @@ class Wanted:
     one: bool
 
     @classmethod
-    def from_environment(cls, seeds: int, strategies: Sequence[str]) -> Wanted:
+    def from_environment(cls, seeds: int, strategies: Sequence[str]) -> RequestedSeeds:
         if seed := os.environ.get("TROUPE_SIM_SEED"):
             strategy = os.environ.get("TROUPE_SIM_STRATEGY")
             return cls(range(int(seed), int(seed) + 1), (strategy,) if strategy else strategies, one=True)
@@ -76,8 +76,8 @@ def simulation(
     for one run. `faults` is the most that may go wrong in one run: a number, or a Budget that also says of which kinds.
     """
 
-    def play(series: Series) -> Failure | None:
-        wanted = Wanted.from_environment(seeds, strategies)
+    def play(series: Series) -> FailedSeed | None:
+        wanted = RequestedSeeds.from_environment(seeds, strategies)
         failure = None if wanted.one else series.play_pinned(pinned)
         failure = failure or series.play_all(wanted.seeds, wanted.strategies)
         if failure is None and not wanted.one and series.sometimes.never:
@@ -103,8 +103,8 @@ def sweep(
 ) -> Callable[[Scenario[P]], Callable[P, None]]:
     """Make every point that the scenario passes fail, one after the other, until none is left."""
 
-    def play(series: Series) -> Failure | None:
-        wanted = Wanted.from_environment(seeds, (strategy,))
+    def play(series: Series) -> FailedSeed | None:
+        wanted = RequestedSeeds.from_environment(seeds, (strategy,))
         return series.sweep(wanted.seeds, wanted.strategies[0])
 
     def make(scenario: Callable[[Any], Awaitable[None]]) -> Series:
@@ -114,7 +114,7 @@ def sweep(
 
 
 def as_test(
-    make: Callable[[Callable[[Any], Awaitable[None]]], Series], play: Callable[[Series], Failure | None]
+    make: Callable[[Callable[[Any], Awaitable[None]]], Series], play: Callable[[Series], FailedSeed | None]
 ) -> Callable[[Scenario[P]], Callable[P, None]]:
     """A decorator whose result pytest takes for a plain function with all of the scenario's fixtures but the first."""
 

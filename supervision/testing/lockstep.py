@@ -19,8 +19,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import trio
 
-from ...storage.connect import connect
-from ...storage.engine import Connection, Doubtful, Unavailable
+from ...storage.engine.connect import connect
+from ...storage.engine.database import Connection, Doubtful, Unavailable
 from .faults import Fault, Faults
 from .scheduler import outside
 

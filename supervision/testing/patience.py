@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import trio
 
 from ...actors.kernel import NotAnswered, Quarantined, Stopping
-from ...storage.engine import StorageError
+from ...storage.engine.database import StorageError
 
 if TYPE_CHECKING:
     from .stage import Simulation

@@ -15,8 +15,8 @@ from ...actors.statuses import may_see
 from ...actors.timelines.home import HomePage
 from ...actors.timelines.window import Cursors
 from ...storage import follows, relations
-from ...storage.engine import StorageError
-from ...storage.follows import Follow as StoredFollow
+from ...storage.engine.database import StorageError
+from ...storage.follows import FollowTerms as StoredFollow
 from ...storage.statuses import Status
 from .patience import insist
 from .stream import Stream

@@ -10,8 +10,8 @@ import tempfile
 import threading
 from pathlib import Path
 
-from ...storage.embedded import enter
-from ...storage.term import upgrade
+from ...storage.engine.embedded import enter
+from ...storage.engine.term import upgrade
 from .lockstep import Lockstep
 
 

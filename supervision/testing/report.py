@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import traceback
 
-from .series import Failure, Played
+from .series import FailedSeed, PlayedSeed
 from .shrink import switches
 from .trace import readable
 
@@ -13,7 +13,7 @@ from .trace import readable
 MOST_LINES = 150
 
 
-def report(failure: Failure, test: str) -> str:
+def report(failure: FailedSeed, test: str) -> str:
     """Seed, error, how to play it again, and the shrunk run line by line."""
     return "\n".join([
         f"seed {failure.first.seed} with strategy {failure.first.strategy} fails: {summary(failure.first.error)}",
@@ -30,17 +30,17 @@ def report(failure: Failure, test: str) -> str:
     ])  # fmt: skip
 
 
-def replay_command(played: Played, test: str) -> str:
+def replay_command(played: PlayedSeed, test: str) -> str:
     """The command that plays exactly this run."""
     return f"TROUPE_SIM_SEED={played.seed} TROUPE_SIM_STRATEGY={played.strategy} python -m pytest {shlex.quote(test)}"
 
 
-def pin(played: Played) -> str:
+def pin(played: PlayedSeed) -> str:
     """The run as an entry of a scenario's `pinned`."""
     return f'({played.seed}, "{played.strategy}")'
 
 
-def size(played: Played) -> str:
+def size(played: PlayedSeed) -> str:
     """How large a run is, in what makes it hard to read."""
     return f"{counted(switches(played), 'switch', 'es')}, {counted(len(played.struck), 'fault', 's')}"
 

@@ -31,7 +31,7 @@ class DoesNotReplay(AssertionError):
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedSeed:
     """One run, and what it takes to play it again."""
 
     seed: int
@@ -54,11 +54,11 @@ class Played:
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailedSeed:
     """The first run that failed, and the smallest one that fails in the same way."""
 
-    first: Played
-    shrunk: Played
+    first: PlayedSeed
+    shrunk: PlayedSeed
     runs: int  # that the shrinking took
 
 
@@ -77,7 +77,7 @@ class Series:
     step_limit: int = 100_000
     sometimes: Sometimes = field(default_factory=Sometimes)
 
-    def play(self, seed: int, strategy: str, plan: Plan, choices: Sequence[int] | None = None) -> Played:
+    def play(self, seed: int, strategy: str, plan: Plan, choices: Sequence[int] | None = None) -> PlayedSeed:
         """One run. With `choices`, these instead of the strategy's."""
         runs: list[Run] = []
 
@@ -91,19 +91,19 @@ class Series:
 
         made = Replay(choices) if choices is not None else STRATEGIES[strategy](seed, self._calm_steps)
         outcome = simulate(main, made, time_is_a_choice=self.time_is_a_choice, step_limit=self.step_limit)
-        return Played(seed, strategy, outcome, runs[0].faults.passed, runs[0].faults.struck)
+        return PlayedSeed(seed, strategy, outcome, runs[0].faults.passed, runs[0].faults.struck)
 
-    def play_seed(self, seed: int, strategy: str) -> Played:
+    def play_seed(self, seed: int, strategy: str) -> PlayedSeed:
         """The run that a seed stands for, played twice."""
         return self._twice(seed, strategy, lambda: Chance(seed, self.budget, self._calm_points))
 
-    def play_all(self, seeds: Iterable[int], strategies: Sequence[str]) -> Failure | None:
+    def play_all(self, seeds: Iterable[int], strategies: Sequence[str]) -> FailedSeed | None:
         """Every seed with every strategy, up to the first that fails."""
         if self.calm.error is not None:
-            return Failure(self.calm, self.calm, 0)
+            return FailedSeed(self.calm, self.calm, 0)
         return self.play_pinned((seed, strategy) for seed in seeds for strategy in strategies)
 
-    def play_pinned(self, pinned: Iterable[tuple[int, str]]) -> Failure | None:
+    def play_pinned(self, pinned: Iterable[tuple[int, str]]) -> FailedSeed | None:
         """These seeds with these strategies, up to the first that fails."""
         for seed, strategy in pinned:
             played = self.play_seed(seed, strategy)
@@ -111,7 +111,7 @@ class Series:
                 return self._shrunk(played)
         return None
 
-    def sweep(self, seeds: Iterable[int], strategy: str) -> Failure | None:
+    def sweep(self, seeds: Iterable[int], strategy: str) -> FailedSeed | None:
         """Every point that a run without faults passes is made to fail, in a run of its own."""
         for seed in seeds:
             untouched = self._twice(seed, strategy, lambda: never)
@@ -123,7 +123,7 @@ class Series:
                     return self._shrunk(played)
         return None
 
-    def _twice(self, seed: int, strategy: str, plan: Callable[[], Plan]) -> Played:
+    def _twice(self, seed: int, strategy: str, plan: Callable[[], Plan]) -> PlayedSeed:
         played = self.play(seed, strategy, plan())
         again = self.play(seed, strategy, plan())
         if played.outcome.digest != again.outcome.digest:
@@ -131,17 +131,17 @@ class Series:
             raise DoesNotReplay(f"seed {seed}, strategy {strategy}: {where}") from played.error
         return played
 
-    def _shrunk(self, first: Played) -> Failure:
-        def play(choices: Sequence[int], faults: Sequence[Point]) -> Played:
+    def _shrunk(self, first: PlayedSeed) -> FailedSeed:
+        def play(choices: Sequence[int], faults: Sequence[Point]) -> PlayedSeed:
             return self.play(first.seed, first.strategy, Planned(faults), choices)
 
         shrinker = Shrinker(play, first)
-        return Failure(first, shrinker.shrink(), shrinker.runs)
+        return FailedSeed(first, shrinker.shrink(), shrinker.runs)
 
     # What a run without faults and without switches looks like: it says how far apart demotions and faults should be.
 
     @cached_property
-    def calm(self) -> Played:
+    def calm(self) -> PlayedSeed:
         return self.play(0, "calm", never, choices=())
 
     def _calm_steps(self) -> int:

@@ -23,7 +23,7 @@ VALUES = (
 )
 
 
-class Played(Protocol):
+class PlayedRun(Protocol):
     """As much of a run as shrinking needs to know."""
 
     @property
@@ -36,7 +36,7 @@ class Played(Protocol):
     def error(self) -> BaseException | None: ...
 
 
-R = TypeVar("R", bound=Played)
+R = TypeVar("R", bound=PlayedRun)
 
 
 @dataclass
@@ -82,12 +82,12 @@ class Shrinker(Generic[R]):
             self.best = played
 
 
-def weight(played: Played) -> tuple[int, int, int]:
+def weight(played: PlayedRun) -> tuple[int, int, int]:
     """How much there is to read: faults, switches of task, choices."""
     return len(played.struck), switches(played), len(played.choices)
 
 
-def switches(played: Played) -> int:
+def switches(played: PlayedRun) -> int:
     """How often somebody else was chosen than who could have gone on."""
     return sum(1 for choice in played.choices if choice)
 

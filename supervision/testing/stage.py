@@ -25,19 +25,19 @@ import trio
 
 from ...actors.broadcast import PUBLIC_LOCAL
 from ...actors.kernel import IDLE, Ids, Runtime
-from ...actors.kernel.cell import AT_REST, Phase
-from ...actors.mail.letters import Letter, Sender
-from ...actors.mail.post import Letterhead, NotSent, Post
+from ...actors.kernel.cell import AT_REST, CellPhase
+from ...actors.mail.sender import Letterhead, MailSender, NotSent
+from ...actors.mail.templates import Letter, Sender
 from ...actors.timelines.public import PublicPage
 from ...actors.timelines.window import Cursors
 from ...storage import accounts, users
 from ...storage.accounts import NewAccount
-from ...storage.engine import Connection
+from ...storage.engine.database import Connection
 from ...storage.users import NewUser
 from ..parking import Parking
 from ..supervisor import Child, Supervisor
 from ..tree import Actors
-from .api import Api, sign_in
+from .api import SimulatedApi, sign_in
 from .checks import Eventually, Predicate
 from .faults import Fault
 from .patience import insist
@@ -109,11 +109,11 @@ class Simulation:
             run.database, self.runtime, run.clock, self._ids, self.record,
             base_url=BASE_URL, local_domain=DOMAIN, idle=self._idle,
         )  # fmt: skip
-        self._api: Api | None = None
+        self._api: SimulatedApi | None = None
         parking = Parking(run.database, run.clock, self._ids)
         self.runtime.on_park = parking.park
         *pools, housekeeping, outbox = self.actors.children()
-        post = Post(
+        post = MailSender(
             run.database, run.clock, self.record, self.actors.outbox,
             Letterhead(Sender(f"noreply@{DOMAIN}", "Troupe"), BASE_URL), self._carry, secret=self._secret,
         )  # fmt: skip
@@ -125,9 +125,9 @@ class Simulation:
         self._life = trio.CancelScope()
 
     @property
-    def api(self) -> Api:
+    def api(self) -> SimulatedApi:
         """What clients reach of the process that runs now; made for those who ask."""
-        self._api = self._api or Api(self)
+        self._api = self._api or SimulatedApi(self)
         return self._api
 
     # People and what they look at
@@ -262,14 +262,16 @@ class Simulation:
     def _everybody_rests(self) -> bool:
         """No actor waits for its database, or to come back from a crash; those in quarantine will not in our time."""
         cells = [cell for pool in self.runtime.pools.values() for cell in pool.cells.values()]
-        return self._all_is_told() and all(cell.phase in AT_REST or cell.phase is Phase.QUARANTINED for cell in cells)
+        return self._all_is_told() and all(
+            cell.phase in AT_REST or cell.phase is CellPhase.QUARANTINED for cell in cells
+        )
 
     def _counts_are_right(self) -> bool:
         return not self.run.database.rows(WRONG_COUNTS)
 
     def _audience_is_awake(self) -> bool:
         awake = self.runtime.pools["home"].cells
-        return all(awake.get(cell.address.key) is cell for cell in self.actors.backstage.audience.everybody)
+        return all(awake.get(cell.address.key) is cell for cell in self.actors.actor_context.audience.everybody)
 
     def record(self, event: str, /, **facts: Any) -> None:
         self.log.append((event, facts))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from ...actors.broadcast import Told
+from ...actors.broadcast import ShownNotification
 from ...actors.kernel import Address, Event, Feed
-from ...actors.statuses import Shown
+from ...actors.statuses import ShownStatus
 from .checks import Broken
 from .faults import Fault
 from .patience import insist
@@ -87,16 +87,16 @@ class Stream:
     def _take(self, event: Event) -> None:
         self._sim.run.note(f"is shown {event.kind}", self.name)
         subject = event.subject
-        if event.kind == "update" and isinstance(subject, Shown):
+        if event.kind == "update" and isinstance(subject, ShownStatus):
             self._update(subject)
-        elif event.kind == "status.update" and isinstance(subject, Shown):
+        elif event.kind == "status.update" and isinstance(subject, ShownStatus):
             self._edit(subject)
         elif event.kind == "delete" and isinstance(subject, int):
             self.gone.append(subject)
-        elif event.kind == "notification" and isinstance(subject, Told):
+        elif event.kind == "notification" and isinstance(subject, ShownNotification):
             self._notify(subject)
 
-    def _update(self, shown: Shown) -> None:
+    def _update(self, shown: ShownStatus) -> None:
         author = shown.status.account_id
         if shown.id in self.pushed:
             self._wrong = f"is shown status {shown.id} twice"
@@ -110,12 +110,12 @@ class Stream:
         if shown.id not in self.seen:
             self.seen.append(shown.id)
 
-    def _edit(self, shown: Shown) -> None:
+    def _edit(self, shown: ShownStatus) -> None:
         if shown.id in self.gone:
             self._wrong = f"is shown an edit of status {shown.id} after its deletion"
         self.said.append((shown.id, shown.status.text))
 
-    def _notify(self, told: Told) -> None:
+    def _notify(self, told: ShownNotification) -> None:
         if told.id in self.notified:
             self._wrong = f"is shown notification {told.id} twice"
         self.notified.append(told.id)

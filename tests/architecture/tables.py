@@ -5,7 +5,7 @@ from pathlib import Path
 
 from troupe.supervision.configuration import Settings
 from troupe.supervision.sources import PREFIX, default
-from troupe.supervision.vocabulary import FACTS, Event
+from troupe.supervision.vocabulary import FACTS, LogEvent
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -18,7 +18,7 @@ def settings_table() -> str:
 
 def vocabulary_table() -> str:
     """The events of the supervision log."""
-    rows = (f"| `{event.word}` | {event.level.name.lower()} | {event.meaning} |" for event in Event)
+    rows = (f"| `{event.word}` | {event.level.name.lower()} | {event.meaning} |" for event in LogEvent)
     return "\n".join(["| event | level | meaning |\n|---|---|---|", *rows])
 
 

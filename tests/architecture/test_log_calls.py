@@ -4,11 +4,11 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from troupe.supervision.vocabulary import FACTS, Event
+from troupe.supervision.vocabulary import FACTS, LogEvent
 
 ROOT = Path(__file__).parents[2]
 MODULES = [path for room in ("actors", "http", "supervision") for path in (ROOT / room).rglob("*.py")]
-WORDS = {event.word for event in Event}
+WORDS = {event.word for event in LogEvent}
 
 
 def calls() -> Iterator[tuple[str, str, list[str]]]:
@@ -50,6 +50,8 @@ def _literals(argument: ast.expr) -> list[str]:
     if isinstance(argument, ast.Attribute):
         member = argument.value if argument.attr == "word" else argument
         return (
-            [Event[member.attr].word] if isinstance(member, ast.Attribute) and member.attr in Event.__members__ else []
+            [LogEvent[member.attr].word]
+            if isinstance(member, ast.Attribute) and member.attr in LogEvent.__members__
+            else []
         )
     return []

@@ -1,4 +1,4 @@
-"""The house: four rooms, one import line, and no module that hides the standard library's."""
+"""The source tree: four rooms, one import line, and no module that hides the standard library's."""
 
 import ast
 import subprocess

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import click
 
-from troupe.storage.embedded import embedded
-from troupe.storage.term import upgrade
+from troupe.storage.engine.embedded import embedded
+from troupe.storage.engine.term import upgrade
 
 from ..end_to_end.server import Server
 from . import machine, table

@@ -10,7 +10,7 @@ import asyncio
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from troupe.storage.connect import connect
+from troupe.storage.engine.connect import connect
 
 STATUS_SECONDS = 20  # between two statuses
 FOLLOWS_EACH = 30

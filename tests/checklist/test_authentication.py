@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from troupe.http import scopes
-from troupe.http.routing import api
+from troupe.http.access import scopes
+from troupe.http.router import api
 from troupe.storage.oauth import Application
 
 from ..http.conftest import Person, Stage

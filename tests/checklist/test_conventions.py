@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from troupe.http.routing import Endpoint, api
+from troupe.http.router import Endpoint, api
 
 from ..http.conftest import Person, Reply, Stage
 
@@ -37,7 +37,7 @@ def ids_in(value: Any) -> Iterator[Any]:
 
 
 async def filled(stage: Stage, ada: Person, bob: Person) -> dict[str, str]:
-    """A house with something in every corner; an id for each kind of path."""
+    """A server with something in every corner; an id for each kind of path."""
     await bob.post(f"/api/v1/accounts/{ada.id}/follow")
     await ada.post(f"/api/v1/accounts/{bob.id}/follow")
     poll = {"options": ["yes", "no"], "expires_in": 300}

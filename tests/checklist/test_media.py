@@ -47,7 +47,7 @@ async def test_s101_unattached_media_go_after_a_day(stage: Stage, ada: Person) -
     await attach(ada, used, text="kept")
     for medium in (old, used):
         await stage.sql(A_DAY_AGO, int(medium["id"]))
-    await stage.house.media.cleaning.clean()
+    await stage.http_context.media.cleaning.clean()
     await files_removed(stage)
     assert (await ada.get(f"/api/v1/media/{old['id']}")).status == 404
     assert (await ada.get(f"/api/v1/media/{fresh['id']}")).status == 200

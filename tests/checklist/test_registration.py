@@ -134,7 +134,7 @@ class TestByApproval:
         answer = await (await app_client(stage)).send("POST", ACCOUNTS, json=form(reason="  I like it here\n"))
         assert answer.status == 200, answer.text
         assert (await stage.anybody().get(await newest_link(stage))).status == 302
-        eve = await stage.house.database.read(users.find_user_by_login, "eve@example.org")
+        eve = await stage.http_context.database.read(users.find_user_by_login, "eve@example.org")
         assert eve is not None
         assert eve.invite_request == "I like it here"
         await stage.sql("UPDATE users SET approved_at = now()")

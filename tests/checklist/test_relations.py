@@ -40,9 +40,9 @@ async def boosted_by(booster: Person, author: Person) -> str:
 
 async def far(stage: Stage, name: str = "rob", **facts: Any) -> Account:
     """Somebody of another server."""
-    id, uri = stage.house.ids.next(), f"https://far.example/users/{name}"
+    id, uri = stage.http_context.ids.next(), f"https://far.example/users/{name}"
     new = NewAccount(id, name, "far.example", uri, uri, **facts)
-    return await stage.house.database.transact(create_account, new, stage.house.clock.now())
+    return await stage.http_context.database.transact(create_account, new, stage.http_context.clock.now())
 
 
 @pytest.fixture

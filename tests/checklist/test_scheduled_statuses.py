@@ -233,10 +233,10 @@ async def test_its_media_are_nobody_elses_until_it_is_cancelled(stage: Stage, ad
     assert (await ada.send("PUT", path, form={"description": "x"})).status == 404
     assert (await ada.delete(path)).json == {"error": "Media attachment is currently used by a status"}
     await stage.sql("UPDATE media_attachments SET updated_at = now() - interval '2 days'")
-    await stage.house.media.cleaning.clean()
+    await stage.http_context.media.cleaning.clean()
     assert (await scheduled_by(ada))[0]["media_attachments"] == [second, first]
     await ada.delete(f"{SCHEDULED}/{made['id']}")
-    await stage.house.media.cleaning.clean()
+    await stage.http_context.media.cleaning.clean()
     assert (await ada.send("PUT", path, form={"description": "x"})).status == 200
     assert (await try_to_attach(ada, first["id"], second["id"])).status == 200
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from troupe.http import kept
-from troupe.http.routing import api
+from troupe.http.answers import cached
+from troupe.http.router import api
 
 from ..http.conftest import Client, Person, Stage
 from ..http.test_every_endpoint import address
@@ -35,7 +35,7 @@ async def test_s001_s002_s259_paths_are_below_their_version_whatever_the_host_is
 async def test_s022_the_instance_is_there_for_everybody(stage: Stage) -> None:
     told = (await stage.anybody().get(INSTANCE)).json
     assert re.match(r"[0-9]+\.[0-9]+\.[0-9]+ \(compatible; Troupe ", told["version"])
-    assert told["uri"] == stage.house.settings.local_domain
+    assert told["uri"] == stage.http_context.settings.local_domain
 
 
 async def test_s042_s198_an_app_is_told_the_key_for_push(stage: Stage) -> None:
@@ -94,7 +94,7 @@ async def test_s113_what_costs_a_count_is_made_now_and_then(
     before = await stage.anybody().get(INSTANCE)
     await ada.publish()
     assert (await stage.anybody().get(INSTANCE)).body == before.body
-    monkeypatch.setattr(kept, "FRESH", timedelta())
+    monkeypatch.setattr(cached, "FRESH", timedelta())
     now = (await stage.anybody().get(INSTANCE)).json
     assert now["stats"]["status_count"] == before.json["stats"]["status_count"] + 1
 

@@ -49,13 +49,13 @@ PROMISED = """
 
 
 async def test_s009_a_bookmark_is_told_to_nobody_not_even_the_authors_server(stage: Stage, ada: Person) -> None:
-    house, uri = stage.house, "https://far.example/users/zoe"
-    id, now = house.ids.next(), house.clock.now()
-    zoe = await house.database.transact(
-        create_account, NewAccount(house.ids.next(), "zoe", "far.example", uri, uri), now
+    http_context, uri = stage.http_context, "https://far.example/users/zoe"
+    id, now = http_context.ids.next(), http_context.clock.now()
+    zoe = await http_context.database.transact(
+        create_account, NewAccount(http_context.ids.next(), "zoe", "far.example", uri, uri), now
     )
     new = NewStatus(id, zoe.id, f"{uri}/1", f"{uri}/1", "public", local=False, text="hi", content="<p>hi</p>")
-    await house.database.transact(statuses.insert, new, now)
+    await http_context.database.transact(statuses.insert, new, now)
     for statement in PROMISED.split(";\n"):
         await stage.sql(statement)
     for action in ("bookmark", "bookmark", "unbookmark", "bookmark"):

@@ -19,7 +19,7 @@ from typing import IO
 import httpx
 from mastodon import Mastodon
 
-from troupe.storage.embedded import embedded
+from troupe.storage.engine.embedded import embedded
 
 PASSWORD = "correct horse battery"
 SCOPES = "read write follow push"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from troupe.storage.embedded import Embedded, embedded
+from troupe.storage.engine.embedded import Embedded, embedded
 
 from .load import Ledger, Reader, Site, Writer, home_of
 from .server import Person, Server, follow

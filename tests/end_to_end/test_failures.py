@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from troupe.storage.connect import connect, run
-from troupe.storage.embedded import embedded
+from troupe.storage.engine.connect import connect, run
+from troupe.storage.engine.embedded import embedded
 
 from ..processes import until_gone
 from .server import Server, free_port

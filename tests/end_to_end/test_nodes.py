@@ -5,9 +5,9 @@ import subprocess
 
 import pytest
 
-from troupe.storage.connect import transact_once
-from troupe.storage.embedded import embedded
-from troupe.storage.engine import Connection
+from troupe.storage.engine.connect import transact_once
+from troupe.storage.engine.database import Connection
+from troupe.storage.engine.embedded import embedded
 
 from .server import STOP, TROUPE, Server, free_port
 

@@ -10,7 +10,7 @@ from mastodon import Mastodon
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 
-from troupe.http import scopes
+from troupe.http.access import scopes
 
 from .browser import Visitor, chromium, press, query_of, sign_in, text_of
 from .server import PASSWORD, Person, Server

@@ -15,9 +15,9 @@ from threading import Event
 import httpx
 import pytest
 
-from troupe.storage.connect import transact_once
-from troupe.storage.embedded import embedded
-from troupe.storage.engine import Connection
+from troupe.storage.engine.connect import transact_once
+from troupe.storage.engine.database import Connection
+from troupe.storage.engine.embedded import embedded
 
 from ..processes import processes_of, until_gone
 from .server import Server

@@ -17,8 +17,8 @@ import trio
 import trio.testing
 from mastodon import MastodonServiceUnavailableError
 
-from troupe.storage.connect import connect
-from troupe.storage.embedded import embedded
+from troupe.storage.engine.connect import connect
+from troupe.storage.engine.embedded import embedded
 
 from ..small_disks import fill, small_disk
 from .server import Person, Server

@@ -11,18 +11,18 @@ import trio
 from quart.typing import TestClientProtocol
 
 from troupe.actors.kernel import Ids, Runtime, SystemClock
-from troupe.actors.mail.letters import Letter, Sender
-from troupe.actors.mail.post import Letterhead, Post
-from troupe.actors.media.workshop import Workshop
+from troupe.actors.mail.sender import Letterhead, MailSender
+from troupe.actors.mail.templates import Letter, Sender
+from troupe.actors.media.processor import MediaProcessor
 from troupe.actors.outbox import Outbox
 from troupe.actors.rules.passwords import hashed
+from troupe.http.access.context import HttpContext
+from troupe.http.access.tokens import hash_of
 from troupe.http.app import make_app
-from troupe.http.house import House
-from troupe.http.tokens import hash_of
 from troupe.storage import oauth
 from troupe.storage.accounts import Account, NewAccount
+from troupe.storage.engine.pool import open_pool
 from troupe.storage.oauth import Application, NewToken
-from troupe.storage.pool import open_pool
 from troupe.storage.users import NewUser
 from troupe.supervision.configuration import Settings
 from troupe.supervision.keys import vapid_public_key
@@ -100,7 +100,7 @@ class Person(Client):
 
 
 class Letterbox:
-    """Where the mails of a house arrive."""
+    """Where the mails of a server arrive."""
 
     def __init__(self) -> None:
         self.letters: list[Letter] = []
@@ -120,15 +120,16 @@ class Letterbox:
 
 
 class Stage:
-    """The house, and the means to fill it with people."""
+    """A server without sockets, and the means to fill it with people."""
 
     def __init__(
-        self, house: House, letterbox: Letterbox, outbox: Outbox, records: list[tuple[str, dict[str, object]]]
+        self, http_context: HttpContext, letterbox: Letterbox, outbox: Outbox,
+        records: list[tuple[str, dict[str, object]]],
     ) -> None:  # fmt: skip
         self.letterbox = letterbox
-        self.house = house
+        self.http_context = http_context
         self.outbox = outbox
-        self.app = make_app(house)
+        self.app = make_app(http_context)
         self._records = records
 
     def told(self, event: str) -> list[dict[str, object]]:
@@ -144,28 +145,28 @@ class Stage:
 
     async def account(self, name: str, **state: Any) -> Account:
         """A local account with a user who may sign in, unless `state` says otherwise."""
-        now, id = self.house.clock.now(), self.house.ids.next()
+        now, id = self.http_context.clock.now(), self.http_context.ids.next()
         new = NewAccount(id, name, None, f"{BASE}/users/{name}", f"{BASE}/@{name}", display_name=name.capitalize())
-        account = await self.house.database.transact(create_account, new, now)
+        account = await self.http_context.database.transact(create_account, new, now)
         state = {"confirmed_at": now, "approved_at": now} | state
         user = NewUser(account.id, f"{name}@example.org", PASSWORD_HASH, **state)
-        await self.house.database.transact(create_user, user, now)
+        await self.http_context.database.transact(create_user, user, now)
         return account
 
     async def application(self, secret: str = "application secret", **more: Any) -> Application:
-        id, now = self.house.ids.next(), self.house.clock.now()
+        id, now = self.http_context.ids.next(), self.http_context.clock.now()
         facts = {"name": "Test app", "website": None, "redirect_uris": ("https://app.example/cb",), "scopes": SCOPES}
         application = Application(
             id=id, client_id=f"client-{id}", secret_hash=hash_of(secret), created_at=now, **(facts | more)
         )
-        await self.house.database.transact(oauth.insert_application, application)
+        await self.http_context.database.transact(oauth.insert_application, application)
         return application
 
     async def token(self, account: Account | None, scopes: tuple[str, ...] = SCOPES) -> str:
         secret, application = secrets.token_urlsafe(32), await self.application()
         owner = account.id if account else None
-        new = NewToken(self.house.ids.next(), hash_of(secret), application.id, owner, scopes)
-        await self.house.database.transact(oauth.insert_token, new, self.house.clock.now())
+        new = NewToken(self.http_context.ids.next(), hash_of(secret), application.id, owner, scopes)
+        await self.http_context.database.transact(oauth.insert_token, new, self.http_context.clock.now())
         return secret
 
     async def person(self, name: str, scopes: tuple[str, ...] = SCOPES, **state: Any) -> Person:
@@ -174,13 +175,13 @@ class Stage:
 
     async def rows(self, query: str, *args: object) -> list[list[Any]]:
         """What the database holds."""
-        return [list(row.values()) for row in await self.house.database.read(lambda db: db.fetch(query, *args))]
+        return [list(row.values()) for row in await self.http_context.database.read(lambda db: db.fetch(query, *args))]
 
     async def sql(self, query: str, *args: object) -> None:
         """Change a row behind everybody's back, and have it noticed."""
-        await self.house.database.transact(lambda db: db.execute(query, *args))
-        self.house.tokens.clear()
-        self.house.accounts.clear()
+        await self.http_context.database.transact(lambda db: db.execute(query, *args))
+        self.http_context.tokens.clear()
+        self.http_context.accounts.clear()
 
 
 @pytest.fixture
@@ -206,22 +207,22 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any]) -> AsyncItera
         )  # fmt: skip
         for child in acting.children():
             await nursery.start(child.run, stopping)
-        media = Workshop(
+        media = MediaProcessor(
             pool, runtime, clock, record, acting.outbox, tmp_path / "media",
             key=lambda: secrets.token_hex(16),
         )  # fmt: skip
         await nursery.start(media.run, stopping)
         letterbox = Letterbox()
         head = Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url)
-        post = Post(pool, clock, record, acting.outbox, head, letterbox, secret=_secrets())
+        post = MailSender(pool, clock, record, acting.outbox, head, letterbox, secret=_secrets())
         await nursery.start(post.run, stopping)
-        house = House(
+        http_context = HttpContext(
             settings=settings, database=pool, runtime=runtime, clock=clock, ids=ids, record=record,
             secret=_secrets(), vapid_public_key=vapid_public_key(tmp_path), accounts=acting.accounts,
             statuses=acting.statuses, media=media,
         )  # fmt: skip
-        nursery.start_soon(house.readiness.run)
-        yield Stage(house, letterbox, acting.outbox, records)
+        nursery.start_soon(http_context.readiness.run)
+        yield Stage(http_context, letterbox, acting.outbox, records)
         stopping.set()
         nursery.cancel_scope.cancel()
 

@@ -24,12 +24,12 @@ from troupe.storage import (
 )
 from troupe.storage.accounts import Account, NewAccount
 from troupe.storage.edits import Revision
-from troupe.storage.engine import Connection
-from troupe.storage.follows import Follow
-from troupe.storage.media import Made
+from troupe.storage.engine.database import Connection
+from troupe.storage.follows import FollowTerms
+from troupe.storage.media import ProcessedMedia
 from troupe.storage.notifications import NewNotification
 from troupe.storage.polls import NewPoll
-from troupe.storage.statuses import NewStatus, Status, Tag
+from troupe.storage.statuses import NewStatus, Status, StatusTag
 
 from ..rows import create_account
 from .conftest import Client, Person, Stage
@@ -150,7 +150,7 @@ class World:
         return self.ada.account, self.zoe
 
     def next(self) -> int:
-        return self.stage.house.ids.next()
+        return self.stage.http_context.ids.next()
 
     def of(self, author: Account) -> list[Viewer]:
         """Those with an account who look at this author's posts."""
@@ -179,8 +179,8 @@ class World:
         self.ids |= {(viewer.id, "list", ""): int(made["id"]), (viewer.id, "self", ""): viewer.id}
 
     async def _follow(self, viewer: Viewer) -> None:
-        house, follow = self.stage.house, Follow(self.next(), viewer.id, viewer.author.id)
-        await house.database.transact(follows.insert_follow, follow, house.clock.now())
+        http_context, follow = self.stage.http_context, FollowTerms(self.next(), viewer.id, viewer.author.id)
+        await http_context.database.transact(follows.insert_follow, follow, http_context.clock.now())
 
     async def _client(self, row: Row) -> Client:
         if row.who == "author":
@@ -207,8 +207,8 @@ class World:
         """A block ends the follow. Should there be one all the same, it opens nothing."""
         if viewer.says("follower"):
             await self._follow(viewer)
-            self.stage.house.runtime.resync(account_address(viewer.id))
-            self.stage.house.runtime.resync(home_address(viewer.id))
+            self.stage.http_context.runtime.resync(account_address(viewer.id))
+            self.stage.http_context.runtime.resync(home_address(viewer.id))
 
     # -- what was posted, as rows: each post has everything that one can have
 
@@ -231,17 +231,17 @@ class World:
 
     async def _introduce(self, db: Connection, author: Account) -> None:
         """Tom follows both authors, who follow and recommend Sam and feature a hashtag."""
-        now, tom, sam = self.stage.house.clock.now(), self.tom.account.id, self.sam.account.id
-        assert await follows.insert_follow(db, Follow(self.next(), tom, author.id), now)
-        assert await follows.insert_follow(db, Follow(self.next(), author.id, sam), now)
+        now, tom, sam = self.stage.http_context.clock.now(), self.tom.account.id, self.sam.account.id
+        assert await follows.insert_follow(db, FollowTerms(self.next(), tom, author.id), now)
+        assert await follows.insert_follow(db, FollowTerms(self.next(), author.id, sam), now)
         assert await endorsements.insert(db, self.next(), author.id, sam, now)
-        tag = await tags.ensure(db, Tag(self.next(), "matrix", "matrix"), now)
+        tag = await tags.ensure(db, StatusTag(self.next(), "matrix", "matrix"), now)
         await featured_tags.insert(db, self.next(), author.id, tag.id, "matrix", now)
 
     async def _revise(self, db: Connection, author: Account, letter: str) -> None:
         """A post that said something else before it named anybody."""
         now, before, after = (
-            self.stage.house.clock.now(), marker(author, "earlier", letter), marker(author, "revised", letter)
+            self.stage.http_context.clock.now(), marker(author, "earlier", letter), marker(author, "revised", letter)
         )  # fmt: skip
         id = await self._store(db, author, VISIBILITIES[letter], text=before, content=before)
         await edits.keep_first(db, self.next(), id)
@@ -269,7 +269,7 @@ class World:
 
     async def _tell(self, db: Connection, viewer: Viewer, post: int, letter: str) -> None:
         """That it was edited and maybe names them; and a conversation, though only a direct one would begin one."""
-        now, author = self.stage.house.clock.now(), viewer.author.id
+        now, author = self.stage.http_context.clock.now(), viewer.author.id
         for name, type in (("news", "update"), ("mention", "mention")):
             if viewer.id != author and (name == "news" or viewer.says("mentioned")):
                 self.ids[viewer.id, name, letter] = id = self.next()
@@ -279,15 +279,15 @@ class World:
         await db.execute(CONVERSATION, id, viewer.id, post, other)
 
     async def post(self, db: Connection, author: Account, kind: str, letter: str) -> Status:
-        now, words = self.stage.house.clock.now(), marker(author, kind, letter)
+        now, words = self.stage.http_context.clock.now(), marker(author, kind, letter)
         poll, medium = self.next(), self.next()
         await polls.insert(db, NewPoll(poll, author.id, (words, "b"), False, False, now + timedelta(hours=1)), now)
-        made = Made("image", f"{medium}.png", "image/png", 1, None, None, {})
+        made = ProcessedMedia("image", f"{medium}.png", "image/png", 1, None, None, {})
         await media.insert(db, medium, author.id, made, words, None, now)
         name, answered = {"answer": ("root", self.tom), "aside": ("elsewhere", self.sam)}.get(kind, ("", None))
         id = await self._store(
             db, author, VISIBILITIES[letter], text=words, content=f"<p>needle {words}</p>", spoiler_text=words,
-            media_ids=(medium,), poll_id=poll, tags=(Tag(self.next(), "matrix", "matrix"),),
+            media_ids=(medium,), poll_id=poll, tags=(StatusTag(self.next(), "matrix", "matrix"),),
             mentioned_ids=tuple(viewer.id for viewer in self.named(author)),
             in_reply_to_id=self.ids.get((author.id, name, "")),
             in_reply_to_account_id=answered.account.id if answered else None,
@@ -303,7 +303,7 @@ class World:
         id = self.next()
         uri = f"https://some.example/{id}"
         new = NewStatus(id, by.id, uri, uri, visibility, local=by.domain is None, **more)
-        await statuses.insert(db, new, self.stage.house.clock.now())
+        await statuses.insert(db, new, self.stage.http_context.clock.now())
         return id
 
     async def keep(self) -> None:
@@ -329,7 +329,7 @@ class World:
             if not viewer.is_anonymous:
                 places += [home_address(viewer.id), list_address(self.ids[viewer.id, "list", ""])]
         for place in places:
-            self.stage.house.runtime.resync(place)
+            self.stage.http_context.runtime.resync(place)
 
     # -- events; whoever listens has heard everything when these return
 
@@ -349,7 +349,7 @@ class World:
     async def receive(self) -> None:
         """Zoe's posts come in, and Tom boosts some."""
         outbox, late = self.stage.outbox, self.stage.outbox.late
-        promised = await self.stage.house.database.transact(self._arrive)
+        promised = await self.stage.http_context.database.transact(self._arrive)
         outbox.wake()
         with trio.fail_after(10):
             while outbox.late < late + promised:
@@ -370,7 +370,7 @@ class World:
         return promised
 
     async def _deliver(self, db: Connection, status: Status) -> int:
-        outbox, now = self.stage.outbox, self.stage.house.clock.now()
+        outbox, now = self.stage.outbox, self.stage.http_context.clock.now()
         news = [NewNotification(self.next(), id, self.zoe.id, "mention", status.id) for id in status.mentioned_ids]
         told = await notifications.insert_many(db, news, now)
         effects = [outbox.status(status.id, self.zoe.id, NOWHERE)]
@@ -416,16 +416,16 @@ async def done(client: Client, path: str, **form: Any) -> Any:
 
 async def world_of(stage: Stage, rows: Iterable[Row]) -> World:
     """Everybody has read everything before they fall out: what is in memory then is to go."""
-    house = stage.house
+    http_context = stage.http_context
     uri = "https://far.example/users/zoe"
-    new = NewAccount(house.ids.next(), "zoe", "far.example", uri, uri)
-    zoe = await house.database.transact(create_account, new, house.clock.now())
+    new = NewAccount(http_context.ids.next(), "zoe", "far.example", uri, uri)
+    zoe = await http_context.database.transact(create_account, new, http_context.clock.now())
     world = World(stage, await stage.person("tom"), await stage.person("sam"), await stage.person("ada"), zoe)
     for row in rows:
         await world.invite(row)
     await world.begin()
     await stage.sql("UPDATE accounts SET indexable = true")
-    await house.database.transact(world.write)
+    await http_context.database.transact(world.write)
     await world.wake()
     await world.fall_out()
     return world

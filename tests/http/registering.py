@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from troupe.actors.mail.letters import Letter
+from troupe.actors.mail.templates import Letter
 from troupe.storage import oauth
 from troupe.storage.oauth import Application, NewToken
 from troupe.storage.secrets import hash_of
@@ -23,8 +23,8 @@ def form(name: str = "eve", **more: Any) -> dict[str, Any]:
 async def app_client(stage: Stage, application: Application | None = None) -> Client:
     """A client with an app's own token."""
     app = application or await stage.application()
-    new = NewToken(stage.house.ids.next(), hash_of(secret := f"app {app.id}"), app.id, None, app.scopes)
-    await stage.house.database.transact(oauth.insert_token, new, stage.house.clock.now())
+    new = NewToken(stage.http_context.ids.next(), hash_of(secret := f"app {app.id}"), app.id, None, app.scopes)
+    await stage.http_context.database.transact(oauth.insert_token, new, stage.http_context.clock.now())
     return stage.anybody(secret)
 
 

@@ -1,4 +1,4 @@
-"""The house behind a real socket, for tests that speak to it byte by byte."""
+"""The server behind a real socket, for tests that speak to it byte by byte."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from troupe.http.server import bind, serve
+from troupe.http.server.listener import bind, serve
 
 from .conftest import Stage
 
@@ -52,7 +52,7 @@ class Serving:
 
 @asynccontextmanager
 async def serving(stage: Stage, grace: float = GRACE, **how: Any) -> AsyncIterator[Serving]:
-    """Serve the house until the block ends."""
+    """Serve until the block ends."""
     listeners = bind([("127.0.0.1", 0)])
     running = trio.CancelScope()
     server = Serving(listeners[0].getsockname()[1], running.cancel)

@@ -6,7 +6,7 @@ import pytest
 import pyvips
 
 from troupe.actors.kernel import Ids, SystemClock
-from troupe.http import avatars
+from troupe.http.pictures import avatars
 
 from .conftest import BASE, Person, Stage
 

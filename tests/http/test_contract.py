@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from troupe.http import scopes
+from troupe.http.access import scopes
 from troupe.http.api import absent
-from troupe.http.routing import Endpoint, api
+from troupe.http.router import Endpoint, api
 
 from .conftest import Person, Stage
 

@@ -9,9 +9,9 @@ import pytest
 import trio
 from h2.events import ResponseReceived, StreamEnded
 
-from troupe.http import deadlines
-from troupe.http.kept import Kept
-from troupe.http.tokens import Tokens
+from troupe.http.access.tokens import Tokens
+from troupe.http.answers.cached import CachedAnswers
+from troupe.http.server import deadlines
 
 from .conftest import Stage
 from .serving import (
@@ -211,7 +211,7 @@ async def never(*_: object) -> Any:
 async def test_a_request_that_the_stop_cuts_off_is_told_to_come_back(
     stage: Stage, text: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Kept, "get", never)
+    monkeypatch.setattr(CachedAnswers, "get", never)
     monkeypatch.setattr(Tokens, "find", never)
     async with serving(stage, GRACE) as server:
         stream = await silent(text, server)
@@ -223,7 +223,7 @@ async def test_a_request_that_the_stop_cuts_off_is_told_to_come_back(
 async def test_so_is_one_that_is_cut_off_because_somebody_is_in_a_hurry(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Kept, "get", never)
+    monkeypatch.setattr(CachedAnswers, "get", never)
     async with serving(stage, grace=60) as server:
         stream = await silent(ASK, server)
         await trio.sleep(0.2)
@@ -240,7 +240,7 @@ def assert_told_to_come_back(answer: bytes) -> None:
 
 
 async def test_so_is_one_over_tls(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Kept, "get", never)
+    monkeypatch.setattr(CachedAnswers, "get", never)
     async with serving(stage, GRACE, tls=tls_server()) as server:
         stream = await connect_by_tls(server, "http/1.1")
         await stream.send_all(ASK)
@@ -251,7 +251,7 @@ async def test_so_is_one_over_tls(stage: Stage, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("window", [0, 65535])
 async def test_so_are_all_of_an_http_2_connection(stage: Stage, window: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Kept, "get", never)
+    monkeypatch.setattr(CachedAnswers, "get", never)
     async with serving(stage, GRACE, tls=tls_server()) as server:
         stream = await connect_by_tls(server, "h2")
         client = http2_client(initial_window_size=window)

@@ -6,8 +6,8 @@ import resource
 
 import pytest
 
-from troupe.http import descriptors
-from troupe.http.multipart import KEPT_IN_MEMORY
+from troupe.http.intake.multipart import KEPT_IN_MEMORY
+from troupe.http.server import descriptors
 
 from .conftest import Person, Stage
 from .serving import request, rest, say, serving

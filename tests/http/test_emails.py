@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from troupe.http.rates import CONFIRMATIONS_OF_USER
+from troupe.http.access.rates import CONFIRMATIONS_OF_USER
 
 from .conftest import Person, Stage
 from .registering import OPEN, codes, link_in, newest_link, registered
@@ -54,7 +54,7 @@ async def test_an_address_has_to_be_one_and_free(stage: Stage, ada: Person, emai
 async def test_only_the_app_of_the_sign_up_may_ask(stage: Stage, ada: Person) -> None:
     eve = await registered(stage)
     rows = await stage.rows("SELECT account_id FROM users WHERE confirmed_at IS NULL")
-    account = await stage.house.accounts.find(rows[0][0])
+    account = await stage.http_context.accounts.find(rows[0][0])
     other = stage.anybody(await stage.token(account))
     for somebody in (other, ada):
         answer = await somebody.post(RESEND)
@@ -87,7 +87,7 @@ class TestLimited:
 
     async def test_five_mails_in_half_an_hour_for_one_user(self, stage: Stage) -> None:
         eve = await registered(stage)
-        now, rates = stage.house.clock.now, stage.house.rates
+        now, rates = stage.http_context.clock.now, stage.http_context.rates
         id = str((await stage.rows("SELECT account_id FROM users"))[0][0])
         for _ in range(CONFIRMATIONS_OF_USER.limit - 1):
             rates.count(CONFIRMATIONS_OF_USER, id, now())
@@ -97,6 +97,6 @@ class TestLimited:
     async def test_and_for_one_address_whoever_asks(self, stage: Stage) -> None:
         eve = await registered(stage)
         for _ in range(CONFIRMATIONS_OF_USER.limit):
-            stage.house.rates.count(CONFIRMATIONS_OF_USER, "victim@example.org", stage.house.clock.now())
+            stage.http_context.rates.count(CONFIRMATIONS_OF_USER, "victim@example.org", stage.http_context.clock.now())
         assert (await eve.post(RESEND, {"email": "Victim@example.org"})).status == 429
         assert (await eve.post(RESEND)).status == 200

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from troupe.http.headers import cors_methods
-from troupe.http.routing import Endpoint, api
+from troupe.http.answers.headers import cors_methods
+from troupe.http.router import Endpoint, api
 
 from .conftest import Person, Stage
 

@@ -11,11 +11,11 @@ from troupe.actors import expiry
 from troupe.actors.commands.registration import ConfirmEmail
 from troupe.actors.expiry import Expiry
 from troupe.actors.kernel import Address
-from troupe.http.tokens import Tokens
-from troupe.storage.engine import Doubtful, Unavailable
+from troupe.http.access.tokens import Tokens
+from troupe.storage.engine.database import Doubtful, Unavailable
 from troupe.storage.secrets import hash_of
 from troupe.supervision.commands import making
-from troupe.supervision.commands.making import Wanted
+from troupe.supervision.commands.making import RequestedAccount
 from troupe.supervision.configuration import Settings
 
 from .conftest import PASSWORD, Client, Person, Stage
@@ -31,24 +31,26 @@ def options() -> dict[str, Any]:
 
 
 class Later:
-    """A clock that is ahead of the house's."""
+    """A clock that is ahead of the server's."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
         self.ahead = timedelta()
 
     def now(self) -> datetime:
-        return self._stage.house.clock.now() + self.ahead
+        return self._stage.http_context.clock.now() + self.ahead
 
 
 class Sweeper:
-    """The sweep of a house, at any time."""
+    """The sweep of a server, at any time."""
 
     def __init__(self, stage: Stage) -> None:
         self.clock = Later(stage)
         self.recorded: list[tuple[str, dict[str, object]]] = []
-        house = stage.house
-        self.expiry = Expiry(house.database, self.clock, self._record, house.accounts, house.tokens)
+        http_context = stage.http_context
+        self.expiry = Expiry(
+            http_context.database, self.clock, self._record, http_context.accounts, http_context.tokens
+        )
 
     async def sweep(self, ahead: timedelta) -> None:
         self.clock.ahead = ahead
@@ -215,15 +217,17 @@ class TestSignUps:
     async def test_one_that_a_moderator_approved_is_kept(self, stage: Stage, sweeper: Sweeper) -> None:
         await registered(stage, "eve")
         await stage.sql("UPDATE users SET approved_at = NULL")
-        house = stage.house
-        await house.database.transact(making.approve, "eve", house.ids, house.clock.now())
+        http_context = stage.http_context
+        await http_context.database.transact(making.approve, "eve", http_context.ids, http_context.clock.now())
         await sweeper.sweep(1000 * DAY)
         assert await count(stage, "users") == 1
 
     async def test_one_that_an_operator_made_is_kept(self, stage: Stage, sweeper: Sweeper) -> None:
-        house, wanted = stage.house, Wanted("eve", "eve@example.org", None, confirmed=False)
-        settings = cast("Settings", house.settings)
-        await house.database.transact(making.make_accounts, settings, [wanted], (), house.ids, house.clock.now())
+        http_context, wanted = stage.http_context, RequestedAccount("eve", "eve@example.org", None, confirmed=False)
+        settings = cast("Settings", http_context.settings)
+        await http_context.database.transact(
+            making.make_accounts, settings, [wanted], (), http_context.ids, http_context.clock.now()
+        )
         await sweeper.sweep(1000 * DAY)
         assert await count(stage, "users") == 1
 
@@ -236,7 +240,7 @@ class TestSignUps:
         await sweeper.sweep(8 * DAY)
         page = await stage.anybody().get(link)
         assert (page.status, "Get a new mail" in page.text) == (404, True)
-        told = await stage.house.runtime.ask(Address("account", str(account)), ConfirmEmail(hash_of("any")))
+        told = await stage.http_context.runtime.ask(Address("account", str(account)), ConfirmEmail(hash_of("any")))
         assert told is None
 
 
@@ -298,6 +302,6 @@ async def test_only_the_use_of_applications_own_tokens_is_remembered(stage: Stag
     tokens, app = Tokens(), await app_client(stage)
     for _ in range(2):
         for secret in (ada.token, app.token, "wrong"):
-            await tokens.find(stage.house.database, str(secret))
+            await tokens.find(stage.http_context.database, str(secret))
     (id,) = (await stage.rows("SELECT id FROM access_tokens WHERE account_id IS NULL"))[0]
     assert tokens.used == {id}

@@ -84,7 +84,7 @@ async def test_a_range_of_what_was_another_file_gets_the_whole(stage: Stage, url
     ],
 )
 async def test_nothing_else_in_the_folder_is_served(stage: Stage, name: str) -> None:
-    folder = stage.house.media.folder
+    folder = stage.http_context.media.folder
     for ending in ("html", "svg"):
         lying = folder.path("a" * 32 + "." + ending)
         lying.parent.mkdir(parents=True, exist_ok=True)

@@ -5,11 +5,11 @@ from typing import Any, cast
 import pytest
 
 from troupe.actors.kernel.errors import Busy, Quarantined, Refused
-from troupe.http.errors import error_answer, invalid, missing
-from troupe.http.headers import request_id
-from troupe.http.tokens import hash_of
+from troupe.http.access.tokens import hash_of
+from troupe.http.answers.errors import error_answer, invalid, missing
+from troupe.http.answers.headers import request_id
 from troupe.storage import oauth
-from troupe.storage.engine import Doubtful, Unavailable
+from troupe.storage.engine.database import Doubtful, Unavailable
 
 from .conftest import Person, Stage
 
@@ -37,30 +37,32 @@ async def test_a_bad_token_is_refused_where_a_token_is_optional(stage: Stage) ->
 
 async def test_a_revoked_token_says_so_at_once(stage: Stage, ada: Person) -> None:
     assert (await ada.get(HOME)).status == 200
-    token = await stage.house.tokens.find(stage.house.database, ada.token or "")
+    token = await stage.http_context.tokens.find(stage.http_context.database, ada.token or "")
     assert token is not None
-    await stage.house.database.transact(oauth.revoke, token.token_hash, token.application_id, stage.house.clock.now())
-    stage.house.forget_token(token.token_hash)
+    await stage.http_context.database.transact(
+        oauth.revoke, token.token_hash, token.application_id, stage.http_context.clock.now()
+    )
+    stage.http_context.forget_token(token.token_hash)
     answer = await ada.get(HOME)
     assert (answer.status, answer.json) == (401, {"error": "The access token was revoked"})
 
 
 async def test_a_token_read_while_it_was_revoked_is_not_kept(stage: Stage, ada: Person) -> None:
-    tokens, secret = stage.house.tokens, ada.token or ""
+    tokens, secret = stage.http_context.tokens, ada.token or ""
 
     class Late:
         """A database whose answer is overtaken by a revocation."""
 
         async def read(self, work: object, token_hash: bytes) -> object:
-            row = await stage.house.database.read(oauth.find_token, token_hash)
+            row = await stage.http_context.database.read(oauth.find_token, token_hash)
             tokens.forget(hash_of(secret))
             return row
 
     assert await tokens.find(cast(Any, Late()), secret) is not None
-    await stage.house.database.transact(
+    await stage.http_context.database.transact(
         lambda db: db.execute("UPDATE access_tokens SET revoked_at = now() WHERE token_hash = $1", hash_of(secret))
     )
-    found = await tokens.find(stage.house.database, secret)
+    found = await tokens.find(stage.http_context.database, secret)
     assert found is not None
     assert found.revoked_at is not None
 
@@ -168,7 +170,7 @@ async def test_pages_are_for_nobody_else_to_frame_or_script(stage: Stage) -> Non
 
 
 async def test_a_bug_is_500_with_the_request_id_and_a_record(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(stage.house.kept), "get", None)
+    monkeypatch.setattr(type(stage.http_context.kept), "get", None)
     answer = await stage.anybody().get("/api/v1/instance")
     assert answer.status == 500
     assert answer.headers["X-Request-Id"] in answer.json["error"]

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import pytest
 import trio
 
-from troupe.http.rates import FAILED_SIGN_INS, FAILED_SIGN_INS_OF_ACCOUNT
+from troupe.http.access.rates import FAILED_SIGN_INS, FAILED_SIGN_INS_OF_ACCOUNT
 from troupe.storage.oauth import Application
 
 from .conftest import PASSWORD, Person, Reply, Stage
@@ -157,5 +157,5 @@ async def test_texts_that_no_login_can_be_are_not_kept(stage: Stage, application
     guest = Guest(stage, application, AT_HOME)
     for number in range(3):
         assert (await guest.grant(f"{number}" * 1000, "wrong")).json["error"] == "invalid_grant"
-    kept = stage.house.rates.count(FAILED_SIGN_INS_OF_ACCOUNT, "login ", stage.house.clock.now())
+    kept = stage.http_context.rates.count(FAILED_SIGN_INS_OF_ACCOUNT, "login ", stage.http_context.clock.now())
     assert kept.remaining == FAILED_SIGN_INS_OF_ACCOUNT.limit - 4

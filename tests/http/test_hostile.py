@@ -6,11 +6,11 @@ from typing import Any, get_args
 
 import orjson
 
-from troupe.http.answer import Answer
+from troupe.http.answers.answer import Answer
 from troupe.http.dispatch import respond
-from troupe.http.parameters import Input
-from troupe.http.request import Request
-from troupe.http.routing import SEGMENT, Endpoint, api
+from troupe.http.intake.parameters import Input
+from troupe.http.intake.request import Request
+from troupe.http.router import SEGMENT, Endpoint, api
 
 from .conftest import Person, Stage
 from .hostile import FORM, JSON, ODD, SEGMENTS, UNREADABLE, VALUES, Sent
@@ -27,7 +27,7 @@ async def send(stage: Stage, person: Person, endpoint: Endpoint, sent: Sent, seg
     if sent.declared is not None:
         headers.append((b"content-length", str(sent.declared).encode()))
     request = Request(endpoint.method, endpoint.path, sent.query, headers, "127.0.0.1", chunks(sent.body), "r1")
-    return await respond(stage.house, endpoint, request, dict.fromkeys(SEGMENT.findall(endpoint.path), segment))
+    return await respond(stage.http_context, endpoint, request, dict.fromkeys(SEGMENT.findall(endpoint.path), segment))
 
 
 async def chunks(body: bytes) -> AsyncIterator[bytes]:

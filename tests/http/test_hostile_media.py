@@ -137,4 +137,4 @@ async def test_sound_and_film_that_are_none_fail_and_leave_nothing(stage: Stage,
 
 
 def files(stage: Stage) -> list[Path]:
-    return [path for path in stage.house.media.folder.root.rglob("*") if path.is_file()]
+    return [path for path in stage.http_context.media.folder.root.rglob("*") if path.is_file()]

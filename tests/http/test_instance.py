@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from troupe.http.routing import api
+from troupe.http.router import api
 
 from .conftest import Person, Stage
 

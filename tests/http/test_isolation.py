@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 import trio
 
-from troupe.storage.engine import Connection
+from troupe.storage.engine.database import Connection
 
 from .conftest import Person, Reply, Stage
 
@@ -41,7 +41,7 @@ async def race(stage: Stage, first: Request, second: Request) -> tuple[Reply, Re
 
     with trio.fail_after(20):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(stage.house.database.transact, hold)
+            nursery.start_soon(stage.http_context.database.transact, hold)
             await held.wait()
             nursery.start_soon(ask, "first", first)
             await waits.wait()

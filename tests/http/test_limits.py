@@ -10,9 +10,10 @@ import pytest
 from trio_websocket import ConnectionRejected
 
 from troupe.actors.kernel import SystemClock
-from troupe.http import limits, rates
-from troupe.http.rates import Rule
-from troupe.http.routing import api
+from troupe.http import limits
+from troupe.http.access import rates
+from troupe.http.access.rates import Rule
+from troupe.http.router import api
 
 from .conftest import Client, Person, Stage
 from .serving import request, say, serving
@@ -78,9 +79,9 @@ async def test_the_list_names_every_route_with_its_rules(stage: Stage) -> None:
 
 def exhaust(stage: Stage, rule: Rule, subject: str) -> None:
     """Leave nothing of a rule to an address or an account."""
-    now = stage.house.clock.now()
+    now = stage.http_context.clock.now()
     for _ in range(rule.limit):
-        stage.house.rates.count(rule, subject, now)
+        stage.http_context.rates.count(rule, subject, now)
 
 
 def addresses() -> Iterator[str]:
@@ -152,7 +153,7 @@ class TestStreams:
     async def test_every_refused_handshake_is_counted(self, stage: Stage, edge: Edge) -> None:
         """The last of them reaches the limit."""
         for _ in range(rates.STREAMS.limit - 4):
-            stage.house.rates.count(rates.STREAMS, HERE, stage.house.clock.now())
+            stage.http_context.rates.count(rates.STREAMS, HERE, stage.http_context.clock.now())
         statuses: list[int] = []
         for query in ("?stream=user", "?access_token=wrong", "?stream=user&access_token=wrong", "?stream=list") * 2:
             with pytest.raises(ConnectionRejected) as refused:

@@ -8,7 +8,7 @@ import pyvips
 import trio
 import trio.testing
 
-from troupe.actors.media import process, workshop
+from troupe.actors.media import process, processor
 
 from .conftest import Person, Stage
 from .uploading import (
@@ -52,7 +52,7 @@ async def finished(person: Person, id: str) -> Any:
 
 def left(stage: Stage) -> list[Path]:
     """Everything that lies in the media folder."""
-    return sorted(path for path in stage.house.media.folder.root.rglob("*") if path.is_file())
+    return sorted(path for path in stage.http_context.media.folder.root.rglob("*") if path.is_file())
 
 
 async def test_an_image_is_ready_at_once(ada: Person) -> None:
@@ -243,7 +243,7 @@ async def test_a_film_may_be_deleted_while_it_is_processed(stage: Stage, ada: Pe
 
 
 async def test_without_ffmpeg_films_are_refused_and_a_gif_stays_one(stage: Stage, ada: Person) -> None:
-    stage.house.media.ffmpeg = None
+    stage.http_context.media.ffmpeg = None
     for path in ("/api/v1/media", "/api/v2/media"):
         refused = await upload(ada, film(sound=True), "film.mp4", path=path)
         assert (refused.status, refused.json) == (422, WRONG_TYPE)
@@ -273,23 +273,23 @@ async def test_a_process_that_comes_to_no_result_is_a_500(
 async def test_a_process_that_takes_too_long_is_killed(
     stage: Stage, ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workshop, "IMAGE_PATIENCE", 0.01)
+    monkeypatch.setattr(processor, "IMAGE_PATIENCE", 0.01)
     reply = await upload(ada, picture())
     assert (reply.status, reply.json) == (500, FAILED)
     assert left(stage) == []
 
 
 async def test_what_a_crash_left_is_removed_and_what_waits_is_done(stage: Stage, ada: Person) -> None:
-    house, kept = stage.house, await uploaded(ada)
-    folder, key = house.media.folder, "a" * 32
+    http_context, kept = stage.http_context, await uploaded(ada)
+    folder, key = http_context.media.folder, "a" * 32
     (folder.begin(key) / f"{key}.jpg").write_bytes(b"made")
     folder.publish(key, [f"{key}.jpg"])
     folder.begin(Path(kept["url"]).stem)  # published and stored, and then the server was killed
     (folder.root / "waiting").mkdir()
     folder.waiting(404).write_bytes(b"never stored")
     assert len(left(stage)) == 4
-    await house.media.cleaning.find_left()
-    await house.media.cleaning.settle()
+    await http_context.media.cleaning.find_left()
+    await http_context.media.cleaning.settle()
     assert len(left(stage)) == 2
     assert (await fetched(ada, kept["url"])).status == 200
 

@@ -10,8 +10,8 @@ from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 import pytest
 
+from troupe.http.intake.request import Request
 from troupe.http.oauth.redirects import OUT_OF_BAND, form_target, with_query
-from troupe.http.request import Request
 from troupe.http.streaming.admission import admit, dismiss
 from troupe.http.streaming.session import End
 from troupe.storage import oauth
@@ -375,10 +375,10 @@ class TestCodes:
         token = (await exchange(stage, application, code, code_verifier=VERIFIER)).json["access_token"]
         head = [(b"authorization", f"Bearer {token}".encode())]
         request = Request("GET", "/api/v1/streaming", b"", head, "127.0.0.1", no_body())
-        session = await admit(stage.house, request, lambda *_: b"")
+        session = await admit(stage.http_context, request, lambda *_: b"")
         await exchange(stage, application, code, code_verifier=VERIFIER)
         assert session.ended is End.REVOKED
-        dismiss(stage.house, session)
+        dismiss(stage.http_context, session)
 
     @pytest.mark.parametrize(
         "wrong", [{"code_verifier": ""}, {"code_verifier": CHALLENGE}, {"redirect_uri": OUT_OF_BAND}, {"code": "other"}]
@@ -467,7 +467,7 @@ async def test_revoking_is_for_the_client_of_the_token(stage: Stage, ada: Person
 
 
 async def test_secrets_are_not_in_the_rows(stage: Stage, ada: Person) -> None:
-    dump = await stage.house.database.read(
+    dump = await stage.http_context.database.read(
         lambda db: db.fetchval("SELECT string_agg(t::text, ' ') FROM (SELECT * FROM access_tokens) t")
     )
     assert ada.token not in dump
@@ -516,4 +516,4 @@ class TestLimited:
         form = hidden(await browser.get(authorize(request))) | {"username": "ada", "password": "wrong"}
         answers = [(await browser.post("/oauth/authorize", form)).status for _ in range(26)]
         assert answers == [200] * 25 + [429]
-        assert (await stage.house.database.read(oauth.find_client, application.client_id)) is not None
+        assert (await stage.http_context.database.read(oauth.find_client, application.client_id)) is not None

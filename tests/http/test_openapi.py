@@ -14,7 +14,7 @@ from schemathesis.core.result import Ok
 from troupe.http.api import absent
 from troupe.http.openapi.document import document
 from troupe.http.openapi.schemas import answers, entities, schema_of, shape
-from troupe.http.routing import api
+from troupe.http.router import api
 
 from .conftest import BASE, Person, Reply, Stage
 

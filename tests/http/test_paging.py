@@ -2,7 +2,7 @@
 
 import pytest
 
-from troupe.http.paging import Paged, clamp, links
+from troupe.http.intake.paging import Paged, clamp, links
 
 URL = "https://troupe.test/api/v1/timelines/public"
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from troupe.http.errors import HttpError, Malformed
-from troupe.http.parameters import (
+from troupe.http.answers.errors import HttpError, Malformed
+from troupe.http.intake.parameters import (
     LARGEST_ID,
     UNKNOWN_ID,
     Choice,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import trio
 
-from troupe.actors.broadcast import Told, account_address, home_address
+from troupe.actors.broadcast import ShownNotification, account_address, home_address
 from troupe.actors.kernel import Feed
 
 from .conftest import Person, Stage
@@ -87,7 +87,7 @@ async def test_own_votes_are_in_the_order_of_voting(stage: Stage, ada: Person, b
     await bob.post(f"{path}/votes", {"choices[]": "3"})
     answer = await bob.send("POST", f"{path}/votes", json={"choices": [2, 0]})
     assert answer.json["own_votes"] == [3, 2, 0]
-    stage.house.runtime.resync(account_address(bob.account.id))
+    stage.http_context.runtime.resync(account_address(bob.account.id))
     assert (await bob.get(path)).json["own_votes"] == [3, 2, 0]
 
 
@@ -174,12 +174,12 @@ class Ear:
     @classmethod
     async def at(cls, stage: Stage, person: Person) -> "Ear":
         ear = cls()
-        await stage.house.runtime.subscribe(home_address(person.account.id), ear)
+        await stage.http_context.runtime.subscribe(home_address(person.account.id), ear)
         return ear
 
     def wake(self, feed: Feed) -> None:
         for event in feed.read(self, 1):
-            assert isinstance(event.subject, Told)
+            assert isinstance(event.subject, ShownNotification)
             self._type = event.subject.notification.type
             self._heard.set()
 
@@ -196,4 +196,4 @@ async def end(stage: Stage, status: Any) -> None:
     over = "now() - interval '1 second'"
     await stage.sql(f"UPDATE polls SET expires_at = {over} WHERE id = $1", int(status["poll"]["id"]))
     await stage.sql(f"UPDATE outbox SET due_at = {over} WHERE kind = 'poll'")
-    stage.house.statuses.clear()
+    stage.http_context.statuses.clear()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from troupe.storage import pool
+from troupe.storage.engine import pool
 
 from .conftest import Person, Stage
 
@@ -89,8 +89,8 @@ async def test_a_longer_page_asks_no_more_often(
     assert (await stage.anybody().get(path)).status in (200, 401)  # wakes the timeline
     counts: list[int] = []
     for reader, limit in ((ada, FEW), (eve, MANY)):
-        stage.house.statuses.clear()
-        stage.house.accounts.clear()
+        stage.http_context.statuses.clear()
+        stage.http_context.accounts.clear()
         asked.clear()
         answer = await reader.get(f"{path}?limit={limit}")
         assert answer.status == 200

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from troupe.http.rates import PER_ACCOUNT, Rates, Rule, subject_of
+from troupe.http.access.rates import PER_ACCOUNT, Rates, Rule, subject_of
 
 from .conftest import Person, Stage
 from .serving import request, say, serving
@@ -119,9 +119,9 @@ class TestLimited:
         answers = [await phone.get("/api/v1/statuses/1") for _ in range(3)]
         assert answers[-1].headers["X-RateLimit-Remaining"] == "297"
         assert (await laptop.get("/api/v1/statuses/1")).headers["X-RateLimit-Remaining"] == "299"
-        now = stage.house.clock.now()
+        now = stage.http_context.clock.now()
         for _ in range(PER_ACCOUNT.limit - 4):
-            stage.house.rates.count(PER_ACCOUNT, str(account.id), now)
+            stage.http_context.rates.count(PER_ACCOUNT, str(account.id), now)
         assert (await laptop.get("/api/v1/statuses/1")).status == 429
 
     @pytest.mark.parametrize(

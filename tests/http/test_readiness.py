@@ -6,9 +6,9 @@ import pytest
 import trio
 import trio.testing
 
-from troupe.http import readiness
-from troupe.http.readiness import KEPT, PATIENCE, Readiness
-from troupe.storage.engine import Unavailable
+from troupe.http.server import readiness
+from troupe.http.server.readiness import KEPT, PATIENCE, Readiness
+from troupe.storage.engine.database import Unavailable
 
 from .conftest import Stage
 

@@ -8,7 +8,7 @@ import trio
 
 from troupe.actors.kernel import SystemClock
 from troupe.actors.rules.passwords import matches
-from troupe.storage.engine import Doubtful
+from troupe.storage.engine.database import Doubtful
 
 from .conftest import Client, Stage
 from .registering import ACCOUNTS, OPEN, app_client, codes, form, registered
@@ -210,7 +210,7 @@ async def test_of_two_who_want_one_name_at_the_same_time_one_gets_it(stage: Stag
 async def test_a_lost_commit_is_told_and_asking_again_finds_either(
     stage: Stage, app: Client, monkeypatch: pytest.MonkeyPatch, done: bool
 ) -> None:
-    transact = stage.house.database.transact
+    transact = stage.http_context.database.transact
 
     async def lost(work: Any, /, *args: Any) -> Any:
         if work.__name__ != "_sign_up":
@@ -219,7 +219,7 @@ async def test_a_lost_commit_is_told_and_asking_again_finds_either(
             await transact(work, *args)
         raise Doubtful("the connection was lost in COMMIT")
 
-    monkeypatch.setattr(stage.house.database, "transact", lost)
+    monkeypatch.setattr(stage.http_context.database, "transact", lost)
     answer = await app.post(ACCOUNTS, form())
     assert (answer.status, "Retry-After" in answer.headers) == (503, True)
     monkeypatch.undo()

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from troupe.http.answer import EMPTY, Answer
-from troupe.http.errors import NotFound
-from troupe.http.parameters import Input
-from troupe.http.routing import Api, api, path_id, path_text
+from troupe.http.answers.answer import EMPTY, Answer
+from troupe.http.answers.errors import NotFound
+from troupe.http.intake.parameters import Input
+from troupe.http.router import Router, api, path_id, path_text
 
 
 class Wanted(Input):
@@ -15,7 +15,7 @@ class Wanted(Input):
 
 
 def test_an_update_is_put_and_patch() -> None:
-    registry = Api()
+    registry = Router()
 
     @registry.put("/thing/<id>", auth="user", scopes=("write",))
     def update(id: int, wanted: Wanted) -> Answer:
@@ -27,7 +27,7 @@ def test_an_update_is_put_and_patch() -> None:
 
 
 def test_a_function_that_asks_for_what_nobody_has_is_refused_at_import() -> None:
-    registry = Api()
+    registry = Router()
 
     def show(mystery: dict[str, Any]) -> Answer:
         return EMPTY
@@ -38,7 +38,7 @@ def test_a_function_that_asks_for_what_nobody_has_is_refused_at_import() -> None
 
 def test_a_function_that_ignores_its_path_is_refused_at_import() -> None:
     with pytest.raises(TypeError, match="id"):
-        Api().get("/thing/<id>")(lambda: EMPTY)
+        Router().get("/thing/<id>")(lambda: EMPTY)
 
 
 @pytest.mark.parametrize("segment", ["x", "-1", "1.0", "²", "9" * 19, "9" * 40, ""])

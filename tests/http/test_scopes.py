@@ -2,7 +2,7 @@
 
 import pytest
 
-from troupe.http import scopes
+from troupe.http.access import scopes
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 import trio
 import trio.testing
 
-from troupe.http.kept import Kept
-from troupe.http.server import LARGEST_HEAD, bind, serve
+from troupe.http.answers.cached import CachedAnswers
+from troupe.http.server.listener import LARGEST_HEAD, bind, serve
 
 from .conftest import Stage
 from .serving import request, say, serving
@@ -92,7 +92,7 @@ async def test_stopping_finishes_what_runs_and_takes_nothing_new(stage: Stage, m
     async def ask() -> None:
         answers.append(await say(port, b"GET /api/v1/instance HTTP/1.1\r\nHost: localhost\r\n\r\n"))
 
-    monkeypatch.setattr(Kept, "get", slow)
+    monkeypatch.setattr(CachedAnswers, "get", slow)
     async with trio.open_nursery() as nursery:
         await nursery.start(serve, stage.app, listeners, stopping, 10.0)
         nursery.start_soon(ask)

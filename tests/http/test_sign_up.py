@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from troupe.actors.mail import post
-from troupe.http.rates import ACCOUNTS as ACCOUNTS_RULE
-from troupe.http.rates import CONFIRMATIONS_OF_USER
+from troupe.actors.mail import sender as post
+from troupe.http.access.rates import ACCOUNTS as ACCOUNTS_RULE
+from troupe.http.access.rates import CONFIRMATIONS_OF_USER
 
 from .conftest import Client, Reply, Stage
 from .registering import OPEN, app_client, form, newest_link, registered
@@ -126,14 +126,14 @@ class TestLimited:
     async def test_accounts_are_counted_with_those_of_apps(self, stage: Stage) -> None:
         browser = stage.anybody()
         for _ in range(ACCOUNTS_RULE.limit - 1):
-            stage.house.rates.count(ACCOUNTS_RULE, "127.0.0.1", stage.house.clock.now())
+            stage.http_context.rates.count(ACCOUNTS_RULE, "127.0.0.1", stage.http_context.clock.now())
         assert (await send(browser, username="a b")).status == 422, "what makes no account is not counted as one"
         assert (await send(browser, **form() | {"agreement": "1"})).status == 302
         assert (await send(browser, **form("bob") | {"agreement": "1"})).status == 429
 
     async def test_mails_to_one_address_are_counted(self, stage: Stage) -> None:
         for _ in range(CONFIRMATIONS_OF_USER.limit):
-            stage.house.rates.count(CONFIRMATIONS_OF_USER, "victim@example.org", stage.house.clock.now())
+            stage.http_context.rates.count(CONFIRMATIONS_OF_USER, "victim@example.org", stage.http_context.clock.now())
         assert (await send(stage.anybody(), AGAIN, email="Victim@example.org")).status == 429
 
 

@@ -9,14 +9,14 @@ import pytest
 import trio
 import trio.testing
 
-from troupe.http import scopes
-from troupe.http.answer import Answer
+from troupe.http.access import scopes
+from troupe.http.answers.answer import Answer
 from troupe.http.dispatch import respond
-from troupe.http.request import Request
-from troupe.http.routing import SEGMENT, Endpoint, api
+from troupe.http.intake.request import Request
+from troupe.http.router import SEGMENT, Endpoint, api
 from troupe.storage import media
-from troupe.storage.engine import Connection
-from troupe.storage.media import Made
+from troupe.storage.engine.database import Connection
+from troupe.storage.media import ProcessedMedia
 
 from .conftest import Person, Stage
 from .test_hostile import chunks
@@ -54,13 +54,13 @@ async def call(stage: Stage, endpoint: Endpoint, token: str | None, id: str) -> 
     if endpoint.method != "GET":
         headers.append((b"content-type", b"application/json"))
     request = Request(endpoint.method, endpoint.path, b"", headers, "127.0.0.1", chunks(BODY), "r1")
-    return await respond(stage.house, endpoint, request, dict.fromkeys(SEGMENT.findall(endpoint.path), id))
+    return await respond(stage.http_context, endpoint, request, dict.fromkeys(SEGMENT.findall(endpoint.path), id))
 
 
 async def rows(stage: Stage) -> dict[str, int]:
     """A sum over every row of every table, when no promise is on its way."""
     await promises_forgotten(stage)
-    return await stage.house.database.read(add_up)
+    return await stage.http_context.database.read(add_up)
 
 
 async def promises_forgotten(stage: Stage) -> None:
@@ -84,9 +84,9 @@ async def private(stage: Stage, ada: Person, bob: Person) -> dict[str, str]:
     """What is ada's alone, by where its paths begin."""
     await stage.sql("UPDATE accounts SET locked = true WHERE id = $1", ada.account.id)
     await bob.post(f"/api/v1/accounts/{ada.id}/follow")
-    made, upload = Made("image", "a.png", "image/png", 1, None, None, {}), stage.house.ids.next()
-    await stage.house.database.transact(
-        media.insert, upload, ada.account.id, made, "mine", None, stage.house.clock.now()
+    made, upload = ProcessedMedia("image", "a.png", "image/png", 1, None, None, {}), stage.http_context.ids.next()
+    await stage.http_context.database.transact(
+        media.insert, upload, ada.account.id, made, "mine", None, stage.http_context.clock.now()
     )  # fmt: skip
     poll = {"options": ["a", "b"], "expires_in": 600}
     wanted = {"status": "for followers", "visibility": "private", "poll": poll}

@@ -14,10 +14,10 @@ import trio
 import trio.testing
 
 from troupe.actors.commands.media import MOST_WAITING
-from troupe.actors.kernel.cell import Phase
-from troupe.actors.media import process, queue, workshop
+from troupe.actors.kernel.cell import CellPhase
+from troupe.actors.media import process, processor, queue
 from troupe.actors.media.jobs import Job
-from troupe.http.rates import Rates
+from troupe.http.access.rates import Rates
 
 from ..small_disks import fill, small_disk
 from .conftest import Person, Stage
@@ -33,7 +33,7 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "PAUSES", (0.1, 0.2, 0.3))
     monkeypatch.setattr(queue, "MACHINE_PAUSES", (0.1,))
     monkeypatch.setattr(queue, "TELL_AGAIN", (0.1,))
-    monkeypatch.setattr(workshop, "KILLED_PAUSES", (0.01, 0.02))
+    monkeypatch.setattr(processor, "KILLED_PAUSES", (0.01, 0.02))
 
 
 class Processes:
@@ -84,7 +84,7 @@ def told(stage: Stage, event: str) -> list[dict[str, Any]]:
 
 
 def left(stage: Stage) -> list[Path]:
-    return sorted(path for path in stage.house.media.folder.root.rglob("*") if path.is_file())
+    return sorted(path for path in stage.http_context.media.folder.root.rglob("*") if path.is_file())
 
 
 async def until(true: Callable[[], bool]) -> None:
@@ -136,7 +136,7 @@ async def test_a_film_that_took_the_server_down_in_each_of_four_tries_is_not_tri
 ) -> None:
     id = await sent_unnoticed(stage, ada)
     await stage.sql("UPDATE media_attachments SET tries = 4 WHERE id = $1", int(id))
-    stage.house.media.wake()
+    stage.http_context.media.wake()
     gone = await state(ada, id)
     assert (gone.status, gone.json) == (422, {"error": f"{FAILED}: the server ended during each try"})
     assert processes.count("film") == 0
@@ -144,12 +144,12 @@ async def test_a_film_that_took_the_server_down_in_each_of_four_tries_is_not_tri
 
 
 async def test_a_film_that_was_accepted_waits_for_an_ffmpeg_that_is_gone(stage: Stage, ada: Person) -> None:
-    id, ffmpeg = await sent_unnoticed(stage, ada), stage.house.media.ffmpeg
-    stage.house.media.ffmpeg = None
-    stage.house.media.wake()
+    id, ffmpeg = await sent_unnoticed(stage, ada), stage.http_context.media.ffmpeg
+    stage.http_context.media.ffmpeg = None
+    stage.http_context.media.wake()
     await until(lambda: len(told(stage, "media.retry")) > 4)
     assert told(stage, "media.retry")[0]["error"] == "FFmpeg is not installed"
-    stage.house.media.ffmpeg = ffmpeg
+    stage.http_context.media.ffmpeg = ffmpeg
     assert (await state(ada, id)).status == 200
 
 
@@ -181,7 +181,7 @@ async def test_a_film_waits_while_the_disk_is_full_and_gets_ready_when_it_is_not
 ) -> None:
     filled = trio.Event()
     processes.happens = lambda job, number: filled
-    with small_disk(stage.house.media.folder.root, "64m") as disk:
+    with small_disk(stage.http_context.media.folder.root, "64m") as disk:
         id = await sent(ada)
         fill(disk / "full")
         filled.set()
@@ -196,7 +196,7 @@ async def test_a_film_waits_while_the_disk_is_full_and_gets_ready_when_it_is_not
 async def test_an_upload_for_which_the_disk_has_no_room_is_a_503_and_the_log_says_why(
     stage: Stage, ada: Person
 ) -> None:
-    with small_disk(stage.house.media.folder.root, "1m"):
+    with small_disk(stage.http_context.media.folder.root, "1m"):
         reply = await upload(ada, film(sound=True) + bytes(2_000_000), "film.mp4")
         assert (reply.status, reply.headers["Retry-After"]) == (503, "3")
         assert "try again" in reply.json["error"]
@@ -209,14 +209,14 @@ async def test_an_upload_for_which_the_disk_has_no_room_is_a_503_and_the_log_say
 async def test_an_upload_that_cannot_be_read_troubles_nobody_else(
     stage: Stage, ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch, fault: int
 ) -> None:
-    begin = workshop.Workshop._begin
+    begin = processor.MediaProcessor._begin
 
     def fail(self: Any, key: str, source: Path) -> Any:
         if source.name == unreadable:
             raise OSError(fault, os.strerror(fault), str(source))
         return begin(self, key, source)
 
-    monkeypatch.setattr(workshop.Workshop, "_begin", fail)
+    monkeypatch.setattr(processor.MediaProcessor, "_begin", fail)
     unreadable = await sent_unnoticed(stage, ada)
     good = await sent(bob)
     assert (await state(bob, good)).status == 200
@@ -228,17 +228,17 @@ async def test_an_upload_that_cannot_be_read_troubles_nobody_else(
 async def sent_unnoticed(stage: Stage, person: Person) -> str:
     """The id of a film that nobody has looked at yet."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stage.house.media.queue, "wake", lambda: None)
+        patch.setattr(stage.http_context.media.queue, "wake", lambda: None)
         return await sent(person)
 
 
 async def test_an_upload_that_lies_there_as_a_folder_does_not_end_the_server(stage: Stage, ada: Person) -> None:
     """What no right to read can help against, also for root."""
     id = await sent_unnoticed(stage, ada)
-    path = stage.house.media.folder.waiting(int(id))
+    path = stage.http_context.media.folder.waiting(int(id))
     path.unlink()
     path.mkdir()
-    stage.house.media.wake()
+    stage.http_context.media.wake()
     assert (await state(ada, id)).status == 422
     assert (await uploaded(ada))["type"] == "image"
 
@@ -251,13 +251,13 @@ async def test_an_account_in_quarantine_keeps_nobody_elses_film_waiting(
 ) -> None:
     id = await sent(ada)
     await until(lambda: processes.count("film") == 1)
-    cell = stage.house.runtime.pools["account"].cell(ada.id)
-    cell.phase, cell.release_at = Phase.QUARANTINED, trio.current_time() + 3600
+    cell = stage.http_context.runtime.pools["account"].cell(ada.id)
+    cell.phase, cell.release_at = CellPhase.QUARANTINED, trio.current_time() + 3600
     films = [await sent(bob) for _ in range(2)]
     for one in films:
         assert (await state(bob, one)).status == 200
     assert any(facts["error"].startswith("Quarantined") for facts in told(stage, "media.retry"))
-    stage.house.runtime.pools["account"].release(cell)
+    stage.http_context.runtime.pools["account"].release(cell)
     assert (await state(ada, id)).status == 200
     assert processes.count("film") == 3  # its film was not made a second time
 
@@ -273,7 +273,7 @@ async def test_images_are_answered_while_films_take_all_the_time_there_is(
     with trio.fail_after(20):
         for person in (*others, ada):
             assert (await uploaded(person))["type"] == "image"
-    assert stage.house.media.inspect()["films"] == "2 of 2, 2 waiting"
+    assert stage.http_context.media.inspect()["films"] == "2 of 2, 2 waiting"
 
 
 async def test_a_moving_gif_is_not_in_front_of_images(
@@ -283,7 +283,7 @@ async def test_a_moving_gif_is_not_in_front_of_images(
     async with trio.open_nursery() as nursery:
         for person in (ada, bob):
             nursery.start_soon(upload, person, b"GIF89a" + bytes(100), "a.gif")
-        await until(lambda: stage.house.media.inspect()["gifs"] == "1 of 1, 1 waiting")
+        await until(lambda: stage.http_context.media.inspect()["gifs"] == "1 of 1, 1 waiting")
         with trio.fail_after(20):
             assert (await uploaded(ada))["type"] == "image"
         nursery.cancel_scope.cancel()
@@ -302,7 +302,7 @@ async def test_an_account_that_uploads_a_lot_has_one_process_at_a_time_and_other
     async with trio.open_nursery() as nursery:
         for _ in range(6):
             nursery.start_soon(upload, ada, picture())
-        await until(lambda: stage.house.media.inspect()["images"] == "1 of 2, 5 waiting")
+        await until(lambda: stage.http_context.media.inspect()["images"] == "1 of 2, 5 waiting")
         processes.happens = lambda job, number: None
         with trio.fail_after(20):
             assert (await uploaded(bob))["type"] == "image"

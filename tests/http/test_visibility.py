@@ -15,8 +15,8 @@ from trio.testing import wait_all_tasks_blocked
 
 from troupe.actors.kernel import Event, Origin
 from troupe.http.openapi.schemas import Schema, answers, entities, schema_of, shape
-from troupe.http.routing import Endpoint, api
-from troupe.http.streaming.channels import CHANNELS, Query, by_name
+from troupe.http.router import Endpoint, api
+from troupe.http.streaming.channels import CHANNELS, StreamQuery, by_name
 from troupe.http.streaming.frames import Frames
 from troupe.http.streaming.session import Session
 
@@ -530,15 +530,15 @@ class Listener:
         self._frames = frames
 
     async def listen(self, stage: Stage, nursery: trio.Nursery) -> None:
-        house, secret = stage.house, self.viewer.client.token
-        token = await house.tokens.find(house.database, secret) if secret else None
-        session = Session(house.runtime, token, Origin("listening"), self._take, 10_000, house.record)
+        http_context, secret = stage.http_context, self.viewer.client.token
+        token = await http_context.tokens.find(http_context.database, secret) if secret else None
+        session = Session(http_context.runtime, token, Origin("listening"), self._take, 10_000, http_context.record)
         nursery.start_soon(self._hear, session)
         await session.watch_account()
         for name, channel in CHANNELS.items():
             if token is not None or channel.public:
                 facts = {"stream": name, "tag": "matrix", "list": self.viewer.fill("<list>") or ""}
-                await session.subscribe(by_name(Query.read(facts)))
+                await session.subscribe(by_name(StreamQuery.read(facts)))
 
     async def _hear(self, session: Session) -> None:
         while await session.take():
@@ -569,7 +569,7 @@ class Listener:
 
 async def test_each_hears_what_is_theirs_to_hear(stage: Stage, nursery: trio.Nursery) -> None:
     world = await world_of(stage, read(TABLE, LIVE))
-    frames = Frames(stage.house.rendered, stage.house.settings.base_url)
+    frames = Frames(stage.http_context.rendered, stage.http_context.settings.base_url)
     listeners = [Listener(viewer, frames) for viewer in world.viewers]
     for listener in listeners:
         await listener.listen(stage, nursery)

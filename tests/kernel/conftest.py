@@ -14,13 +14,13 @@ from trio.testing import MockClock
 from troupe.actors.kernel import (
     NOWHERE,
     Actor,
+    ActorPool,
     Address,
     Cell,
     Envelope,
     Event,
     Feed,
     Origin,
-    Pool,
     Runtime,
     Subscriber,
     turn,
@@ -83,8 +83,8 @@ class Player(Actor):
 
 
 @turn(Player, Do)
-def do(self: Player, message: Do) -> Any:
-    return message.action(self)
+def do(actor: Player, message: Do) -> Any:
+    return message.action(actor)
 
 
 async def nothing(player: Player) -> None:
@@ -141,7 +141,7 @@ class Kernel:
         self.stopping = trio.Event()
         self.runtime = Runtime(record=self.record, chance=lambda: 0.0, choose=choose)
         self.runtime.on_park = lambda *parked: self.parked.append(parked)
-        self.pool: Pool = self.runtime.add(
+        self.pool: ActorPool = self.runtime.add(
             "player", Player, lambda cell: Player(cell, self.runtime, self.script), **options
         )
 

@@ -46,18 +46,18 @@ class Counter(Actor):
 
 
 @turn(Counter, Note)
-def take_note(self: Counter, message: Note) -> None:
-    self.count += 1
+def take_note(actor: Counter, message: Note) -> None:
+    actor.count += 1
 
 
 @turn(Counter, Question)
-def answer(self: Counter, message: Question) -> int:
-    return self.count
+def answer(actor: Counter, message: Question) -> int:
+    return actor.count
 
 
 @turn(Counter, Order)
-async def obey(self: Counter, message: Order) -> int:
-    return self.count
+async def obey(actor: Counter, message: Order) -> int:
+    return actor.count
 
 
 class Stalls(trio.abc.Instrument):

@@ -9,7 +9,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from troupe.actors.kernel import Address, Event
-from troupe.storage.engine import Unavailable
+from troupe.storage.engine.database import Unavailable
 
 Kernel = Any  # tests/kernel/conftest.py
 Player = Any

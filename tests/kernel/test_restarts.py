@@ -10,7 +10,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from troupe.actors.kernel import Address, Crashed, Event, NotAnswered, Quarantined, RestartPolicy
-from troupe.storage.engine import Doubtful, Unavailable
+from troupe.storage.engine.database import Doubtful, Unavailable
 
 Kernel = Any  # tests/kernel/conftest.py
 Player = Any

@@ -11,7 +11,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from troupe.actors.account import Account
+from troupe.actors.account import AccountActor
 from troupe.actors.kernel import Address, Cell, Crashed, Event
 from troupe.actors.kernel.errors import Superseded
 from troupe.actors.kernel.watchdog import GRACE, LONGEST_TURN, Watchdog
@@ -185,7 +185,7 @@ async def test_an_abandoned_turn_begins_no_further_transaction(kernel: Kernel) -
 
 async def test_an_abandoned_command_of_an_account_begins_no_further_transaction(kernel: Kernel) -> None:
     nothing: Any = None
-    account = Account(Cell(Address("account", "1")), kernel.runtime, nothing)
+    account = AccountActor(Cell(Address("account", "1")), kernel.runtime, nothing)
     account.detach()
     with pytest.raises(Superseded):
         await account.transact(nothing)

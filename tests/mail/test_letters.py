@@ -6,7 +6,7 @@ from email.policy import default
 
 import pytest
 
-from troupe.actors.mail.letters import Letter, Sender, languages, text_of
+from troupe.actors.mail.templates import Letter, Sender, languages, text_of
 from troupe.actors.rules.mailboxes import is_mailbox, mailbox_of
 
 WORDS = {"username": "eve", "server": "Troupe", "base_url": "https://t.example", "link": "https://t.example/x?y=z"}

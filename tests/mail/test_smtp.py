@@ -10,9 +10,9 @@ import pytest
 import trio
 
 from troupe.actors.mail import smtp
-from troupe.actors.mail.letters import Letter, Sender
-from troupe.actors.mail.post import NotSent, Undeliverable
+from troupe.actors.mail.sender import NotSent, Undeliverable
 from troupe.actors.mail.smtp import Smtp
+from troupe.actors.mail.templates import Letter, Sender
 
 from .mailserver import HOST, MailServer, mail_server, tls_context
 

@@ -77,7 +77,7 @@ def test_what_the_machine_lacks_is_named(forbidden: list[str], named: list[str],
     (tmp_path / "source").touch()
     job = Job("probe", "", str(tmp_path / "source"), str(tmp_path), "probe")
     subprocess.run(
-        [sys.executable, OTHER_USER, *forbidden, "--", sys.executable, "-I", "-m", "troupe.actors.media.bench"],
+        [sys.executable, OTHER_USER, *forbidden, "--", sys.executable, "-I", "-m", "troupe.actors.media.worker"],
         input=job.to_json().encode(), check=True,
     )  # fmt: skip
     assert json.loads((tmp_path / RESULT).read_text()) == {"missing": named}
@@ -89,7 +89,7 @@ def test_a_program_that_cannot_be_run_under_confinement_is_named(tmp_path: Path)
     script.chmod(0o755)
     (tmp_path / "source").touch()
     job = Job("probe", "", str(tmp_path / "source"), str(tmp_path), "probe", str(script), str(script))
-    subprocess.run([sys.executable, "-I", "-m", "troupe.actors.media.bench"], input=job.to_json().encode(), check=True)
+    subprocess.run([sys.executable, "-I", "-m", "troupe.actors.media.worker"], input=job.to_json().encode(), check=True)
     (first, _) = json.loads((tmp_path / RESULT).read_text())["missing"]
     assert first.startswith(f"a way to run {script} (")
 

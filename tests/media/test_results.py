@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from troupe.actors.media.jobs import Job, Refused, made_of, results_of, take_back
-from troupe.storage.media import Made
+from troupe.actors.media.jobs import FileRefused, Job, made_of, results_of, take_back
+from troupe.storage.media import ProcessedMedia
 
 JOB = Job("image", "png", "source", ".", "4f01")
 FILM = dataclasses.replace(JOB, task="film", kind="mp4", ffmpeg="ffmpeg", ffprobe="ffprobe")
 META = {"original": {"width": 2, "height": 1, "size": "2x1", "aspect": 2.0}}
-MADE = Made("image", "4f01.png", "image/png", 100, "4f01-small.webp", "LEHV6nWB2yk8pyo0adR*.7kCMdnj", META)
+MADE = ProcessedMedia("image", "4f01.png", "image/png", 100, "4f01-small.webp", "LEHV6nWB2yk8pyo0adR*.7kCMdnj", META)
 
 
 def result(**changes: Any) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def test_a_lie_is_no_result(lie: dict[str, Any]) -> None:
 
 
 def test_a_refusal_is_short() -> None:
-    with pytest.raises(Refused) as refusal:
+    with pytest.raises(FileRefused) as refusal:
         made_of({"refused": "x" * 100_000}, JOB)
     assert len(str(refusal.value)) == 500
 

@@ -6,11 +6,11 @@ import pytest
 import trio
 
 from troupe.actors import outbox as relay
-from troupe.actors.account import Account
+from troupe.actors.account import AccountActor
 from troupe.actors.broadcast import home_address
 from troupe.actors.kernel import Event, Feed, Origin, cell, feed, mailbox, pool
 from troupe.actors.reminders import MuteEnded, StatusDue
-from troupe.actors.statuses import Shown
+from troupe.actors.statuses import ShownStatus
 from troupe.storage import outbox
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.people import Person
@@ -36,7 +36,7 @@ class Reader:
     blocked_since = None
 
     def __init__(self, pause: float) -> None:
-        self.seen: list[Shown] = []
+        self.seen: list[ShownStatus] = []
         self.cuts = 0
         self._pause = pause
         self._woken = trio.Event()
@@ -61,7 +61,7 @@ class Reader:
                 await trio.sleep(self._pause)
 
     def _take(self, event: Event) -> None:
-        if isinstance(event.subject, Shown):
+        if isinstance(event.subject, ShownStatus):
             self.seen.append(event.subject)
 
 
@@ -127,18 +127,18 @@ async def test_reminders_of_a_busy_account_delay_no_other_account(sim: Simulatio
     ada, bob = await sim.people("ada", "bob")
     ended: list[float] = []
 
-    async def take_long(self: Account, message: StatusDue) -> None:
+    async def take_long(self: AccountActor, message: StatusDue) -> None:
         await trio.sleep(9)
 
-    def note(self: Account, message: MuteEnded) -> None:
+    def note(self: AccountActor, message: MuteEnded) -> None:
         ended.append(trio.current_time())
 
     relay = sim.actors.outbox
     effects = [relay.reminder(ada.id, StatusDue(n, "-"), f"scheduled/{n}", Origin("busy")) for n in range(30)]
     effects.append(relay.reminder(bob.id, MuteEnded(ada.id), f"mute/{bob.id}", Origin("quiet")))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(Account.turns, StatusDue, take_long)
-        patch.setitem(Account.turns, MuteEnded, note)
+        patch.setitem(AccountActor.turns, StatusDue, take_long)
+        patch.setitem(AccountActor.turns, MuteEnded, note)
         began = trio.current_time()
         sim.run.database.arrange(outbox.insert_many, effects, sim.run.clock.now())
         await trio.sleep(5)

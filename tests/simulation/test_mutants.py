@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from troupe.actors.account import Account
+from troupe.actors.account import AccountActor
 from troupe.actors.broadcast import StatusPublished
 from troupe.actors.commands import lists as list_commands
 from troupe.actors.commands.relations import Mute
-from troupe.actors.kernel import Cell, Envelope, Pool
-from troupe.actors.kernel.cell import Phase
+from troupe.actors.kernel import ActorPool, Cell, Envelope
+from troupe.actors.kernel.cell import CellPhase
 from troupe.actors.outbox import Outbox
 from troupe.actors.rules.visibility import Muting
-from troupe.actors.statuses import Statuses
-from troupe.actors.timelines.home import Home
+from troupe.actors.statuses import StatusCache
+from troupe.actors.timelines.home import HomeTimeline
 from troupe.storage.outbox import NewEffect
 from troupe.supervision.testing import Budget, Fault, sandbox, simulation
-from troupe.supervision.testing.series import Played, Series
+from troupe.supervision.testing.series import PlayedSeed, Series
 from troupe.supervision.testing.stage import Simulation, stage
 
 from .test_lists import change_a_list_amid_posts
@@ -71,18 +71,18 @@ def promises_are_not_stored(patch: Patch) -> None:
 def streams_are_told_and_not_moved(patch: Patch) -> None:
     """Rule 3: a stream shows the messages that its timeline receives, and a restart does not look for missed ones."""
 
-    async def make_up(self: Home) -> None:
+    async def make_up(self: HomeTimeline) -> None:
         pass
 
-    patch.setattr(Home, "make_up", make_up)
+    patch.setattr(HomeTimeline, "make_up", make_up)
 
 
 def homes_register_after_loading(patch: Patch) -> None:
     """Rule 4: rows first, and the place where news arrive afterwards."""
-    load = Home.load
+    load = HomeTimeline.load
 
-    async def late(self: Home) -> None:
-        audience = self.backstage.audience
+    async def late(self: HomeTimeline) -> None:
+        audience = self.context.audience
         joining: list[Any] = []
         with pytest.MonkeyPatch.context() as inner:
             inner.setattr(audience, "join", lambda *whom: joining.append(whom))
@@ -90,32 +90,32 @@ def homes_register_after_loading(patch: Patch) -> None:
         for whom in joining:
             audience.join(*whom)
 
-    patch.setattr(Home, "load", late)
+    patch.setattr(HomeTimeline, "load", late)
 
 
 def turns_interleave(patch: Patch) -> None:
     """Rule 4: an actor takes its next message while a turn of it waits for a transaction."""
-    take_turn = Pool._take_turn
+    take_turn = ActorPool._take_turn
 
-    def hasty(self: Pool, cell: Cell, envelope: Envelope, turn: Any) -> None:
+    def hasty(self: ActorPool, cell: Cell, envelope: Envelope, turn: Any) -> None:
         take_turn(self, cell, envelope, turn)
-        if cell.phase is Phase.WAITING:
-            cell.phase = Phase.READY
+        if cell.phase is CellPhase.WAITING:
+            cell.phase = CellPhase.READY
             self.schedule(cell)
 
-    patch.setattr(Pool, "_take_turn", hasty)
+    patch.setattr(ActorPool, "_take_turn", hasty)
 
 
 def deletions_are_forgotten(patch: Patch) -> None:
     """An older message about a status is believed, although its deletion is known."""
-    patch.setattr(Statuses, "is_deleted", lambda self, id: False)
-    take = Home.turns[StatusPublished]
+    patch.setattr(StatusCache, "is_deleted", lambda self, id: False)
+    take = HomeTimeline.turns[StatusPublished]
 
-    def believe(self: Home, message: StatusPublished) -> None:
+    def believe(self: HomeTimeline, message: StatusPublished) -> None:
         self.feed.gone.clear()
         take(self, message)
 
-    patch.setitem(Home.turns, StatusPublished, believe)
+    patch.setitem(HomeTimeline.turns, StatusPublished, believe)
 
 
 def accounts_come_back_without_a_look_behind(patch: Patch) -> None:
@@ -129,21 +129,21 @@ def accounts_come_back_without_a_look_behind(patch: Patch) -> None:
 
 def mutes_are_applied_before_their_commit(patch: Patch) -> None:
     """Rule 1: memory changes before the transaction, so that a transaction that fails leaves memory wrong."""
-    take = Account.turns[Mute]
+    take = AccountActor.turns[Mute]
 
-    def hasty(self: Account, message: Mute) -> Any:
+    def hasty(self: AccountActor, message: Mute) -> Any:
         muting = Muting(message.notifications, None)
         self.set_relation(message.target_id, replace(self.perspective.relation(message.target_id), muting=muting))
         return take(self, message)
 
-    patch.setitem(Account.turns, Mute, hasty)
+    patch.setitem(AccountActor.turns, Mute, hasty)
 
 
 def changes_of_lists_are_not_promised(patch: Patch) -> None:
     """Rule 2 for one kind of effect: the list's timeline is told from memory alone."""
 
-    async def changed(db: object, self: Account, list: Any, origin: object) -> object:
-        return list_commands.NOT_FOUND if list is None else list_commands.Changed(list, [])
+    async def changed(db: object, self: AccountActor, list: Any, origin: object) -> object:
+        return list_commands.NOT_FOUND if list is None else list_commands.ListChange(list, [])
 
     patch.setattr(list_commands, "_changed", changed)
 
@@ -161,7 +161,7 @@ OTHER_MUTANTS = [
 ]
 
 
-def first_failure(series: Series) -> tuple[int, Played]:
+def first_failure(series: Series) -> tuple[int, PlayedSeed]:
     """How many runs it took, and the one that failed."""
     runs = [(seed, strategy) for seed in range(MOST) for strategy in ("random", "pct")]
     for number, (seed, strategy) in enumerate(runs, 1):

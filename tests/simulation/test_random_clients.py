@@ -19,7 +19,7 @@ from troupe.storage.lists import List
 from troupe.supervision.testing import Budget, Fault, sandbox
 from troupe.supervision.testing.faults import Chance
 from troupe.supervision.testing.report import traced
-from troupe.supervision.testing.series import Played, Series
+from troupe.supervision.testing.series import PlayedSeed, Series
 from troupe.supervision.testing.stage import Simulation, stage
 from troupe.supervision.testing.trace import Line
 
@@ -89,7 +89,7 @@ def play(people: int, rounds: Rounds, seed: int) -> None:
         raise played.error
 
 
-def run(people: int, rounds: Rounds, seed: int) -> Played:
+def run(people: int, rounds: Rounds, seed: int) -> PlayedSeed:
     """Some run of a script: the seed decides the schedule and the faults."""
     count = sum(map(len, rounds))
     series = Series(lambda sim: live(sim, people, rounds), stage, sandbox, step_limit=20_000 + 10_000 * count)

@@ -6,7 +6,7 @@ from typing import Any
 
 from troupe.actors.commands.registration import ConfirmEmail, ResendConfirmation, SignUp
 from troupe.actors.kernel import Address, Refused
-from troupe.actors.mail.letters import Letter
+from troupe.actors.mail.templates import Letter
 from troupe.storage.secrets import hash_of
 from troupe.storage.users import User
 from troupe.supervision.testing import simulation

@@ -9,7 +9,7 @@ from troupe.actors.commands.profiles import UpdateProfile
 from troupe.actors.commands.relations import Mute
 from troupe.actors.rules.visibility import Perspective
 from troupe.storage import follows, mutes
-from troupe.storage.follows import Follow as StoredFollow
+from troupe.storage.follows import FollowTerms as StoredFollow
 from troupe.storage.profiles import Profile
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Simulation, stage

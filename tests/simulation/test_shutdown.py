@@ -2,7 +2,7 @@
 
 from troupe.actors.commands.statuses import PublishStatus
 from troupe.actors.kernel import NotAnswered
-from troupe.storage.engine import StorageError
+from troupe.storage.engine.database import StorageError
 from troupe.supervision.testing import Fault, simulation
 from troupe.supervision.testing.people import Person
 from troupe.supervision.testing.stage import Simulation, stage

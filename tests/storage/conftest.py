@@ -11,9 +11,9 @@ import pytest
 
 from troupe.storage import accounts, follows, statuses
 from troupe.storage.accounts import Account, NewAccount
-from troupe.storage.connect import connect
-from troupe.storage.engine import Connection
-from troupe.storage.follows import Follow
+from troupe.storage.engine.connect import connect
+from troupe.storage.engine.database import Connection
+from troupe.storage.follows import FollowTerms
 from troupe.storage.statuses import NewStatus, Status
 from troupe.storage.users import NewUser
 
@@ -84,8 +84,8 @@ class Stage:
     def boost(self, author: Account, original: Status) -> Status:
         return self.status(author, "", content="", reblog_of_id=original.id)
 
-    def follow(self, follower: Account, followed: Account, **terms: Any) -> Follow:
-        follow = Follow(new_id(), follower.id, followed.id, **terms)
+    def follow(self, follower: Account, followed: Account, **terms: Any) -> FollowTerms:
+        follow = FollowTerms(new_id(), follower.id, followed.id, **terms)
         assert self(follows.insert_follow, follow, self.now)
         return follow
 

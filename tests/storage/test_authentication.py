@@ -13,8 +13,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from troupe.storage.connect import run
-from troupe.storage.embedded import Embedded, embedded
+from troupe.storage.engine.connect import run
+from troupe.storage.engine.embedded import Embedded, embedded
 
 from .conftest import session
 

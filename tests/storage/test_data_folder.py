@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from troupe.storage.data_folder import make_private
-from troupe.storage.embedded import EmbeddedFailed, embedded
+from troupe.storage.engine.data_folder import make_private
+from troupe.storage.engine.embedded import EmbeddedFailed, embedded
 
 
 def mode(path: Path) -> int:

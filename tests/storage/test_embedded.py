@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from troupe.storage.connect import run
-from troupe.storage.embedded import Embedded, EmbeddedFailed, embedded, enter
+from troupe.storage.engine.connect import run
+from troupe.storage.engine.embedded import Embedded, EmbeddedFailed, embedded, enter
 
 from ..processes import processes_of, until_gone
 from .conftest import session

@@ -10,9 +10,9 @@ from typing import Any
 import asyncpg
 import pytest
 
-from troupe.storage.engine import Connection, Doubtful, Unavailable
-from troupe.storage.faults import machine_fault
-from troupe.storage.pool import Pool, open_pool
+from troupe.storage.engine.database import Connection, Doubtful, Unavailable
+from troupe.storage.engine.faults import machine_fault
+from troupe.storage.engine.pool import ConnectionPool, open_pool
 
 from ..small_disks import small_disk
 
@@ -20,7 +20,7 @@ MEBIBYTE = "x" * 1024 * 1024
 
 
 @pytest.fixture
-async def pool(dsn: str, data: Path) -> AsyncIterator[Pool]:
+async def pool(dsn: str, data: Path) -> AsyncIterator[ConnectionPool]:
     """Connections to a database whose one table lies on a small disk."""
     with small_disk(data / "small", "4m", mode="0777") as disk:
         async with open_pool(dsn, size=2) as pool:
@@ -40,7 +40,7 @@ async def value(db: Connection, query: str) -> Any:
     return await db.fetchval(query)
 
 
-async def test_a_full_disk_refuses_a_transaction_and_costs_no_connection(pool: Pool) -> None:
+async def test_a_full_disk_refuses_a_transaction_and_costs_no_connection(pool: ConnectionPool) -> None:
     await pool.transact(execute, "CREATE TABLE notes (text text) TABLESPACE small")
     await pool.transact(execute, "ALTER TABLE notes ALTER text SET STORAGE EXTERNAL")
     before = await pool.read(connections)
@@ -54,7 +54,7 @@ async def test_a_full_disk_refuses_a_transaction_and_costs_no_connection(pool: P
     await pool.transact(execute, "INSERT INTO notes VALUES ($1)", MEBIBYTE)
 
 
-async def fill(pool: Pool) -> None:
+async def fill(pool: ConnectionPool) -> None:
     for _ in range(10):
         await pool.transact(execute, "INSERT INTO notes VALUES ($1)", MEBIBYTE)
 

@@ -23,14 +23,14 @@ from troupe.storage import (
     statuses,
 )
 from troupe.storage.accounts import Account
-from troupe.storage.connect import run
-from troupe.storage.engine import Connection
-from troupe.storage.follows import Follow
-from troupe.storage.idempotency import Made
+from troupe.storage.engine.connect import run
+from troupe.storage.engine.database import Connection
+from troupe.storage.follows import FollowTerms
+from troupe.storage.idempotency import KeyedStatus
 from troupe.storage.oauth import Application, Grant, NewToken, RevokedToken
 from troupe.storage.outbox import NewEffect
 from troupe.storage.secrets import hash_of
-from troupe.storage.statuses import NewStatus, Tag
+from troupe.storage.statuses import NewStatus, StatusTag
 
 from .conftest import NOW, Stage, new_id, session, transaction
 from .test_statuses import counted
@@ -82,7 +82,7 @@ def following(a: int, b: int) -> Work:
         await relations.lock_pair(db, a, b)
         if await blocks.blocked_either_way(db, a, b):
             return False
-        return await follows.insert_follow(db, Follow(new_id(), a, b), NOW)
+        return await follows.insert_follow(db, FollowTerms(new_id(), a, b), NOW)
 
     return work
 
@@ -140,7 +140,7 @@ def test_two_transactions_with_one_idempotency_key_make_one_status(stage: Stage)
         async def work(db: Connection) -> bool:
             new = NewStatus(id, ada.id, f"{ada.uri}/{id}", None, "public")
             await statuses.insert(db, new, NOW)
-            if not await idempotency.insert(db, ada.id, "key", Made(id), NOW, NOW - timedelta(hours=1)):
+            if not await idempotency.insert(db, ada.id, "key", KeyedStatus(id), NOW, NOW - timedelta(hours=1)):
                 raise asyncpg.SerializationError
             return True
 
@@ -148,7 +148,7 @@ def test_two_transactions_with_one_idempotency_key_make_one_status(stage: Stage)
 
     with pytest.raises(asyncpg.SerializationError):
         race(stage, publishing(1), publishing(2))
-    assert stage(idempotency.find, ada.id, "key", NOW - timedelta(hours=1)) == Made(1)
+    assert stage(idempotency.find, ada.id, "key", NOW - timedelta(hours=1)) == KeyedStatus(1)
     assert stage.value("SELECT count(*) FROM statuses") == 1
     assert counted(stage)
 
@@ -159,7 +159,7 @@ def test_two_statuses_bring_one_new_tag(stage: Stage) -> None:
     def tagging(author: int) -> Work:
         async def work(db: Connection) -> list[str]:
             id = new_id()
-            tags = (Tag(new_id(), "trio", "Trio"),)
+            tags = (StatusTag(new_id(), "trio", "Trio"),)
             made = await statuses.insert(db, NewStatus(id, author, f"https://t/{id}", None, "public", tags=tags), NOW)
             return [tag.name for tag in made.status.tags]
 

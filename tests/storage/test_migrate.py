@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from troupe.storage.connect import run
-from troupe.storage.migrate import Migration, MigrationFailed, MigrationRefused, migrate, migrations
-from troupe.storage.term import upgrade
+from troupe.storage.engine.connect import run
+from troupe.storage.engine.migrate import Migration, MigrationFailed, MigrationRefused, migrate, migrations
+from troupe.storage.engine.term import upgrade
 
 from .conftest import session
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from troupe.storage import dead_letters, idempotency, outbox
 from troupe.storage.dead_letters import DeadLetter
-from troupe.storage.idempotency import Made
+from troupe.storage.idempotency import KeyedStatus
 from troupe.storage.outbox import NewEffect
 
 from .conftest import NOW, Stage, new_id
@@ -47,7 +47,7 @@ def test_no_effects_are_no_statement(stage: Stage) -> None:
 
 def test_a_key_names_its_status_for_an_hour(stage: Stage) -> None:
     ada = stage.account("ada")
-    first, second = Made(status_id=stage.status(ada).id), Made(scheduled_status_id=7)
+    first, second = KeyedStatus(status_id=stage.status(ada).id), KeyedStatus(scheduled_status_id=7)
     hour = timedelta(hours=1)
     assert stage(idempotency.find, ada.id, "k", NOW - hour) is None
     assert stage(idempotency.insert, ada.id, "k", first, NOW, NOW - hour)
@@ -63,10 +63,10 @@ def test_keys_that_have_expired_go_when_others_come(stage: Stage) -> None:
     ada, bob = stage.account("ada"), stage.account("bob")
     hour = timedelta(hours=1)
     for number in range(4):
-        stage(idempotency.insert, ada.id, str(number), Made(scheduled_status_id=number + 1), NOW, NOW - hour)
+        stage(idempotency.insert, ada.id, str(number), KeyedStatus(scheduled_status_id=number + 1), NOW, NOW - hour)
     after = NOW + hour
-    assert stage(idempotency.insert, ada.id, "0", Made(scheduled_status_id=8), after, after - hour)
-    assert stage(idempotency.insert, bob.id, "0", Made(scheduled_status_id=9), after, after - hour)
+    assert stage(idempotency.insert, ada.id, "0", KeyedStatus(scheduled_status_id=8), after, after - hour)
+    assert stage(idempotency.insert, bob.id, "0", KeyedStatus(scheduled_status_id=9), after, after - hour)
     kept = stage.sql("SELECT account_id, scheduled_status_id FROM idempotency ORDER BY 2")
     assert [tuple(row) for row in kept] == [(ada.id, 8), (bob.id, 9)]
 

@@ -40,8 +40,8 @@ from troupe.storage import (
     timelines,
     users,
 )
-from troupe.storage.connect import connect
-from troupe.storage.embedded import Embedded
+from troupe.storage.engine.connect import connect
+from troupe.storage.engine.embedded import Embedded
 
 from .conftest import NOW
 

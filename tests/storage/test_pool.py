@@ -9,16 +9,16 @@ import pytest
 import trio
 import trio.testing
 
-from troupe.storage.embedded import enter
-from troupe.storage.engine import Connection, Doubtful, Fenced, Unavailable
-from troupe.storage.pool import Pool, open_pool
+from troupe.storage.engine.database import Connection, Doubtful, Fenced, Unavailable
+from troupe.storage.engine.embedded import enter
+from troupe.storage.engine.pool import ConnectionPool, open_pool
 
 KILL = "SELECT pg_terminate_backend($1)"
 PID = "SELECT pg_backend_pid()"
 
 
 @pytest.fixture
-async def pool(dsn: str) -> AsyncIterator[Pool]:
+async def pool(dsn: str) -> AsyncIterator[ConnectionPool]:
     async with open_pool(dsn, size=3) as pool:
         await value(pool, "CREATE TABLE log (text text PRIMARY KEY)")
         while pool.connected < pool.size:
@@ -26,7 +26,7 @@ async def pool(dsn: str) -> AsyncIterator[Pool]:
         yield pool
 
 
-async def value(pool: Pool, query: str, *args: object) -> Any:
+async def value(pool: ConnectionPool, query: str, *args: object) -> Any:
     async def fetch(db: Connection) -> Any:
         return await db.fetchval(query, *args)
 
@@ -38,23 +38,23 @@ async def write(db: Connection, text: str) -> str:
     return text
 
 
-async def put(pool: Pool, text: str) -> None:
+async def put(pool: ConnectionPool, text: str) -> None:
     await pool.transact(write, text)
 
 
-async def log(pool: Pool) -> set[str]:
+async def log(pool: ConnectionPool) -> set[str]:
     async def fetch(db: Connection) -> set[str]:
         return {row["text"] for row in await db.fetch("SELECT text FROM log")}
 
     return await pool.read(fetch)
 
 
-async def test_a_transaction_commits_and_returns_what_its_work_returned(pool: Pool) -> None:
+async def test_a_transaction_commits_and_returns_what_its_work_returned(pool: ConnectionPool) -> None:
     assert await pool.transact(write, "one") == "one"
     assert await log(pool) == {"one"}
 
 
-async def test_work_that_asks_nothing_is_answered_all_the_same(pool: Pool) -> None:
+async def test_work_that_asks_nothing_is_answered_all_the_same(pool: ConnectionPool) -> None:
     async def fail(_: Connection) -> None:
         raise ValueError("no")
 
@@ -67,7 +67,7 @@ async def test_work_that_asks_nothing_is_answered_all_the_same(pool: Pool) -> No
             await ask(fail)
 
 
-async def test_an_error_of_the_work_rolls_back_and_reaches_the_asker_as_it_is(pool: Pool) -> None:
+async def test_an_error_of_the_work_rolls_back_and_reaches_the_asker_as_it_is(pool: ConnectionPool) -> None:
     async def fail(db: Connection) -> None:
         await write(db, "one")
         raise ValueError("no")
@@ -77,14 +77,14 @@ async def test_an_error_of_the_work_rolls_back_and_reaches_the_asker_as_it_is(po
     assert await log(pool) == set()
 
 
-async def test_a_broken_constraint_reaches_the_asker_as_it_is(pool: Pool) -> None:
+async def test_a_broken_constraint_reaches_the_asker_as_it_is(pool: ConnectionPool) -> None:
     await pool.transact(write, "one")
     with pytest.raises(asyncpg.UniqueViolationError):
         await pool.transact(write, "one")
     assert pool.connected == 3
 
 
-async def test_a_swallowed_error_is_no_success(pool: Pool) -> None:
+async def test_a_swallowed_error_is_no_success(pool: ConnectionPool) -> None:
     async def swallow(db: Connection) -> None:
         await write(db, "one")
         with pytest.raises(asyncpg.UniqueViolationError):
@@ -95,7 +95,7 @@ async def test_a_swallowed_error_is_no_success(pool: Pool) -> None:
     assert await log(pool) == set()
 
 
-async def test_a_transaction_given_up_by_postgresql_is_tried_again(pool: Pool) -> None:
+async def test_a_transaction_given_up_by_postgresql_is_tried_again(pool: ConnectionPool) -> None:
     tries: list[int] = []
 
     async def stubborn(db: Connection) -> int:
@@ -107,7 +107,7 @@ async def test_a_transaction_given_up_by_postgresql_is_tried_again(pool: Pool) -
     assert await pool.transact(stubborn) == 3
 
 
-async def test_it_is_not_tried_for_ever(pool: Pool) -> None:
+async def test_it_is_not_tried_for_ever(pool: ConnectionPool) -> None:
     async def hopeless(db: Connection) -> None:
         await db.execute("DO $$ BEGIN RAISE SQLSTATE '40P01'; END $$")
 
@@ -115,7 +115,7 @@ async def test_it_is_not_tried_for_ever(pool: Pool) -> None:
         await pool.transact(hopeless)
 
 
-async def test_json_goes_in_and_out(pool: Pool) -> None:
+async def test_json_goes_in_and_out(pool: ConnectionPool) -> None:
     async def there_and_back(db: Connection) -> list[Any]:
         rows = await db.fetch("SELECT unnest($1::jsonb[]) AS one", [{"a": [1, None, "ä"]}, {"b": 2**53}])
         return [row["one"] for row in rows]
@@ -123,14 +123,14 @@ async def test_json_goes_in_and_out(pool: Pool) -> None:
     assert await pool.read(there_and_back) == [{"a": [1, None, "ä"]}, {"b": 2**53}]
 
 
-async def test_more_askers_than_connections_take_turns(pool: Pool) -> None:
+async def test_more_askers_than_connections_take_turns(pool: ConnectionPool) -> None:
     async with trio.open_nursery() as nursery:
         for number in range(100):
             nursery.start_soon(put, pool, str(number))
     assert len(await log(pool)) == 100
 
 
-async def test_a_connection_killed_while_idle_is_replaced(pool: Pool) -> None:
+async def test_a_connection_killed_while_idle_is_replaced(pool: ConnectionPool) -> None:
     async def kill_the_others(db: Connection) -> int:
         return await db.fetchval(
             "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity"
@@ -144,7 +144,7 @@ async def test_a_connection_killed_while_idle_is_replaced(pool: Pool) -> None:
     assert len(await log(pool)) == 20
 
 
-async def test_a_connection_killed_before_commit_did_nothing(pool: Pool) -> None:
+async def test_a_connection_killed_before_commit_did_nothing(pool: ConnectionPool) -> None:
     async def die(db: Connection) -> None:
         await write(db, "one")
         await db.fetchval(KILL, await db.fetchval(PID))
@@ -154,7 +154,7 @@ async def test_a_connection_killed_before_commit_did_nothing(pool: Pool) -> None
     assert await log(pool) == set()
 
 
-async def test_a_connection_killed_inside_commit_leaves_doubt(pool: Pool) -> None:
+async def test_a_connection_killed_inside_commit_leaves_doubt(pool: ConnectionPool) -> None:
     await value(
         pool,
         """
@@ -171,7 +171,7 @@ async def test_a_connection_killed_inside_commit_leaves_doubt(pool: Pool) -> Non
         await pool.transact(write, "one")
 
 
-async def test_a_cancelled_asker_learns_of_it_after_the_transaction(pool: Pool) -> None:
+async def test_a_cancelled_asker_learns_of_it_after_the_transaction(pool: ConnectionPool) -> None:
     with trio.CancelScope() as scope:
 
         async def cancel_us(db: Connection) -> None:
@@ -182,7 +182,7 @@ async def test_a_cancelled_asker_learns_of_it_after_the_transaction(pool: Pool) 
     assert await log(pool) == {"one"}
 
 
-async def test_an_asker_cancelled_in_the_queue_leaves_it(pool: Pool) -> None:
+async def test_an_asker_cancelled_in_the_queue_leaves_it(pool: ConnectionPool) -> None:
     async with trio.open_nursery() as nursery:
         for _ in range(3):
             nursery.start_soon(value, pool, "SELECT pg_sleep(0.2)")
@@ -214,7 +214,7 @@ async def test_nobody_there_at_the_start_is_said_at_once(tmp_path: Any) -> None:
             raise AssertionError("the pool opened")
 
 
-async def test_a_failed_check_fences_the_whole_pool(pool: Pool, dsn: str) -> None:
+async def test_a_failed_check_fences_the_whole_pool(pool: ConnectionPool, dsn: str) -> None:
     async def deny(db: Connection) -> None:
         raise Fenced("the term is over")
 
@@ -223,7 +223,7 @@ async def test_a_failed_check_fences_the_whole_pool(pool: Pool, dsn: str) -> Non
             raise AssertionError("the pool opened")
 
 
-async def test_a_fenced_pool_refuses_what_waits_and_what_comes(pool: Pool) -> None:
+async def test_a_fenced_pool_refuses_what_waits_and_what_comes(pool: ConnectionPool) -> None:
     pool.fence(Fenced("over"))
     assert pool.fenced.is_set()
     with pytest.raises(Fenced):
@@ -281,7 +281,7 @@ async def test_postgresql_restarts_under_load(data: Path) -> None:
     assert any(lost)  # the one that was cut amid a statement; PostgreSQL may have found the others idle
 
 
-async def attempt(pool: Pool, number: int) -> str:
+async def attempt(pool: ConnectionPool, number: int) -> str:
     try:
         await pool.transact(write, str(number))
     except Unavailable:

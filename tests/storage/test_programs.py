@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from troupe.storage import programs
-from troupe.storage.passage import closed_folder
+from troupe.storage.engine import programs
+from troupe.storage.engine.passage import closed_folder
 
 NOBODY = pwd.getpwnam("nobody")
 

@@ -10,7 +10,7 @@ import trio
 import trio.testing
 import trio_asyncio
 
-from troupe.storage.prompt import MOST_AT_ONCE, PromptLoop, open_loop
+from troupe.storage.engine.prompt import MOST_AT_ONCE, PromptLoop, open_loop
 
 OVERRIDDEN = {
     "_queue_handle": ["self", "handle"],

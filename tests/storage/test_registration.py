@@ -7,7 +7,7 @@ import pytest
 
 from troupe.storage import oauth, registration, users
 from troupe.storage.accounts import NewAccount
-from troupe.storage.engine import Connection
+from troupe.storage.engine.database import Connection
 from troupe.storage.oauth import Application, NewToken
 from troupe.storage.registration import Confirmation, Taken
 from troupe.storage.users import NewUser

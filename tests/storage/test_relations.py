@@ -1,7 +1,7 @@
 """Follows, blocks and mutes: counted on both sides, and ended together where they must be."""
 
 from troupe.storage import blocks, follows, mutes, notifications, relations
-from troupe.storage.follows import Change, Follow
+from troupe.storage.follows import Change, FollowTerms
 from troupe.storage.notifications import NewNotification
 
 from .conftest import Stage, new_id
@@ -11,7 +11,7 @@ from .test_statuses import counted
 def test_a_follow_counts_once_on_both_sides(stage: Stage) -> None:
     ada, bob = stage.account("ada"), stage.account("bob")
     follow = stage.follow(ada, bob)
-    assert not stage(follows.insert_follow, Follow(new_id(), ada.id, bob.id), stage.now)
+    assert not stage(follows.insert_follow, FollowTerms(new_id(), ada.id, bob.id), stage.now)
     assert (stage.counts(ada), stage.counts(bob)) == ((0, 0, 1), (0, 1, 0))
     assert stage(relations.relations, ada.id).following == {bob.id: (follow.id, True, False, None)}
     assert stage(follows.delete_follow, ada.id, bob.id)
@@ -33,7 +33,7 @@ def test_terms_of_a_follow_change_one_by_one(stage: Stage) -> None:
 
 def test_a_request_keeps_its_terms_when_accepted(stage: Stage) -> None:
     ada, bob = stage.account("ada"), stage.account("bob")
-    stage(follows.insert_request, Follow(new_id(), ada.id, bob.id), stage.now)
+    stage(follows.insert_request, FollowTerms(new_id(), ada.id, bob.id), stage.now)
     assert stage(follows.change_follow, ada.id, bob.id, Change(show_reblogs=False, notify=True))
     assert stage(relations.relations, ada.id).requested == {bob.id}
     found = stage(relations.relationships, bob.id, [ada.id], stage.now)[ada.id]
@@ -47,7 +47,7 @@ def test_a_request_keeps_its_terms_when_accepted(stage: Stage) -> None:
 
 def test_an_answered_request_takes_its_notification_along(stage: Stage) -> None:
     ada, bob = stage.account("ada"), stage.account("bob")
-    stage(follows.insert_request, Follow(new_id(), ada.id, bob.id), stage.now)
+    stage(follows.insert_request, FollowTerms(new_id(), ada.id, bob.id), stage.now)
     assert stage(notifications.insert, NewNotification(new_id(), bob.id, ada.id, "follow_request"), stage.now)
     stage(follows.accept_requests, bob.id, [new_id()], [ada.id], stage.now)
     assert stage(notifications.page, bob.id, limit=10) == []
@@ -57,7 +57,7 @@ def test_a_block_ends_all_that_was_between_two(stage: Stage) -> None:
     ada, bob = stage.account("ada"), stage.account("bob")
     stage.follow(ada, bob)
     stage.follow(bob, ada)
-    stage(follows.insert_request, Follow(new_id(), bob.id, ada.id), stage.now)
+    stage(follows.insert_request, FollowTerms(new_id(), bob.id, ada.id), stage.now)
     assert stage(notifications.insert, NewNotification(new_id(), ada.id, bob.id, "follow"), stage.now)
     severed = stage(blocks.insert_block, new_id(), ada.id, bob.id, stage.now)
     assert (severed.new, severed.following, severed.followed_by) == (True, True, True)

@@ -18,7 +18,7 @@ from troupe.storage import (
 from troupe.storage.accounts import Account
 from troupe.storage.notifications import NewNotification
 from troupe.storage.polls import NewPoll
-from troupe.storage.statuses import Entry, Flags, Mention, NewStatus, Status, Tag
+from troupe.storage.statuses import Flags, Mention, NewStatus, Status, StatusTag, TimelineEntry
 
 from .conftest import NOW, Stage, new_id
 
@@ -47,7 +47,7 @@ def counted(stage: Stage) -> bool:
 def test_a_status_is_read_back_with_its_mentions_and_tags(stage: Stage) -> None:
     ada, bob = stage.account("ada"), stage.account("bob", domain="far.test")
     made = stage.status(
-        ada, mentioned_ids=(bob.id,), tags=(Tag(new_id(), "trio", "Trio"),), language="en", spoiler_text="careful"
+        ada, mentioned_ids=(bob.id,), tags=(StatusTag(new_id(), "trio", "Trio"),), language="en", spoiler_text="careful"
     )
     assert made.mentions == (Mention(bob.id, "bob", "far.test", "https://far.test/@bob"),)
     assert made.mentions[0].acct == "bob@far.test"
@@ -58,8 +58,8 @@ def test_a_status_is_read_back_with_its_mentions_and_tags(stage: Stage) -> None:
 
 def test_a_tag_that_is_there_is_used_again(stage: Stage) -> None:
     ada = stage.account("ada")
-    first = stage.status(ada, tags=(Tag(new_id(), "trio", "Trio"),))
-    second = stage.status(ada, tags=(Tag(new_id(), "trio", "TRIO"), Tag(new_id(), "new", "new")))
+    first = stage.status(ada, tags=(StatusTag(new_id(), "trio", "Trio"),))
+    second = stage.status(ada, tags=(StatusTag(new_id(), "trio", "TRIO"), StatusTag(new_id(), "new", "new")))
     assert first.tags[0] in second.tags
     assert [tag.name for tag in second.tags] == ["new", "trio"]
 
@@ -74,7 +74,7 @@ def test_silent_mentions_may_see_and_are_not_named(stage: Stage) -> None:
 def test_what_storing_answers_is_what_reading_finds(stage: Stage) -> None:
     """The statement that stores a status can't read it back: it answers with its own parts."""
     ada, bob, far = stage.account("ada"), stage.account("bob"), stage.account("far", domain="far.test")
-    old, new = Tag(new_id(), "tea", "Tea"), Tag(new_id(), "trio", "Trio")
+    old, new = StatusTag(new_id(), "tea", "Tea"), StatusTag(new_id(), "trio", "Trio")
     poll = NewPoll(new_id(), ada.id, ("yes", "no"), False, False, stage.now)
     stage(polls.insert, poll, stage.now)
     medium = stage(media.insert_waiting, new_id(), ada.id, "image", None, "a cup", None, stage.now)
@@ -85,7 +85,11 @@ def test_what_storing_answers_is_what_reading_finds(stage: Stage) -> None:
 
     root = check(stage.status(ada, tags=(old,)))
     check(stage.status(far, mentioned_ids=(bob.id, ada.id), silent_mention_ids=(ada.id,)))
-    check(stage.status(ada, tags=(Tag(new_id(), "tea", "TEA"), new), sensitive=True, spoiler_text="tea", language="de"))
+    check(
+        stage.status(
+            ada, tags=(StatusTag(new_id(), "tea", "TEA"), new), sensitive=True, spoiler_text="tea", language="de"
+        )
+    )
     check(stage.status(ada, poll_id=poll.id))
     check(stage.status(ada, media_ids=(medium.id,)))
     check(stage.reply(bob, root))
@@ -231,17 +235,17 @@ def test_columns_stand_in_the_order_of_the_records_fields(stage: Stage) -> None:
     ada = stage.account("ada")
     made = stage.status(ada)
     assert list(stage.sql(statuses.FIND_MANY, [made.id])[0].keys()) == names(Status)
-    assert list(stage.sql(statuses.ENTRIES, [made.id])[0].keys()) == names(Entry)
+    assert list(stage.sql(statuses.ENTRIES, [made.id])[0].keys()) == names(TimelineEntry)
     assert list(stage.sql(accounts.FIND_MANY, [ada.id])[0].keys()) == names(Account)
 
 
 def test_what_is_featured_is_counted_as_the_rows_say(stage: Stage) -> None:
     ada, bob = stage.account("ada"), stage.account("bob")
-    tea, milk = Tag(new_id(), "tea", "tea"), Tag(new_id(), "milk", "milk")
+    tea, milk = StatusTag(new_id(), "tea", "tea"), StatusTag(new_id(), "milk", "milk")
     stage.status(ada, tags=(tea, milk))
     for account in (ada, bob):
         for tag in (tea, milk):
-            known = stage(tags.ensure, Tag(new_id(), tag.name, tag.name), stage.now)
+            known = stage(tags.ensure, StatusTag(new_id(), tag.name, tag.name), stage.now)
             stage(featured_tags.insert, new_id(), account.id, known.id, tag.name, stage.now)
     stage.later(10)
     late = stage.status(ada, tags=(tea,), visibility="unlisted")

@@ -12,20 +12,20 @@ from typing import Any
 import pytest
 import trio
 
-from troupe.storage import migrate, notices
-from troupe.storage.connect import transact_once
-from troupe.storage.embedded import enter
-from troupe.storage.engine import Connection, Doubtful, Fenced, StorageError, Unavailable
-from troupe.storage.migrate import Migration, migrations
-from troupe.storage.node import Node, parse, this_node
-from troupe.storage.pool import Pool, open_pool
-from troupe.storage.term import AnotherNode, Term, hold_term, upgrade
+from troupe.storage.engine import migrate, notices
+from troupe.storage.engine.connect import transact_once
+from troupe.storage.engine.database import Connection, Doubtful, Fenced, StorageError, Unavailable
+from troupe.storage.engine.embedded import enter
+from troupe.storage.engine.migrate import Migration, migrations
+from troupe.storage.engine.node import Node, parse, this_node
+from troupe.storage.engine.pool import ConnectionPool, open_pool
+from troupe.storage.engine.term import AnotherNode, Term, hold_term, upgrade
 
 LEASES = "application_name LIKE 'troupe/lease%' AND datname = current_database()"
 
 
 @asynccontextmanager
-async def node(dsn: str, **how: Any) -> AsyncIterator[tuple[Term, Pool]]:
+async def node(dsn: str, **how: Any) -> AsyncIterator[tuple[Term, ConnectionPool]]:
     async with (
         hold_term(dsn, **how) as term,
         open_pool(dsn, size=2, application_name=term.application_name, check=term.check) as pool,
@@ -37,7 +37,7 @@ async def write(db: Connection, text: str) -> None:
     await db.execute("INSERT INTO tombstones VALUES ($1, NULL, now())", text)
 
 
-async def written(pool: Pool) -> set[str]:
+async def written(pool: ConnectionPool) -> set[str]:
     async def read(db: Connection) -> set[str]:
         return {row["uri"] for row in await db.fetch("SELECT uri FROM tombstones")}
 
@@ -99,7 +99,7 @@ def older(dsn: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """A database as an older version left it: it lacks the last step, which is a harmless one."""
     steps = migrations()
     step = Migration(len(steps) + 1, "newer", "CREATE TABLE newer (id int)")
-    monkeypatch.setattr("troupe.storage.migrate.migrations", lambda: [*steps, step])
+    monkeypatch.setattr("troupe.storage.engine.database.migrate.migrations", lambda: [*steps, step])
     return dsn
 
 
@@ -117,7 +117,7 @@ async def hold_old_term(dsn: str) -> AsyncIterator[Term]:
     """Hold the term as a server of the version before, which does not know the last step."""
     with pytest.MonkeyPatch.context() as patch:
         steps = migrate.migrations()[:-1]
-        patch.setattr("troupe.storage.migrate.migrations", lambda: steps)
+        patch.setattr("troupe.storage.engine.database.migrate.migrations", lambda: steps)
         holding = hold_term(dsn)
         term = await holding.__aenter__()
     try:
@@ -259,7 +259,7 @@ async def test_a_term_outlives_a_restart_of_postgresql(data: Path) -> None:
         await trio.to_thread.run_sync(server.leave)
 
 
-async def until_written(pool: Pool, text: str) -> None:
+async def until_written(pool: ConnectionPool, text: str) -> None:
     while True:
         try:
             return await pool.transact(write, text)

@@ -73,7 +73,7 @@ def test_a_profile_is_narrowed_as_asked(stage: Stage) -> None:
     theirs = stage.status(bob)
     answer = stage.reply(ada, theirs)
     boost = stage.boost(ada, theirs)
-    picture = stage.status(ada, media_ids=(new_id(),), tags=(statuses.Tag(new_id(), "trio", "Trio"),))
+    picture = stage.status(ada, media_ids=(new_id(),), tags=(statuses.StatusTag(new_id(), "trio", "Trio"),))
 
     def page(**choice: Any) -> list[int]:
         return [entry.id for entry in stage(timelines.account_entries, ada.id, limit=20, **choice)]

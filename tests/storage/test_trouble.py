@@ -5,8 +5,8 @@ import socket
 import asyncpg
 import pytest
 
-from troupe.storage.engine import Unavailable
-from troupe.storage.trouble import connecting, explain, unavailable
+from troupe.storage.engine.database import Unavailable
+from troupe.storage.engine.trouble import connecting, explain, unavailable
 
 
 @pytest.mark.parametrize(

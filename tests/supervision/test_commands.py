@@ -11,13 +11,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from troupe.actors.rules.passwords import matches
-from troupe.http.tokens import hash_of
+from troupe.http.access.tokens import hash_of
 from troupe.storage import accounts, oauth, users
-from troupe.storage.connect import transact_once
-from troupe.storage.embedded import embedded
-from troupe.storage.engine import Connection
-from troupe.storage.migrate import migrations
-from troupe.storage.term import upgrade
+from troupe.storage.engine.connect import transact_once
+from troupe.storage.engine.database import Connection
+from troupe.storage.engine.embedded import embedded
+from troupe.storage.engine.migrate import migrations
+from troupe.storage.engine.term import upgrade
 from troupe.supervision.commands import troupe
 from troupe.supervision.commands.serve import greeting
 from troupe.supervision.commands.tree import drawn

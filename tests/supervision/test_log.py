@@ -11,7 +11,7 @@ from trio.testing import MockClock
 
 from troupe.supervision.log import WINDOW, Form, Forwarded, Misuse, SupervisionLog, as_json, as_text, in_colour
 from troupe.supervision.redaction import redacted
-from troupe.supervision.vocabulary import FACTS, Event, Level
+from troupe.supervision.vocabulary import FACTS, Level, LogEvent
 
 
 class HandClock:
@@ -290,5 +290,5 @@ def test_a_long_error_is_cut() -> None:
 
 
 def test_every_word_has_a_meaning() -> None:
-    assert all(event.meaning.endswith(".") for event in Event)
+    assert all(event.meaning.endswith(".") for event in LogEvent)
     assert all(meaning.endswith(".") for meaning in FACTS.values())

@@ -13,7 +13,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from troupe.actors.kernel import Address, Envelope, Ids, Origin
 from troupe.storage.dead_letters import DeadLetter
-from troupe.storage.engine import Unavailable
+from troupe.storage.engine.database import Unavailable
 from troupe.supervision.parking import ROOM, Parking, outline
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

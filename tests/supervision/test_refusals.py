@@ -8,7 +8,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from troupe.storage.engine import Unavailable
+from troupe.storage.engine.database import Unavailable
 from troupe.supervision.refusals import Refusals
 
 

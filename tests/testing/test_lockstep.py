@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 import trio
 
-from troupe.storage.engine import Connection, Doubtful, Unavailable
+from troupe.storage.engine.database import Connection, Doubtful, Unavailable
 from troupe.supervision.testing import (
     Budget,
     Fault,
@@ -17,7 +17,7 @@ from troupe.supervision.testing import (
     sandbox,
 )
 from troupe.supervision.testing.faults import Plan, never
-from troupe.supervision.testing.series import Played, Series
+from troupe.supervision.testing.series import PlayedSeed, Series
 
 INSERT = """
     INSERT INTO tags (id, name, display_name, created_at)
@@ -35,7 +35,7 @@ async def count(db: Connection) -> int:
     return await db.fetchval("SELECT count(*) FROM tags")
 
 
-def play(scenario: Callable[[Run], Awaitable[None]], *, seed: int = 0, plan: Plan = never) -> Played:
+def play(scenario: Callable[[Run], Awaitable[None]], *, seed: int = 0, plan: Plan = never) -> PlayedSeed:
     return Series(scenario, bare, sandbox).play(seed, "random", plan)
 
 

@@ -27,7 +27,7 @@ class Phone(Actor):
 
 
 @turn(Phone, Call)
-def answer(self: Phone, message: Call) -> object:
+def answer(actor: Phone, message: Call) -> object:
     return message.function()
 
 

@@ -1,4 +1,4 @@
-"""The house behind a real socket, and clients that listen to it."""
+"""The server behind a real socket, and clients that listen to it."""
 
 import base64
 import json
@@ -12,7 +12,7 @@ import pytest
 import trio
 from trio_websocket import ConnectionClosed, WebSocketConnection, open_websocket
 
-from troupe.http.server import bind, serve
+from troupe.http.server.listener import bind, serve
 
 from ..conftest import Person, Stage
 
@@ -91,7 +91,7 @@ class Events:
 
 
 class Edge:
-    """Where the house listens."""
+    """Where the server listens."""
 
     def __init__(self, stage: Stage, port: int) -> None:
         self.stage = stage
@@ -125,12 +125,12 @@ class Edge:
 
     def subscribers(self) -> int:
         """How many subscribers all feeds have."""
-        pools = self.stage.house.runtime.pools.values()
+        pools = self.stage.http_context.runtime.pools.values()
         return sum(len(cell.feed) for pool in pools for cell in pool.cells.values())
 
     async def quiet(self) -> None:
         """Wait until nothing of any stream is left."""
-        await until(lambda: len(self.stage.house.streams) == 0 and self.subscribers() == 0)
+        await until(lambda: len(self.stage.http_context.streams) == 0 and self.subscribers() == 0)
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -179,7 +179,7 @@ async def edge(stage: Stage) -> AsyncIterator[Edge]:
     async with trio.open_nursery() as nursery:
         await nursery.start(serve, stage.app, [listener], stopping, 5.0)
         yield Edge(stage, listener.getsockname()[1])
-        stage.house.streams.close_all()
+        stage.http_context.streams.close_all()
         stopping.set()
 
 

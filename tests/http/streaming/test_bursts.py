@@ -14,7 +14,7 @@ import trio
 
 from troupe.actors.broadcast import StatusPublished, home_address
 from troupe.actors.kernel import Event
-from troupe.actors.statuses import Shown, entry_of
+from troupe.actors.statuses import ShownStatus, entry_of
 from troupe.http.streaming import delivery
 
 from ..conftest import Person, Stage
@@ -45,14 +45,14 @@ def burst(stage: Stage, ada: Person, kept: list[weakref.ref[Event]]) -> Callable
 
     async def tell(count: int = BURST) -> list[str]:
         published = await ada.publish("x" * 500)
-        shown = await stage.house.statuses.show(int(published["id"]))
+        shown = await stage.http_context.statuses.show(int(published["id"]))
         assert shown is not None
-        ids = [stage.house.ids.next() for _ in range(count)]
+        ids = [stage.http_context.ids.next() for _ in range(count)]
         for id in ids:
-            one = Shown(replace(shown.status, id=id), shown.author)
+            one = ShownStatus(replace(shown.status, id=id), shown.author)
             event = Watched("update", one)
             kept.append(weakref.ref(event))
-            stage.house.runtime.tell_awake(home_address(ada.account.id), StatusPublished(entry_of(one), event))
+            stage.http_context.runtime.tell_awake(home_address(ada.account.id), StatusPublished(entry_of(one), event))
         return [published["id"], *map(str, ids)]
 
     return tell
@@ -85,7 +85,7 @@ async def test_a_client_that_reads_nothing_is_cut_and_what_waited_for_it_is_forg
         await reader.settle()
         told = await burst()
         assert [(await reader.hear())["payload"]["id"] for _ in told] == told
-        await until(lambda: len(stage.house.streams) == 1)
+        await until(lambda: len(stage.http_context.streams) == 1)
         gc.collect()
         assert [event for event in kept if event() is not None] == []
         assert await is_reset(deaf)  # so that the kernel keeps nothing for it either

@@ -71,7 +71,7 @@ async def test_a_refusal_is_an_ordinary_answer(
     reply = await client.get(f"/api/v1/streaming/{path}")
     assert (reply.status, reply.json) == (status, {"error": text})
     assert reply.headers["access-control-allow-origin"] == "*"
-    assert len(stage.house.streams) == 0
+    assert len(stage.http_context.streams) == 0
 
 
 async def test_what_is_below_the_root_and_no_stream(stage: Stage) -> None:
@@ -93,7 +93,7 @@ async def test_a_quiet_stream_is_kept_alive(edge: Edge, ada: Person, monkeypatch
 
 async def test_a_closing_house_ends_the_stream(edge: Edge, stage: Stage, ada: Person) -> None:
     async with edge.events("user", ada.token) as own, edge.events("public") as anonymous:
-        stage.house.streams.close_all()
+        stage.http_context.streams.close_all()
         await own.ends()
         await anonymous.ends()
     await edge.quiet()
@@ -103,7 +103,7 @@ async def test_a_failed_actor_ends_the_stream(edge: Edge, stage: Stage, ada: Per
     """What was queued before is still delivered: the client knows from where to page on."""
     async with edge.events("user", ada.token) as stream:
         status = await ada.publish()
-        stage.house.runtime.pools["home"].cut_streams()
+        stage.http_context.runtime.pools["home"].cut_streams()
         assert json.loads((await stream.hear())[1])["id"] == status["id"]
         await stream.ends()
     await edge.quiet()

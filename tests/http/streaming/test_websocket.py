@@ -285,7 +285,7 @@ async def test_a_revoked_token_takes_its_streams_with_it(edge: Edge, stage: Stag
     async with edge.socket("?stream=user", ada.token) as phone, edge.socket("?stream=user", second) as laptop:
         await phone.settle()
         await laptop.settle()
-        row = await stage.house.tokens.find(stage.house.database, ada.token or "")
+        row = await stage.http_context.tokens.find(stage.http_context.database, ada.token or "")
         assert row is not None
         client = {"client_id": await _client_id(stage, row.application_id), "client_secret": "application secret"}
         reply = await ada.post("/oauth/revoke", {"token": ada.token, **client})
@@ -302,7 +302,7 @@ async def test_a_closing_house_ends_every_stream(edge: Edge, stage: Stage, ada: 
     async with edge.socket("?stream=user", ada.token) as own, edge.socket() as anonymous:
         await own.settle()
         await anonymous.settle()
-        stage.house.streams.close_all()
+        stage.http_context.streams.close_all()
         assert await own.closing() == 1001
         assert await anonymous.closing() == 1001
         async with edge.socket() as late:
@@ -318,7 +318,7 @@ async def test_a_client_that_answers_no_ping_is_cut(edge: Edge, ada: Person, mon
 
 
 async def _client_id(stage: Stage, application_id: int) -> str:
-    found = await stage.house.database.read(
+    found = await stage.http_context.database.read(
         lambda db: db.fetchval("SELECT client_id FROM applications WHERE id = $1", application_id)
     )
     return str(found)

@@ -11,7 +11,7 @@ import trio
 
 from troupe.actors.kernel import NotAnswered
 from troupe.http.streaming.session import Session
-from troupe.storage.engine import StorageError
+from troupe.storage.engine.database import StorageError
 from troupe.supervision.testing import Broken
 from troupe.supervision.testing.people import Person
 from troupe.supervision.testing.stage import Simulation

@@ -1,0 +1,233 @@
+"""The media processor: takes uploads in, and has files made of them by confined processes.
+
+Images are made while their uploader waits. Video and sound may take minutes: they are stored as waiting, with the
+upload beside them, and are found again after a crash (`queue.py`). Nothing here runs in a turn.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+import trio
+
+from ...storage.engine.database import Database, StorageError, Unavailable
+from ...storage.files import Folder
+from ...storage.media import Media, ProcessedMedia
+from ..kernel import Clock, NotAnswered, Record, Runtime
+from ..outbox import Outbox
+from . import process
+from .cleaning import Cleaning
+from .jobs import UNVERIFIED, FileRefused, Job, Task
+from .kinds import GIF, HEAD, Kind, kind_of
+from .places import Places
+from .probe import probe
+from .process import ProcessingFailed
+from .queue import Queue
+
+# Each process may fill a core. What may become a film has places of its own, so that it never keeps images waiting.
+IMAGES_AT_ONCE = 2
+GIFS_AT_ONCE = 1
+IMAGE_PATIENCE = 60.0  # seconds on the wall clock, longer than the processes' own limit of CPU time
+FILM_PATIENCE = 1800.0
+PLACE_PATIENCE = 60.0  # seconds that a request waits for its turn
+FINISH_PATIENCE = 600.0  # seconds that a request waits for a film
+KILLED_PAUSES = (0.5, 2.0)  # seconds until a process that was killed while a request waits is tried again
+MOST_IN_HAND = 8  # uploads of one account that are received and not yet dealt with
+
+
+class TooManyUploads(Exception):
+    """The account has as many uploads in hand as it may."""
+
+
+class Incoming:
+    """An upload in a folder of its own, until it is dealt with."""
+
+    def __init__(self, account_id: int, key: str, place: Path, kind: Kind | None, size: int) -> None:
+        self.account_id = account_id
+        self.key = key
+        self.place = place
+        self.kind = kind
+        self.size = size
+        self.published: tuple[str, ...] = ()  # names of files that go again if the upload is refused
+
+    @property
+    def source(self) -> Path:
+        return self.place / "source"
+
+
+class MediaProcessor:
+    """One for each process of the server."""
+
+    def __init__(
+        self, database: Database, runtime: Runtime, clock: Clock, record: Record, outbox: Outbox, folder: Path,
+        *, key: Callable[[], str],
+    ) -> None:  # fmt: skip
+        self.folder = Folder(folder)
+        tools = [shutil.which(tool) for tool in ("ffmpeg", "ffprobe")]
+        # Both or none.
+        self.ffmpeg, self.ffprobe = tools if all(tools) else (None, None)
+        self.queue = Queue(database, runtime, clock, record, self.folder, self._make_film, key)
+        self.cleaning = Cleaning(database, clock, record, outbox, self.folder)
+        self._record = record
+        self._key = key
+        self._images = Places(IMAGES_AT_ONCE)
+        self._gifs = Places(GIFS_AT_ONCE)
+        self._in_hand: Counter[int] = Counter()
+        outbox.remove_files = self.remove
+
+    @property
+    def takes_films(self) -> bool:
+        """True if video and sound can be processed: only where FFmpeg is."""
+        return self.ffmpeg is not None
+
+    def inspect(self) -> dict[str, object]:
+        """What an operator sees: places taken, and who waits."""
+        return {
+            "images": self._images.inspect(), "gifs": self._gifs.inspect(), "films": self.queue.places.inspect()
+        }  # fmt: skip
+
+    @asynccontextmanager
+    async def receive(self, account_id: int, file: IO[bytes], size: int) -> AsyncIterator[Incoming]:
+        """An upload to make something of. What was published of it is removed again if the block is refused.
+
+        When it is not known whether what the block stored was committed, its files stay until the cleaning asks the
+        rows. Raises TooManyUploads.
+        """
+        if self._in_hand[account_id] >= MOST_IN_HAND:
+            raise TooManyUploads
+        self._in_hand[account_id] += 1
+        try:
+            async with self._received(account_id, file, size) as upload:
+                yield upload
+        finally:
+            self._in_hand[account_id] -= 1
+            if not self._in_hand[account_id]:
+                del self._in_hand[account_id]
+
+    @asynccontextmanager
+    async def _received(self, account_id: int, file: IO[bytes], size: int) -> AsyncIterator[Incoming]:
+        key = self._key()
+        upload = Incoming(account_id, key, self.folder.incoming(key), None, size)
+        try:
+            upload.kind = await trio.to_thread.run_sync(self._stage, key, file)
+            yield upload
+        except (NotAnswered, StorageError, trio.Cancelled):
+            if not upload.published:
+                await self._clear(upload)
+            raise
+        except BaseException:
+            with trio.CancelScope(shield=True), suppress(OSError):
+                await self.remove(upload.published)
+            await self._clear(upload)
+            raise
+        await self._clear(upload)
+
+    async def _clear(self, upload: Incoming) -> None:
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(self.folder.clear, upload.key)
+
+    def _stage(self, key: str, file: IO[bytes]) -> Kind | None:
+        kind = kind_of(file.read(HEAD))
+        file.seek(0)
+        self.folder.stage(key, file)
+        return kind
+
+    async def make(self, upload: Incoming, task: Task, **more: int) -> ProcessedMedia:
+        """Have files made of an upload, and publish them.
+
+        Raises Refused for what is no such file, Broken, NoPlace, and OSError when the machine lacks something.
+        """
+        kind = upload.kind.name if upload.kind else ""
+        job = self._job(task, kind, upload.source, upload.place, upload.key, **more)
+        made = await self._made_while_waiting(upload.account_id, job)
+        upload.published = _names(made)
+        await trio.to_thread.run_sync(self.folder.publish, upload.key, upload.published)
+        return made
+
+    async def _made_while_waiting(self, account_id: int, job: Job) -> ProcessedMedia:
+        """A process that was killed is tried again: often it was only the one that met a machine without memory."""
+        places = self._gifs if job.ffmpeg else self._images
+        for pause in (*KILLED_PAUSES, None):
+            async with places.take(account_id, PLACE_PATIENCE):
+                try:
+                    return await process.make(job, IMAGE_PATIENCE)
+                except ProcessingFailed as error:
+                    failure = error
+            facts = {"actor": f"account/{account_id}", "message": f"{job.task} of {job.kind}", "error": str(failure)}
+            if pause is None or not failure.killed:
+                self._record("media.failed", **facts, decision="upload refused")
+                raise failure
+            self._record("media.retry", **facts, decision=f"again in {pause:g} s")
+            await trio.sleep(pause)
+        raise AssertionError("the last try returns or raises")
+
+    async def put_off(self, upload: Incoming, id: int) -> None:
+        """Keep an upload until there is time for it; `wake` when its attachment is stored."""
+        upload.published = (f"waiting/{id}",)
+        await trio.to_thread.run_sync(self.folder.put_off, upload.key, id)
+
+    def wake(self) -> None:
+        """There is work."""
+        self.queue.wake()
+
+    async def finished(self, id: int) -> None:
+        """Wait for a waiting attachment: until it is done, failed, put off or gone, and for ten minutes at most."""
+        await self.queue.finished(id, FINISH_PATIENCE)
+
+    async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Work through what waits and clean up now and then, until `stopping`. What is unfinished then begins anew."""
+        await self.cleaning.find_left()
+        task_status.started()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._report_missing)
+            nursery.start_soon(self.queue.run)
+            nursery.start_soon(self.cleaning.run)
+            await stopping.wait()
+            nursery.cancel_scope.cancel()
+
+    async def _report_missing(self) -> None:
+        """Once at start, because each job then does without."""
+        if missing := await probe(process.run, self.ffmpeg, self.ffprobe):
+            error = f"without {', '.join(missing)}"
+            self._record("confinement.incomplete", error=error, decision="media is processed all the same")
+
+    async def remove(self, names: Sequence[str]) -> None:
+        """Remove files that nothing names any more."""
+        await trio.to_thread.run_sync(self.folder.remove, names)
+
+    async def _make_film(self, medium: Media, key: str) -> ProcessedMedia:
+        """Have files made of a waiting upload, and publish them; raises as `make` does."""
+        source = self.folder.waiting(medium.id)
+        place, head = await trio.to_thread.run_sync(self._begin, key, source)
+        kind = kind_of(head)
+        if kind is None:
+            raise FileRefused(UNVERIFIED)
+        if not self.takes_films:
+            raise Unavailable("FFmpeg is not installed")  # it was when the upload was accepted
+        made = await process.make(self._job("film", kind.name, source, place, key), FILM_PATIENCE)
+        try:
+            await trio.to_thread.run_sync(self.folder.publish, key, _names(made))
+        except OSError:
+            with suppress(OSError):
+                await self.remove(_names(made))
+            raise
+        return made
+
+    def _begin(self, key: str, source: Path) -> tuple[Path, bytes]:
+        with source.open("rb") as file:
+            head = file.read(HEAD)
+        return self.folder.begin(key), head
+
+    def _job(self, task: Task, kind: str, source: Path, place: Path, name: str, **more: int) -> Job:
+        may_move = task == "film" or (task == "image" and kind == GIF.name)
+        ffmpeg, ffprobe = (self.ffmpeg or "", self.ffprobe or "") if may_move else ("", "")
+        return Job(task, kind, str(source), str(place), name, ffmpeg, ffprobe, **more)
+
+
+def _names(made: ProcessedMedia) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in (made.file, made.thumbnail_file) if name is not None))

@@ -1,0 +1,104 @@
+"""The program of a media process: one job from standard input, done under confinement, its result in a file.
+
+A stranger's file is decoded nowhere else. Whoever finds a flaw in a decoder can run code in a process that can read the
+file and write the results, and do nothing more: see `confinement`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import select
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+
+# Imported before the process is confined, because afterwards it can't read its own libraries.
+import pyvips
+
+from ...storage.media import ProcessedMedia
+from . import films, images
+from .apart import apart, run_program
+from .confinement import MIB, Files, Limits, confine
+from .jobs import RESULT, SOURCE, UNVERIFIED, FileRefused, Job, made_to_json, refused_to_json, results_of
+
+# A large image takes 130 MiB of pixels, and some formats need them twice; x264 keeps dozens of frames.
+IMAGE = Limits(memory=1024 * MIB, seconds=30, file_size=256 * MIB, tasks=128)
+FILM = Limits(memory=3072 * MIB, seconds=900, file_size=256 * MIB, tasks=256)
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        _end_with_server(int(sys.argv[-1]))
+    job = _settle(Job(**json.loads(sys.stdin.read())))
+    # libvips would put large images into temporary files, which a confined process can't make.
+    os.environ["VIPS_DISC_THRESHOLD"] = str(IMAGE.memory)
+    programs = tuple(Path(program) for program in (job.ffmpeg, job.ffprobe) if program)
+    results = tuple(Path(name) for name in results_of(job))
+    missing = confine(FILM if programs else IMAGE, Files(Path(), Path(SOURCE), results, programs))
+    Path(RESULT).write_text(_probed(job, missing) if job.task == "probe" else _result(job), "utf-8")
+
+
+def _end_with_server(pipe: int) -> None:
+    """Have the kernel end this process and those it starts when the other end of the pipe is closed.
+
+    Only the server has that end, so it is closed when the server ends, however that happens. The kernel then sends
+    SIGIO to the whole group. (A parent death signal would come when the thread ends that started this process.)
+    """
+    fcntl.fcntl(pipe, fcntl.F_SETOWN, -os.getpgrp())
+    fcntl.fcntl(pipe, fcntl.F_SETFL, fcntl.fcntl(pipe, fcntl.F_GETFL) | os.O_ASYNC)
+    if select.select([pipe], [], [], 0)[0]:
+        sys.exit("the server is gone")
+
+
+def _settle(job: Job) -> Job:
+    """Enter the job's folder, with its source in it and its results as empty files: later none can be made."""
+    os.chdir(job.folder)
+    if not Path(SOURCE).exists():
+        os.link(job.source, SOURCE)
+    for name in results_of(job):
+        Path(name).unlink(missing_ok=True)
+        os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    return replace(job, source=SOURCE, folder=".")
+
+
+def _probed(job: Job, missing: list[str]) -> str:
+    """What this machine lacks. The programs are tried as well: they may lie where a confined process can't read."""
+    for program in filter(None, (job.ffmpeg, job.ffprobe)):
+        try:
+            run_program(program, "-version")
+        except (OSError, FileRefused) as error:
+            missing = [*missing, f"a way to run {program} ({error or type(error).__name__})"]
+    return json.dumps({"missing": missing})
+
+
+def _result(job: Job) -> str:
+    tasks = {
+        "image": _make_image,
+        "picture": images.make_picture,
+        "thumbnail": images.make_thumbnail,
+        "film": films.make_film,
+    }
+    pyvips.block_untrusted_set(True)
+    pyvips.cache_set_max(0)
+    try:
+        return made_to_json(tasks[job.task](job))
+    except FileRefused as refusal:
+        return refused_to_json(str(refusal))
+    except pyvips.Error as error:
+        print(error, file=sys.stderr)  # noqa: T201 - the server keeps what a failed process says
+        return refused_to_json(UNVERIFIED)
+
+
+def _make_image(job: Job) -> ProcessedMedia:
+    """A moving GIF becomes a film, where there is ffmpeg: that takes a tenth of the bytes."""
+    if not job.ffmpeg:
+        return images.make_image(job)
+    if apart(lambda: images.frames_of(images.open_image(job.kind, job.source))) > 1:
+        return films.make_film(job)
+    return ProcessedMedia(**apart(lambda: asdict(images.make_image(job))))
+
+
+if __name__ == "__main__":
+    main()

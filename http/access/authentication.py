@@ -1,0 +1,103 @@
+"""Who is asking: from the token in a request to the viewer that an endpoint sees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...actors.kernel.address import Address
+from ...actors.kernel.envelope import Origin
+from ...actors.kernel.runtime import Runtime
+from ...storage.oauth import Token
+from ..answers.errors import Forbidden, TooLarge, Unauthorized, Unprocessable
+from ..intake.parameters import nest
+from ..intake.request import LARGEST_BODY, TOKEN_PARAMETERS, Request
+from .context import HttpContext
+
+INVALID = "The access token is invalid"
+REVOKED = "The access token was revoked"
+USER_REQUIRED = "This method requires an authenticated user"
+
+
+class Viewer:
+    """The account that a request acts for."""
+
+    __slots__ = ("_runtime", "account_id", "address", "origin", "token")
+
+    def __init__(self, runtime: Runtime, token: Token, account_id: int, request_id: str) -> None:
+        self.token = token
+        self.account_id = account_id
+        self.address = Address("account", str(account_id))
+        self.origin = Origin(request_id)
+        self._runtime = runtime
+
+    async def ask(self, message: object, address: Address | None = None) -> Any:
+        """Ask the viewer's own account actor, or another one in the viewer's name."""
+        return await self._runtime.ask(address or self.address, message, origin=self.origin)
+
+
+def secret_in_head(request: Request) -> str | None:
+    """The token of the Authorization header, without reading anything else."""
+    header = request.header(b"authorization")
+    if header is None:
+        return None
+    scheme, _, secret = header.partition(" ")
+    return secret.strip() or None if scheme.lower() == "bearer" else None
+
+
+async def secret_of(request: Request, body_limit: int) -> str | None:
+    """The token of a request: header first, then query, then body. Nobody has files taken in before they say who they
+    are: of a body that may be large, no more is looked through than of any other."""
+    secret = secret_in_head(request)
+    if secret is not None or not (request.query_string or request.has_body):
+        return secret
+    if request.has_body:
+        secret = secret_among(nest(request.query))
+    if secret is not None:
+        return secret
+    try:
+        return secret_among(await request.parameters(min(body_limit, LARGEST_BODY)))
+    except TooLarge:
+        if body_limit > LARGEST_BODY:
+            raise Unauthorized(INVALID) from None
+        raise
+
+
+def secret_among(parameters: Mapping[str, object]) -> str | None:
+    """The token that was sent as a parameter, under either of its names."""
+    for name in TOKEN_PARAMETERS:
+        value = parameters.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return None
+
+
+async def find_token(context: HttpContext, secret: str) -> Token:
+    """The live token of a secret; 401 otherwise."""
+    token = await context.tokens.find(context.database, secret)
+    if token is None:
+        raise Unauthorized(INVALID)
+    if token.revoked_at is not None:
+        raise Unauthorized(REVOKED)
+    return token
+
+
+def viewer_of(context: HttpContext, token: Token, request_id: str, *, waiting: bool = False) -> Viewer:
+    """The user behind a token; 422 when there is none, 403 when the user may not act now.
+
+    With `waiting`, users may act who wait to be let in.
+    """
+    if token.account_id is None:
+        raise Unprocessable(USER_REQUIRED)
+    check_state(token, waiting=waiting)
+    return Viewer(context.runtime, token, token.account_id, request_id)
+
+
+def check_state(token: Token, *, waiting: bool = False) -> None:
+    """403 with the reason while a user may not sign in."""
+    if token.confirmed_at is None and not waiting:
+        raise Forbidden("Your login is missing a confirmed e-mail address")
+    if token.approved_at is None and not waiting:
+        raise Forbidden("Your login is currently pending approval")
+    if token.disabled_at or token.suspended_at or token.deleted_at:
+        raise Forbidden("Your login is currently disabled")

@@ -1,0 +1,98 @@
+"""What the HTTP room is given to work with: everything an endpoint may reach, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import trio
+
+from ...actors.kernel.clock import Clock
+from ...actors.kernel.ids import Ids
+from ...actors.kernel.runtime import Runtime
+from ...actors.kernel.surroundings import Record
+from ...actors.media.processor import MediaProcessor
+from ...actors.statuses import AccountCache, StatusCache
+from ...storage.engine.database import Database
+from ..answers.cached import CachedAnswers
+from ..entities.rendered import Renderings
+from ..intake.request import Network
+from ..server.readiness import Readiness
+from .rates import Rates
+from .streams import Streams
+from .tokens import Tokens
+
+# argon2 takes 19 MiB and some 20 ms of a core for each password: two at a time leave room for everything else.
+PASSWORDS_AT_ONCE = 2
+
+
+class HttpSettings(Protocol):
+    """The settings that answers depend on."""
+
+    @property
+    def local_domain(self) -> str: ...
+    @property
+    def base_url(self) -> str: ...
+    @property
+    def streaming_url(self) -> str: ...
+    @property
+    def secure(self) -> bool: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def contact_email(self) -> str: ...
+    @property
+    def contact_account(self) -> str | None: ...
+    @property
+    def sign_ups(self) -> str: ...
+    @property
+    def reason_required(self) -> bool: ...
+    @property
+    def reserved_usernames(self) -> Sequence[str]: ...
+    @property
+    def password_grant(self) -> bool: ...
+    @property
+    def public_preview(self) -> bool: ...
+    @property
+    def search_results(self) -> int: ...
+    @property
+    def rate_limits(self) -> bool: ...
+    @property
+    def trusted_proxies(self) -> Sequence[Network]: ...
+    @property
+    def stream_queue(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpContext:
+    """Handed to every endpoint that asks for it."""
+
+    settings: HttpSettings
+    database: Database
+    runtime: Runtime
+    clock: Clock
+    ids: Ids
+    record: Record  # the supervision log
+    secret: Callable[[], str]  # a fresh token that nobody can guess
+    vapid_public_key: str
+    accounts: AccountCache
+    statuses: StatusCache
+    media: MediaProcessor
+    tokens: Tokens = field(default_factory=Tokens)
+    rates: Rates = field(default_factory=Rates)
+    rendered: Renderings = field(init=False)
+    readiness: Readiness = field(init=False)
+    kept: CachedAnswers = field(default_factory=CachedAnswers)
+    streams: Streams = field(default_factory=Streams)
+    passwords: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(PASSWORDS_AT_ONCE))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rendered", Renderings(self.clock.now))
+        object.__setattr__(self, "readiness", Readiness(self.database))
+
+    def forget_token(self, token_hash: bytes) -> None:
+        """A token was revoked, here or by another process: it is read anew when it is seen again."""
+        self.tokens.forget(token_hash)

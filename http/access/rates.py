@@ -1,0 +1,140 @@
+"""Rate limits: fixed windows, and the three headers that describe the one closest to its end.
+
+Windows of a rule begin at the same moment for everybody, so that its counts are one dict that is thrown away whole.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from ..answers.answer import Headers
+
+MINUTE = 60
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+
+# Subjects that one rule counts at a time, some 15 MB. Whoever has that many addresses gains nothing by starting the
+# counts anew; without a bound they would take all memory.
+MOST_SUBJECTS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """So many requests in so many seconds, counted for each subject alone."""
+
+    name: str
+    limit: int
+    seconds: int
+    per_address: bool = False  # even when a token says who it is
+
+
+# Every call
+PER_ACCOUNT = Rule("account", 1500, 5 * MINUTE)
+PER_TOKEN = Rule("token", 300, 5 * MINUTE)
+PER_ADDRESS = Rule("address", 300, 5 * MINUTE)
+PAGING = Rule("paging", 300, 15 * MINUTE)
+# Everything outside of the API, per address. A page of a timeline shows up to two hundred pictures; an address may be
+# that of a household, an office or a mobile network. Load balancers ask for the health every second or so.
+PAGES = Rule("pages", 300, 5 * MINUTE, per_address=True)
+TOKENS = Rule("tokens", 100, 5 * MINUTE, per_address=True)
+DISCOVERY = Rule("discovery", 600, 5 * MINUTE, per_address=True)
+FILES = Rule("files", 6000, 5 * MINUTE, per_address=True)
+HEALTH = Rule("health", 3000, 5 * MINUTE, per_address=True)
+# Browsers ask for leave before a call of another origin, once for each address that they call.
+PREFLIGHTS = Rule("preflights", 3000, 5 * MINUTE, per_address=True)
+# Streaming, per account, or per address without one. A client opens a stream again whenever it comes to the front or
+# its network changes, and subscribes to a timeline for each column that it shows.
+STREAMS = Rule("streams", 300, 5 * MINUTE)
+SUBSCRIPTIONS = Rule("subscriptions", 600, 5 * MINUTE)
+# Certain calls, per account
+STATUSES = Rule("statuses", 300, 3 * HOUR)
+DELETIONS = Rule("deletions", 30, 30 * MINUTE)
+MEDIA = Rule("media", 30, 30 * MINUTE)
+FOLLOWS = Rule("follows", 400, DAY)
+# Certain calls, per address
+APPS = Rule("apps", 5, 10 * MINUTE, per_address=True)
+ACCOUNTS = Rule("accounts", 5, 30 * MINUTE, per_address=True)
+SIGN_UPS = Rule("sign-ups", 25, 5 * MINUTE, per_address=True)
+CONFIRMATIONS = Rule("confirmations", 25, 5 * MINUTE, per_address=True)
+# Wrong passwords: `oauth/users.py` says how they are counted
+FAILED_SIGN_INS = Rule("failed sign-ins", 25, 5 * MINUTE, per_address=True)
+FAILED_SIGN_INS_LATELY = Rule("failed sign-ins lately", 1, HOUR, per_address=True)
+FAILED_SIGN_INS_OF_ACCOUNT = Rule("failed sign-ins of an account", 25, HOUR)
+# Mails that one user asks for, or that go to one address
+CONFIRMATIONS_OF_USER = Rule("confirmations of a user", 5, 30 * MINUTE)
+
+
+@dataclass(frozen=True, slots=True)
+class RateStatus:
+    """Where a subject stands in a rule's running window."""
+
+    limit: int
+    remaining: int
+    reset: int  # seconds since 1970
+
+    @property
+    def headers(self) -> Headers:
+        return (
+            ("X-RateLimit-Limit", str(self.limit)),
+            ("X-RateLimit-Remaining", str(max(self.remaining, 0))),
+            ("X-RateLimit-Reset", datetime.fromtimestamp(self.reset, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")),
+        )
+
+    @property
+    def exceeded(self) -> bool:
+        return self.remaining < 0
+
+
+class Rates:
+    """Counts of all rules. Lost with the process, which the durability table allows."""
+
+    def __init__(self) -> None:
+        self._windows: dict[str, tuple[int, dict[str, int]]] = {}
+
+    def count(self, rule: Rule, subject: str, now: datetime) -> RateStatus:
+        """Count one request."""
+        window = int(now.timestamp()) // rule.seconds
+        running, counts = self._windows.get(rule.name, (-1, {}))
+        if running != window or (len(counts) >= MOST_SUBJECTS and subject not in counts):
+            counts = {}
+            self._windows[rule.name] = (window, counts)
+        counts[subject] = used = counts.get(subject, 0) + 1
+        return RateStatus(rule.limit, rule.limit - used, (window + 1) * rule.seconds)
+
+    def take_back(self, rule: Rule, subject: str, standing: RateStatus) -> None:
+        """Undo one count, whose standing this is, unless its window is over."""
+        running, counts = self._windows.get(rule.name, (-1, {}))
+        if (running + 1) * rule.seconds == standing.reset and counts.get(subject, 0) > 0:
+            counts[subject] -= 1
+
+    def count_all(self, charges: Iterable[tuple[Rule, str]], now: datetime) -> RateStatus | None:
+        """Count one request for several rules; the standing closest to exhaustion."""
+        return nearest(*(self.count(rule, subject, now) for rule, subject in charges))
+
+
+def nearest(*standings: RateStatus | None) -> RateStatus | None:
+    """The standing closest to exhaustion."""
+    return min((one for one in standings if one is not None), key=_nearness, default=None)
+
+
+def _nearness(standing: RateStatus) -> int:
+    return standing.remaining
+
+
+@lru_cache(maxsize=4096)
+def subject_of(address: str) -> str:
+    """What counts as one address: an IPv6 customer has a whole /64."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if parsed.version == 4:
+        return address
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.ip_network((parsed, 64), strict=False))

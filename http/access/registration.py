@@ -1,0 +1,84 @@
+"""Signing up, through an app or on the page: what is wrong with the form, the slow hash, the account's first turn."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable
+
+import trio
+
+from ...actors.commands.registration import SignUp
+from ...actors.kernel import Address
+from ...actors.rules import passwords
+from ...actors.rules.complaints import Complaint
+from ...actors.rules.languages import language_code
+from ...actors.rules.mailboxes import mailbox_of
+from ...actors.rules.registration import Form, complaints, taken
+from ...storage import registration
+from ...storage.oauth import NewToken
+from ...storage.users import User
+from ..answers.errors import TooMany
+from ..intake.request import Request
+from . import rates
+from .context import HttpContext
+
+MakeToken = Callable[[int], NewToken]
+
+
+async def complaints_about(context: HttpContext, form: Form) -> list[Complaint]:
+    """All that is wrong with a form. What nobody has at this moment may be taken in the next."""
+    settings = context.settings
+    found = list(
+        complaints(
+            form,
+            reason_required=settings.reason_required,
+            reserved=settings.reserved_usernames,
+            local_domain=settings.local_domain,
+        )
+    )
+    wrong = {complaint.attribute for complaint in found}
+    mailbox = mailbox_of(form.email, settings.local_domain)
+    has = await context.database.read(registration.taken, form.username, mailbox or "")
+    return [*found, *(taken(attribute) for attribute in has if attribute not in wrong)]
+
+
+async def sign_up(
+    context: HttpContext,
+    request: Request,
+    form: Form,
+    application_id: int | None = None,
+    token: MakeToken | None = None,
+) -> User:
+    """Make the account of a form that was found right. Raises a refusal when somebody else was faster."""
+    mailbox = mailbox_of(form.email, context.settings.local_domain)
+    if mailbox is None:
+        raise ValueError("the form was not looked at")
+    password_hash = await trio.to_thread.run_sync(passwords.hashed, form.password, limiter=context.passwords)
+    id = context.ids.next()
+    command = SignUp(
+        form.username,
+        mailbox,
+        password_hash,
+        language_code(form.locale),
+        form.reason.strip() or None,
+        context.settings.sign_ups == "open",
+        application_id,
+        token(id) if token is not None else None,
+        _ip(request.address(context.settings.trusted_proxies)),
+    )
+    return await context.runtime.ask(Address("account", str(id)), command, origin=request.origin)
+
+
+def count_mail(context: HttpContext, email: str) -> None:
+    """429 when too many mails to one address were asked for, by whomever."""
+    if context.settings.rate_limits:
+        standing = context.rates.count(rates.CONFIRMATIONS_OF_USER, email.casefold(), context.clock.now())
+        if standing.exceeded:
+            raise TooMany(standing.headers)
+
+
+def _ip(address: str) -> str | None:
+    try:
+        return str(ipaddress.ip_address(address))
+    except ValueError:
+        return None

@@ -1,0 +1,112 @@
+"""The tree of OAuth scopes: what exists, what a parent grants, what each means in words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+
+from ..answers.errors import Forbidden
+
+DEFAULT = ("read",)
+
+# fmt: off
+READ = (
+    "accounts", "blocks", "bookmarks", "collections", "favourites", "filters", "follows", "lists", "mutes",
+    "notifications", "search", "statuses",
+)
+WRITE = (
+    "accounts", "blocks", "bookmarks", "collections", "conversations", "favourites", "filters", "follows", "lists",
+    "media", "mutes", "notifications", "reports", "statuses",
+)
+ADMIN = (
+    "accounts", "reports", "domain_allows", "domain_blocks", "email_domain_blocks", "ip_blocks",
+    "canonical_email_blocks",
+)
+# fmt: on
+
+CHILDREN: dict[str, frozenset[str]] = {
+    "read": frozenset(f"read:{name}" for name in READ),
+    "write": frozenset(f"write:{name}" for name in WRITE),
+    "follow": frozenset(f"{way}:{name}" for way in ("read", "write") for name in ("blocks", "follows", "mutes")),
+    "admin:read": frozenset(f"admin:read:{name}" for name in ADMIN),
+    "admin:write": frozenset(f"admin:write:{name}" for name in ADMIN),
+}
+# What old clients still ask for and no endpoint needs any more.
+RETIRED = frozenset({"crypto", "read:reports"})
+
+ALL: frozenset[str] = frozenset({"profile", "push", *CHILDREN}).union(*CHILDREN.values())
+
+# The consent page marks both: these hold many others, and most apps ask for them.
+BROAD: frozenset[str] = frozenset({"read", "write", "follow"})
+# It warns of these alone: they reach other people's data. A warning that every app gets is read by nobody.
+FAR_REACHING: frozenset[str] = frozenset(scope for scope in ALL if scope.startswith("admin:"))
+
+WORDS = {
+    "profile": "see your name and profile",
+    "push": "send you push notifications",
+    "read": "read all of your account's data",
+    "write": "change all of your account's data and post in your name",
+    "follow": "change whom you follow, mute and block",
+    "admin:read": "read all data of this server, other people's too",
+    "admin:write": "change all data of this server, other people's too",
+}
+NOUNS = {
+    "accounts": "your account's profile",
+    "blocks": "whom you block",
+    "bookmarks": "your bookmarks",
+    "collections": "your collections",
+    "conversations": "your conversations",
+    "favourites": "your favourites",
+    "filters": "your filters",
+    "follows": "whom you follow",
+    "lists": "your lists",
+    "media": "your media files",
+    "mutes": "whom you mute",
+    "notifications": "your notifications",
+    "reports": "your reports about others",
+    "search": "search results on your behalf",
+    "statuses": "your posts, and those you can see",
+}
+
+
+def parse(text: str) -> tuple[str, ...]:
+    """The scopes of a parameter: words in the order given, each once."""
+    return tuple(dict.fromkeys(text.replace("+", " ").replace(",", " ").split()))
+
+
+def known(scopes: Iterable[str]) -> bool:
+    """Whether an app may be registered with these."""
+    return all(scope in ALL or scope in RETIRED for scope in scopes)
+
+
+def covers(granted: Collection[str], wanted: str) -> bool:
+    """Whether the granted scopes hold `wanted`, themselves or by a parent."""
+    return wanted in granted or any(wanted in CHILDREN.get(scope, ()) for scope in granted)
+
+
+def covers_all(granted: Collection[str], wanted: Iterable[str]) -> bool:
+    """Whether every wanted scope is granted: the test of an authorization against its app."""
+    return all(covers(granted, scope) for scope in wanted)
+
+
+@lru_cache(maxsize=4096)
+def granted(scopes: tuple[str, ...], needed: tuple[str, ...]) -> bool:
+    """Whether a token with `scopes` may call an endpoint that takes any one of `needed`; none needed is always fine."""
+    return not needed or any(covers(scopes, scope) for scope in needed)
+
+
+def in_words(scope: str) -> str:
+    """A scope as the consent page says it."""
+    if scope in WORDS:
+        return WORDS[scope]
+    *way, noun = scope.split(":")
+    if way[:1] == ["admin"]:
+        verb = "read" if way[1:] == ["read"] else "change"
+        return f"{verb} {noun.replace('_', ' ')} of this server, other people's too"
+    return f"{'see' if way == ['read'] else 'change'} {NOUNS.get(noun, noun)}"
+
+
+def check(scopes: tuple[str, ...], needed: tuple[str, ...]) -> None:
+    """403 unless the token reaches far enough."""
+    if not granted(scopes, needed):
+        raise Forbidden("This action is outside the authorized scopes")

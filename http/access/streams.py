@@ -1,0 +1,77 @@
+"""The streaming connections that are open, for those who have to end them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Protocol
+
+from ...storage.oauth import Token
+
+
+class End(Enum):
+    """Why a session ends: the WebSocket's close code and reason. Only the first two leave time for what is queued."""
+
+    STOPPING = 1001, "The server is shutting down"
+    LOST = 1013, "This stream failed, connect again"
+    SLOW = 1008, "The connection is too slow"
+    REVOKED = 1008, "The access token was revoked"
+    BINARY = 1003, "Only text is understood"
+
+    @property
+    def code(self) -> int:
+        return self.value[0]
+
+    @property
+    def reason(self) -> str:
+        return self.value[1]
+
+    @property
+    def orderly(self) -> bool:
+        return self in (End.STOPPING, End.LOST)
+
+
+class OpenStream(Protocol):
+    """An open streaming connection."""
+
+    @property
+    def token(self) -> Token | None: ...
+
+    def end(self, why: End) -> None: ...
+
+
+class Streams:
+    """Every open stream of the server."""
+
+    def __init__(self) -> None:
+        self._sessions: set[OpenStream] = set()
+        self._stopping = False
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def add(self, session: OpenStream) -> None:
+        """Keep a session until it is removed. One that comes while the server stops ends at once."""
+        self._sessions.add(session)
+        if self._stopping:
+            session.end(End.STOPPING)
+
+    def remove(self, session: OpenStream) -> None:
+        self._sessions.discard(session)
+
+    def close_token(self, token_id: int) -> None:
+        """The token was revoked."""
+        self._end(End.REVOKED, lambda session: session.token is not None and session.token.id == token_id)
+
+    def open_all(self) -> None:
+        """Accept streams, for the first time or again."""
+        self._stopping = False
+
+    def close_all(self) -> None:
+        """End every stream, because the server stops."""
+        self._stopping = True
+        self._end(End.STOPPING, lambda session: True)
+
+    def _end(self, why: End, concerns: Callable[[OpenStream], bool]) -> None:
+        for session in [session for session in self._sessions if concerns(session)]:
+            session.end(why)

@@ -1,0 +1,182 @@
+"""A request as endpoints see it, whichever server took it in."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
+
+import trio
+
+from ...actors.kernel.envelope import Origin
+from ..answers.errors import HttpError, Malformed, TooLarge
+from ..answers.headers import request_id
+from ..asgi import Scope
+from .multipart import read_multipart
+from .parameters import Pairs, Tree, nest, read_json, read_urlencoded
+
+# The parameters in which a client may send its token. No answer repeats them.
+TOKEN_PARAMETERS = ("access_token", "bearer_token")
+# Text only; endpoints that take files say how much they take.
+LARGEST_BODY = 1024 * 1024
+# A body that trickles in slower than this holds a connection for nothing. Large ones may take longer: a minute more for
+# every four MiB that are allowed.
+BODY_SECONDS = 60
+BYTES_A_SECOND = 64 * 1024
+
+# An entry of X-Forwarded-For that is more than an address: `192.0.2.1:5678`, `[2001:db8::1]` or `[2001:db8::1]:443`.
+HOP = re.compile(r"(?P<v4>[0-9.]+):[0-9]{1,5}|\[(?P<v6>[^\]]+)\](?::[0-9]{1,5})?")
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+RawHeaders = Iterable[tuple[bytes, bytes]]
+
+
+class SlowBody(HttpError):
+    status = 408
+
+
+class Request:
+    """Method, path, headers and parameters. The body is read when first asked for, once."""
+
+    __slots__ = ("_body", "_headers", "_parameters", "_query", "method", "path", "peer", "query_string", "request_id")
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        query_string: bytes,
+        headers: RawHeaders,
+        peer: str,
+        body: AsyncIterable[bytes],
+        request_id: str = "-",
+    ) -> None:
+        self.method = method
+        self.path = path
+        self.query_string = query_string
+        self.peer = peer
+        self.request_id = request_id
+        self._headers = dict(headers)
+        self._body = body
+        self._query: Pairs | None = None
+        self._parameters: Tree | None = None
+
+    def header(self, name: bytes) -> str | None:
+        """A header by its lower-case name."""
+        value = self._headers.get(name)
+        return None if value is None else value.decode("latin-1")
+
+    @property
+    def query(self) -> Pairs:
+        """The pairs of the query string, in order."""
+        if self._query is None:
+            self._query = read_urlencoded(self.query_string)
+        return self._query
+
+    @property
+    def query_texts(self) -> list[tuple[str, str]]:
+        """The query's pairs without files, which a query string does not have."""
+        return [(name, value) for name, value in self.query if isinstance(value, str)]
+
+    @property
+    def origin(self) -> Origin:
+        """How messages name this request as what they come from."""
+        return Origin(self.request_id)
+
+    @property
+    def has_body(self) -> bool:
+        """Whether there is a body that says what it is; HTTP/2 need not announce its length."""
+        return b"content-type" in self._headers
+
+    async def parameters(self, body_limit: int = LARGEST_BODY) -> Tree:
+        """Query and body in one nested dict; the body wins."""
+        if self._parameters is None:
+            tree = nest(self.query) if self.query_string else {}
+            if self.has_body:
+                tree |= await self._read_body(body_limit)
+            self._parameters = tree
+        return self._parameters
+
+    async def _read_body(self, limit: int) -> Tree:
+        self._check_length(limit)
+        try:
+            with trio.fail_after(BODY_SECONDS + limit // BYTES_A_SECOND):
+                return await self._read_as(self.header(b"content-type") or "", limit)
+        except trio.TooSlowError:
+            raise SlowBody("The request body took too long") from None
+
+    async def _read_as(self, content_type: str, limit: int) -> Tree:
+        kind = content_type.partition(";")[0].strip().lower()
+        if kind == "multipart/form-data":
+            return nest(await read_multipart(content_type, self._limited(limit)))
+        raw = b"".join([chunk async for chunk in self._limited(limit)])
+        if kind == "application/x-www-form-urlencoded":
+            return nest(read_urlencoded(raw))
+        return read_json(raw) if kind == "application/json" or kind.endswith("+json") else {}
+
+    def _check_length(self, limit: int) -> None:
+        declared = self._headers.get(b"content-length", b"0")
+        if not declared.isdigit():
+            raise Malformed("Content-Length is not a number")
+        if int(declared) > limit:
+            raise TooLarge
+
+    async def _limited(self, limit: int) -> AsyncIterable[bytes]:
+        size = 0
+        async for chunk in self._body:
+            size += len(chunk)
+            if size > limit:
+                raise TooLarge
+            yield chunk
+
+    def address(self, trusted: Sequence[Network] = ()) -> str:
+        """Who is asking: the peer, or what the trusted proxies in front of us say it is."""
+        forwarded = self.header(b"x-forwarded-for")
+        if forwarded is None or not trusted:
+            return self.peer
+        here = self.peer
+        # From the nearest proxy outwards: the first that is not ours is the client. What stands before it is hearsay.
+        for hop in filter(None, map(str.strip, reversed(forwarded.split(",")))):
+            if not _inside(here, trusted) or (address := _without_port(hop)) is None:
+                break
+            here = address
+        return here
+
+
+def _without_port(hop: str) -> str | None:
+    """The IP address of an entry of X-Forwarded-For; None if the entry has none, as `unknown`.
+
+    Some proxies write the client's port too, as in `192.0.2.1:5678` and `[2001:db8::1]:443`. With it, each connection
+    of a client would count as another address.
+    """
+    found = HOP.fullmatch(hop)
+    address = hop if found is None else found["v4"] or found["v6"]
+    try:
+        ipaddress.ip_address(address)
+    except ValueError:
+        return None
+    return address
+
+
+def _inside(address: str, networks: Sequence[Network]) -> bool:
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
+        parsed = parsed.ipv4_mapped
+    return any(parsed in network for network in networks)
+
+
+def request_of(scope: Scope, secret: Callable[[], str], body: AsyncIterable[bytes] | None = None) -> Request:
+    """Return the request of an ASGI scope. `secret` makes its id when the client sent none."""
+    peer = (scope.get("client") or ("127.0.0.1", 0))[0]
+    request = Request(
+        scope.get("method", "GET"), scope["path"], scope["query_string"], scope["headers"], peer, body or _nothing()
+    )
+    request.request_id = request_id(request.header(b"x-request-id"), secret)
+    return request
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    for chunk in ():
+        yield chunk

@@ -1,0 +1,190 @@
+"""The registry of endpoints. An endpoint is data around a plain function; servers mount it, nothing here serves.
+
+    @api.get("/api/v1/statuses/<id>", scopes=("read:statuses",))
+    async def show(context: HttpContext, viewer: Viewer | None, id: int) -> Answer: ...
+
+A function receives what it names: `context: HttpContext`, `request: Request`, `token: Token`, `viewer: Viewer`, one
+parameter of an `Input` type, and the segments of its path (`int` for ids).
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from types import NoneType
+from typing import Any, Literal, get_args
+
+from ..storage.oauth import Token
+from .access.authentication import Viewer
+from .access.context import HttpContext
+from .access.rates import RateStatus, Rule
+from .answers.answer import Answer
+from .answers.errors import NotFound
+from .intake.parameters import LARGEST_ID, Input
+from .intake.request import LARGEST_BODY, Request
+
+Auth = Literal["none", "app", "user"]
+Function = Callable[..., Answer | Awaitable[Answer]]
+
+SEGMENT = re.compile(r"<(\w+)>")
+UNSTORABLE = re.compile("[\\0\ud800-\udfff]")
+
+
+@dataclass(slots=True)
+class EndpointCall:
+    """One request on its way into an endpoint's function."""
+
+    context: HttpContext
+    request: Request
+    path: dict[str, str]
+    token: Token | None = None
+    viewer: Viewer | None = None
+    input: Input | None = None
+    standing: RateStatus | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One method on one path: who may call it, what it takes, and the function that answers."""
+
+    method: str
+    path: str
+    function: Function
+    auth: Auth
+    scopes: tuple[str, ...]
+    rates: tuple[Rule, ...]
+    file_rates: tuple[Rule, ...]
+    body_limit: int
+    page: bool
+    waiting: bool
+    input: type[Input] | None
+    wants_token: bool
+    wants_viewer: bool
+    arguments: tuple[tuple[str, Callable[[EndpointCall], Any]], ...]
+
+    async def read(self, call: EndpointCall) -> None:
+        """Read the input from the request."""
+        if self.input is not None:
+            call.input = self.input.read(await call.request.parameters(self.body_limit))
+
+    async def answer(self, call: EndpointCall) -> Answer:
+        """Call the function with what was read."""
+        given = self.function(**{name: get(call) for name, get in self.arguments})
+        return given if isinstance(given, Answer) else await given
+
+
+@dataclass(slots=True)
+class Router:
+    """All endpoints there are, in the order in which they were declared."""
+
+    endpoints: list[Endpoint] = field(default_factory=list)
+
+    def route(
+        self,
+        *methods: str,
+        path: str,
+        auth: Auth = "none",
+        scopes: tuple[str, ...] = (),
+        rates: tuple[Rule, ...] = (),
+        file_rates: tuple[Rule, ...] = (),
+        body_limit: int = LARGEST_BODY,
+        page: bool = False,
+        waiting: bool = False,
+    ) -> Callable[[Function], Function]:
+        """Declare the decorated function as the endpoint of these methods. A `page` is for browsers and answers errors
+        with a page as well. `waiting`: users are served too who wait to be let in. `file_rates` count each file of a
+        request, `rates` each request, before its body is read."""
+
+        def declare(function: Function) -> Function:
+            taken = _taken(function, path)
+            for method in methods:
+                self.endpoints.append(
+                    Endpoint(
+                        method, path, function, auth, scopes, rates, file_rates, body_limit, page, waiting,
+                        taken.input, taken.token, taken.viewer, tuple(taken.arguments),
+                    )
+                )  # fmt: skip
+            return function
+
+        return declare
+
+    def get(self, path: str, **how: Any) -> Callable[[Function], Function]:
+        return self.route("GET", path=path, **how)
+
+    def post(self, path: str, **how: Any) -> Callable[[Function], Function]:
+        return self.route("POST", path=path, **how)
+
+    def put(self, path: str, **how: Any) -> Callable[[Function], Function]:
+        """An update: clients send PUT or PATCH for the same thing."""
+        return self.route("PUT", "PATCH", path=path, **how)
+
+    def delete(self, path: str, **how: Any) -> Callable[[Function], Function]:
+        return self.route("DELETE", path=path, **how)
+
+
+api = Router()
+
+
+@dataclass(slots=True)
+class _Taken:
+    """What a function's signature says it takes."""
+
+    arguments: list[tuple[str, Callable[[EndpointCall], Any]]] = field(default_factory=list)
+    input: type[Input] | None = None
+    token: bool = False
+    viewer: bool = False
+
+
+def _taken(function: Function, path: str) -> _Taken:
+    taken = _Taken()
+    segments = set(SEGMENT.findall(path))
+    for name, parameter in inspect.signature(function, eval_str=True).parameters.items():
+        kind = _without_none(parameter.annotation)
+        taken.arguments.append((name, _getter(taken, function, name, kind, segments)))
+    if segments:
+        raise TypeError(f"{function.__qualname__} does not take {segments} of {path}")
+    return taken
+
+
+def _getter(
+    taken: _Taken, function: Function, name: str, kind: Any, segments: set[str]
+) -> Callable[[EndpointCall], Any]:
+    if name in segments:
+        segments.discard(name)
+        read = path_id if kind is int else path_text
+        return lambda call: read(call.path[name])
+    if isinstance(kind, type) and issubclass(kind, Input):
+        taken.input = kind
+        return lambda call: call.input
+    if kind is Viewer:
+        taken.viewer = True
+        return lambda call: call.viewer
+    if kind is Token:
+        taken.token = True
+        return lambda call: call.token
+    if kind is HttpContext:
+        return lambda call: call.context
+    if kind is Request:
+        return lambda call: call.request
+    raise TypeError(f"{function.__qualname__} asks for {name}: {kind}, which nobody can give")
+
+
+def _without_none(annotation: Any) -> Any:
+    kinds = [kind for kind in get_args(annotation) if kind is not NoneType]
+    return kinds[0] if len(kinds) == 1 and NoneType in get_args(annotation) else annotation
+
+
+def path_id(segment: str) -> int:
+    """An id in a path; what can't be one is as missing as an id that nobody has."""
+    if segment.isascii() and segment.isdigit() and len(segment) <= 19 and (found := int(segment)) <= LARGEST_ID:
+        return found
+    raise NotFound
+
+
+def path_text(segment: str) -> str:
+    """A name in a path; what PostgreSQL could not store has nobody."""
+    if UNSTORABLE.search(segment):
+        raise NotFound
+    return segment

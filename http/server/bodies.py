@@ -1,0 +1,81 @@
+"""Request bodies, taken from the network as they are read.
+
+Quart takes a body in as fast as it comes and keeps it until somebody asks, so that the largest upload would be the
+memory that any request can take. Here the endpoint's own reading is what lets more of a body through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import trio
+
+from ..answers.errors import Malformed
+from ..asgi import Application, Receive, Scope, Send
+
+KEY = "troupe.body"  # where a body stands in its request's scope
+
+# When an answer is ready and its body not read to the end, so much is thrown away, so that the connection can go on.
+LEFT_BYTES = 1024 * 1024
+LEFT_SECONDS = 5
+
+
+class Body:
+    """One request's body; read once."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._ended = trio.Event()
+        self._told = False
+        self._gone = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while not self._ended.is_set():
+            event = await self._receive()
+            if event["type"] == "http.disconnect":
+                self._gone = True
+                self._ended.set()
+                raise Malformed("The request body ended too early")
+            if not event.get("more_body", False):
+                self._ended.set()
+            if event.get("body"):
+                yield event["body"]
+
+    async def receive(self) -> Any:
+        """For the framework: an empty body, and later that the client is gone."""
+        if not self._told:
+            self._told = True
+            return {"type": "http.request", "body": b"", "more_body": False}
+        await self._ended.wait()
+        return {"type": "http.disconnect"} if self._gone else await self._receive()
+
+    async def leave(self) -> bool:
+        """Nobody will read the rest; whether that was little enough to be thrown away."""
+        left = LEFT_BYTES
+        with trio.move_on_after(LEFT_SECONDS):
+            async for chunk in self:
+                left -= len(chunk)
+                if left < 0:
+                    break
+        return self._ended.is_set()
+
+
+class Bodies:
+    """An ASGI application around another one, which finds each body in the scope."""
+
+    def __init__(self, inner: Application) -> None:
+        self._inner = inner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not any(name == b"content-type" for name, _ in scope["headers"]):
+            await self._inner(scope, receive, send)
+            return
+        body = Body(receive)
+
+        async def send_after_body(event: Any) -> None:
+            if event["type"] == "http.response.start" and not await body.leave() and scope["http_version"] < "2":
+                event = event | {"headers": [*event.get("headers", ()), (b"connection", b"close")]}
+            await send(event)
+
+        await self._inner({**scope, KEY: body}, body.receive, send_after_body)

@@ -1,0 +1,232 @@
+"""One client's connection: the socket under hypercorn's protocol classes.
+
+It takes the place of hypercorn's own TCP server, in which a send waits for as long as the client likes, even when the
+server stops; in which nobody looks for the answers to pings; and in which a connection lives on after the end of its
+WebSocket. Here every wait has a deadline, and the end of a connection is the end of all its tasks.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import ssl
+import struct
+from contextlib import suppress
+from math import inf
+from typing import Any
+
+import trio
+from hypercorn.config import Config
+from hypercorn.events import Closed, Event, RawData, Updated
+from hypercorn.trio.task_group import TaskGroup
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import AppWrapper, ConnectionState
+from hypercorn.utils import parse_socket_addr
+
+from . import deadlines
+from .http1 import Http1
+from .http2 import Http2
+
+READ_AT_ONCE = 64 * 1024
+RESET = struct.pack("ii", 1, 0)  # a struct linger: no waiting for what has not arrived
+
+Stream = trio.SSLStream[trio.SocketStream] | trio.SocketStream
+
+
+class ClientConnection:
+    """One client's connection. Its end is the end of every task that belongs to it."""
+
+    def __init__(
+        self,
+        app: AppWrapper,
+        config: Config,
+        context: WorkerContext,
+        stream: trio.SocketStream,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._app = app
+        self._config = config
+        self._context = context
+        self._socket = stream.socket
+        self._plain = tls is None
+        self.stream: Stream = stream if tls is None else trio.SSLStream(stream, tls, server_side=True)
+        self.protocol: Http1 | Http2 | None = None
+        self._send_lock = trio.Lock()
+        # Shielded: when the server is cancelled, `cut` is what ends a connection, so that it can refuse its requests.
+        self._life = trio.CancelScope(shield=True)
+        self._hearing = trio.CancelScope()
+        self._patience = inf
+        self._idle = False
+        self._ruined = False
+        self._last_words = b""
+
+    def expect_traffic(self, within: float) -> None:
+        """From now on, end when nothing was heard for so many seconds."""
+        self._patience = within
+        self._hearing.deadline = trio.current_time() + within
+
+    def hear(self) -> None:
+        """The client has shown that it is there."""
+        self._hearing.deadline = trio.current_time() + self._patience
+
+    def rest(self) -> None:
+        """Between two requests: end when the next one takes too long."""
+        self._idle = True
+        self._hearing.deadline = trio.current_time() + self._config.keep_alive_timeout
+        if self._context.terminated.is_set():
+            self._hearing.cancel()
+
+    def work(self) -> None:
+        """A request is here."""
+        self._idle = False
+        self._hearing.deadline = trio.current_time() + self._patience
+
+    def leave(self) -> None:
+        """The server stops: end if no request is running."""
+        if self._idle:
+            self._hearing.cancel()
+        elif self.protocol is None:
+            self._life.cancel()
+
+    def cut(self) -> None:
+        """The server's time is over: refuse the requests whose answers have not begun, and end."""
+        if self.protocol is not None and not self._life.cancel_called:
+            self._last_words = self.protocol.refusals()
+        self._life.cancel()
+
+    async def run(self) -> None:
+        """Serve the client, and close the stream. What goes wrong here is no other connection's concern."""
+        try:
+            with self._life:
+                await self._serve()
+            if not self._ruined:
+                await self._part()
+        except Exception:
+            logging.getLogger("hypercorn.error").exception("A connection failed")
+        finally:
+            await trio.aclose_forcefully(self.stream)
+
+    async def protocol_send(self, event: Event) -> None:
+        """What the protocol classes call to send, and to say that they are idle, busy or done."""
+        if isinstance(event, RawData):
+            # An answer whose length was told ends with b"". After the end hypercorn would still send a 500.
+            if event.data and not self._life.cancel_called:
+                await self.write(event.data)
+        elif isinstance(event, Updated):
+            self.rest() if event.idle else self.work()
+        elif isinstance(event, Closed):
+            self._life.cancel()
+
+    def limit_buffer(self, size: int) -> None:
+        """From now on, leave no more than so many bytes with the kernel, which would take megabytes."""
+        if self._plain and self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) > size:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
+
+    def write_now(self, data: bytes | memoryview) -> memoryview:
+        """Write what the kernel takes without waiting; the rest, which is for `write`."""
+        left = memoryview(data)
+        if self._send_lock.locked():
+            return left
+        try:
+            return left[self._send_at_once(left) :]
+        except OSError:
+            self._give_up()
+            return left[:0]
+
+    async def write(self, data: bytes | memoryview) -> None:
+        """Write; a write that was given up half-way has ruined the connection, so that it ends."""
+        try:
+            if left := self.write_now(data):
+                async with self._send_lock:
+                    with trio.fail_after(deadlines.SEND):
+                        await self.stream.send_all(left)
+        except (OSError, trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError):
+            self._give_up()
+        except trio.Cancelled:
+            self._give_up()
+            raise
+
+    def _give_up(self) -> None:
+        """End at once. Without a reset the kernel would keep what the client has not taken for minutes."""
+        with suppress(OSError):  # closed already
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        self._ruined = True
+        self._life.cancel()
+
+    def _send_at_once(self, data: memoryview) -> int:
+        """Give the kernel what it takes without waiting, which is nearly always all; a fan-out is mostly this call.
+        Trio's own send would go through its scheduler, and so would the lock."""
+        if not self._plain:
+            return 0
+        try:
+            return os.write(self._socket.fileno(), data)
+        except BlockingIOError:
+            return 0
+
+    async def _serve(self) -> None:
+        kind = await self._agree()
+        if kind is None:
+            return
+        try:
+            client = parse_socket_addr(self._socket.family, self._socket.getpeername())
+            server = parse_socket_addr(self._socket.family, self._socket.getsockname())
+        except OSError:
+            return  # The client is gone.
+        async with TaskGroup() as tasks:
+            # The application finds the connection in its scope's state: `streaming/wire.py` says what for.
+            state = ConnectionState({"wire": self})
+            self.protocol = kind(
+                self._app, self._config, self._context, tasks, state, not self._plain, client, server,
+                self.protocol_send,
+            )  # fmt: skip
+            await self.protocol.initiate()
+            self.rest()
+            await self._listen(self.protocol)
+
+    async def _agree(self) -> type[Http1] | type[Http2] | None:
+        """Which version of HTTP it will be; None when the client does not finish the TLS handshake."""
+        if not isinstance(self.stream, trio.SSLStream):
+            return Http1
+        try:
+            with trio.fail_after(deadlines.TLS_HANDSHAKE):
+                await self.stream.do_handshake()
+        except (trio.BrokenResourceError, trio.TooSlowError):
+            self._ruined = True
+            return None
+        return Http2 if self.stream.selected_alpn_protocol() == "h2" else Http1
+
+    async def _listen(self, protocol: Http1 | Http2) -> None:
+        with self._hearing:
+            while data := await self._receive():
+                if not self._idle:
+                    self.hear()
+                await protocol.handle(RawData(bytes(data)))
+            await protocol.handle(RawData(b""))
+        with trio.move_on_after(deadlines.CLOSE):
+            await protocol.handle(Closed())
+        self._life.cancel()
+
+    async def _receive(self) -> Any:
+        try:
+            return await self.stream.receive_some(READ_AT_ONCE)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            return b""
+
+    async def _part(self) -> None:
+        """Close so that the last answer arrives: the kernel throws it away when bytes of the client's are unread."""
+        try:
+            with trio.move_on_after(deadlines.CLOSE, shield=True):
+                if self._last_words:
+                    await self.stream.send_all(self._last_words)
+                if isinstance(self.stream, trio.SocketStream):
+                    await self.stream.send_eof()
+                    while self._may_be_heard and await self.stream.receive_some(READ_AT_ONCE):
+                        pass
+                await self.stream.aclose()
+        except (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
+            return
+
+    @property
+    def _may_be_heard(self) -> bool:
+        return self._last_words != b"" or (self.protocol is not None and self.protocol.may_be_sending)

@@ -1,0 +1,221 @@
+"""The HTTP server: where it listens, how many connections it takes, and how it stops. hypercorn is around the app."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import socket
+import ssl
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from itertools import chain
+
+import trio
+from hypercorn.config import Config
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import AppWrapper, ASGIFramework
+from hypercorn.utils import wrap_app
+
+from ...actors.kernel import Record
+from ..answers.refusals import OVERLOADED
+from . import deadlines, descriptors
+from .connection import ClientConnection
+
+# hypercorn closes a connection after so many requests; a busy client's next request would get lost in that.
+REQUESTS_PER_CONNECTION = 1_000_000
+LARGEST_HEAD = 64 * 1024
+LARGEST_MESSAGE = 64 * 1024  # of a WebSocket; clients only send subscriptions
+BACKLOG = 1024
+# Clients that are refused at the same time, by descriptors of the reserve. More of them are closed without an answer.
+REFUSED_AT_ONCE = 32
+
+
+def bind(addresses: Sequence[tuple[str, int]]) -> list[socket.socket]:
+    """Listening sockets for all addresses, or OSError. A host without IPv6 serves the IPv4 address alone."""
+    bound: list[socket.socket] = []
+    try:
+        for host, port in addresses:
+            bound += _bind_one(host, port, needed=not bound or ":" not in host)
+    except OSError:
+        for one in bound:
+            one.close()
+        raise
+    return bound
+
+
+def _bind_one(host: str, port: int, *, needed: bool) -> list[socket.socket]:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+    except OSError:
+        if needed:
+            raise
+        return []
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if family == socket.AF_INET6:
+        # Both families have a socket of their own, so that each address in the settings means itself.
+        listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    try:
+        listener.bind(address)
+    except OSError as error:
+        listener.close()
+        if needed or error.errno != errno.EADDRNOTAVAIL:  # IPv6 is there and switched off
+            raise
+        return []
+    listener.listen(BACKLOG)
+    listener.setblocking(False)
+    return [listener]
+
+
+def hypercorn_config() -> Config:
+    """What hypercorn is told; the sockets are bound by us."""
+    config = Config()
+    config.accesslog = None
+    config.errorlog = logging.getLogger("hypercorn.error")
+    config.keep_alive_timeout = deadlines.KEEP_ALIVE
+    config.keep_alive_max_requests = REQUESTS_PER_CONNECTION
+    config.h11_max_incomplete_size = LARGEST_HEAD
+    config.include_server_header = False
+    config.websocket_max_message_size = LARGEST_MESSAGE
+    config.websocket_ping_interval = deadlines.PING
+    return config
+
+
+def _ignore(event: str, /, **facts: object) -> None:
+    """Record nothing."""
+
+
+async def serve(
+    app: ASGIFramework,
+    listeners: Sequence[socket.socket],
+    stopping: trio.Event,
+    grace: float,
+    *,
+    record: Record = _ignore,
+    tls: ssl.SSLContext | None = None,
+    task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serve until `stopping`; then take no new connections, finish what runs within the grace, and return.
+
+    Requests on connections for which too few file descriptors are left get 503.
+    """
+    context = WorkerContext(None)
+    clients = Clients(wrap_app(app, 0, "asgi"), hypercorn_config(), context, record, tls)
+    listening = [trio.SocketListener(trio.socket.from_stdlib_socket(listener)) for listener in listeners]
+    with _copies(listeners) as queues:
+        async with trio.open_nursery() as connections:
+            try:
+                async with trio.open_nursery() as accepting:
+                    accept = partial(trio.serve_listeners, clients.serve, listening, handler_nursery=connections)
+                    accepting.start_soon(accept)
+                    task_status.started()
+                    await stopping.wait()
+                    accepting.cancel_scope.cancel()
+                await context.terminate.set()
+                for waiting in chain.from_iterable(map(_emptied, queues)):
+                    connections.start_soon(clients.serve, trio.SocketStream(waiting))
+                with trio.move_on_after(grace):
+                    if connections.child_tasks:
+                        await trio.sleep(deadlines.LINGER)
+                    await context.terminated.set()
+                    await clients.leave()
+            finally:
+                clients.cut()
+            connections.cancel_scope.deadline = trio.current_time() + deadlines.CLOSE
+
+
+class Clients:
+    """All connections that are open."""
+
+    def __init__(
+        self,
+        app: AppWrapper,
+        config: Config,
+        context: WorkerContext,
+        record: Record,
+        tls: ssl.SSLContext | None,
+    ) -> None:
+        self._app = app
+        self._config = config
+        self._context = context
+        self._end = descriptors.end_of_connections()
+        self._record = record
+        self._tls = tls
+        self._connected: set[ClientConnection] = set()
+        self._refused = 0
+        self._over = False
+        self._changed = trio.Event()
+
+    async def serve(self, stream: trio.SocketStream) -> None:
+        """Serve a client, or refuse it when too few descriptors are left."""
+        if stream.socket.fileno() >= self._end:
+            self._record("connections.full", decision=f"503 to those with a file descriptor from {self._end} on")
+            await self._refuse(stream)
+            return
+        connection = ClientConnection(self._app, self._config, self._context, stream, self._tls)
+        self._connected.add(connection)
+        if self._over:
+            connection.cut()
+        try:
+            await connection.run()
+        finally:
+            self._connected.discard(connection)
+            self._changed.set()
+
+    async def leave(self) -> None:
+        """End the idle connections and wait for the others."""
+        for connection in self._connected:
+            connection.leave()
+        while self._connected:
+            self._changed = trio.Event()
+            await self._changed.wait()
+
+    def cut(self) -> None:
+        """End the connections that are left, and those that are still to come."""
+        self._over = True
+        for connection in self._connected:
+            connection.cut()
+
+    async def _refuse(self, stream: trio.SocketStream) -> None:
+        self._refused += 1
+        try:
+            if self._refused <= REFUSED_AT_ONCE and self._tls is None:
+                with trio.move_on_after(deadlines.REFUSAL):
+                    await _read_head(stream)  # Some clients don't look for an answer before they have asked.
+                    await stream.send_all(OVERLOADED)
+                    await stream.send_eof()
+                    while await stream.receive_some():
+                        pass
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass  # The client is gone.
+        finally:
+            self._refused -= 1
+            await trio.aclose_forcefully(stream)
+
+
+async def _read_head(stream: trio.SocketStream) -> None:
+    head = b""
+    while b"\r\n\r\n" not in head and len(head) < LARGEST_HEAD:
+        part = await stream.receive_some()
+        if not part:
+            return
+        head += part
+
+
+@contextmanager
+def _copies(listeners: Sequence[socket.socket]) -> Generator[list[socket.socket]]:
+    """The listening sockets once more. Trio closes those it accepts from, and connections may still wait in them."""
+    with ExitStack() as opened:
+        yield [opened.enter_context(listener.dup()) for listener in listeners]
+
+
+def _emptied(queue: socket.socket) -> Iterator[trio.socket.SocketType]:
+    """The connections that wait in a listening socket, which is closed after the last of them."""
+    with queue:
+        while True:
+            try:
+                waiting, _ = queue.accept()
+            except OSError:
+                return
+            yield trio.socket.from_stdlib_socket(waiting)

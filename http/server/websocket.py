@@ -1,0 +1,73 @@
+"""The protocol of WebSockets, by hypercorn's stream class and wsproto. What is said in them is in `streaming/`.
+
+hypercorn always accepts `permessage-deflate`, and looks at the size of a message after it was inflated: 60 kB become
+60 MB. Here the extension does not exist, so that a compressed frame is a protocol error. hypercorn also waits for the
+client after it has found one at fault; here the connection then closes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypercorn.protocol.events import Body, EndBody, Event, Response, StreamClosed
+from hypercorn.protocol.ws_stream import ASGIWebsocketState, FrameTooLargeError, WSStream
+from wsproto.connection import Connection, ConnectionState, ConnectionType
+from wsproto.events import CloseConnection, Message, Ping
+from wsproto.frame_protocol import CloseReason
+
+from ..answers.refusals import raw_headers, refusal
+
+
+class WebSocket(WSStream):
+    """One WebSocket on a connection of its own."""
+
+    app_put: Any
+
+    async def handle(self, event: Event) -> None:
+        before = self.closed
+        await super().handle(event)
+        if self.closed and not before and not isinstance(event, StreamClosed):
+            # The handshake was refused, or data came before it was accepted. hypercorn leaves such a connection open.
+            await self.send(StreamClosed(stream_id=self.stream_id))
+
+    async def _accept(self, message: Any) -> None:
+        self.state = ASGIWebsocketState.CONNECTED
+        self.handshake.extensions = None
+        status, headers, _ = self.handshake.accept(message.get("subprotocol"), message.get("headers", []))
+        # The connection that hypercorn makes understands compressed frames even where they were not agreed on.
+        self.connection = Connection(ConnectionType.SERVER)
+        await self.send(Response(stream_id=self.stream_id, status_code=status, headers=headers))
+        self.task_group.spawn(self._send_pings)
+
+    async def _handle_events(self) -> None:
+        for event in self.connection.events():
+            if isinstance(event, Message):
+                try:
+                    self.buffer.extend(event)  # all fragments of a message count together
+                except FrameTooLargeError:
+                    await self._end(CloseConnection(code=CloseReason.MESSAGE_TOO_BIG))
+                    return
+                if event.message_finished:
+                    await self.app_put(self.buffer.to_message())
+                    self.buffer.clear()
+            elif isinstance(event, Ping):
+                await self._send_wsproto_event(event.response())
+            elif isinstance(event, CloseConnection):
+                # wsproto says by the same event that the client closes, and that a frame could not be read.
+                asked = self.connection.state is ConnectionState.REMOTE_CLOSING
+                await self._end(event.response() if asked else event)
+                return
+
+    async def _end(self, goodbye: CloseConnection) -> None:
+        """Send a close frame and close the connection."""
+        self.state = ASGIWebsocketState.CLOSED
+        await self._send_wsproto_event(goodbye)
+        await self.send(StreamClosed(stream_id=self.stream_id))
+
+    async def _send_error_response(self, status_code: int) -> None:
+        """Refuse a handshake."""
+        answer = refusal(status_code)
+        headers = [*raw_headers(answer), (b"connection", b"close")]
+        await self.send(Response(stream_id=self.stream_id, status_code=status_code, headers=headers))
+        await self.send(Body(stream_id=self.stream_id, data=answer.body))
+        await self.send(EndBody(stream_id=self.stream_id))

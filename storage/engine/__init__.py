@@ -1,0 +1,1 @@
+"""PostgreSQL itself: the server, the connections, the schema, and which process may write. No nouns of Troupe's."""

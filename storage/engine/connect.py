@@ -1,0 +1,111 @@
+"""asyncpg's connections as Troupe wants them, and one transaction without a pool for short-lived programs."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+import asyncpg
+import orjson
+
+from . import trouble
+from .database import Connection
+
+#: asyncpg's own connection, whose types pyright cannot see through.
+Asyncpg = Any
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: Seconds to wait for PostgreSQL to take a connection.
+CONNECT_TIMEOUT = 5
+
+#: Every statement of storage/ stays prepared on every connection.
+STATEMENTS = 512
+
+#: jsonb's binary form is its text behind one byte of version.
+JSONB_VERSION = b"\x01"
+
+#: What says that the connection is gone or that PostgreSQL is stopping, starting, full, read-only or can't use its
+#: files: come back later.
+UNAVAILABLE = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.PostgresSystemError,
+    asyncpg.QueryCanceledError,
+    asyncpg.ReadOnlySQLTransactionError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+    OSError,
+    TimeoutError,
+)
+
+
+async def connect(dsn: str, *, application_name: str, deadline: float = 10.0) -> Asyncpg:
+    """Open a connection, on the asyncio side. `deadline` ends statements that nobody waits for any more."""
+    connection = await asyncpg.connect(
+        dsn,
+        timeout=CONNECT_TIMEOUT,
+        statement_cache_size=STATEMENTS,
+        max_cached_statement_lifetime=0,
+        server_settings={
+            "application_name": application_name,
+            "jit": "off",
+            # Otherwise PostgreSQL plans most statements anew each time, which costs more than running them.
+            "plan_cache_mode": "force_generic_plan",
+            "timezone": "UTC",
+            "statement_timeout": str(int((deadline + 1) * 1000)),
+            "idle_in_transaction_session_timeout": str(int((deadline + 1) * 1000)),
+            "tcp_keepalives_idle": "30",
+            "tcp_keepalives_interval": "10",
+            "tcp_keepalives_count": "3",
+        },
+    )
+    await connection.set_type_codec(
+        "jsonb", schema="pg_catalog", format="binary", encoder=_encode_jsonb, decoder=_decode_jsonb
+    )
+    return connection
+
+
+def transact_once(
+    dsn: str,
+    work: Callable[Concatenate[Connection, P], Awaitable[T]],
+    /,
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
+    """One transaction on a connection of its own, for the command line. Not for use inside a running event loop.
+
+    Errors of PostgreSQL, also those of the statements, become Unavailable.
+    """
+
+    async def transaction() -> T:
+        with trouble.connecting(dsn):
+            connection = await connect(dsn, application_name="troupe/command", deadline=600)
+        try:
+            with trouble.unavailable():
+                async with connection.transaction():
+                    return await work(cast(Connection, connection), *args, **kwargs)
+        finally:
+            await connection.close()
+
+    return run(transaction)
+
+
+def run(main: Callable[[], Awaitable[T]]) -> T:
+    """Run asyncio code to its end on asyncio's own loop, also where trio-asyncio has changed what asyncio.run means."""
+
+    async def body() -> T:
+        return await main()
+
+    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+        return runner.run(body())
+
+
+def _encode_jsonb(value: Any) -> bytes:
+    return JSONB_VERSION + orjson.dumps(value)
+
+
+def _decode_jsonb(data: bytes) -> Any:
+    return orjson.loads(data[1:])

@@ -1,0 +1,72 @@
+"""Faults of the machine: a full disk, no descriptors left, PostgreSQL that takes no work. Not the caller's fault.
+
+What fails for such a cause succeeds when the cause is gone. So clients are told to try again later, uploads that were
+accepted wait, and the supervision log names the cause.
+"""
+
+import errno
+import os
+from pathlib import Path
+
+import asyncpg
+
+from .database import StorageError
+
+DISK_FULL = "disk full"
+
+_ERRNOS = {
+    errno.ENOSPC: DISK_FULL,
+    errno.EDQUOT: "disk quota used up",
+    errno.EROFS: "read-only file system",
+    errno.EMFILE: "too many open files",
+    errno.ENFILE: "too many open files",
+    errno.ENOMEM: "out of memory",
+    errno.EAGAIN: "too many processes",
+}
+
+# The first that fits.
+_OF_POSTGRESQL: tuple[tuple[type[Exception], str], ...] = (
+    (asyncpg.DiskFullError, DISK_FULL),
+    (asyncpg.TooManyConnectionsError, "too many connections"),
+    (asyncpg.OutOfMemoryError, "PostgreSQL is out of memory"),
+    (asyncpg.InsufficientResourcesError, "PostgreSQL is out of resources"),
+    (asyncpg.ReadOnlySQLTransactionError, "PostgreSQL is read-only"),
+    (asyncpg.CannotConnectNowError, "PostgreSQL is starting or stopping"),
+    (asyncpg.AdminShutdownError, "PostgreSQL is stopping"),
+    (asyncpg.CrashShutdownError, "PostgreSQL is restarting after a crash"),
+    (asyncpg.QueryCanceledError, "a statement took too long"),
+    (asyncpg.PostgresSystemError, "PostgreSQL can't read or write its files"),
+    (asyncpg.InvalidAuthorizationSpecificationError, "PostgreSQL refuses the user or the password"),
+    (asyncpg.InvalidCatalogNameError, "the database does not exist"),
+    (asyncpg.PostgresConnectionError, "PostgreSQL can't be reached"),
+)
+
+
+def machine_fault(error: BaseException) -> str | None:
+    """The cause of an error in a few words, always the same for the same cause; None if it is no fault of the machine.
+
+    For an error of storage the cause is in the exceptions that led to it.
+    """
+    if isinstance(error, StorageError):
+        causes = (machine_fault(inner) or _unreachable(inner) for inner in [error.__cause__] if inner is not None)
+        return next(causes, None) or str(error) or type(error).__name__
+    for kind, cause in _OF_POSTGRESQL:
+        if isinstance(error, kind):
+            return cause
+    return _ERRNOS.get(error.errno or 0) if isinstance(error, OSError) else None
+
+
+def _unreachable(error: BaseException) -> str | None:
+    """asyncpg tells of a connection that can't be made, or is lost, with errors of the operating system."""
+    return "PostgreSQL can't be reached" if isinstance(error, OSError | asyncpg.InterfaceError) else None
+
+
+def full(path: Path) -> OSError:
+    """The error of a write to a full disk, for a write that another process tried."""
+    return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+
+def free_bytes(path: Path) -> int:
+    """The bytes that may still be written to the file system of a path by users other than root."""
+    room = os.statvfs(path)
+    return room.f_bavail * room.f_frsize

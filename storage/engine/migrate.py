@@ -1,0 +1,134 @@
+"""Bring a database to this version's schema: numbered SQL files, forward only, each in a transaction, under a lock.
+
+Only the process that holds the node's term may migrate (see `term.py`): a server of another version may be running.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import asyncpg
+
+from . import trouble
+from .database import Connection, StorageError
+
+DIRECTORY = Path(__file__).parents[1] / "migrations"
+
+# Two programs that start at once take turns; the second finds nothing to do.
+LOCK = "SELECT pg_advisory_lock(7461002)"
+UNLOCK = "SELECT pg_advisory_unlock(7461002)"
+
+CREATE_TABLE = """
+    CREATE TABLE IF NOT EXISTS schema_migrations (
+        number      integer PRIMARY KEY,
+        name        text NOT NULL,
+        checksum    text NOT NULL,
+        applied_at  timestamptz NOT NULL DEFAULT now()
+    )
+"""
+
+HAS_TABLE = "SELECT to_regclass('schema_migrations') IS NOT NULL"
+
+APPLIED = "SELECT number, name, checksum FROM schema_migrations ORDER BY number"
+
+RECORD = "INSERT INTO schema_migrations (number, name, checksum) VALUES ($1, $2, $3)"
+
+
+class MigrationRefused(Exception):
+    """The database does not fit this version of Troupe, and nothing was changed."""
+
+
+class MigrationFailed(StorageError):
+    """A step of the schema could not be made. What it had done was rolled back; the steps before it stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step of the schema's history."""
+
+    number: int
+    name: str
+    sql: str
+
+    @property
+    def checksum(self) -> str:
+        return sha256(self.sql.encode()).hexdigest()
+
+
+def migrations(directory: Path = DIRECTORY) -> list[Migration]:
+    """The steps in `directory`, in order; their numbers begin with 1 and leave none out."""
+    steps = [_read(path) for path in sorted(directory.glob("*.sql"))]
+    if [step.number for step in steps] != list(range(1, len(steps) + 1)):
+        raise ValueError(f"migrations in {directory} are not numbered 1, 2, 3, …")
+    return steps
+
+
+async def missing(db: Connection, steps: list[Migration] | None = None) -> list[Migration]:
+    """Return the steps that the database lacks, and change nothing. Raises MigrationRefused if it has others."""
+    known = migrations() if steps is None else steps
+    return known[await _already_applied(db, known) :] if await db.fetchval(HAS_TABLE) else known
+
+
+async def require_current(db: Connection) -> None:
+    """Raise MigrationRefused if the schema is not the one of this version of Troupe."""
+    if steps := await missing(db):
+        before = steps[0].number - 1
+        raise MigrationRefused(
+            (f"the database is at schema {before}" if before else "the database has no schema yet")
+            + f", and this version of Troupe needs {steps[-1].number}: run `troupe migrate`, or start the server"
+        )
+
+
+async def migrate(
+    db: Connection,
+    steps: list[Migration] | None = None,
+    on_applied: Callable[[Migration], None] = lambda step: None,
+) -> list[Migration]:
+    """Apply the steps that are missing and return them. The connection is in no transaction."""
+    await db.execute(LOCK)
+    try:
+        with trouble.unavailable():
+            await db.execute(CREATE_TABLE)
+        lacking = await missing(db, steps)
+        for step in lacking:
+            await _apply(db, step)
+            on_applied(step)
+    finally:
+        await db.execute(UNLOCK)
+    return lacking
+
+
+def _read(path: Path) -> Migration:
+    number, _, name = path.stem.partition("_")
+    return Migration(int(number), name, path.read_text("utf-8"))
+
+
+async def _already_applied(db: Connection, known: list[Migration]) -> int:
+    """How many steps were applied before, after making sure that they are ours."""
+    applied = await db.fetch(APPLIED)
+    if len(applied) > len(known):
+        raise MigrationRefused(
+            f"the database is at schema {applied[-1]['number']} ({applied[-1]['name']}), newer than the {len(known)} "
+            "of this version of Troupe: run the newer version, or restore a backup made before it"
+        )
+    for row, step in zip(applied, known, strict=False):
+        if row["number"] != step.number or row["checksum"] != step.checksum:
+            raise MigrationRefused(
+                f"migration {row['number']} ({row['name']}) in the database is not the one of this version of Troupe: "
+                "an applied migration must never be changed"
+            )
+    return len(applied)
+
+
+async def _apply(db: Connection, step: Migration) -> None:
+    await db.execute("BEGIN")
+    try:
+        await db.execute(step.sql)
+        await db.execute(RECORD, step.number, step.name, step.checksum)
+        await db.execute("COMMIT")
+    except asyncpg.PostgresError as error:
+        await db.execute("ROLLBACK")
+        raise MigrationFailed(
+            f"migration {step.number:04} ({step.name}) failed, and nothing of it was kept: {trouble.explain(error)}"
+        ) from error

@@ -1,0 +1,12 @@
+"""Short messages from one program on this database to the server, such as `token:…` from the command line."""
+
+from .database import Connection
+
+CHANNEL = "troupe"
+
+NOTIFY = "SELECT pg_notify($1, $2)"
+
+
+async def announce(db: Connection, payload: str) -> None:
+    """Tell the server something; it arrives when the transaction commits."""
+    await db.execute(NOTIFY, CHANNEL, payload)

@@ -1,0 +1,411 @@
+"""The production database: asyncpg's connections, each owned by a worker on the asyncio side, fed by one queue.
+
+A call from Trio costs one wake-up each way, however many statements it runs. A worker runs a call to its end whatever
+happens to the asker; what bounds it is its own deadline.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+import asyncpg
+import outcome
+import trio
+import trio_asyncio
+
+from .connect import UNAVAILABLE, Asyncpg, connect
+from .database import Connection, Doubtful, Fenced, Unavailable, lone_exception
+from .prompt import PromptLoop, open_loop
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: Seconds a call may wait for a connection before it is told to come back later.
+PATIENCE = 2.0
+
+#: How often the calls' times are looked at.
+SWEEP = 0.1
+
+#: Calls that may wait; more of them could not be served within their patience.
+MOST_WAITING = 4096
+
+#: Tries of a transaction that PostgreSQL gave up for the sake of another one.
+TRIES = 3
+
+#: Seconds between attempts to connect.
+BACK_OFF = (0.05, 0.1, 0.2, 0.5, 1.0)
+
+#: What PostgreSQL refuses for want of disk or memory, or because its files fail.
+REFUSED = (asyncpg.InsufficientResourcesError, asyncpg.PostgresSystemError)
+
+AGAIN = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyncpg.InvalidCachedStatementError)
+
+Check = Callable[[Connection], Awaitable[None]]
+
+
+@dataclass(slots=True, eq=False)
+class PoolCall:
+    """One asker's work on its way through the pool."""
+
+    work: Callable[[Connection], Awaitable[Any]]
+    transaction: bool
+    task: trio.lowlevel.Task
+    asked_at: float
+    waiting: bool = False
+    result: "outcome.Value[Any] | outcome.Error | None" = None
+    started: bool = False
+    committing: bool = False
+
+    def answer(self, result: "outcome.Value[Any] | outcome.Error") -> None:
+        """Wake the asker; one that has only just asked, and does not wait yet, finds the answer here."""
+        if self.waiting:
+            trio.lowlevel.reschedule(self.task, result)
+        else:
+            self.result = result
+
+
+@dataclass(slots=True, eq=False)
+class Worker:
+    """Owns one connection at a time."""
+
+    connection: Asyncpg | None = None
+    call: PoolCall | None = None
+    busy_since: float = 0.0
+
+
+@dataclass(eq=False)
+class ConnectionPool:
+    """A Database over a fixed number of connections. Made by `open_pool`."""
+
+    dsn: str
+    size: int
+    application_name: str
+    check: Check | None
+    deadline: float
+    on_connected: Callable[[bool, BaseException | None], None] | None
+    on_lost: Callable[[BaseException | None], None] | None = None
+    #: Set when this process was fenced out: it must exit.
+    fenced: trio.Event = field(default_factory=trio.Event)
+    _calls: deque[PoolCall] = field(default_factory=deque)
+    _idle: deque["asyncio.Future[None]"] = field(default_factory=deque)
+    _workers: list[Worker] = field(default_factory=list)
+    _loop: PromptLoop = field(init=False)
+    _connected: int = 0
+    _first: trio.Event = field(default_factory=trio.Event)
+    _error: BaseException | None = None
+    _cause: BaseException | None = None  # of the loss of a connection, since one was opened
+    _untold: bool = False  # that the last connection was lost: its cause may be known only when the next attempt fails
+    _fence: Fenced | None = None
+    _closed: bool = False
+
+    async def transact(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """One transaction around `work(connection, …)`. A cancelled asker waits for its outcome all the same."""
+        return await self._ask(lambda db: work(db, *args, **kwargs), transaction=True)
+
+    async def read(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Work that only reads, without a transaction around it."""
+        return await self._ask(lambda db: work(db, *args, **kwargs), transaction=False)
+
+    @property
+    def connected(self) -> int:
+        """How many connections stand."""
+        return self._connected
+
+    @property
+    def waiting(self) -> int:
+        """How many calls wait for a connection."""
+        return len(self._calls)
+
+    def fence(self, error: Fenced) -> None:
+        """Refuse everything from now on: another node holds the term."""
+        self._fence = error
+        self.fenced.set()
+        self._refuse_waiting(error)
+        for worker in self._workers:
+            if worker.connection is not None:
+                worker.connection.terminate()
+
+    async def _ask(self, work: Callable[[Connection], Awaitable[T]], *, transaction: bool) -> T:
+        await trio.lowlevel.checkpoint_if_cancelled()
+        if self._fence is not None:
+            raise Fenced(*self._fence.args)
+        if self._closed or len(self._calls) >= MOST_WAITING:
+            raise Unavailable("the connection pool is closed" if self._closed else "too many calls wait for PostgreSQL")
+        call = PoolCall(work, transaction, trio.lowlevel.current_task(), trio.current_time())
+        self._calls.append(call)
+        self._loop.promptly(self._wake_one)
+        if call.result is not None:
+            return call.result.unwrap()
+        call.waiting = True
+
+        def give_up(_: Any) -> trio.lowlevel.Abort:
+            # What has started must be known to have ended: its outcome decides what the asker's memory may say.
+            if call.started:
+                return trio.lowlevel.Abort.FAILED
+            self._calls.remove(call)
+            return trio.lowlevel.Abort.SUCCEEDED
+
+        return await trio.lowlevel.wait_task_rescheduled(give_up)
+
+    def _wake_one(self) -> None:
+        while self._idle:
+            sleeper = self._idle.popleft()
+            if not sleeper.done():
+                sleeper.set_result(None)
+                return
+
+    # From here on everything runs on the asyncio side, in the same thread.
+
+    async def _run_worker(self) -> None:
+        worker = Worker()
+        self._workers.append(worker)
+        try:
+            while self._fence is None and not self._closed:
+                await self._open(worker)
+                try:
+                    await self._serve(worker)
+                finally:
+                    self._close(worker)
+        except Fenced as error:
+            self.fence(error)
+
+    async def _open(self, worker: Worker) -> None:
+        """Connect, for as long as it takes."""
+        failures = 0
+        while not self._closed:
+            try:
+                worker.connection = await self._connect()
+                self._count(+1)
+                return
+            except UNAVAILABLE as error:
+                self._error = error
+            except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+                # A wrong password or a database that is not there: an operator can put it right while we wait.
+                self._error = error
+            self._tell_lost(self._error)
+            await asyncio.sleep(BACK_OFF[min(failures, len(BACK_OFF) - 1)])
+            failures += 1
+
+    async def _connect(self) -> Asyncpg:
+        connection = await connect(self.dsn, application_name=self.application_name, deadline=self.deadline)
+        try:
+            if self.check is not None:
+                async with asyncio.timeout(self.deadline):
+                    await self.check(cast(Connection, connection))
+        except BaseException:
+            connection.terminate()
+            raise
+        connection.add_termination_listener(lambda _: self._wake_all())
+        return connection
+
+    def _close(self, worker: Worker) -> None:
+        if worker.connection is not None:
+            worker.connection.terminate()
+            worker.connection = None
+            if self.on_lost is not None and not self._closed and self._fence is None:
+                self.on_lost(self._cause)
+            self._count(-1)
+
+    def _count(self, change: int) -> None:
+        before, self._connected = self._connected, self._connected + change
+        if self._connected:
+            self._first.set()
+        if before and not self._connected:
+            self._untold = True
+            if self._cause is not None:
+                self._tell_lost(self._cause)
+        elif not before:
+            self._tell_lost(None)
+            self._tell(True, None)
+        if change > 0:
+            self._cause = None
+
+    def _tell_lost(self, cause: BaseException | None) -> None:
+        if self._untold:
+            self._untold = False
+            self._tell(False, cause)
+
+    def _tell(self, connected: bool, cause: BaseException | None) -> None:
+        if self.on_connected is not None and not self._closed:
+            self.on_connected(connected, cause)
+
+    def _wake_all(self) -> None:
+        while self._idle:
+            self._wake_one()
+
+    async def _serve(self, worker: Worker) -> None:
+        """Take calls until the connection is gone."""
+        connection = worker.connection
+        while connection is not None and not connection.is_closed() and not self._closed:
+            if self._calls:
+                call = self._calls.popleft()
+                call.started = True
+                worker.call, worker.busy_since = call, trio.current_time()
+                call.answer(await self._outcome(call, connection))
+                worker.call = None
+            else:
+                sleeper: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                self._idle.append(sleeper)
+                await sleeper
+        # Whoever woke this worker for a call must not be left waiting for it.
+        self._wake_one()
+
+    async def _outcome(self, call: PoolCall, connection: Asyncpg) -> "outcome.Value[Any] | outcome.Error":
+        try:
+            if not call.transaction:
+                return outcome.Value(await call.work(cast(Connection, connection)))
+            return outcome.Value(await _transaction(call, connection))
+        except BaseException as error:
+            if isinstance(error, REFUSED) and not connection.is_closed():
+                # PostgreSQL says itself that nothing was done, also after COMMIT. The connection still works.
+                return outcome.Error(self._fence or _unavailable(error))
+            if not _lost(error, connection):
+                return outcome.Error(error)
+            if not isinstance(error, asyncpg.InternalClientError):  # which only says that the connection is going
+                self._cause = self._cause or error
+            connection.terminate()
+            return outcome.Error(self._fence or _meaning(call, error))
+
+    async def _sweep(self) -> None:
+        """Refuse calls that waited too long and cut connections whose call is over its deadline."""
+        while True:
+            await asyncio.sleep(SWEEP)
+            now = trio.current_time()
+            while self._calls and now - self._calls[0].asked_at > PATIENCE:
+                self._calls.popleft().answer(outcome.Error(self._none_free()))
+            for worker in self._workers:
+                if (
+                    worker.call is not None
+                    and worker.connection is not None
+                    and now - worker.busy_since > self.deadline
+                ):
+                    self._cause = TimeoutError(f"a call took longer than {self.deadline:g} s")
+                    worker.connection.terminate()
+
+    def _none_free(self) -> Unavailable:
+        """The refusal of a call that waited too long; with what keeps connections from being made, if none stands."""
+        refusal = Unavailable("no connection to PostgreSQL was free")
+        refusal.__cause__ = None if self._connected else self._error
+        return refusal
+
+    def _close_down(self) -> None:
+        # Workers are told as well as cancelled: asyncio may lose a cancellation that meets the end of what was awaited.
+        self._closed = True
+        self._wake_all()
+        self._refuse_waiting(Unavailable("the connection pool is closed"))
+
+    def _refuse_waiting(self, error: Exception) -> None:
+        while self._calls:
+            self._calls.popleft().answer(outcome.Error(error))
+
+
+@asynccontextmanager
+async def open_pool(
+    dsn: str,
+    *,
+    size: int = 8,
+    application_name: str = "troupe",
+    check: Check | None = None,
+    deadline: float = 10.0,
+    on_connected: Callable[[bool, BaseException | None], None] | None = None,
+    on_lost: Callable[[BaseException | None], None] | None = None,
+) -> AsyncIterator[ConnectionPool]:
+    """Open `size` connections and keep them; yield when the first one stands, or raise Unavailable.
+
+    `check` runs on every new connection and may raise Fenced. `on_connected` hears when the last connection is lost
+    (False) and when the first one is back (True). `on_lost` hears of each lost connection. Both get the cause, or None
+    when PostgreSQL closed an idle connection.
+    """
+    pool = ConnectionPool(dsn, size, application_name, check, deadline, on_connected, on_lost)
+    with lone_exception():
+        async with open_loop() as pool._loop, trio.open_nursery() as nursery:
+            for _ in range(size):
+                nursery.start_soon(trio_asyncio.aio_as_trio(pool._run_worker))
+            nursery.start_soon(trio_asyncio.aio_as_trio(pool._sweep))
+            try:
+                await _first_connection(pool)
+                yield pool
+            finally:
+                pool._close_down()
+                nursery.cancel_scope.cancel()
+
+
+async def _first_connection(pool: ConnectionPool) -> None:
+    with trio.move_on_after(pool.deadline):
+        async with trio.open_nursery() as nursery:
+
+            async def wait_for(event: trio.Event) -> None:
+                await event.wait()
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(wait_for, pool._first)
+            nursery.start_soon(wait_for, pool.fenced)
+    if pool._fence is not None:
+        raise Fenced(*pool._fence.args)
+    if not pool._first.is_set():
+        raise Unavailable(f"PostgreSQL cannot be reached: {pool._error}")
+
+
+async def _transaction(call: PoolCall, connection: Asyncpg) -> Any:
+    for attempt in range(1, TRIES + 1):
+        call.committing = False
+        try:
+            return await _attempt(call, connection)
+        except AGAIN:
+            if attempt == TRIES:
+                raise
+    raise AssertionError("a transaction is tried at least once")
+
+
+async def _attempt(call: PoolCall, connection: Asyncpg) -> Any:
+    await connection.execute("BEGIN")
+    try:
+        result = await call.work(cast(Connection, connection))
+        call.committing = True
+        # A transaction whose work swallowed an error is answered by ROLLBACK here.
+        if await connection.execute("COMMIT") != "COMMIT":
+            call.committing = False
+            raise RuntimeError("the work went on after a statement of its transaction had failed")
+        return result
+    except BaseException:
+        await _roll_back(connection)
+        raise
+
+
+async def _roll_back(connection: Asyncpg) -> None:
+    """End what failed. When even that fails the connection is worth nothing, and the first error tells why."""
+    try:
+        if connection.is_in_transaction():
+            await connection.execute("ROLLBACK")
+    except Exception:
+        connection.terminate()
+
+
+def _lost(error: BaseException, connection: Asyncpg) -> bool:
+    """Whether an error is about the connection and not about the statement."""
+    if isinstance(error, asyncpg.InterfaceError):
+        return connection.is_closed()
+    # A cancelled worker is a closing pool. The internal error is what asyncpg says to a statement on a connection
+    # that has been told to go and is not gone yet.
+    return isinstance(error, (*UNAVAILABLE, asyncio.CancelledError, asyncpg.InternalClientError))
+
+
+def _meaning(call: PoolCall, error: BaseException) -> Exception:
+    if call.committing:
+        doubt = Doubtful("the connection was lost while committing")
+        doubt.__cause__ = error
+        return doubt
+    return _unavailable(error)
+
+
+def _unavailable(error: BaseException) -> Unavailable:
+    unavailable = Unavailable(f"PostgreSQL is not available: {error or type(error).__name__}")
+    unavailable.__cause__ = error
+    return unavailable

@@ -1,0 +1,282 @@
+"""The node's term: which of several processes on one database may write.
+
+The number in the table `node` is the fence: every connection of a node carries its term in `application_name`, and
+looks the number up before its first use. A node that takes over raises the number and ends the connections of the terms
+before, so that nothing they still do can commit. The advisory lock only tells whether a node lives; it is lost with its
+connection, and a node whose PostgreSQL was restarted takes it again under its old term.
+
+The schema is brought up to date between the two: after every other node is shut out, before the first use.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import asyncpg
+import trio
+import trio_asyncio
+
+from . import trouble
+from .connect import UNAVAILABLE, connect, run
+from .database import Connection, Fenced, lone_exception
+from .migrate import Migration, migrate, missing
+from .node import Node, parse, this_node
+from .notices import CHANNEL
+
+LOCK = 7461001
+TERM_NAME = "troupe/term="
+MIGRATING_NAME = "troupe/migrate"
+TAKE_LOCK = "SELECT pg_try_advisory_lock($1)"
+READ_TERM = "SELECT term FROM node"
+HAS_TERM = "SELECT to_regclass('node') IS NOT NULL"
+RAISE_TERM = "UPDATE node SET term = term + 1 RETURNING term"
+
+# The name of the connection that holds the lock, if the user of this connection may read it.
+HOLDER = """
+    SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+    WHERE l.locktype = 'advisory' AND l.granted AND l.pid <> pg_backend_pid()
+    AND l.database = a.datid AND a.datname = current_database()
+    AND l.classid = 0 AND l.objid::bigint = $1 AND l.objsubid = 1
+"""
+
+# Who has begun the later term: it holds the lock already, or is about to take it.
+SUCCESSOR = """
+    SELECT a.application_name FROM pg_stat_activity a
+    LEFT JOIN pg_locks l ON l.pid = a.pid AND l.locktype = 'advisory' AND l.granted
+        AND l.classid = 0 AND l.objid::bigint = $1 AND l.objsubid = 1
+    WHERE a.datname = current_database() AND a.pid <> pg_backend_pid()
+    AND a.application_name LIKE ANY('{troupe/lease%,troupe/migrate%}')
+    AND (l.pid IS NOT NULL OR a.application_name <> $2)
+    ORDER BY l.pid IS NULL, a.backend_start DESC LIMIT 1
+"""
+
+# Waits for each to be gone, because one that is still committing is not.
+END_OTHERS = """
+    SELECT count(*) FILTER (WHERE NOT pg_terminate_backend(pid, 5000)) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+    AND (application_name LIKE 'troupe/term=%' OR ($2 AND application_name LIKE ANY('{troupe/lease%,troupe/migrate%}')))
+    AND application_name <> $1
+"""
+
+#: Seconds between attempts to have the lease again.
+BACK_OFF = 0.5
+
+#: Seconds that a migration may take: it may rewrite a big table.
+MIGRATION_DEADLINE = 3600
+
+#: Attempts to get the lock away from a node that keeps coming back, or that has only just died.
+ATTEMPTS = 20
+
+
+class AnotherNode(Exception):
+    """Another process serves this database."""
+
+
+@dataclass(eq=False)
+class Term:
+    """The term this process holds, until another node takes over."""
+
+    number: int
+    #: Set when the term is lost: this process must exit.
+    lost: trio.Event = field(default_factory=trio.Event)
+    #: Why it was lost.
+    reason: Fenced | None = None
+    #: The node that was running until this one took over.
+    predecessor: Node | None = None
+
+    @property
+    def application_name(self) -> str:
+        return f"{TERM_NAME}{self.number}"
+
+    async def check(self, db: Connection) -> None:
+        """For the pool, on each new connection: raise Fenced when a later term has begun."""
+        current = await db.fetchval(READ_TERM)
+        if current != self.number:
+            name = await db.fetchval(SUCCESSOR, LOCK, this_node().lease_name)
+            raise Fenced(f"{_successor(name)} (term {current} after {self.number})")
+
+
+Requirement = Callable[[Connection], Awaitable[None]]
+
+
+@asynccontextmanager
+async def hold_term(
+    dsn: str,
+    *,
+    takeover: bool = False,
+    on_notice: Callable[[str | None], None] | None = None,
+    on_migrated: Callable[[Migration], None] = lambda step: None,
+    require: Requirement | None = None,
+) -> AsyncIterator[Term]:
+    """Begin a new term, bring the schema up to date, and hold the term.
+
+    Raises AnotherNode when another node holds the database, unless `takeover`, and MigrationRefused for a schema that
+    this version does not know. `require` may refuse the database too. Until then nothing is changed.
+
+    `on_notice` hears what others announce (see `notices`), and None when some may have been missed.
+    """
+    with lone_exception():
+        async with trio_asyncio.open_loop(), trio.open_nursery() as nursery:
+            lease = _Lease(dsn, this_node().lease_name, on_notice, on_migrated, require)
+            term = await trio_asyncio.aio_as_trio(lease.begin)(takeover)
+            nursery.start_soon(trio_asyncio.aio_as_trio(lease.keep), term)
+            try:
+                yield term
+            finally:
+                lease.over = True
+                nursery.cancel_scope.cancel()
+
+
+def upgrade(dsn: str) -> list[Migration]:
+    """Bring the schema up to date while no node runs. Not for use inside a running event loop.
+
+    It begins a term when there is something to do: a node that has lost its connections for a moment, and may be of
+    another version, must not go on afterwards.
+    """
+    applied: list[Migration] = []
+
+    async def main() -> None:
+        await _Lease(dsn, MIGRATING_NAME, on_migrated=applied.append).begin_to_migrate()
+
+    run(main)
+    return applied
+
+
+@dataclass(eq=False)
+class _Lease:
+    """The connection that holds the lock and listens, on the asyncio side."""
+
+    dsn: str
+    name: str
+    on_notice: Callable[[str | None], None] | None = None
+    on_migrated: Callable[[Migration], None] = lambda step: None
+    require: Requirement | None = None
+    connection: Any = None
+    #: Told as well as cancelled: asyncio may lose a cancellation that meets the end of what was awaited.
+    over: bool = False
+
+    async def begin(self, takeover: bool) -> Term:
+        """Begin a term and bring the schema up to date."""
+        async with self._opened():
+            await missing(self.connection)  # refuses a schema that is newer, before anything is changed
+            if self.require is not None:
+                await self.require(self.connection)
+            return await self._begin(takeover)
+
+    async def begin_to_migrate(self) -> None:
+        """Begin a term if there is something to migrate, do it and give the term up."""
+        async with self._opened():
+            if await missing(self.connection):
+                await self._begin(False)
+        await self.connection.close()
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[None]:
+        """Open the connection; an error closes it. Errors of PostgreSQL become Unavailable."""
+        with trouble.connecting(self.dsn):
+            await self._connect()
+        try:
+            with trouble.unavailable():
+                yield
+        except BaseException:
+            self.connection.terminate()
+            raise
+
+    async def _begin(self, takeover: bool) -> Term:
+        other = await self._holder()
+        locked = await self._lock()
+        if not locked and not takeover:
+            raise AnotherNode(_described(other))
+        number = await self._raise_term() if await self.connection.fetchval(HAS_TERM) else 0
+        for _ in range(ATTEMPTS):
+            left = await self.connection.fetchval(END_OTHERS, f"{TERM_NAME}{number}", takeover)
+            locked = locked or await self._lock()
+            if locked and not left:
+                break
+            await asyncio.sleep(BACK_OFF / 5)
+        else:
+            raise AnotherNode(f"{_described(other)}. It does not let go of the database")
+        await self._migrate()
+        term = Term(number or await self._raise_term(), predecessor=parse(other))
+        await term.check(cast(Connection, self.connection))
+        return term
+
+    async def _raise_term(self) -> int:
+        return await self.connection.fetchval(RAISE_TERM)
+
+    async def _holder(self) -> str | None:
+        return await self.connection.fetchval(HOLDER, LOCK)
+
+    async def _migrate(self) -> None:
+        """Apply what is missing, on a connection that has time for it."""
+        if not await missing(self.connection):
+            return
+        connection = await connect(self.dsn, application_name=MIGRATING_NAME, deadline=MIGRATION_DEADLINE)
+        try:
+            await migrate(cast(Connection, connection), on_applied=self.on_migrated)
+            await connection.close()
+        except BaseException:
+            connection.terminate()  # without waiting for PostgreSQL, which may be what failed
+            raise
+
+    async def keep(self, term: Term) -> None:
+        """Hold the lease; after a lost connection have it again, unless a later term has begun."""
+        try:
+            while not self.over:
+                await self._closed()
+                await self._resume(term)
+                self._notice(None)
+        except Fenced as fenced:
+            term.reason = fenced
+            term.lost.set()
+        finally:
+            self.connection.terminate()
+
+    async def _resume(self, term: Term) -> None:
+        while not self.over:
+            await asyncio.sleep(BACK_OFF)
+            try:
+                await self._connect()
+                await term.check(cast(Connection, self.connection))
+                # A session of ours that PostgreSQL has not yet missed may hold the lock still.
+                if await self._lock():
+                    return
+                self.connection.terminate()
+            except (*UNAVAILABLE, asyncpg.InterfaceError):
+                continue
+
+    async def _connect(self) -> None:
+        self.connection = await connect(self.dsn, application_name=self.name)
+        await self.connection.add_listener(CHANNEL, lambda *heard: self._notice(heard[-1]))
+
+    async def _lock(self) -> bool:
+        return await self.connection.fetchval(TAKE_LOCK, LOCK)
+
+    async def _closed(self) -> None:
+        closed = asyncio.get_running_loop().create_future()
+        self.connection.add_termination_listener(lambda _: closed.done() or closed.set_result(None))
+        if not self.connection.is_closed():
+            await closed
+
+    def _notice(self, payload: str | None) -> None:
+        if self.on_notice is not None:
+            self.on_notice(payload)
+
+
+def _described(lease_name: str | None) -> str:
+    """Return what holds the database, and what to do."""
+    if lease_name == MIGRATING_NAME:
+        return "`troupe migrate` is changing this database: wait until it is done"
+    node = parse(lease_name)
+    which = f" ({node})" if node else ""
+    return f"another server runs on this database{which}: stop it first, or start with --takeover to end it"
+
+
+def _successor(lease_name: str | None) -> str:
+    """Return what has shut this node out."""
+    if lease_name == MIGRATING_NAME:
+        return "`troupe migrate` has changed the database since this server lost its connections"
+    node = parse(lease_name)
+    return f"another server took over the database: {node}" if node else "another server took over the database"

@@ -1,0 +1,86 @@
+"""What is wrong with the database and what an operator can do about it, in one line.
+
+The texts never hold the password: of a URL that can't be read not even the parser's complaint is repeated, because it
+quotes a piece of the URL.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import asyncpg
+
+from .database import Unavailable
+
+URL = "TROUPE_DATABASE_URL"
+
+UNREADABLE = (
+    f"{URL} can't be read: it looks like postgresql://user:password@host:5432/name, and in user and password each of"
+    " / : @ # ? % is written as % and two hexadecimal digits"
+)
+
+# The first class that fits counts, so subclasses stand before their bases.
+ADVICE: tuple[tuple[type[BaseException], str], ...] = (
+    (asyncpg.InvalidAuthorizationSpecificationError, f"correct the user and the password in {URL}, or pg_hba.conf"),
+    (asyncpg.InvalidCatalogNameError, f"create it with `createdb`, or correct its name in {URL}"),
+    (asyncpg.InsufficientPrivilegeError, "make the user of the connection the owner of the database and its tables"),
+    (asyncpg.TooManyConnectionsError, "raise PostgreSQL's max_connections, or lower TROUPE_DATABASE_CONNECTIONS"),
+    (asyncpg.DiskFullError, "free space on PostgreSQL's disk"),
+    (asyncpg.ReadOnlySQLTransactionError, f"{URL} must name the primary and no standby"),
+    (asyncpg.CannotConnectNowError, "try again in a moment"),
+    (asyncpg.ClientConfigurationError, f"correct {URL}"),
+    (socket.gaierror, f"correct the host's name in {URL}, or the name service"),
+    (ssl.SSLError, f"correct sslmode and the certificates in {URL}"),
+    (ConnectionRefusedError, f"start PostgreSQL, or correct host and port in {URL}"),
+    (FileNotFoundError, f"start PostgreSQL, or correct the paths in {URL}"),
+    (TimeoutError, f"correct host and port in {URL}, or let the firewall pass the connection"),
+    (OSError, f"correct host and port in {URL}, or repair the network"),
+)
+
+
+@contextmanager
+def unavailable() -> Iterator[None]:
+    """Turn errors of PostgreSQL and of the way to it into Unavailable, with a text for an operator."""
+    try:
+        yield
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+        raise Unavailable(explain(error)) from error
+
+
+@contextmanager
+def connecting(dsn: str) -> Iterator[None]:
+    """As `unavailable`, around the opening of a connection to `dsn`."""
+    with unavailable():
+        try:
+            if not _is_whole(dsn):
+                raise ValueError
+            yield
+        except ValueError as error:
+            if isinstance(error, asyncpg.InterfaceError):
+                raise
+            raise Unavailable(UNREADABLE) from None
+
+
+def _is_whole(dsn: str) -> bool:
+    """False if a password with / ? or # in it has cut the URL: its rest would be shown as the name of the database."""
+    _, authority, *rest = urlsplit(dsn)
+    return "@" in authority or not any("@" in part for part in rest)
+
+
+def explain(error: BaseException) -> str:
+    """Return the cause and what to do, in one line."""
+    advice = next((advice for kind, advice in ADVICE if isinstance(error, kind)), None)
+    return f"{_cause(error)}: {advice}" if advice else _cause(error)
+
+
+def _cause(error: BaseException) -> str:
+    if isinstance(error, TimeoutError):
+        return "PostgreSQL does not answer"
+    text = str(error).strip().partition("\n")[0]
+    if isinstance(error, OSError) and not isinstance(error, ConnectionRefusedError) and error.strerror:
+        text = error.strerror
+    return text or type(error).__name__
