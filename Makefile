@@ -40,7 +40,7 @@ lock: .venv/.lock
 	done
 
 clean:
-	rm -rf .venv build troupe.egg-info .ruff_cache .hypothesis
+	rm -rf .venv build *.egg-info .ruff_cache .hypothesis
 
 .venv/.made:
 	@.ci/venv .venv
@@ -60,12 +60,12 @@ clean:
 	@$(pip) install --quiet "uv>=0.13"
 	@touch $@
 
-# An installed copy and no editable link: tests and the type checker then see what users get. The folders
-# setuptools works in are emptied first, else files deleted since the last time would be packed again.
+# An installed copy and no editable link: tests and the type checker then see what users get. The last copy and the
+# folders that setuptools works in are deleted first, else files deleted since the last time would still be there.
 .venv/.troupe: .venv/.run $(source)
-	@rm -rf build troupe.egg-info
-	@$(pip) install --quiet --no-deps --no-build-isolation --force-reinstall .
-	@rm -rf build troupe.egg-info
+	@rm -rf build *.egg-info .venv/lib/python*/site-packages/troupe .venv/lib/python*/site-packages/troupe[-_]*
+	@$(pip) install --quiet --no-deps --no-build-isolation .
+	@rm -rf build *.egg-info
 	@touch $@
 
 browser:

@@ -5,10 +5,13 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from importlib.metadata import entry_points, version
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import troupe
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("storage", "actors", "http", "supervision")
@@ -42,7 +45,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         ".",
     ]
     subprocess.run(build, cwd=copy, check=True, capture_output=True)
-    with zipfile.ZipFile(next(built.glob("troupe-*.whl"))) as archive:
+    with zipfile.ZipFile(next(built.glob("troupe_server-*.whl"))) as archive:
         return set(archive.namelist())
 
 
@@ -64,6 +67,13 @@ def test_a_wheel_holds_every_file_of_the_rooms(wheel: set[str]) -> None:
 
 
 def test_a_wheel_holds_nothing_else(wheel: set[str]) -> None:
-    installed = {name for name in wheel if not name.startswith("troupe-")}
+    installed = {name for name in wheel if not name.startswith("troupe_server-")}
     assert {name for name in installed if Path(name).suffix not in DATA | {".py"}} == set()
     assert not any(name.startswith("troupe/tests") for name in installed)
+
+
+def test_the_installed_distribution_is_called_troupe_server(project: dict[str, Any]) -> None:
+    assert project["project"]["name"] == "troupe-server"
+    assert version("troupe-server") == troupe.__version__
+    (command,) = entry_points(group="console_scripts", name="troupe")
+    assert command.value == "troupe.supervision.commands:main"
