@@ -1,30 +1,11 @@
 """The source tree: four rooms, one import line, and no module that hides the standard library's."""
 
-import ast
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-ROOMS = ("storage", "actors", "http", "supervision")
-MODULES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
-
-
-def imported(module: Path) -> Iterator[tuple[int, str]]:
-    """Line and dotted name, from the root on, of everything that a module imports of the project."""
-    package = module.relative_to(ROOT).parts[:-1]
-    for node in ast.walk(ast.parse(module.read_text("utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            start = package[: len(package) - node.level + 1]
-            for name in [node.module] if node.module else [alias.name for alias in node.names]:
-                yield node.lineno, ".".join((*start, name))
-        elif isinstance(node, ast.ImportFrom):
-            yield node.lineno, node.module or ""
-        elif isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
+from .imports import MODULES, ROOMS, ROOT, imported
 
 
 @pytest.mark.parametrize("room", ROOMS)
