@@ -20,7 +20,7 @@ from .conftest import session
 OTHER_PROCESS = """
 import sys
 from pathlib import Path
-from troupe.storage.embedded import enter
+from troupe.storage.engine.embedded import enter
 server = enter(Path(sys.argv[1]), durable=False)
 print(server.dsn, flush=True)
 sys.stdin.read()
