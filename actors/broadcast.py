@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from ..storage import accounts
 from ..storage.notifications import Notification
 from ..storage.statuses import Deleted, Remains, TimelineEntry
+from .audience import Audience
 from .conversations import ShownConversation
 from .kernel import Address, Cell, Event, Origin, Runtime
 from .reminders import Reminder
 from .rules.visibility import Perspective, Relation, belongs_in_public, belongs_under_tags
 from .statuses import ShownStatus, entry_of, may_see
-from .timelines.audience import Audience
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..storage.engine.database import Database
+from .audience import Audience
 from .broadcast import Broadcast
 from .kernel import Clock, Ids
 from .outbox import Outbox
 from .statuses import AccountCache, StatusCache
-from .timelines.audience import Audience
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ import trio
 
 from ..actors import commands
 from ..actors.account import AccountActor
+from ..actors.audience import Audience
 from ..actors.broadcast import Broadcast
 from ..actors.context import ActorContext
 from ..actors.expiry import Expiry
@@ -50,7 +51,6 @@ from ..actors.mail.templates import Sender
 from ..actors.media.processor import MediaProcessor
 from ..actors.outbox import Outbox
 from ..actors.statuses import AccountCache, StatusCache
-from ..actors.timelines.audience import Audience
 from ..actors.timelines.home import HomeTimeline
 from ..actors.timelines.list import ListTimeline
 from ..actors.timelines.public import PublicTimeline

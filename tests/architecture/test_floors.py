@@ -7,7 +7,6 @@ from .imports import ROOMS
 
 # Circles that are still there. A circle may lose members and must not win any; one that is open is taken off the list.
 UNITS: dict[str, list[set[str]]] = {
-    "actors": [{"account", "broadcast", "context", "outbox", "timelines"}],
     "supervision": [{"commands", "tree"}],
 }
 KERNEL = ("actor", "cell", "crowd", "passivation", "pool", "portraits", "recovery", "runtime", "watchdog", "work")

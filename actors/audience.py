@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
-from ..kernel import Cell
+from .kernel import Cell
 
 
 class Audience:
