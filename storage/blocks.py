@@ -5,7 +5,7 @@ from datetime import datetime
 
 from . import conversations, follows
 from .engine.database import Connection
-from .paging import both_ways, page_of, slice_of
+from .paging import Page, both_ways, page_of
 
 INSERT = """
     INSERT INTO blocks (id, account_id, target_account_id, uri, created_at) VALUES ($1, $2, $3, $4, $5)
@@ -82,11 +82,9 @@ async def blocked_either_way(db: Connection, a: int, b: int) -> bool:
     return await db.fetchval(BLOCKED_EITHER_WAY, a, b)
 
 
-async def page(
-    db: Connection, account_id: int, *, max_id: int | None, since_id: int | None, min_id: int | None, limit: int
-) -> list[tuple[int, int]]:
+async def page(db: Connection, account_id: int, page: Page) -> list[tuple[int, int]]:
     """Whom an account blocks, the latest first, as (paging id, account id)."""
-    return await page_of(db, PAGE, account_id, max_id=max_id, since_id=since_id, min_id=min_id, limit=limit)
+    return await page_of(db, PAGE, page, account_id)
 
 
 async def insert_domain_block(db: Connection, id: int, account_id: int, domain: str, now: datetime) -> bool:
@@ -100,10 +98,7 @@ async def delete_domain_block(db: Connection, account_id: int, domain: str) -> b
     return await db.fetchval(DELETE_DOMAIN, account_id, domain) is not None
 
 
-async def domains_page(
-    db: Connection, account_id: int, *, max_id: int | None, since_id: int | None, min_id: int | None, limit: int
-) -> list[tuple[int, str]]:
+async def domains_page(db: Connection, account_id: int, page: Page) -> list[tuple[int, str]]:
     """The domains an account blocks, the latest first, as (paging id, domain)."""
-    slice = slice_of(max_id, since_id, min_id)
-    rows = await db.fetch(PAGE_DOMAINS[slice.oldest_first], account_id, slice.below, slice.above, limit)
+    rows = await db.fetch(PAGE_DOMAINS[page.oldest_first], account_id, *page.bounds)
     return sorted(((row["id"], row["domain"]) for row in rows), reverse=True)

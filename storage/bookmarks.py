@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from .engine.database import Connection
-from .paging import both_ways, page_of
+from .paging import Page, both_ways, page_of
 
 INSERT = """
     INSERT INTO bookmarks (id, account_id, status_id, created_at) VALUES ($1, $2, $3, $4)
@@ -28,8 +28,6 @@ async def delete(db: Connection, account_id: int, status_id: int) -> bool:
     return await db.fetchval(DELETE, account_id, status_id) is not None
 
 
-async def page(
-    db: Connection, account_id: int, *, max_id: int | None, since_id: int | None, min_id: int | None, limit: int
-) -> list[tuple[int, int]]:
+async def page(db: Connection, account_id: int, page: Page) -> list[tuple[int, int]]:
     """What an account has bookmarked, the latest bookmark first, as (paging id, status id)."""
-    return await page_of(db, PAGE, account_id, max_id=max_id, since_id=since_id, min_id=min_id, limit=limit)
+    return await page_of(db, PAGE, page, account_id)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .engine.database import Connection, Row
-from .paging import both_ways, slice_of
+from .paging import Page, both_ways
 
 COLUMNS = "c.id, c.account_id, c.participant_ids, c.last_status_id, c.unread"
 
@@ -100,15 +100,10 @@ async def find(db: Connection, account_id: int, id: int) -> Conversation | None:
 async def page(
     db: Connection,
     account_id: int,
-    *,
-    max_id: int | None = None,
-    since_id: int | None = None,
-    min_id: int | None = None,
-    limit: int,
+    page: Page,
 ) -> list[Conversation]:
     """An account's conversations by their last statuses, whose ids are the cursors, newest first."""
-    slice = slice_of(max_id, since_id, min_id)
-    rows = await db.fetch(PAGE[slice.oldest_first], account_id, slice.below, slice.above, limit)
+    rows = await db.fetch(PAGE[page.oldest_first], account_id, *page.bounds)
     return sorted(_conversations(rows), key=lambda one: one.last_status_id or 0, reverse=True)
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from .engine.database import Connection
-from .paging import both_ways, slice_of
+from .paging import Page, both_ways
 
 COLUMNS = "id, address, kind, message, error, request_id, causes, created_at"
 
@@ -42,14 +42,9 @@ async def insert(db: Connection, letter: DeadLetter) -> None:
 
 async def page(
     db: Connection,
-    *,
-    max_id: int | None = None,
-    since_id: int | None = None,
-    min_id: int | None = None,
-    limit: int = 40,
+    page: Page,
 ) -> list[DeadLetter]:
-    slice = slice_of(max_id, since_id, min_id)
-    rows = await db.fetch(PAGE[slice.oldest_first], slice.below, slice.above, limit)
+    rows = await db.fetch(PAGE[page.oldest_first], *page.bounds)
     letters = [DeadLetter(**{**row, "causes": tuple(row["causes"])}) for row in rows]
     return sorted(letters, key=lambda letter: letter.id, reverse=True)
 

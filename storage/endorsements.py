@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from .engine.database import Connection
-from .paging import both_ways, page_of
+from .paging import Page, both_ways, page_of
 
 # The follow is looked for by the statement that endorses: it may have ended a moment ago.
 INSERT = """
@@ -32,8 +32,6 @@ async def delete(db: Connection, account_id: int, target_id: int) -> None:
     await db.execute(DELETE, account_id, target_id)
 
 
-async def page(
-    db: Connection, account_id: int, *, max_id: int | None, since_id: int | None, min_id: int | None, limit: int
-) -> list[tuple[int, int]]:
+async def page(db: Connection, account_id: int, page: Page) -> list[tuple[int, int]]:
     """Whom an account endorses, the latest first, as (paging id, account id)."""
-    return await page_of(db, PAGE, account_id, max_id=max_id, since_id=since_id, min_id=min_id, limit=limit)
+    return await page_of(db, PAGE, page, account_id)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from .engine.database import Connection
-from .paging import both_ways, page_of
+from .paging import Page, both_ways, page_of
 
 INSERT = """
     WITH made AS (
@@ -51,15 +51,11 @@ async def of(db: Connection, account_id: int, status_ids: Sequence[int]) -> set[
     return {row["status_id"] for row in await db.fetch(OF, account_id, status_ids)}
 
 
-async def page(
-    db: Connection, account_id: int, *, max_id: int | None, since_id: int | None, min_id: int | None, limit: int
-) -> list[tuple[int, int]]:
+async def page(db: Connection, account_id: int, page: Page) -> list[tuple[int, int]]:
     """What an account has favourited, the latest favourite first, as (paging id, status id)."""
-    return await page_of(db, PAGE, account_id, max_id=max_id, since_id=since_id, min_id=min_id, limit=limit)
+    return await page_of(db, PAGE, page, account_id)
 
 
-async def page_of_status(
-    db: Connection, status_id: int, *, max_id: int | None, since_id: int | None, min_id: int | None, limit: int
-) -> list[tuple[int, int]]:
+async def page_of_status(db: Connection, status_id: int, page: Page) -> list[tuple[int, int]]:
     """Who has favourited a status, the latest first, as (paging id, account id)."""
-    return await page_of(db, PAGE_OF_STATUS, status_id, max_id=max_id, since_id=since_id, min_id=min_id, limit=limit)
+    return await page_of(db, PAGE_OF_STATUS, page, status_id)

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import accounts
 from .engine.database import Connection
-from .paging import both_ways, page_of
+from .paging import Page, both_ways, page_of
 
 COLUMNS = "id, account_id, target_account_id, show_reblogs, notify, languages, uri, created_at"
 
@@ -223,28 +223,22 @@ async def followers(db: Connection, account_id: int, after: int = 0, limit: int 
 
 
 async def followers_page(
-    db: Connection, account_id: int, *, viewer: int | None = None, max_id: int | None, since_id: int | None,
-    min_id: int | None, limit: int,
+    db: Connection, account_id: int, page: Page, *, viewer: int | None = None
 ) -> list[tuple[int, int]]:  # fmt: skip
     """Followers, the latest first, as (paging id, account id), without those `viewer` would rather not see."""
-    at = {"max_id": max_id, "since_id": since_id, "min_id": min_id}
-    return await page_of(db, PAGE_FOLLOWERS, account_id, **at, limit=limit, then=[viewer])
+    return await page_of(db, PAGE_FOLLOWERS, page, account_id, viewer)
 
 
 async def following_page(
-    db: Connection, account_id: int, *, viewer: int | None = None, max_id: int | None, since_id: int | None,
-    min_id: int | None, limit: int,
+    db: Connection, account_id: int, page: Page, *, viewer: int | None = None
 ) -> list[tuple[int, int]]:  # fmt: skip
     """Whom an account follows, likewise."""
-    at = {"max_id": max_id, "since_id": since_id, "min_id": min_id}
-    return await page_of(db, PAGE_FOLLOWING, account_id, **at, limit=limit, then=[viewer])
+    return await page_of(db, PAGE_FOLLOWING, page, account_id, viewer)
 
 
-async def requests_page(
-    db: Connection, account_id: int, *, max_id: int | None, since_id: int | None, min_id: int | None, limit: int
-) -> list[tuple[int, int]]:
+async def requests_page(db: Connection, account_id: int, page: Page) -> list[tuple[int, int]]:
     """Who asks to follow an account, the latest first, as (paging id, account id)."""
-    return await page_of(db, PAGE_REQUESTS, account_id, max_id=max_id, since_id=since_id, min_id=min_id, limit=limit)
+    return await page_of(db, PAGE_REQUESTS, page, account_id)
 
 
 def _values(follow: FollowTerms, now: datetime) -> Sequence[Any]:

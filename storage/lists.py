@@ -5,7 +5,7 @@ from dataclasses import astuple, dataclass
 from datetime import datetime
 
 from .engine.database import Connection, Row
-from .paging import both_ways, slice_of
+from .paging import Page, both_ways
 from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, TimelineEntry, entry_of
 
 # In the order of List's fields.
@@ -58,7 +58,7 @@ PAGE = both_ways("""
     SELECT la.account_id FROM list_accounts la
     WHERE la.list_id = $1 AND la.account_id < $2 AND la.account_id > $3
     AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = la.account_id AND a.suspended_at IS NOT NULL)
-    ORDER BY la.account_id {order} LIMIT $4
+    ORDER BY la.account_id {order} LIMIT nullif($4::bigint, 0)
 """)
 
 EXCLUSIVE = """
@@ -148,15 +148,10 @@ async def members(db: Connection, id: int) -> dict[int, int]:
 async def members_page(
     db: Connection,
     id: int,
-    *,
-    max_id: int | None = None,
-    since_id: int | None = None,
-    min_id: int | None = None,
-    limit: int | None,
+    page: Page,
 ) -> list[int]:
-    """Accounts on a list by their ids, the highest first; without a limit, all."""
-    slice = slice_of(max_id, since_id, min_id)
-    rows = await db.fetch(PAGE[slice.oldest_first], id, slice.below, slice.above, limit)
+    """Accounts on a list by their ids, the highest first; with a limit of 0, all."""
+    rows = await db.fetch(PAGE[page.oldest_first], id, *page.bounds)
     return sorted((row["account_id"] for row in rows), reverse=True)
 
 
@@ -168,15 +163,10 @@ async def exclusive_members(db: Connection, owner: int) -> set[int]:
 async def entries(
     db: Connection,
     id: int,
-    *,
-    max_id: int | None = None,
-    since_id: int | None = None,
-    min_id: int | None = None,
-    limit: int,
+    page: Page,
 ) -> list[TimelineEntry]:
     """What those on a list wrote or boosted: the reader sifts."""
-    slice = slice_of(max_id, since_id, min_id)
-    rows = await db.fetch(ENTRIES[slice.oldest_first], id, slice.below, slice.above, limit)
+    rows = await db.fetch(ENTRIES[page.oldest_first], id, *page.bounds)
     return [entry_of(row) for row in rows]
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from . import conversations
 from .engine.database import Connection
-from .paging import both_ways, slice_of
+from .paging import Page, both_ways
 
 # A repeat changes it.
 UPSERT = """
@@ -66,10 +66,8 @@ async def end(db: Connection, account_id: int, target_id: int, now: datetime) ->
 
 
 async def page(
-    db: Connection, account_id: int, now: datetime, *, max_id: int | None, since_id: int | None, min_id: int | None,
-    limit: int,
+    db: Connection, account_id: int, now: datetime, page: Page
 ) -> list[Muted]:  # fmt: skip
     """Whom an account mutes, the latest first."""
-    slice = slice_of(max_id, since_id, min_id)
-    rows = await db.fetch(PAGE[slice.oldest_first], account_id, slice.below, slice.above, limit, now)
+    rows = await db.fetch(PAGE[page.oldest_first], account_id, *page.bounds, now)
     return sorted((Muted(*row.values()) for row in rows), key=lambda muted: muted.id, reverse=True)

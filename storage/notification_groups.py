@@ -10,7 +10,7 @@ from datetime import datetime
 
 from .engine.database import Connection, Row
 from .notifications import ALIVE, alive
-from .paging import slice_of
+from .paging import Page
 
 UNGROUPED = "ungrouped-"
 SAMPLE = 8  # accounts named of a group
@@ -118,18 +118,12 @@ async def page(
     db: Connection,
     account_id: int,
     wanted: NotificationFilter,
-    *,
-    max_id: int | None = None,
-    since_id: int | None = None,
-    min_id: int | None = None,
-    limit: int,
+    page: Page,
 ) -> list[Group]:
     """A page of groups, newest first."""
-    slice = slice_of(max_id, since_id, min_id)
-    bounds = (account_id, slice.below, slice.above, limit)
     rows = await db.fetch(
-        PAGES[slice.oldest_first],
-        *bounds, wanted.types, wanted.exclude_types, wanted.from_account_id, wanted.grouped_types,
+        PAGES[page.oldest_first], account_id, *page.bounds,
+        wanted.types, wanted.exclude_types, wanted.from_account_id, wanted.grouped_types,
     )  # fmt: skip
     return [_group(row) for row in rows]
 
@@ -151,9 +145,8 @@ async def dismiss(db: Connection, account_id: int, key: str) -> None:
 
 async def unread(db: Connection, account_id: int, wanted: NotificationFilter, limit: int) -> int:
     """How many groups have something newer than what was read last, counted up to `limit`."""
-    everything = slice_of(None, None, None)
     return await db.fetchval(
-        UNREAD, account_id, everything.below, everything.above, limit,
+        UNREAD, account_id, *Page(limit).bounds,
         wanted.types, wanted.exclude_types, wanted.from_account_id, wanted.grouped_types,
     )  # fmt: skip
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from .engine.database import Connection, Row
-from .paging import both_ways, slice_of
+from .paging import Page, both_ways
 
 COLUMNS = "n.id, n.account_id, n.from_account_id, n.type, n.status_id, n.created_at, n.group_key"
 
@@ -179,19 +179,14 @@ async def find(db: Connection, account_id: int, id: int) -> Notification | None:
 async def page(
     db: Connection,
     account_id: int,
+    page: Page,
     *,
     types: Sequence[str] | None = None,
     exclude_types: Sequence[str] = (),
     from_account_id: int | None = None,
-    max_id: int | None = None,
-    since_id: int | None = None,
-    min_id: int | None = None,
-    limit: int,
 ) -> list[Notification]:
     """A page, newest first; `types` None means every type."""
-    slice = slice_of(max_id, since_id, min_id)
-    bounds = (account_id, slice.below, slice.above, limit)
-    rows = await db.fetch(PAGE[slice.oldest_first], *bounds, types, exclude_types, from_account_id)
+    rows = await db.fetch(PAGE[page.oldest_first], account_id, *page.bounds, types, exclude_types, from_account_id)
     return sorted(_notifications(rows), key=lambda notification: notification.id, reverse=True)
 
 

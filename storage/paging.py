@@ -1,6 +1,5 @@
-"""Which slice of a list, newest first, a reader asks for."""
+"""Pages of a list that is ordered by ids, newest first."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .engine.database import Connection
@@ -10,33 +9,34 @@ NO_LIMIT = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
-    """Ids strictly between two bounds; bounds are always given, so that a plan can always use them."""
+class Page:
+    """Which part of a list is asked for: ids below `max_id`, the newest above `since_id`, or those next to `min_id`."""
 
-    below: int
-    above: int
-    oldest_first: bool
+    limit: int
+    max_id: int | None = None
+    since_id: int | None = None
+    min_id: int | None = None
 
+    @property
+    def bounds(self) -> tuple[int, int, int]:
+        """The exclusive upper and lower bound of the ids, always given so that a plan can use both, and the limit."""
+        above = max(self.since_id or 0, self.min_id or 0)
+        return NO_LIMIT if self.max_id is None else self.max_id, above, self.limit
 
-def slice_of(max_id: int | None, since_id: int | None, min_id: int | None) -> Slice:
-    """`since_id` keeps the newest rows above an id, `min_id` the ones directly above it."""
-    return Slice(
-        below=NO_LIMIT if max_id is None else max_id,
-        above=max(since_id or 0, min_id or 0),
-        oldest_first=min_id is not None,
-    )
+    @property
+    def oldest_first(self) -> bool:
+        """True if the limit keeps the lowest ids; the answer is newest first all the same."""
+        return self.min_id is not None
 
 
 def both_ways(sql: str) -> tuple[str, str]:
-    """A page query, which says `{order}`, newest first and oldest first: pick with `Slice.oldest_first`."""
+    """A page query, which says `{order}`, newest first and oldest first: pick with `Page.oldest_first`."""
     return sql.replace("{order}", "DESC"), sql.replace("{order}", "ASC")
 
 
 async def page_of(
-    db: Connection, query: tuple[str, str], *key: object, max_id: int | None, since_id: int | None,
-    min_id: int | None, limit: int, then: Sequence[object] = (),
-) -> list[tuple[int, int]]:  # fmt: skip
-    """A page of (paging id, what is listed), newest first. `query` takes key, both bounds, limit, and `then`."""
-    slice = slice_of(max_id, since_id, min_id)
-    rows = await db.fetch(query[slice.oldest_first], *key, slice.below, slice.above, limit, *then)
+    db: Connection, query: tuple[str, str], page: Page, key: object, *then: object
+) -> list[tuple[int, int]]:
+    """A page of (paging id, what is listed), newest first. `query` takes key, bounds, limit, and `then`."""
+    rows = await db.fetch(query[page.oldest_first], key, *page.bounds, *then)
     return sorted((tuple(row.values()) for row in rows), reverse=True)

@@ -1,7 +1,7 @@
 """Boosts of a status: by whom. A boost itself is a status like others."""
 
 from .engine.database import Connection
-from .paging import both_ways, page_of
+from .paging import Page, both_ways, page_of
 
 # A boost for followers is not listed for anyone, as in the reference server: the list is the same for every viewer.
 PAGE = both_ways("""
@@ -14,11 +14,9 @@ PAGE = both_ways("""
 REBLOGGERS = "SELECT account_id FROM statuses WHERE reblog_of_id = $1 AND deleted_at IS NULL ORDER BY id"
 
 
-async def page(
-    db: Connection, status_id: int, *, max_id: int | None, since_id: int | None, min_id: int | None, limit: int
-) -> list[tuple[int, int]]:
+async def page(db: Connection, status_id: int, page: Page) -> list[tuple[int, int]]:
     """The open boosts of a status, the latest first, as (id of the boost, account id)."""
-    return await page_of(db, PAGE, status_id, max_id=max_id, since_id=since_id, min_id=min_id, limit=limit)
+    return await page_of(db, PAGE, page, status_id)
 
 
 async def rebloggers(db: Connection, status_id: int) -> list[int]:

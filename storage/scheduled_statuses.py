@@ -6,7 +6,7 @@ from typing import Any
 
 from . import media
 from .engine.database import Connection, Row
-from .paging import both_ways, slice_of
+from .paging import Page, both_ways
 
 # In the order of ScheduledStatus's fields.
 COLUMNS = f"""
@@ -83,15 +83,10 @@ async def find(db: Connection, id: int, account_id: int) -> ScheduledStatus | No
 async def page(
     db: Connection,
     account_id: int,
-    *,
-    max_id: int | None = None,
-    since_id: int | None = None,
-    min_id: int | None = None,
-    limit: int,
+    page: Page,
 ) -> list[ScheduledStatus]:
     """An account's, the last made first."""
-    slice = slice_of(max_id, since_id, min_id)
-    rows = await db.fetch(PAGE[slice.oldest_first], account_id, slice.below, slice.above, limit)
+    rows = await db.fetch(PAGE[page.oldest_first], account_id, *page.bounds)
     return sorted(map(_scheduled, rows), key=lambda one: one.id, reverse=True)
 
 

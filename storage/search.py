@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .engine.database import Connection
-from .paging import NO_LIMIT
+from .paging import Page
 from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, StatusTag, TimelineEntry, entry_of
 
 WORD = re.compile(r"\w+")
@@ -133,16 +133,14 @@ async def tags(db: Connection, name: str, *, reviewed: bool, limit: int, offset:
 async def statuses(
     db: Connection,
     query: str,
+    page: Page,
     *,
     viewer: int,
     account_id: int | None = None,
-    max_id: int | None = None,
-    min_id: int | None = None,
-    limit: int,
     offset: int = 0,
 ) -> list[TimelineEntry]:
     """Statuses with all words, newest first. Who may see them is decided by the reader."""
-    below, above = NO_LIMIT if max_id is None else max_id, min_id or 0
+    below, above, limit = page.bounds
     rows = await db.fetch(STATUSES, STRAY_SIGN.sub(" ", query), viewer, below, above, account_id, limit, offset)
     return [entry_of(row) for row in rows]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from .engine.database import Connection, Row
-from .paging import both_ways, slice_of
+from .paging import Page, both_ways
 from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, StatusTag, TimelineEntry, entry_of
 
 # For each wanted tag the few rows that can be on the page, by status_tags' own order; then the page of them.
@@ -57,24 +57,18 @@ ENSURE = """
 async def entries(
     db: Connection,
     names: Sequence[str],
+    page: Page,
     *,
     all_of: Sequence[str] = (),
     none_of: Sequence[str] = (),
     local: bool | None = None,
     only_media: bool = False,
-    max_id: int | None = None,
-    since_id: int | None = None,
-    min_id: int | None = None,
-    limit: int,
 ) -> list[TimelineEntry]:
     """Public statuses under any of `names`, under all of `all_of` and none of `none_of`; answers are among them.
 
     `local` narrows to this server or, when false, to all others. Silenced authors are never there.
     """
-    slice = slice_of(max_id, since_id, min_id)
-    rows = await db.fetch(
-        PAGE[slice.oldest_first], slice.below, slice.above, limit, names, all_of, none_of, local, only_media
-    )
+    rows = await db.fetch(PAGE[page.oldest_first], *page.bounds, names, all_of, none_of, local, only_media)
     return [entry_of(row) for row in rows]
 
 

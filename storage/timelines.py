@@ -1,7 +1,7 @@
 """Which statuses may stand in a timeline, newest first. Who may see them is decided by the reader, by one rule."""
 
 from .engine.database import Connection
-from .paging import both_ways, slice_of
+from .paging import Page, both_ways
 from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, TimelineEntry, entry_of
 
 # For each followed author and oneself the few rows that can be on the page, by statuses_author; then the page of them.
@@ -80,39 +80,31 @@ EVERY_VISIBILITY = ("public", "unlisted", "private", "direct")
 async def home_entries(
     db: Connection,
     account_id: int,
-    *,
-    max_id: int | None = None,
-    since_id: int | None = None,
-    min_id: int | None = None,
-    limit: int,
+    page: Page,
 ) -> list[TimelineEntry]:
     """What the account and those it follows wrote or boosted, direct statuses and all: the reader sifts."""
-    slice = slice_of(max_id, since_id, min_id)
-    rows = await db.fetch(HOME[slice.oldest_first], account_id, slice.below, slice.above, limit)
+    rows = await db.fetch(HOME[page.oldest_first], account_id, *page.bounds)
     return [entry_of(row) for row in rows]
 
 
 async def public_entries(
     db: Connection,
+    page: Page,
     *,
     local: bool = False,
     remote: bool = False,
     only_media: bool = False,
-    max_id: int | None = None,
-    since_id: int | None = None,
-    min_id: int | None = None,
-    limit: int,
 ) -> list[TimelineEntry]:
     """Public statuses without boosts and without replies to others, none by silenced authors."""
-    slice = slice_of(max_id, since_id, min_id)
     origin = None if local == remote else local
-    query = PUBLIC[origin, only_media][slice.oldest_first]
-    return [entry_of(row) for row in await db.fetch(query, slice.below, slice.above, limit)]
+    query = PUBLIC[origin, only_media][page.oldest_first]
+    return [entry_of(row) for row in await db.fetch(query, *page.bounds)]
 
 
 async def account_entries(
     db: Connection,
     account_id: int,
+    page: Page,
     *,
     visibilities: tuple[str, ...] = EVERY_VISIBILITY,
     exclude_replies: bool = False,
@@ -120,16 +112,12 @@ async def account_entries(
     only_media: bool = False,
     tagged: str | None = None,
     viewer: int | None = None,
-    max_id: int | None = None,
-    since_id: int | None = None,
-    min_id: int | None = None,
-    limit: int,
 ) -> list[TimelineEntry]:
     """A profile page: of these visibilities, and what mentions `viewer`, so that a page is full."""
-    slice = slice_of(max_id, since_id, min_id)
-    query = (ACCOUNT_MEDIA if only_media else ACCOUNT)[slice.oldest_first]
-    bounds = (account_id, slice.below, slice.above, limit)
-    rows = await db.fetch(query, *bounds, visibilities, exclude_replies, exclude_reblogs, tagged, viewer)
+    query = (ACCOUNT_MEDIA if only_media else ACCOUNT)[page.oldest_first]
+    rows = await db.fetch(
+        query, account_id, *page.bounds, visibilities, exclude_replies, exclude_reblogs, tagged, viewer
+    )
     return [entry_of(row) for row in rows]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...storage import conversations, lists, notifications, relations, statuses, timelines
 from ...storage.engine.database import Unavailable
+from ...storage.paging import Page
 from ...storage.statuses import TimelineEntry
 from ..account import perspective_of
 from ..broadcast import (
@@ -33,7 +34,7 @@ from ..kernel import Actor, Cell, Event, Runtime, Subscriber, first_id_at, turn
 from ..rules.visibility import Perspective, Relation, belongs_at_home, hidden
 from .catching_up import edits_since
 from .sifting import sift
-from .window import SIZE, Cursors, Window
+from .window import SIZE, Window
 
 MARGIN = timedelta(seconds=30)  # a transaction that began so long before somebody listens may still commit
 NEWS = 100  # notifications that one restart can make up for
@@ -43,7 +44,7 @@ NEWS = 100  # notifications that one restart can make up for
 class HomePage:
     """Query: ids of one page, newest first."""
 
-    cursors: Cursors
+    cursors: Page
 
 
 class HomeTimeline(Actor):
@@ -72,7 +73,7 @@ class HomeTimeline(Actor):
 
     async def fill(self) -> None:
         """The window as the rows have it."""
-        rows = await self.context.database.read(timelines.home_entries, self.id, limit=SIZE)
+        rows = await self.context.database.read(timelines.home_entries, self.id, Page(SIZE))
         self.window.fill(filter(self.admits, rows), complete=len(rows) < SIZE)
 
     def retired(self) -> None:
@@ -102,7 +103,7 @@ class HomeTimeline(Actor):
         await self.show([self.window[id] for id in self.window.shown if id not in self.feed.shown])
         await self.retract_deleted()
         await self.show_edits()
-        latest = await self.context.database.read(notifications.page, self.id, since_id=self.feed.floor, limit=NEWS)
+        latest = await self.context.database.read(notifications.page, self.id, Page(NEWS, since_id=self.feed.floor))
         for notification in reversed(latest):
             await self.show_notification(notification)
         await self.show_conversations()
@@ -144,7 +145,7 @@ class HomeTimeline(Actor):
 
     async def show_conversations(self) -> None:
         context = self.context
-        latest = await context.database.read(conversations.page, self.id, since_id=self.feed.floor, limit=NEWS)
+        latest = await context.database.read(conversations.page, self.id, Page(NEWS, since_id=self.feed.floor))
         for told in reversed(await shown_conversations(latest, context.accounts, context.statuses)):
             if told.last is not None:
                 self.feed.announce(conversation_key(told.last.id), Event("conversation", told))
@@ -166,11 +167,9 @@ def page(home: HomeTimeline, message: HomePage) -> list[int] | Coroutine[Any, An
     return ids if ids is not None else _older_page(home, message.cursors)
 
 
-async def _older_page(home: HomeTimeline, cursors: Cursors) -> list[int]:
-    async def fetch(at: Cursors) -> list[TimelineEntry]:
-        return await home.context.database.read(
-            timelines.home_entries, home.id, max_id=at.max_id, since_id=at.since_id, min_id=at.min_id, limit=at.limit
-        )
+async def _older_page(home: HomeTimeline, cursors: Page) -> list[int]:
+    async def fetch(at: Page) -> list[TimelineEntry]:
+        return await home.context.database.read(timelines.home_entries, home.id, at)
 
     return await sift(fetch, home.admits, cursors)
 

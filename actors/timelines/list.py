@@ -8,6 +8,7 @@ from typing import Any
 
 from ...storage import lists, relations
 from ...storage.lists import List as Row
+from ...storage.paging import Page
 from ...storage.statuses import TimelineEntry
 from ..account import perspective_of
 from ..context import ActorContext
@@ -15,7 +16,7 @@ from ..kernel import Cell, Refused, Runtime, turn
 from ..rules.visibility import ANONYMOUS, belongs_in_list
 from .public import PublicTimeline
 from .sifting import sift
-from .window import SIZE, Cursors
+from .window import SIZE
 
 NOT_FOUND = Refused(404, "Record not found")
 
@@ -25,7 +26,7 @@ class ListPage:
     """Query: ids of one page, newest first, for the owner alone."""
 
     viewer_id: int
-    cursors: Cursors
+    cursors: Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class ListTimeline(PublicTimeline):
         self.members = await database.read(lists.members, self.id)
         self.context.listed.join(self.cell, self.members)
         self.perspective = perspective_of(owner, await database.read(relations.relations, owner))
-        rows = await self.fetch(Cursors(limit=SIZE), only_media=False)
+        rows = await self.fetch(Page(SIZE), only_media=False)
         self.window.fill(filter(self.admits, rows), complete=len(rows) < SIZE)
         if len(self.feed):
             await self.make_up()
@@ -68,10 +69,8 @@ class ListTimeline(PublicTimeline):
     def describe(self) -> str:
         return f"window {len(self.window)}, members {len(self.members)}, subscribers {len(self.feed)}"
 
-    async def fetch(self, at: Cursors, *, only_media: bool) -> list[TimelineEntry]:
-        return await self.context.database.read(
-            lists.entries, self.id, max_id=at.max_id, since_id=at.since_id, min_id=at.min_id, limit=at.limit
-        )
+    async def fetch(self, at: Page, *, only_media: bool) -> list[TimelineEntry]:
+        return await self.context.database.read(lists.entries, self.id, at)
 
     def admits(self, entry: TimelineEntry) -> bool:
         return self.row is not None and belongs_in_list(entry, self.perspective, self.members, self.row.replies_policy)
@@ -100,8 +99,8 @@ def page(timeline: ListTimeline, message: ListPage) -> list[int] | Refused | Cor
     return ids if ids is not None else _older_page(timeline, message.cursors)
 
 
-async def _older_page(timeline: ListTimeline, cursors: Cursors) -> list[int]:
-    async def fetch(at: Cursors) -> list[TimelineEntry]:
+async def _older_page(timeline: ListTimeline, cursors: Page) -> list[int]:
+    async def fetch(at: Page) -> list[TimelineEntry]:
         return await timeline.fetch(at, only_media=False)
 
     return await sift(fetch, timeline.admits, cursors)

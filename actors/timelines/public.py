@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 from ...storage import statuses, timelines
+from ...storage.paging import Page
 from ...storage.statuses import TimelineEntry
 from ..broadcast import StatusDeleted, StatusEdited, StatusPublished
 from ..context import ActorContext
@@ -18,7 +19,7 @@ from ..kernel import Actor, Cell, Event, Runtime, Subscriber, first_id_at, turn
 from ..rules.visibility import ANONYMOUS, Perspective, hidden
 from .catching_up import edits_since
 from .sifting import sift
-from .window import SIZE, Cursors, Window
+from .window import SIZE, Window
 
 MARGIN = timedelta(seconds=30)  # as in a home timeline
 
@@ -27,7 +28,7 @@ MARGIN = timedelta(seconds=30)  # as in a home timeline
 class PublicPage:
     """Query: ids of one page for this viewer, newest first."""
 
-    cursors: Cursors
+    cursors: Page
     viewer: Perspective = ANONYMOUS
     only_media: bool = False
 
@@ -42,7 +43,7 @@ class PublicTimeline(Actor):
         self.window = Window()
 
     async def load(self) -> None:
-        rows = await self.fetch(Cursors(limit=SIZE), only_media=False)
+        rows = await self.fetch(Page(SIZE), only_media=False)
         self.window.fill(rows, complete=len(rows) < SIZE)
         if len(self.feed):
             await self.make_up()
@@ -54,11 +55,14 @@ class PublicTimeline(Actor):
     def describe(self) -> str:
         return f"window {len(self.window)}, subscribers {len(self.feed)}"
 
-    async def fetch(self, at: Cursors, *, only_media: bool) -> list[TimelineEntry]:
+    async def fetch(self, at: Page, *, only_media: bool) -> list[TimelineEntry]:
         return await self.context.database.read(
-            timelines.public_entries, local=self.place == "local", remote=self.place == "remote",
-            only_media=only_media, max_id=at.max_id, since_id=at.since_id, min_id=at.min_id, limit=at.limit,
-        )  # fmt: skip
+            timelines.public_entries,
+            at,
+            local=self.place == "local",
+            remote=self.place == "remote",
+            only_media=only_media,
+        )
 
     def holds(self, entry: TimelineEntry, subject: object) -> bool:
         """Whether a status, of which timelines of this kind are told, belongs to this one as it is now."""
@@ -97,7 +101,7 @@ def page(timeline: PublicTimeline, message: PublicPage) -> list[int] | Coroutine
 async def _page_from_rows(
     timeline: PublicTimeline, message: PublicPage, admits: Callable[[TimelineEntry], bool] | None
 ) -> list[int]:
-    async def fetch(at: Cursors) -> list[TimelineEntry]:
+    async def fetch(at: Page) -> list[TimelineEntry]:
         return await timeline.fetch(at, only_media=message.only_media)
 
     return await sift(fetch, admits or _everything, message.cursors)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
+from ...storage.paging import Page
 from ...storage.statuses import TimelineEntry
-from .window import Cursors
 
 SLICES = 8  # at most so many queries for one page; a page that is still not full then is short, and paging goes on
 
-Fetch = Callable[[Cursors], Awaitable[list[TimelineEntry]]]
+Fetch = Callable[[Page], Awaitable[list[TimelineEntry]]]
 
 
-async def sift(fetch: Fetch, admits: Callable[[TimelineEntry], bool], cursors: Cursors) -> list[int]:
+async def sift(fetch: Fetch, admits: Callable[[TimelineEntry], bool], cursors: Page) -> list[int]:
     """Ids of one page, newest first. `fetch` reads rows newest first, as many as the cursors' limit."""
     picked: list[int] = []
-    at = Cursors(cursors.max_id, cursors.since_id, cursors.min_id, max(2 * cursors.limit, 40))
+    at = replace(cursors, limit=max(2 * cursors.limit, 40))
     for _ in range(SLICES):
         rows = await fetch(at)
         admitted = [row.id for row in rows if admits(row)]
@@ -27,7 +28,7 @@ async def sift(fetch: Fetch, admits: Callable[[TimelineEntry], bool], cursors: C
     return picked
 
 
-def _next(at: Cursors, rows: list[TimelineEntry]) -> Cursors:
+def _next(at: Page, rows: list[TimelineEntry]) -> Page:
     if at.min_id is None:
-        return Cursors(rows[-1].id, at.since_id, None, at.limit)
-    return Cursors(at.max_id, at.since_id, rows[0].id, at.limit)
+        return replace(at, max_id=rows[-1].id)
+    return replace(at, min_id=rows[0].id)

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...storage import tags
+from ...storage.paging import Page
 from ...storage.statuses import TimelineEntry
 from ..kernel import turn
 from ..rules.visibility import ANONYMOUS, Perspective, hidden
 from ..statuses import ShownStatus
 from .public import PublicTimeline
 from .sifting import sift
-from .window import Cursors
 
 
 @dataclass(frozen=True, slots=True)
 class TagPage:
     """Query: ids of one page for this viewer, newest first. `local` None means from wherever."""
 
-    cursors: Cursors
+    cursors: Page
     viewer: Perspective = ANONYMOUS
     any_of: tuple[str, ...] = ()
     all_of: tuple[str, ...] = ()
@@ -42,15 +42,13 @@ class TagPage:
 class TagTimeline(PublicTimeline):
     """`tag/NAME`."""
 
-    async def fetch(self, at: Cursors, *, only_media: bool) -> list[TimelineEntry]:
+    async def fetch(self, at: Page, *, only_media: bool) -> list[TimelineEntry]:
         return await self.rows(TagPage(at, only_media=only_media), at)
 
-    async def rows(self, wanted: TagPage, at: Cursors) -> list[TimelineEntry]:
+    async def rows(self, wanted: TagPage, at: Page) -> list[TimelineEntry]:
         return await self.context.database.read(
-            tags.entries, (self.place, *wanted.any_of), all_of=wanted.all_of, none_of=wanted.none_of,
-            local=wanted.local, only_media=wanted.only_media,
-            max_id=at.max_id, since_id=at.since_id, min_id=at.min_id, limit=at.limit,
-        )  # fmt: skip
+            tags.entries, (self.place, *wanted.any_of), at, all_of=wanted.all_of, none_of=wanted.none_of,
+            local=wanted.local, only_media=wanted.only_media)  # fmt: skip
 
     def holds(self, entry: TimelineEntry, subject: object) -> bool:
         """An edit may have taken the tag away, or have brought it."""
@@ -65,7 +63,7 @@ def page(timeline: TagTimeline, message: TagPage) -> list[int] | Coroutine[Any, 
 
 
 async def _page_from_rows(timeline: TagTimeline, message: TagPage) -> list[int]:
-    async def fetch(at: Cursors) -> list[TimelineEntry]:
+    async def fetch(at: Page) -> list[TimelineEntry]:
         return await timeline.rows(message, at)
 
     return await sift(fetch, message.admits, message.cursors)

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
+from ...storage.paging import Page
 from ...storage.statuses import TimelineEntry
 
 SIZE = 400  # the feed's length in the reference server
 RECENT = 40  # a boost of something so near is no news
-
-
-@dataclass(frozen=True, slots=True)
-class Cursors:
-    """Which page is wanted: ids strictly below `max_id`, above `since_id`, or directly above `min_id`."""
-
-    max_id: int | None = None
-    since_id: int | None = None
-    min_id: int | None = None
-    limit: int = 20
 
 
 class Window:
@@ -130,13 +121,12 @@ class Window:
         self._entries = {id: self._entries[id] for id in self._ids}
         self._shown = None
 
-    def page(self, cursors: Cursors, admits: Callable[[TimelineEntry], bool] | None = None) -> list[int] | None:
+    def page(self, cursors: Page, admits: Callable[[TimelineEntry], bool] | None = None) -> list[int] | None:
         """Ids of one page, newest first; None when not all of it is in memory."""
         ids = self.shown
-        upper = bisect_left(ids, cursors.max_id) if cursors.max_id is not None else len(ids)
-        floor = max(cursors.since_id or 0, cursors.min_id or 0)
-        lower = bisect_left(ids, floor + 1)
-        if cursors.min_id is not None:
+        below, above, _ = cursors.bounds
+        upper, lower = bisect_left(ids, below), bisect_left(ids, above + 1)
+        if cursors.oldest_first:
             covered = lower > 0 or self.complete
             return self._pick(range(lower, upper), cursors.limit, admits)[::-1] if covered else None
         picked = self._pick(range(upper - 1, lower - 1, -1), cursors.limit, admits)

@@ -9,16 +9,16 @@ from ...actors.rules.identity import handle_of
 from ...actors.rules.visibility import Perspective, belongs_on_profile, shows_network, shows_profile
 from ...actors.statuses import may_see
 from ...actors.timelines.sifting import sift
-from ...actors.timelines.window import Cursors
 from ...storage import accounts, endorsements, follows, lists, search, timelines
 from ...storage.accounts import Account
+from ...storage.paging import Page
 from ...storage.statuses import TimelineEntry
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, array, json
 from ..answers.errors import NotFound
 from ..entities.list import list_fields
-from ..intake.paging import Page, Paged, clamp, links
+from ..intake.paging import Paged, clamp, links
 from ..intake.parameters import Count, Flag, Given, Ids, Input, Sought, Text
 from ..intake.request import Request
 from ..router import api
@@ -115,26 +115,23 @@ async def show_statuses(
 async def _posts(context: HttpContext, account: Account, viewer: Perspective, wanted: Posts, page: Page) -> list[int]:
     known = viewer.account_id == account.id or account.id in viewer.following
 
-    async def fetch(at: Cursors) -> list[TimelineEntry]:
+    async def fetch(at: Page) -> list[TimelineEntry]:
         return await context.database.read(
             timelines.account_entries,
             account.id,
+            at,
             visibilities=timelines.EVERY_VISIBILITY if known else OPEN,
             exclude_replies=wanted.exclude_replies,
             exclude_reblogs=wanted.exclude_reblogs,
             only_media=wanted.only_media,
             tagged=text.tag_name(wanted.tagged) if wanted.tagged else None,
             viewer=viewer.account_id,
-            max_id=at.max_id,
-            since_id=at.since_id,
-            min_id=at.min_id,
-            limit=at.limit,
         )
 
     def admits(entry: TimelineEntry) -> bool:
         return belongs_on_profile(entry, viewer)
 
-    return await sift(fetch, admits, Cursors(page.max_id, page.since_id, page.min_id, page.limit))
+    return await sift(fetch, admits, page)
 
 
 async def _statuses(
@@ -169,9 +166,8 @@ async def _network(
     own = viewer is not None and viewer.account_id == account.id
     page = paged.page(PEOPLE)
     rows = await context.database.read(
-        page_of, account.id, viewer=None if viewer is None or own else viewer.account_id,
-        max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
-    )  # fmt: skip
+        page_of, account.id, page, viewer=None if viewer is None or own else viewer.account_id
+    )
     return await accounts_page(context, request, rows, page.limit)
 
 
@@ -196,10 +192,7 @@ async def show_endorsements(context: HttpContext, request: Request, viewer: View
 
 async def _endorsements(context: HttpContext, account_id: int, paged: Paged) -> tuple[Rows, int]:
     page = paged.page(PEOPLE)
-    rows = await context.database.read(
-        endorsements.page, account_id,
-        max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
-    )  # fmt: skip
+    rows = await context.database.read(endorsements.page, account_id, page)
     return rows, page.limit
 
 

@@ -39,10 +39,7 @@ class Domain(Input):
 async def show_blocks(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """Whom the viewer blocks, the latest first."""
     page = paged.page(PEOPLE)
-    rows = await context.database.read(
-        blocks.page, viewer.account_id,
-        max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
-    )  # fmt: skip
+    rows = await context.database.read(blocks.page, viewer.account_id, page)
     return await accounts_page(context, request, rows, page.limit)
 
 
@@ -50,10 +47,7 @@ async def show_blocks(context: HttpContext, request: Request, viewer: Viewer, pa
 async def show_mutes(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """Whom the viewer mutes, the latest first, with the ends of the mutes that end by themselves."""
     page = paged.page(PEOPLE)
-    muted = await context.database.read(
-        mutes.page, viewer.account_id, context.clock.now(),
-        max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
-    )  # fmt: skip
+    muted = await context.database.read(mutes.page, viewer.account_id, context.clock.now(), page)
     found = await context.accounts.find_many(mute.account_id for mute in muted)
     bodies = [
         muted_account_json(found[mute.account_id], mute.expires_at, context.rendered, context.settings.base_url)
@@ -68,10 +62,7 @@ async def show_mutes(context: HttpContext, request: Request, viewer: Viewer, pag
 async def show_domain_blocks(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """The domains that the viewer blocks, the latest first."""
     page = paged.page(DOMAINS)
-    rows = await context.database.read(
-        blocks.domains_page, viewer.account_id,
-        max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
-    )  # fmt: skip
+    rows = await context.database.read(blocks.domains_page, viewer.account_id, page)
     ids = [(id, id) for id, _ in rows]
     return json([domain for _, domain in rows], 200, row_links(context, request, ids, page.limit, "since_id"))
 

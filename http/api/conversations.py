@@ -25,10 +25,7 @@ ON_A_PAGE = 20
 async def show_all(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """Those with something new first; the cursors are ids of last statuses."""
     page = paged.page(ON_A_PAGE)
-    found = await context.database.read(
-        conversations.page, viewer.account_id,
-        max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
-    )  # fmt: skip
+    found = await context.database.read(conversations.page, viewer.account_id, page)
     told = await shown_conversations(found, context.accounts, context.statuses)
     ids = [one.last_status_id for one in found if one.last_status_id is not None]
     headers = links(

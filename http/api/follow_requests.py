@@ -21,10 +21,7 @@ WRITE = ("write:follows", "follow")
 async def show(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """The latest request first."""
     page = paged.page(PEOPLE)
-    rows = await context.database.read(
-        follows.requests_page, viewer.account_id,
-        max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
-    )  # fmt: skip
+    rows = await context.database.read(follows.requests_page, viewer.account_id, page)
     return await accounts_page(context, request, rows, page.limit)
 
 

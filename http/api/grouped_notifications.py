@@ -54,10 +54,7 @@ async def show_all(context: HttpContext, request: Request, viewer: Viewer, wante
     """A page of groups, with links around the stretch of notifications it covers."""
     wanted.check()
     page = wanted.page(ON_A_PAGE)
-    groups = await context.database.read(
-        notification_groups.page, viewer.account_id, wanted.wanted(),
-        max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
-    )  # fmt: skip
+    groups = await context.database.read(notification_groups.page, viewer.account_id, wanted.wanted(), page)
     ids = [id for group in groups if (id := group.page_id) is not None]
     headers = links(context.settings.base_url + request.path, request.query_texts, ids)
     groups, statuses = await _seen(context, viewer, groups)

@@ -101,10 +101,7 @@ async def show_members(context: HttpContext, request: Request, viewer: Viewer, i
     """A page; `limit=0` asks for all at once."""
     await _find(context, viewer, id)
     page = paged.page(ON_A_PAGE)
-    ids = await context.database.read(
-        lists.members_page, id,
-        max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit or None,
-    )  # fmt: skip
+    ids = await context.database.read(lists.members_page, id, page)
     found = await context.accounts.find_many(ids)
     bodies = [account_json(one, context.rendered, context.settings.base_url) for one in found.values()]
     if not page.limit:

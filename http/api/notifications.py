@@ -54,10 +54,7 @@ class Counted(Sieve):
 async def show_all(context: HttpContext, request: Request, viewer: Viewer, wanted: NotificationQuery) -> Answer:
     """A page with both links, for whose cursors hidden ones count as well."""
     page = wanted.page(ON_A_PAGE)
-    found = await context.database.read(
-        notifications.page, viewer.account_id, **wanted.conditions(),
-        max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
-    )  # fmt: skip
+    found = await context.database.read(notifications.page, viewer.account_id, page, **wanted.conditions())
     bodies = await _render(context, viewer, found)
     ids = [notification.id for notification in found]
     return array(bodies, links(context.settings.base_url + request.path, request.query_texts, ids))

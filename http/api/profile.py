@@ -17,6 +17,7 @@ from ...actors.rules.languages import language_code
 from ...storage import featured_tags, follows, users
 from ...storage.accounts import Account
 from ...storage.engine.database import Connection
+from ...storage.paging import Page
 from ...storage.profiles import Defaults, Profile
 from ...storage.users import User
 from ..access import rates
@@ -234,7 +235,5 @@ async def _own(context: HttpContext, viewer: Viewer) -> Account:
 async def _credentials(db: Connection, account_id: int) -> tuple[User | None, int]:
     """The user, and how many ask to follow: one visit to the database."""
     user = await users.find_user(db, account_id)
-    asking = await follows.requests_page(
-        db, account_id, max_id=None, since_id=None, min_id=None, limit=MOST_REQUESTS_COUNTED
-    )
+    asking = await follows.requests_page(db, account_id, Page(MOST_REQUESTS_COUNTED))
     return user, len(asking)

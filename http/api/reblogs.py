@@ -43,8 +43,5 @@ async def show_reblogged_by(
     """Who has boosted a status openly."""
     shown = await find_visible(context, viewer, id)
     page = paged.page(PEOPLE)
-    rows = await context.database.read(
-        reblogs.page, (shown.boosted or shown).id,
-        max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
-    )  # fmt: skip
+    rows = await context.database.read(reblogs.page, (shown.boosted or shown).id, page)
     return await people(context, request, viewer, rows, page.limit)

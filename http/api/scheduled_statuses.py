@@ -41,10 +41,7 @@ class Scheduled(Input):
 async def show_all(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """What the viewer has scheduled, the last made first."""
     page = paged.page(STATUSES)
-    found = await context.database.read(
-        scheduled_statuses.page, viewer.account_id,
-        max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit,
-    )  # fmt: skip
+    found = await context.database.read(scheduled_statuses.page, viewer.account_id, page)
     base_url = context.settings.base_url
     ids = [one.id for one in found]
     paging = links(base_url + request.path, request.query_texts, ids, full=len(ids) == page.limit)

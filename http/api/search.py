@@ -10,11 +10,12 @@ from ...actors.rules.identity import handle_of
 from ...actors.rules.visibility import belongs_in_thread
 from ...actors.statuses import may_see
 from ...storage import search
+from ...storage.paging import Page
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import Malformed, Unauthorized
-from ..intake.paging import Page, clamp
+from ..intake.paging import clamp
 from ..intake.parameters import AccountId, Choice, Count, Cursor, Flag, Input, Sought
 from ..router import api
 from ..views.accounts import render_accounts
@@ -100,8 +101,7 @@ async def _hashtags(context: HttpContext, query: SearchQuery, page: Page) -> lis
 async def _statuses(context: HttpContext, viewer: Viewer, query: SearchQuery, page: Page) -> list[bytes]:
     perspective = await perspective_of(viewer)
     found = await context.database.read(
-        search.statuses, query.q, viewer=viewer.account_id, account_id=query.account_id,
-        max_id=page.max_id, min_id=page.min_id, limit=page.limit, offset=query.skipped,
-    )  # fmt: skip
+        search.statuses, query.q, page, viewer=viewer.account_id, account_id=query.account_id, offset=query.skipped
+    )
     shown = await context.statuses.show_many(entry.id for entry in found if belongs_in_thread(entry, perspective))
     return await render_all(context, viewer, [one for one in shown.values() if may_see(one, perspective)])

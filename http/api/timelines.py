@@ -12,7 +12,6 @@ from ...actors.timelines.home import HomePage
 from ...actors.timelines.list import ListPage
 from ...actors.timelines.public import PublicPage
 from ...actors.timelines.tag import TagPage
-from ...actors.timelines.window import Cursors
 from ..access.authentication import USER_REQUIRED, Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, array
@@ -47,7 +46,7 @@ class TagTimeline(PublicTimeline):
 
     def message(self, viewer: Perspective) -> TagPage:
         return TagPage(
-            _cursors(self), viewer, _tags(self.any), _tags(self.all), _tags(self.none),
+            self.page(STATUSES), viewer, _tags(self.any), _tags(self.all), _tags(self.none),
             local=None if self.local == self.remote else self.local, only_media=self.only_media,
         )  # fmt: skip
 
@@ -55,7 +54,7 @@ class TagTimeline(PublicTimeline):
 @api.get("/api/v1/timelines/home", auth="user", scopes=("read:statuses",))
 async def show_home(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """What those the viewer follows have posted."""
-    ids = await viewer.ask(HomePage(_cursors(paged)), Address("home", str(viewer.account_id)))
+    ids = await viewer.ask(HomePage(paged.page(STATUSES)), Address("home", str(viewer.account_id)))
     return await _timeline(context, request, viewer, ids)
 
 
@@ -63,7 +62,7 @@ async def show_home(context: HttpContext, request: Request, viewer: Viewer, page
 async def show_public(context: HttpContext, request: Request, viewer: Viewer | None, wanted: PublicTimeline) -> Answer:
     """What everybody has posted."""
     _check_preview(context, viewer)
-    message = PublicPage(_cursors(wanted), await perspective_of(viewer), wanted.only_media)
+    message = PublicPage(wanted.page(STATUSES), await perspective_of(viewer), wanted.only_media)
     ids = await context.runtime.ask(Address("public", wanted.place()), message, origin=request.origin)
     return await _timeline(context, request, viewer, ids)
 
@@ -85,7 +84,7 @@ async def show_tag(
 @api.get("/api/v1/timelines/list/<id>", auth="user", scopes=("read:lists",))
 async def show_list(context: HttpContext, request: Request, viewer: Viewer, id: int, paged: Paged) -> Answer:
     """What those on one of the viewer's lists have posted."""
-    ids = await viewer.ask(ListPage(viewer.account_id, _cursors(paged)), list_address(id))
+    ids = await viewer.ask(ListPage(viewer.account_id, paged.page(STATUSES)), list_address(id))
     return await _timeline(context, request, viewer, ids)
 
 
@@ -96,11 +95,6 @@ def _tags(names: Sequence[str]) -> tuple[str, ...]:
 def _check_preview(context: HttpContext, viewer: Viewer | None) -> None:
     if viewer is None and not context.settings.public_preview:
         raise Unauthorized(USER_REQUIRED)
-
-
-def _cursors(paged: Paged) -> Cursors:
-    page = paged.page(STATUSES)
-    return Cursors(page.max_id, page.since_id, page.min_id, page.limit)
 
 
 async def _timeline(context: HttpContext, request: Request, viewer: Viewer | None, ids: Sequence[int]) -> Answer:

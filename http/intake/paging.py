@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote, urlencode
 
+from ...storage.paging import Page
 from ..answers.answer import Headers
 from .parameters import Count, Cursor, Input
 from .request import TOKEN_PARAMETERS
@@ -18,16 +18,6 @@ PREV = Literal["min_id", "since_id"]
 
 # What stays as it is in an address. Headers are ASCII: a path may be a hashtag in any script.
 OF_ADDRESSES = "/:@[]"
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Which stretch of a list is asked for. `min_id` asks for the page directly above it, `since_id` for the newest."""
-
-    limit: int
-    max_id: int | None = None
-    since_id: int | None = None
-    min_id: int | None = None
 
 
 class Paged(Input):

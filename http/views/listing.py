@@ -30,9 +30,7 @@ async def statuses_of(
 ) -> Answer:
     """A page of what the viewer has put aside, without what is hidden from them by now."""
     page = paged.page(STATUSES)
-    rows = await context.database.read(
-        page_of, viewer.account_id, max_id=page.max_id, since_id=page.since_id, min_id=page.min_id, limit=page.limit
-    )
+    rows = await context.database.read(page_of, viewer.account_id, page)
     perspective = await perspective_of(viewer)
     shown = await context.statuses.show_many(id for _, id in rows)
     bodies = await render_all(context, viewer, [one for one in shown.values() if may_see(one, perspective)])

@@ -13,10 +13,10 @@ from ...actors.kernel import NotAnswered, Origin, Refused
 from ...actors.rules.visibility import Perspective, Relation
 from ...actors.statuses import may_see
 from ...actors.timelines.home import HomePage
-from ...actors.timelines.window import Cursors
 from ...storage import follows, relations
 from ...storage.engine.database import StorageError
 from ...storage.follows import FollowTerms as StoredFollow
+from ...storage.paging import Page
 from ...storage.statuses import Status
 from .patience import insist
 from .stream import Stream
@@ -95,7 +95,7 @@ class Person:
 
     async def home(self) -> list[int]:
         """The first page of the home timeline, newest first, as the API would render it."""
-        page = HomePage(Cursors(limit=PAGE))
+        page = HomePage(Page(PAGE))
 
         async def ask() -> list[int]:
             return await self._sim.runtime.ask(home_address(self.id), page, origin=self.origin)

@@ -29,10 +29,10 @@ from ...actors.kernel.cell import AT_REST, CellPhase
 from ...actors.mail.sender import Letterhead, MailSender, NotSent
 from ...actors.mail.templates import Letter, Sender
 from ...actors.timelines.public import PublicPage
-from ...actors.timelines.window import Cursors
 from ...storage import accounts, users
 from ...storage.accounts import NewAccount
 from ...storage.engine.database import Connection
+from ...storage.paging import Page
 from ...storage.users import NewUser
 from ..parking import Parking
 from ..supervisor import Child, Supervisor
@@ -148,7 +148,7 @@ class Simulation:
 
     async def public_page(self) -> list[int]:
         """The local timeline as somebody without an account sees it, newest first."""
-        page = PublicPage(Cursors(limit=PAGE))
+        page = PublicPage(Page(PAGE))
         return await self.shown(await insist(self, "anybody", lambda: self.runtime.ask(PUBLIC_LOCAL, page)))
 
     async def public_stream(self) -> Stream:

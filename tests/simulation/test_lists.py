@@ -3,8 +3,8 @@
 from troupe.actors.broadcast import list_address
 from troupe.actors.commands.lists import AddToList, ChangeList, CreateList, RemoveFromList
 from troupe.actors.timelines.list import ListPage
-from troupe.actors.timelines.window import Cursors
 from troupe.storage.lists import List
+from troupe.storage.paging import Page
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.patience import insist
 from troupe.supervision.testing.people import PAGE, Person
@@ -25,7 +25,7 @@ async def change_a_list_amid_posts(sim: Simulation) -> None:
     mine: List = await bob.insist(CreateList("mine", "list", exclusive=False))
 
     async def page() -> list[int]:
-        query = ListPage(bob.id, Cursors(limit=PAGE))
+        query = ListPage(bob.id, Page(PAGE))
         return await sim.shown(await insist(sim, "bob", lambda: sim.runtime.ask(list_address(mine.id), query)))
 
     async def sort_people() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 from troupe.storage import blocks, conversation_mutes, mutes, notifications, statuses
 from troupe.storage.accounts import Account
 from troupe.storage.notifications import NewNotification, Notification
+from troupe.storage.paging import Page
 from troupe.storage.statuses import Status
 
 from .conftest import Stage, new_id
@@ -130,16 +131,16 @@ def test_pages_and_what_came_since(stage: Stage) -> None:
     ids = [one.id for one in told if one is not None]
     newest_first = list(reversed(ids))
 
-    def page(**choice: Any) -> list[int]:
-        return [one.id for one in stage(notifications.page, ada.id, **choice)]
+    def page(at: Page, **choice: Any) -> list[int]:
+        return [one.id for one in stage(notifications.page, ada.id, at, **choice)]
 
-    assert page(limit=9) == newest_first
-    assert page(limit=2, max_id=ids[3]) == newest_first[2:4]
-    assert page(limit=2, min_id=ids[0]) == newest_first[2:4]
-    assert page(limit=2, since_id=ids[0]) == newest_first[:2]
-    assert page(limit=9, types=["mention"]) == []
-    assert page(limit=9, exclude_types=["follow"]) == []
-    assert page(limit=9, from_account_id=told[1].from_account_id if told[1] else None) == [ids[1]]
+    assert page(Page(9)) == newest_first
+    assert page(Page(2, max_id=ids[3])) == newest_first[2:4]
+    assert page(Page(2, min_id=ids[0])) == newest_first[2:4]
+    assert page(Page(2, since_id=ids[0])) == newest_first[:2]
+    assert page(Page(9), types=["mention"]) == []
+    assert page(Page(9), exclude_types=["follow"]) == []
+    assert page(Page(9), from_account_id=told[1].from_account_id if told[1] else None) == [ids[1]]
     assert [one.id for one in stage(notifications.since, ada.id, ids[2], 9)] == ids[3:]
     assert stage(notifications.find, ada.id, ids[0]) == told[0]
 

@@ -6,6 +6,7 @@ from troupe.storage import dead_letters, idempotency, outbox
 from troupe.storage.dead_letters import DeadLetter
 from troupe.storage.idempotency import KeyedStatus
 from troupe.storage.outbox import NewEffect
+from troupe.storage.paging import Page
 
 from .conftest import NOW, Stage, new_id
 
@@ -75,7 +76,7 @@ def test_a_dead_letter_waits_to_be_read(stage: Stage) -> None:
     letters = [DeadLetter(new_id(), "home/1", "Deliver", {"n": 1}, "x" * 5000, None, ("a",), NOW) for _ in range(3)]
     for letter in (*letters, letters[0]):
         stage(dead_letters.insert, letter)
-    found = stage(dead_letters.page, limit=2)
+    found = stage(dead_letters.page, Page(2))
     assert [letter.id for letter in found] == [letters[2].id, letters[1].id]
     assert (found[0].causes, found[0].message, len(found[0].error)) == (("a",), {"n": 1}, 2000)
     assert stage(dead_letters.delete, letters[0].id)

@@ -3,6 +3,7 @@
 from troupe.storage import blocks, follows, mutes, notifications, relations
 from troupe.storage.follows import Change, FollowTerms
 from troupe.storage.notifications import NewNotification
+from troupe.storage.paging import Page
 
 from .conftest import Stage, new_id
 from .test_statuses import counted
@@ -50,7 +51,7 @@ def test_an_answered_request_takes_its_notification_along(stage: Stage) -> None:
     stage(follows.insert_request, FollowTerms(new_id(), ada.id, bob.id), stage.now)
     assert stage(notifications.insert, NewNotification(new_id(), bob.id, ada.id, "follow_request"), stage.now)
     stage(follows.accept_requests, bob.id, [new_id()], [ada.id], stage.now)
-    assert stage(notifications.page, bob.id, limit=10) == []
+    assert stage(notifications.page, bob.id, Page(10)) == []
 
 
 def test_a_block_ends_all_that_was_between_two(stage: Stage) -> None:
@@ -65,7 +66,7 @@ def test_a_block_ends_all_that_was_between_two(stage: Stage) -> None:
     assert stage(relations.relations, ada.id).blocking == {bob.id}
     assert stage(relations.relations, bob.id).blocked_by == {ada.id}
     assert stage(relations.relations, bob.id).requested == frozenset()
-    assert stage(notifications.page, ada.id, limit=10) == []
+    assert stage(notifications.page, ada.id, Page(10)) == []
     assert stage(blocks.blocked_either_way, bob.id, ada.id)
     assert counted(stage)
     assert stage(blocks.delete_block, ada.id, bob.id)
@@ -101,12 +102,11 @@ def test_pages_are_in_the_order_of_following(stage: Stage) -> None:
     others = [stage.account(f"u{number}") for number in range(5)]
     made = [stage.follow(other, ada) for other in others]
     everyone = [(follow.id, follow.account_id) for follow in reversed(made)]
-    no = {"max_id": None, "since_id": None, "min_id": None}
-    assert stage(follows.followers_page, ada.id, limit=9, **no) == everyone
-    assert stage(follows.followers_page, ada.id, limit=2, **no | {"max_id": made[3].id}) == everyone[2:4]
-    assert stage(follows.followers_page, ada.id, limit=2, **no | {"min_id": made[0].id}) == everyone[2:4]
-    assert stage(follows.followers_page, ada.id, limit=2, **no | {"since_id": made[0].id}) == everyone[:2]
-    assert stage(follows.following_page, others[0].id, limit=9, **no) == [(made[0].id, ada.id)]
+    assert stage(follows.followers_page, ada.id, Page(9)) == everyone
+    assert stage(follows.followers_page, ada.id, Page(2, max_id=made[3].id)) == everyone[2:4]
+    assert stage(follows.followers_page, ada.id, Page(2, min_id=made[0].id)) == everyone[2:4]
+    assert stage(follows.followers_page, ada.id, Page(2, since_id=made[0].id)) == everyone[:2]
+    assert stage(follows.following_page, others[0].id, Page(9)) == [(made[0].id, ada.id)]
     assert stage(follows.followers, ada.id, 0, 2) == [other.id for other in others[:2]]
 
 

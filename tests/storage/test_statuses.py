@@ -17,6 +17,7 @@ from troupe.storage import (
 )
 from troupe.storage.accounts import Account
 from troupe.storage.notifications import NewNotification
+from troupe.storage.paging import Page
 from troupe.storage.polls import NewPoll
 from troupe.storage.statuses import Flags, Mention, NewStatus, Status, StatusTag, TimelineEntry
 
@@ -153,7 +154,7 @@ def test_deleting_takes_notifications_and_looses_media(stage: Stage) -> None:
     )
     assert stage(notifications.insert, NewNotification(new_id(), bob.id, ada.id, "mention", made.id), stage.now)
     stage(statuses.soft_delete, made.id, ada.id, stage.now)
-    assert stage(notifications.page, bob.id, limit=10) == []
+    assert stage(notifications.page, bob.id, Page(10)) == []
     assert stage.value("SELECT count(*) FROM media_attachments WHERE status_id IS NULL") == 1
 
 

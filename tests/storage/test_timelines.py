@@ -3,8 +3,11 @@
 from typing import Any
 
 from troupe.storage import statuses, timelines
+from troupe.storage.paging import Page
 
 from .conftest import Stage, new_id
+
+ALL = Page(20)
 
 
 def test_home_holds_ones_own_and_those_one_follows(stage: Stage) -> None:
@@ -15,7 +18,7 @@ def test_home_holds_ones_own_and_those_one_follows(stage: Stage) -> None:
     boost = stage.boost(bob, stage.status(eve))
     gone = stage.status(bob)
     stage(statuses.soft_delete, gone.id, bob.id, stage.now)
-    found = stage(timelines.home_entries, ada.id, limit=10)
+    found = stage(timelines.home_entries, ada.id, Page(10))
     assert [entry.id for entry in found] == [boost.id, theirs.id, own.id]
     assert found[0].reblog_account_id == eve.id
 
@@ -26,15 +29,15 @@ def test_home_pages_by_every_cursor(stage: Stage) -> None:
     ids = [stage.status(author).id for _ in range(4) for author in (ada, bob)]
     newest_first = list(reversed(ids))
 
-    def page(**choice: Any) -> list[int]:
-        return [entry.id for entry in stage(timelines.home_entries, ada.id, **choice)]
+    def page(limit: int, **cursors: int) -> list[int]:
+        return [entry.id for entry in stage(timelines.home_entries, ada.id, Page(limit, **cursors))]
 
-    assert page(limit=20) == newest_first
-    assert page(limit=3) == newest_first[:3]
-    assert page(limit=3, max_id=ids[5]) == newest_first[3:6]
-    assert page(limit=3, since_id=ids[0]) == newest_first[:3]
-    assert page(limit=3, min_id=ids[0]) == newest_first[4:7]
-    assert page(limit=9, min_id=ids[0], max_id=ids[3]) == newest_first[5:7]
+    assert page(20) == newest_first
+    assert page(3) == newest_first[:3]
+    assert page(3, max_id=ids[5]) == newest_first[3:6]
+    assert page(3, since_id=ids[0]) == newest_first[:3]
+    assert page(3, min_id=ids[0]) == newest_first[4:7]
+    assert page(9, min_id=ids[0], max_id=ids[3]) == newest_first[5:7]
 
 
 def test_public_holds_neither_boosts_nor_replies_to_others_nor_the_silenced(stage: Stage) -> None:
@@ -53,8 +56,8 @@ def test_public_holds_neither_boosts_nor_replies_to_others_nor_the_silenced(stag
     remote = stage.status(far)
     picture = stage.status(bob, media_ids=(new_id(),))
 
-    def page(**choice: Any) -> list[int]:
-        return [entry.id for entry in stage(timelines.public_entries, limit=20, **choice)]
+    def page(at: Page = ALL, **choice: Any) -> list[int]:
+        return [entry.id for entry in stage(timelines.public_entries, at, **choice)]
 
     assert page() == [picture.id, remote.id, self_reply.id, first.id]
     assert page(local=True) == [picture.id, self_reply.id, first.id]
@@ -62,7 +65,7 @@ def test_public_holds_neither_boosts_nor_replies_to_others_nor_the_silenced(stag
     assert page(only_media=True) == [picture.id]
     assert page(local=True, only_media=True) == [picture.id]
     assert page(remote=True, only_media=True) == []
-    assert page(max_id=remote.id, min_id=first.id) == [self_reply.id]
+    assert page(Page(20, max_id=remote.id, min_id=first.id)) == [self_reply.id]
 
 
 def test_a_profile_is_narrowed_as_asked(stage: Stage) -> None:
@@ -75,12 +78,12 @@ def test_a_profile_is_narrowed_as_asked(stage: Stage) -> None:
     boost = stage.boost(ada, theirs)
     picture = stage.status(ada, media_ids=(new_id(),), tags=(statuses.StatusTag(new_id(), "trio", "Trio"),))
 
-    def page(**choice: Any) -> list[int]:
-        return [entry.id for entry in stage(timelines.account_entries, ada.id, limit=20, **choice)]
+    def page(at: Page = ALL, **choice: Any) -> list[int]:
+        return [entry.id for entry in stage(timelines.account_entries, ada.id, at, **choice)]
 
     assert page() == [picture.id, boost.id, answer.id, own.id, private.id, first.id]
     assert page(visibilities=("public", "unlisted"), exclude_replies=True) == [picture.id, boost.id, own.id, first.id]
-    assert page(exclude_reblogs=True, since_id=own.id) == [picture.id, answer.id]
+    assert page(Page(20, since_id=own.id), exclude_reblogs=True) == [picture.id, answer.id]
     assert page(only_media=True) == [picture.id]
     assert page(tagged="trio") == [picture.id]
 
