@@ -22,7 +22,8 @@ from .access.context import HttpContext
 from .access.rates import RateStatus, Rule
 from .answers.answer import Answer
 from .answers.errors import NotFound
-from .intake.parameters import LARGEST_ID, Input
+from .intake.ids import LARGEST_ID
+from .intake.input import Input
 from .intake.request import LARGEST_BODY, Request
 
 Auth = Literal["none", "app", "user"]

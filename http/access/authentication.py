@@ -10,7 +10,7 @@ from ...actors.kernel.envelope import Origin
 from ...actors.kernel.runtime import Runtime
 from ...storage.oauth import Token
 from ..answers.errors import Forbidden, TooLarge, Unauthorized, Unprocessable
-from ..intake.parameters import nest
+from ..intake.nesting import nest
 from ..intake.request import LARGEST_BODY, TOKEN_PARAMETERS, Request
 from .context import HttpContext
 

@@ -18,8 +18,10 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer, array, json
 from ..answers.errors import NotFound
 from ..entities.list import list_fields
+from ..intake.ids import Ids
+from ..intake.input import Input
 from ..intake.paging import Paged, clamp, links
-from ..intake.parameters import Count, Flag, Given, Ids, Input, Sought, Text
+from ..intake.parameters import Count, Flag, Given, Sought, Text
 from ..intake.request import Request
 from ..router import api
 from ..views.accounts import PEOPLE, account_answer, accounts_page, find_account, presentable, render_accounts

@@ -13,7 +13,8 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import NotFound, invalid
 from ..entities.application import application_fields, credential_application_fields
-from ..intake.parameters import Input, Line, MaybeLine, Several, Text
+from ..intake.input import Input
+from ..intake.parameters import Line, MaybeLine, Several, Text
 from ..oauth.redirects import complaint
 from ..router import api
 

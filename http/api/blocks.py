@@ -10,8 +10,9 @@ from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, array, json
 from ..answers.errors import invalid
 from ..entities.account import muted_account_json
+from ..intake.input import Input
 from ..intake.paging import Paged
-from ..intake.parameters import Input, Text
+from ..intake.parameters import Text
 from ..intake.request import Request
 from ..router import api
 from ..views.accounts import PEOPLE, accounts_page

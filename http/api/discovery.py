@@ -18,7 +18,8 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import Gone, NotFound
 from ..entities.account import avatar_url
-from ..intake.parameters import Given, Input
+from ..intake.input import Input
+from ..intake.parameters import Given
 from ..intake.request import Request
 from ..router import api
 from ..views.accounts import presentable

@@ -17,7 +17,9 @@ from ..answers.answer import Answer, array, json
 from ..answers.errors import invalid
 from ..entities.account import account_json
 from ..entities.edit import edit_json, only_edit, source_fields
-from ..intake.parameters import Choice, Focus, Input, MaybeProse, Several, StatusId
+from ..intake.ids import StatusId
+from ..intake.input import Input
+from ..intake.parameters import Choice, Focus, MaybeProse, Several
 from ..router import api
 from ..views.statuses import answer_with, find_visible, perspective_of
 from .statuses import Writing

@@ -13,7 +13,8 @@ from ..access.context import HttpContext
 from ..access.registration import count_mail
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import Forbidden, NotFound
-from ..intake.parameters import Input, Text
+from ..intake.input import Input
+from ..intake.parameters import Text
 from ..router import api
 
 OTHER_APP = "This method is only available to the application the user originally signed-up with"

@@ -12,7 +12,9 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..entities.marker import marker_fields
-from ..intake.parameters import Count, Input, Maybe, Position, Texts
+from ..intake.ids import Position
+from ..intake.input import Input
+from ..intake.parameters import Count, Maybe, Texts
 from ..router import api
 
 

@@ -15,7 +15,9 @@ from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import NotFound, invalid
 from ..entities.media import media_fields
-from ..intake.parameters import Focus, Input, MaybeProse, MaybeUpload
+from ..intake.input import Input
+from ..intake.parameters import Focus, MaybeProse
+from ..intake.upload import MaybeUpload
 from ..router import api
 from ..views import uploads
 

@@ -14,8 +14,10 @@ from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, array, json
 from ..answers.errors import NotFound
 from ..entities.notification import notification_json
+from ..intake.ids import AccountId
+from ..intake.input import Input
 from ..intake.paging import Paged, clamp, links
-from ..intake.parameters import AccountId, Count, Input, Texts
+from ..intake.parameters import Count, Texts
 from ..intake.request import Request
 from ..router import api
 from ..views.statuses import flags_of, perspective_of

@@ -11,7 +11,8 @@ from ..answers.answer import Answer, json
 from ..answers.errors import NotFound, missing
 from ..entities.poll import poll_fields
 from ..entities.status import NO_FLAGS
-from ..intake.parameters import Input, Numbers
+from ..intake.input import Input
+from ..intake.parameters import Numbers
 from ..router import api
 from ..views.statuses import find_visible, flags_of
 

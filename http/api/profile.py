@@ -26,19 +26,9 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import NotFound
 from ..entities.account import MOST_REQUESTS_COUNTED, credential_account_fields, profile_fields
-from ..intake.parameters import (
-    Choice,
-    Fields,
-    Input,
-    MaybeFlag,
-    MaybeLine,
-    MaybeProse,
-    MaybeText,
-    MaybeUpload,
-    Several,
-    Text,
-    Upload,
-)
+from ..intake.input import Input
+from ..intake.parameters import Choice, Fields, MaybeFlag, MaybeLine, MaybeProse, MaybeText, Several, Text
+from ..intake.upload import MaybeUpload, Upload
 from ..router import api
 from ..views.uploads import PICTURE_BODY, picture
 

@@ -13,7 +13,8 @@ from ..access.registration import complaints_about, sign_up
 from ..answers.answer import Answer, json
 from ..answers.errors import Forbidden
 from ..entities.token import token_fields
-from ..intake.parameters import Input, Prose, Text
+from ..intake.input import Input
+from ..intake.parameters import Prose, Text
 from ..intake.request import Request
 from ..router import api
 

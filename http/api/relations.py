@@ -20,7 +20,9 @@ from ..answers.answer import Answer, json
 from ..answers.errors import NotFound, invalid
 from ..entities.account import account_fields
 from ..entities.relationship import relationship_fields
-from ..intake.parameters import Count, Flag, Ids, Input, MaybeFlag, Prose, Several, Text
+from ..intake.ids import Ids
+from ..intake.input import Input
+from ..intake.parameters import Count, Flag, MaybeFlag, Prose, Several, Text
 from ..router import api
 from ..views.accounts import account_answer, is_presentable, presentable
 from ..views.statuses import perspective_of

@@ -11,8 +11,9 @@ from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import NotFound, Unprocessable
 from ..entities.scheduled_status import scheduled_status_fields
+from ..intake.input import Input
 from ..intake.paging import Paged, links
-from ..intake.parameters import Input, MaybeText
+from ..intake.parameters import MaybeText
 from ..intake.request import Request
 from ..router import api
 

@@ -15,8 +15,10 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import Malformed, Unauthorized
+from ..intake.ids import AccountId, Cursor
+from ..intake.input import Input
 from ..intake.paging import clamp
-from ..intake.parameters import AccountId, Choice, Count, Cursor, Flag, Input, Sought
+from ..intake.parameters import Choice, Count, Flag, Sought
 from ..router import api
 from ..views.accounts import render_accounts
 from ..views.hashtags import render_tags

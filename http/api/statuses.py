@@ -20,21 +20,9 @@ from ..answers.answer import Answer, array, json
 from ..answers.errors import NotFound, Unprocessable, invalid
 from ..entities.scheduled_status import scheduled_status_fields
 from ..entities.status import deleted_status_json
-from ..intake.parameters import (
-    Choice,
-    Count,
-    Flag,
-    Ids,
-    IdsAsWritten,
-    Input,
-    Maybe,
-    MaybeFlag,
-    MaybeText,
-    Prose,
-    StatusId,
-    Texts,
-    is_id,
-)
+from ..intake.ids import Ids, IdsAsWritten, StatusId, is_id
+from ..intake.input import Input
+from ..intake.parameters import Choice, Count, Flag, Maybe, MaybeFlag, MaybeText, Prose, Texts
 from ..intake.request import Request
 from ..router import api
 from ..views.statuses import find_visible, perspective_of, render, render_all

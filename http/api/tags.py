@@ -12,7 +12,7 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import NotFound
-from ..intake.parameters import UNKNOWN_ID
+from ..intake.ids import UNKNOWN_ID
 from ..router import api, path_id
 from ..views.hashtags import render_tags
 

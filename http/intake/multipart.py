@@ -12,7 +12,9 @@ from werkzeug.http import parse_options_header
 
 from ..answers.errors import Malformed, TooLarge
 from ..server.descriptors import check_file
-from .parameters import MOST_PARAMETERS, Pairs, Upload, text
+from .decoding import MOST_PARAMETERS, text
+from .nesting import Pairs
+from .upload import Upload
 
 # Fields together; files count for the body's own limit.
 LARGEST_FIELDS = 1024 * 1024

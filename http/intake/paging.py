@@ -8,7 +8,9 @@ from urllib.parse import quote, urlencode
 
 from ...storage.paging import Page
 from ..answers.answer import Headers
-from .parameters import Count, Cursor, Input
+from .ids import Cursor
+from .input import Input
+from .parameters import Count
 from .request import TOKEN_PARAMETERS
 
 CURSORS = frozenset({"max_id", "since_id", "min_id", "page", "offset"})

@@ -12,8 +12,9 @@ from ...actors.kernel.envelope import Origin
 from ..answers.errors import HttpError, Malformed, TooLarge
 from ..answers.headers import request_id
 from ..asgi import Scope
+from .decoding import read_json, read_urlencoded
 from .multipart import read_multipart
-from .parameters import Pairs, Tree, nest, read_json, read_urlencoded
+from .nesting import Pairs, Tree, nest
 
 # The parameters in which a client may send its token. No answer repeats them.
 TOKEN_PARAMETERS = ("access_token", "bearer_token")

@@ -19,7 +19,8 @@ from ..access import rates
 from ..access.context import HttpContext
 from ..access.registration import count_mail
 from ..answers.answer import Answer, redirect
-from ..intake.parameters import Input, MaybeText, Text
+from ..intake.input import Input
+from ..intake.parameters import MaybeText, Text
 from ..intake.request import Request
 from ..pages.templates import page
 from ..router import api

@@ -13,7 +13,8 @@ from ..access.context import HttpContext
 from ..access.registration import complaints_about, sign_up
 from ..answers.answer import Answer, redirect
 from ..answers.errors import Forbidden
-from ..intake.parameters import Input, MaybeText, Prose, Text
+from ..intake.input import Input
+from ..intake.parameters import MaybeText, Prose, Text
 from ..intake.request import Request
 from ..pages.templates import page
 from ..router import api

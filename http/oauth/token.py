@@ -16,7 +16,9 @@ from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, Headers, json
 from ..answers.errors import HttpError, Malformed
 from ..entities.token import token_fields
-from ..intake.parameters import Input, Text, text
+from ..intake.decoding import text
+from ..intake.input import Input
+from ..intake.parameters import Text
 from ..intake.request import Request
 from ..router import api
 from .users import barred, user_with

@@ -11,7 +11,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from ... import __version__
 from ..access import scopes
-from ..intake.parameters import Input
+from ..intake.input import Input
 from ..router import SEGMENT, Endpoint
 from .schemas import Schema, answers, entities, schema_of, shape
 

@@ -10,7 +10,7 @@ from ..access.authentication import check_state, secret_among, secret_in_head
 from ..access.context import HttpContext
 from ..access.rates import STREAMS
 from ..answers.errors import Unauthorized
-from ..intake.parameters import nest
+from ..intake.nesting import nest
 from ..intake.request import Request
 from ..limits import count_for_account
 from .channels import RequestedStream

@@ -13,7 +13,8 @@ from ...actors.rules.text import tag_name
 from ...storage.oauth import Token
 from ..access import scopes
 from ..answers.errors import Malformed, Unauthorized
-from ..intake.parameters import Flag, Input, Text
+from ..intake.input import Input
+from ..intake.parameters import Flag, Text
 
 STATUSES = frozenset({"update", "status.update", "delete"})
 NOTIFICATIONS = frozenset({"notification"})

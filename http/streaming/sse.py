@@ -8,7 +8,7 @@ from ..access.context import HttpContext
 from ..answers.headers import CORS, NOSNIFF
 from ..asgi import Message, Receive, Scope, Send, encoded, send_answer
 from ..dispatch import explain, finish
-from ..intake.parameters import nest
+from ..intake.nesting import nest
 from ..intake.request import Request, request_of
 from .admission import admit, dismiss
 from .channels import by_path

@@ -16,7 +16,7 @@ from ..access.streams import End
 from ..answers.errors import TRY_AGAIN, HttpError
 from ..asgi import Message, Receive, Scope, Send, encoded, send_answer
 from ..dispatch import explain, finish, refuse_route
-from ..intake.parameters import nest
+from ..intake.nesting import nest
 from ..intake.request import Request, request_of
 from ..limits import count_for_account
 from .admission import admit, dismiss

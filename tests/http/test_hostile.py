@@ -8,7 +8,7 @@ import orjson
 
 from troupe.http.answers.answer import Answer
 from troupe.http.dispatch import respond
-from troupe.http.intake.parameters import Input
+from troupe.http.intake.input import Input
 from troupe.http.intake.request import Request
 from troupe.http.router import SEGMENT, Endpoint, api
 

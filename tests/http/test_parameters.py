@@ -7,26 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from troupe.http.answers.errors import HttpError, Malformed
-from troupe.http.intake.parameters import (
-    LARGEST_ID,
-    UNKNOWN_ID,
-    Choice,
-    Count,
-    Cursor,
-    Flag,
-    Given,
-    Ids,
-    Input,
-    MaybeFlag,
-    Position,
-    Several,
-    StatusId,
-    Text,
-    attribute,
-    nest,
-    read_json,
-    read_urlencoded,
-)
+from troupe.http.intake.decoding import read_json, read_urlencoded
+from troupe.http.intake.ids import LARGEST_ID, UNKNOWN_ID, Cursor, Ids, Position, StatusId
+from troupe.http.intake.input import Input, attribute
+from troupe.http.intake.nesting import nest
+from troupe.http.intake.parameters import Choice, Count, Flag, Given, MaybeFlag, Several, Text
 
 
 def parsed(query: str) -> dict[str, Any]:

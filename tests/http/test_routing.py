@@ -6,7 +6,7 @@ import pytest
 
 from troupe.http.answers.answer import EMPTY, Answer
 from troupe.http.answers.errors import NotFound
-from troupe.http.intake.parameters import Input
+from troupe.http.intake.input import Input
 from troupe.http.router import Router, api, path_id, path_text
 
 
