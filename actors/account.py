@@ -45,7 +45,7 @@ class AccountActor(Actor):
         self.context = context
         self.id = int(cell.address.key)
         self.perspective = Perspective(self.id)
-        self.heard = RelationStamps({})
+        self.relation_stamps = RelationStamps({})
         self.user: users.User | None = None  # None for accounts that live elsewhere
         self.flags: OrderedDict[int, Flags] = OrderedDict()
 
@@ -54,7 +54,7 @@ class AccountActor(Actor):
         if self._cell.incarnation > 1:
             await self.context.outbox.make_up_for(self.address)
         self.user = await database.read(users.find_user, self.id)
-        self.heard = self.context.broadcast.changes_of(self.id)
+        self.relation_stamps = self.context.broadcast.changes_of(self.id)
         self.perspective = perspective_of(self.id, await database.read(relations.relations, self.id))
         self.announce_perspective()
 
@@ -122,8 +122,8 @@ def tell_perspective(account: AccountActor, message: PerspectiveOf) -> Perspecti
 
 
 @turn(AccountActor, Related)
-def be_related(account: AccountActor, message: Related) -> None:
-    if account.heard.takes(message):
+def change_relation(account: AccountActor, message: Related) -> None:
+    if account.relation_stamps.takes(message):
         account.set_relation(message.other, message.relation)
 
 

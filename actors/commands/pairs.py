@@ -79,7 +79,7 @@ async def publish_changes(account: AccountActor, dealt: PairChanges) -> None:
     for other, relation in dealt.mine.items():
         mine = Related(other, relation, dealt.stamp, dealt.drawn)
         context.broadcast.related(account.id, mine, account.origin)
-        if account.heard.takes(mine):
+        if account.relation_stamps.takes(mine):
             account.set_relation(other, relation)
     for other, relation in dealt.theirs.items():
         theirs = Related(account.id, relation, dealt.stamp, dealt.drawn)

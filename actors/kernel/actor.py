@@ -89,9 +89,15 @@ class Actor:
 
 
 def turn(actor: type[A], message: type[M]) -> Callable[[Callable[[A, M], R]], Callable[[A, M], R]]:
-    """Register a function as `actor`'s turn for messages of this type."""
+    """Register a function as `actor`'s turn for messages of this type, and as that of classes derived later.
+
+    A turn for a class that others derive from must be registered before they do: otherwise it would depend on the
+    order of imports which of them have it.
+    """
 
     def register(function: Callable[[A, M], R]) -> Callable[[A, M], R]:
+        if derived := actor.__subclasses__():
+            raise TypeError(f"{actor.__name__}'s turns were inherited by {derived[0].__name__} already")
         if message in actor.turns:
             raise TypeError(f"{actor.__name__} has two turns for {message.__name__}")
         actor.turns[message] = function

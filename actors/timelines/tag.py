@@ -1,24 +1,24 @@
-"""A hashtag's timeline: every public status under it, answers too, but none by the silenced."""
+"""A hashtag's timeline: every public status with the tag, answers too, except those of silenced accounts."""
 
 from __future__ import annotations
 
 from collections.abc import Coroutine
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ...storage import tags
 from ...storage.paging import Page
 from ...storage.statuses import TimelineEntry
-from ..kernel import turn
+from ..kernel import Event, turn
 from ..rules.visibility import ANONYMOUS, Perspective, hidden
 from ..statuses import ShownStatus
-from .public import PublicTimeline
-from .sifting import sift
+from .timeline import Timeline
 
 
 @dataclass(frozen=True, slots=True)
 class TagPage:
-    """Query: ids of one page for this viewer, newest first. `local` None means from wherever."""
+    """Query: ids of one page for this viewer, newest first. `local` None means from any server."""
 
     cursors: Page
     viewer: Perspective = ANONYMOUS
@@ -29,8 +29,8 @@ class TagPage:
     only_media: bool = False
 
     @property
-    def joins(self) -> bool:
-        """Whether other tags have a say, which memory knows nothing of."""
+    def names_other_tags(self) -> bool:
+        """True if the page depends on other tags, which only the rows know."""
         return bool(self.any_of or self.all_of or self.none_of)
 
     def admits(self, entry: TimelineEntry) -> bool:
@@ -39,31 +39,26 @@ class TagPage:
         return self.local is None or entry.local == self.local
 
 
-class TagTimeline(PublicTimeline):
+class TagTimeline(Timeline):
     """`tag/NAME`."""
 
-    async def fetch(self, at: Page, *, only_media: bool) -> list[TimelineEntry]:
-        return await self.rows(TagPage(at, only_media=only_media), at)
-
-    async def rows(self, wanted: TagPage, at: Page) -> list[TimelineEntry]:
+    async def rows(self, at: Page, query: TagPage | None = None) -> list[TimelineEntry]:
+        wanted = query or TagPage(at)
         return await self.context.database.read(
-            tags.entries, (self.place, *wanted.any_of), at, all_of=wanted.all_of, none_of=wanted.none_of,
-            local=wanted.local, only_media=wanted.only_media)  # fmt: skip
+            tags.entries, (self.address.key, *wanted.any_of), at, all_of=wanted.all_of, none_of=wanted.none_of,
+            local=wanted.local, only_media=wanted.only_media,
+        )  # fmt: skip
 
-    def holds(self, entry: TimelineEntry, subject: object) -> bool:
-        """An edit may have taken the tag away, or have brought it."""
-        return isinstance(subject, ShownStatus) and any(tag.name == self.place for tag in subject.status.tags)
+    def admits_edited(self, entry: TimelineEntry, event: Event) -> bool:
+        """True if the status has the tag after the edit: all awake hashtag timelines are told of every edit."""
+        return isinstance(event.subject, ShownStatus) and any(
+            tag.name == self.address.key for tag in event.subject.status.tags
+        )
 
 
 @turn(TagTimeline, TagPage)
 def page(timeline: TagTimeline, message: TagPage) -> list[int] | Coroutine[Any, Any, list[int]]:
-    """From the window, or from rows when it does not hold the page."""
-    ids = None if message.joins else timeline.window.page(message.cursors, message.admits)
-    return ids if ids is not None else _page_from_rows(timeline, message)
-
-
-async def _page_from_rows(timeline: TagTimeline, message: TagPage) -> list[int]:
-    async def fetch(at: Page) -> list[TimelineEntry]:
-        return await timeline.rows(message, at)
-
-    return await sift(fetch, message.admits, message.cursors)
+    rows = partial(timeline.rows, query=message)
+    if message.names_other_tags:
+        return timeline.page_from_rows(message.cursors, message.admits, rows)
+    return timeline.page(message.cursors, message.admits, rows)

@@ -8,7 +8,7 @@ from ...actors.rules import text
 from ...actors.rules.identity import handle_of
 from ...actors.rules.visibility import Perspective, belongs_on_profile, shows_network, shows_profile
 from ...actors.statuses import may_see
-from ...actors.timelines.sifting import sift
+from ...actors.timelines.paging import read_page
 from ...storage import accounts, endorsements, follows, lists, search, timelines
 from ...storage.accounts import Account
 from ...storage.paging import Page
@@ -133,7 +133,7 @@ async def _posts(context: HttpContext, account: Account, viewer: Perspective, wa
     def admits(entry: TimelineEntry) -> bool:
         return belongs_on_profile(entry, viewer)
 
-    return await sift(fetch, admits, page)
+    return await read_page(fetch, admits, page)
 
 
 async def _statuses(

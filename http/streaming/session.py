@@ -19,7 +19,7 @@ from ...actors.kernel.portraits import describe
 from ...actors.rules.visibility import ANONYMOUS, Perspective
 from ...actors.statuses import ShownStatus, entry_of
 from ...actors.timelines.list import ListOwner
-from ...actors.timelines.public import sieve
+from ...actors.timelines.public import viewer_filter
 from ...storage.oauth import Token
 from ..access.streams import End
 from ..answers.errors import HttpError, Unauthorized
@@ -49,7 +49,7 @@ class Session:
         self, runtime: Runtime, token: Token | None, origin: Origin, frame: Frame, room: int, record: Record
     ) -> None:
         self.token = token
-        self.sifts = sieve(ANONYMOUS)
+        self.sifts = viewer_filter(ANONYMOUS)
         self.ended: End | None = None
         self.speaking = trio.CancelScope()  # around the sending; it has a deadline once the session has ended
         self._runtime = runtime
@@ -279,7 +279,7 @@ class Watch:
         while events := feed.read(self, READ_AT_ONCE):
             for event in events:
                 if isinstance(event.subject, Perspective):
-                    self._session.sifts = sieve(event.subject)
+                    self._session.sifts = viewer_filter(event.subject)
 
     def cut(self) -> None:
         self._session.end(End.LOST)

@@ -1,4 +1,4 @@
-"""Pages that are not in memory: rows are read in slices and sifted by the timeline's rule until the page is full."""
+"""Pages that are not in memory: rows are read in slices and filtered until the page is full."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import replace
 from ...storage.paging import Page
 from ...storage.statuses import TimelineEntry
 
-SLICES = 8  # at most so many queries for one page; a page that is still not full then is short, and paging goes on
+SLICES = 8  # the most queries for one page; a page that is not full after them is short, and paging goes on
 
-Fetch = Callable[[Page], Awaitable[list[TimelineEntry]]]
+FetchRows = Callable[[Page], Awaitable[list[TimelineEntry]]]
 
 
-async def sift(fetch: Fetch, admits: Callable[[TimelineEntry], bool], cursors: Page) -> list[int]:
-    """Ids of one page, newest first. `fetch` reads rows newest first, as many as the cursors' limit."""
+async def read_page(fetch: FetchRows, admits: Callable[[TimelineEntry], bool], cursors: Page) -> list[int]:
+    """Return the ids of one page, newest first. `fetch` reads rows newest first, as many as its cursors' limit."""
     picked: list[int] = []
     at = replace(cursors, limit=max(2 * cursors.limit, 40))
     for _ in range(SLICES):
@@ -24,11 +24,11 @@ async def sift(fetch: Fetch, admits: Callable[[TimelineEntry], bool], cursors: P
         picked = [*picked, *admitted][: cursors.limit] if newest_first else [*admitted, *picked][-cursors.limit :]
         if len(picked) == cursors.limit or len(rows) < at.limit:
             break
-        at = _next(at, rows)
+        at = _next_slice(at, rows)
     return picked
 
 
-def _next(at: Page, rows: list[TimelineEntry]) -> Page:
+def _next_slice(at: Page, rows: list[TimelineEntry]) -> Page:
     if at.min_id is None:
         return replace(at, max_id=rows[-1].id)
     return replace(at, min_id=rows[0].id)

@@ -1,0 +1,176 @@
+"""What all timelines share: the newest entries in memory, the turns that keep them current, and paging.
+
+An awake timeline holds its newest entries and is told of new statuses, edits and deletions. A sleeping one holds
+nothing and is rebuilt from rows when it wakes. Its feed remembers what the subscribers were shown, so that an
+incarnation after a crash shows them what they missed, in order and once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable
+from datetime import timedelta
+from typing import Any
+
+from ...storage import edits, statuses
+from ...storage.paging import Page
+from ...storage.statuses import TimelineEntry
+from ..broadcast import StatusDeleted, StatusEdited, StatusPublished
+from ..context import ActorContext
+from ..kernel import Actor, Cell, Event, Runtime, Subscriber, first_id_at, turn
+from .paging import FetchRows, read_page
+from .window import SIZE, Window
+
+# How long before a first subscription a transaction may have begun that commits after it: its status is news.
+MARGIN = timedelta(seconds=30)
+
+
+class Timeline(Actor):
+    """The base of every timeline. A subclass says which rows it reads (`rows`) and what belongs on it (`admits`)."""
+
+    def __init__(self, cell: Cell, runtime: Runtime, context: ActorContext) -> None:
+        super().__init__(cell, runtime)
+        self.context = context
+        self.cell = cell  # to register with authors; `detach` does not change it, so `retired` finds the registration
+        self.window = Window()
+
+    async def load(self) -> None:
+        """Fill the window. A subclass registers with its authors first, so that no commit falls between the two."""
+        await self.fill()
+        if len(self.feed):
+            await self.make_up()
+
+    async def rows(self, at: Page) -> list[TimelineEntry]:
+        """Read entries from rows, newest first, at most `at.limit`."""
+        raise NotImplementedError
+
+    def admits(self, entry: TimelineEntry) -> bool:
+        """True if an entry that `rows` has read, or that this timeline was told of, belongs on it."""
+        return True
+
+    def admits_edited(self, entry: TimelineEntry, event: Event) -> bool:
+        """True if a status belongs on the timeline after the edit that `event` shows."""
+        return self.admits(entry)
+
+    def is_news(self, entry: TimelineEntry) -> bool:
+        """True if streams show the entry. Entries that were there before are added without an event."""
+        return entry.id > self.feed.floor
+
+    def shows_edit(self, entry: TimelineEntry) -> bool:
+        """True if streams show edits of a status that does not belong on the timeline."""
+        return False
+
+    def shows_deletion(self, message: StatusDeleted) -> bool:
+        """True if a subscriber may have been shown the status, or have read it on an older page."""
+        return message.id in self.feed.shown or self.window.may_hold(message.id)
+
+    def subscribed(self, subscriber: Subscriber) -> None:
+        if len(self.feed) == 1:
+            self.feed.begin(self.window.ids, first_id_at(self.context.clock.now() - MARGIN))
+
+    def describe(self) -> str:
+        return f"window {len(self.window)}, subscribers {len(self.feed)}"
+
+    async def fill(self) -> None:
+        """Fill the window from rows."""
+        rows = await self.rows(Page(SIZE))
+        self.window.fill(filter(self.admits, rows), complete=len(rows) < SIZE)
+
+    def page(
+        self,
+        cursors: Page,
+        admits: Callable[[TimelineEntry], bool] | None = None,
+        rows: FetchRows | None = None,
+    ) -> list[int] | Coroutine[Any, Any, list[int]]:
+        """Return the ids of one page, newest first: from the window, or from rows when it does not hold the page.
+
+        `admits` is a viewer's filter over the window, `rows` what is read instead of the timeline's own rows.
+        """
+        ids = self.window.page(cursors, admits)
+        return ids if ids is not None else self.page_from_rows(cursors, admits, rows)
+
+    def page_from_rows(
+        self,
+        cursors: Page,
+        admits: Callable[[TimelineEntry], bool] | None = None,
+        rows: FetchRows | None = None,
+    ) -> Coroutine[Any, Any, list[int]]:
+        """Return the ids of one page, newest first, from rows alone."""
+        return read_page(rows or self.rows, admits or self.admits, cursors)
+
+    async def make_up(self) -> None:
+        """Show the subscribers what they missed while this timeline was being restarted."""
+        await self.show(self.window[id] for id in self.window.shown if id not in self.feed.shown)
+        await self.retract_deleted()
+        await self.show_edits()
+
+    async def show(self, entries: Iterable[TimelineEntry]) -> None:
+        """Announce the entries that are news; mark the others as known."""
+        news: list[int] = []
+        for entry in entries:
+            if self.is_news(entry):
+                news.append(entry.id)
+            else:
+                self.feed.know(entry.id)
+        shown = await self.context.statuses.show_many(news)
+        for id in news:
+            if id in shown and not self.context.statuses.is_deleted(id):
+                self.feed.announce(id, Event("update", shown[id]))
+
+    async def retract_deleted(self) -> None:
+        """Retract the statuses that were shown and have been deleted since."""
+        missing = [id for id in self.feed.shown if id not in self.window]
+        for id in await self.context.database.read(statuses.deleted_among, missing) if missing else ():
+            self.feed.retract(id, Event("delete", id))
+
+    async def show_edits(self) -> None:
+        """Announce the latest edits of statuses and boosted statuses in the window that were not shown."""
+        ids = [entry.reblog_of_id or entry.id for entry in self.window]
+        latest = await self.context.database.read(edits.latest, ids, self.feed.floor)
+        for id, edit_id in latest.items():
+            self.context.statuses.drop(
+                id
+            )  # the cached status may be older: the author's turn drops it after its commit
+            self.context.broadcast.note_edit(id, edit_id)
+        shown = await self.context.statuses.show_many(latest)
+        for id, edit_id in latest.items():
+            if id in shown and not self.context.statuses.is_deleted(id):
+                self.feed.announce(edit_id, Event("status.update", shown[id]))
+
+
+@turn(Timeline, StatusPublished)
+def take_status(timeline: Timeline, message: StatusPublished) -> None:
+    """Add a status. Runs once for each awake timeline that a status goes to: the fan-out's hot path."""
+    entry = message.entry
+    # After a crash the mailbox may be older than the rows: the status may have been deleted since.
+    if timeline.context.statuses.is_deleted(entry.id) or entry.id in timeline.feed.gone:
+        return
+    if not timeline.admits(entry):
+        return
+    if timeline.window.repeats(entry):
+        timeline.feed.know(entry.id)
+    timeline.window.add(entry)
+    timeline.feed.announce(entry.id, message.event)
+
+
+@turn(Timeline, StatusEdited)
+def take_edit(timeline: Timeline, message: StatusEdited) -> None:
+    """Apply an edit, which may also bring a status onto the timeline or take it away."""
+    entry = message.entry
+    if timeline.context.statuses.is_deleted(entry.id) or entry.id in timeline.feed.gone:
+        return
+    if timeline.context.broadcast.is_overtaken(message):
+        return
+    admitted = timeline.admits_edited(entry, message.event)
+    stays = timeline.window.amend(entry, lambda changed: timeline.admits_edited(changed, message.event))
+    if admitted and not stays and timeline.window.reaches(entry.id):
+        timeline.window.add(entry)
+    if admitted or stays or timeline.shows_edit(entry):
+        timeline.feed.announce(message.edit_id, message.event)
+
+
+@turn(Timeline, StatusDeleted)
+def drop_status(timeline: Timeline, message: StatusDeleted) -> None:
+    """Remove a status, and retract it where it may have been shown."""
+    if timeline.shows_deletion(message):
+        timeline.feed.retract(message.id, message.event)
+    timeline.window.remove(message.id)

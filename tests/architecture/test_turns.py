@@ -1,0 +1,81 @@
+"""Each kind of actor takes the messages that are meant for it, whichever module is imported first."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from troupe.actors.kernel import Actor, turn
+
+ROOT = Path(__file__).parents[2]
+
+# Imports what `troupe serve` imports, and nothing else of this process's.
+PRINT_TURNS = """
+import json
+from troupe.actors.kernel import Actor
+import troupe.supervision.tree
+
+def derived(actor):
+    for one in actor.__subclasses__():
+        yield one
+        yield from derived(one)
+
+print(json.dumps({one.__name__: sorted(message.__name__ for message in one.turns) for one in derived(Actor)}))
+"""
+
+STATUSES = {"StatusPublished", "StatusEdited", "StatusDeleted"}
+OF_TIMELINES = {
+    "Timeline": STATUSES,
+    "HomeTimeline": STATUSES | {"HomePage", "Notified", "ConversationChanged", "Related"},
+    "ListTimeline": STATUSES | {"ListPage", "ListOwner"},
+    "PublicTimeline": STATUSES | {"PublicPage"},
+    "TagTimeline": STATUSES | {"TagPage"},
+}
+
+
+@pytest.fixture(scope="module")
+def turns() -> dict[str, set[str]]:
+    printed = subprocess.run([sys.executable, "-c", PRINT_TURNS], check=True, capture_output=True, text=True).stdout
+    return {actor: set(messages) for actor, messages in json.loads(printed).items()}
+
+
+def written_turns() -> dict[str, set[str]]:
+    """Return the messages of all `@turn(Actor, Message)` in the source, by actor."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((ROOT / "actors").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                for call in node.decorator_list:
+                    if isinstance(call, ast.Call) and ast.unparse(call.func) == "turn":
+                        actor, message = map(ast.unparse, call.args)
+                        found.setdefault(actor, set()).add(message.rpartition(".")[2])
+    return found
+
+
+def test_each_timeline_has_its_own_turns_and_those_for_statuses(turns: dict[str, set[str]]) -> None:
+    assert {actor: messages for actor, messages in turns.items() if actor in OF_TIMELINES} == OF_TIMELINES
+
+
+def test_the_server_imports_every_module_that_registers_a_turn(turns: dict[str, set[str]]) -> None:
+    written = written_turns()
+    expected = {actor: own | (STATUSES if actor in OF_TIMELINES else set()) for actor, own in written.items()}
+    assert {actor: turns[actor] for actor in expected} == expected
+    assert set(turns) == set(written), "an actor that is made has turns of its own"
+
+
+def test_a_turn_that_would_reach_some_derived_classes_only_is_refused() -> None:
+    class Base(Actor):
+        pass
+
+    class Derived(Base):
+        pass
+
+    def take(actor: Base, message: int) -> None:
+        pass
+
+    with pytest.raises(TypeError, match="inherited by Derived already"):
+        turn(Base, int)(take)
+    assert not Derived.turns
