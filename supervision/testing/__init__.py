@@ -7,6 +7,7 @@
             go(phone.post, "hello")
             go(laptop.post, "world")
 
+What is here knows nothing of Troupe; `stage` puts Troupe's actors, database and API into it.
 A failing seed is printed with the command that replays it and with the smallest run that fails alike.
 """
 
@@ -17,7 +18,6 @@ from .faults import Budget, Fault, Faults, Injected, Planned, Point, never
 from .isolation import NotSimulated
 from .lockstep import Lockstep, LockstepDatabase
 from .outcome import Outcome, explore, simulate
-from .postgres import sandbox
 from .run import Run
 from .scheduler import Deadlock, Livelock, Scheduler
 from .series import DoesNotReplay, FailedSeed, Series
@@ -26,6 +26,6 @@ from .strategies import Pct, RandomWalk, Replay, Strategy
 __all__ = [
     "Broken", "Budget", "Deadlock", "DoesNotReplay", "FailedSeed", "Fault", "Faults", "Injected", "Livelock",
     "Lockstep", "LockstepDatabase", "NotSimulated", "Outcome", "Pct", "Planned", "Point", "RandomWalk", "Replay", "Run",
-    "Scheduler", "Series", "Strategy", "VirtualClock", "bare", "explore", "never", "sandbox", "simulate", "simulation",
+    "Scheduler", "Series", "Strategy", "VirtualClock", "bare", "explore", "never", "simulate", "simulation",
     "sweep",
 ]  # fmt: skip

@@ -19,13 +19,9 @@ import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Concatenate, ParamSpec
-
-import pytest
+from typing import Any, Concatenate, NoReturn, ParamSpec
 
 from .faults import ANYTHING, Budget
-from .lockstep import Lockstep
-from .postgres import sandbox
 from .report import report
 from .run import Run
 from .series import FailedSeed, Series
@@ -68,7 +64,6 @@ def simulation(
     time_is_a_choice: bool = False,
     step_limit: int = 100_000,
     world: World = bare,
-    postgres: Callable[[], Lockstep] = sandbox,
 ) -> Callable[[Scenario[P]], Callable[P, None]]:
     """Play the scenario with many seeds; fail with the first that does, shrunk and with the command that replays it.
 
@@ -82,12 +77,12 @@ def simulation(
         failure = failure or series.play_all(wanted.seeds, wanted.strategies)
         if failure is None and not wanted.one and series.sometimes.never:
             runs = len(wanted.seeds) * len(wanted.strategies)
-            pytest.fail(f"never happened in {runs} runs: {', '.join(series.sometimes.never)}", pytrace=False)
+            fail(f"never happened in {runs} runs: {', '.join(series.sometimes.never)}")
         return failure
 
     def make(scenario: Callable[[Any], Awaitable[None]]) -> Series:
         budget = faults if isinstance(faults, Budget) else Budget(faults)
-        return Series(scenario, world, postgres, budget, time_is_a_choice, step_limit)
+        return Series(scenario, world, budget, time_is_a_choice, step_limit)
 
     return as_test(make, play)
 
@@ -99,7 +94,6 @@ def sweep(
     faults: Budget = ANYTHING,
     step_limit: int = 100_000,
     world: World = bare,
-    postgres: Callable[[], Lockstep] = sandbox,
 ) -> Callable[[Scenario[P]], Callable[P, None]]:
     """Make every point that the scenario passes fail, one after the other, until none is left."""
 
@@ -108,7 +102,7 @@ def sweep(
         return series.sweep(wanted.seeds, wanted.strategies[0])
 
     def make(scenario: Callable[[Any], Awaitable[None]]) -> Series:
-        return Series(scenario, world, postgres, faults, step_limit=step_limit)
+        return Series(scenario, world, faults, step_limit=step_limit)
 
     return as_test(make, play)
 
@@ -123,7 +117,7 @@ def as_test(
         def test(*args: P.args, **kwargs: P.kwargs) -> None:
             failure = play(make(lambda world: scenario(world, *args, **kwargs)))
             if failure is not None:
-                pytest.fail(report(failure, running_test(scenario)), pytrace=False)
+                fail(report(failure, running_test(scenario)))
 
         signature = inspect.signature(scenario)
         fixtures = list(signature.parameters.values())[1:]
@@ -132,6 +126,13 @@ def as_test(
         return test
 
     return decorate
+
+
+def fail(text: str) -> NoReturn:
+    """Fail the running test with this text alone."""
+    import pytest  # here, so that the kit can be imported where pytest is not installed
+
+    pytest.fail(text, pytrace=False)
 
 
 def running_test(scenario: Callable[..., object]) -> str:

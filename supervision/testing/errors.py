@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from typing import cast
+from typing import Any, cast
 
-import pytest
-
-# Not failures of a scenario but the wish of whoever runs it: they end the series, or the test, at once.
-WISHES = (KeyboardInterrupt, SystemExit, GeneratorExit, pytest.skip.Exception, pytest.exit.Exception)
+# These end the series, or the test, at once. They are not failures of a scenario.
+EXITS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
 def leaves(error: BaseException | None) -> Iterator[BaseException]:
@@ -26,6 +25,13 @@ def innermost(error: BaseException | None) -> BaseException | None:
     return inside[0] if len(inside) == 1 else error
 
 
-def wish(error: BaseException | None) -> BaseException | None:
+def exit_among(error: BaseException | None) -> BaseException | None:
     """The Ctrl-C, exit or skip among the errors of a run, if there is one."""
-    return next((leaf for leaf in leaves(error) if isinstance(leaf, WISHES)), None)
+    exits = (*EXITS, *_exits_of_pytest())
+    return next((leaf for leaf in leaves(error) if isinstance(leaf, exits)), None)
+
+
+def _exits_of_pytest() -> tuple[type[BaseException], ...]:
+    # A scenario that raises one of them has imported pytest. The kit does not, because it also works without.
+    pytest: Any = sys.modules.get("pytest")
+    return (pytest.skip.Exception, pytest.exit.Exception) if pytest else ()

@@ -15,12 +15,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import contextmanager
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import trio
 
-from ...storage.engine.connect import connect
-from ...storage.engine.database import Connection, Doubtful, Unavailable
 from .faults import Fault, Faults
 from .scheduler import outside
 
@@ -35,15 +33,31 @@ UNDO = "ROLLBACK TO SAVEPOINT step"
 AWAY_FOR = 5.0  # virtual seconds of an injected absence
 PATIENCE = 2.0  # virtual seconds after which a caller is told that the database is away, as the production pool does
 VACUUM_EVERY = 100  # runs: what they rolled back lies about in the tables and would slow every later run down
-DEADLINE = 60.0  # seconds of real time: a statement that hangs must not hang the test
+
+
+class SqlConnection(Protocol):
+    """The part of asyncpg's connection that a piece of work may use."""
+
+    async def fetch(self, query: str, *args: Any) -> list[Any]: ...
+    async def fetchrow(self, query: str, *args: Any) -> Any: ...
+    async def fetchval(self, query: str, *args: Any) -> Any: ...
+    async def execute(self, query: str, *args: Any) -> str: ...
 
 
 class Lockstep:
-    """One connection, used to the end of each piece of work before anything else happens."""
+    """One connection, used to the end of each piece of work before anything else happens.
 
-    def __init__(self, dsn: str) -> None:
+    `connecting` opens it, as asyncpg does. `unavailable` and `doubtful` are the product's exceptions: nothing was
+    committed, and the connection was lost in COMMIT.
+    """
+
+    def __init__(
+        self, connecting: Coroutine[Any, Any, Any], *, unavailable: type[Exception], doubtful: type[Exception]
+    ) -> None:
+        self.unavailable = unavailable
+        self.doubtful = doubtful
         self._loop = asyncio.SelectorEventLoop()
-        self._connection: Any = self.block(connect(dsn, application_name="simulation", deadline=DEADLINE))
+        self._connection: Any = self.block(connecting)
         self._runs = 0
 
     def block(self, work: Coroutine[Any, Any, T]) -> T:
@@ -63,11 +77,11 @@ class Lockstep:
         finally:
             self.block(self._connection.execute("ROLLBACK"))
 
-    def transact(self, work: Callable[[Connection], Awaitable[T]], *, commit: bool = True) -> T:
+    def transact(self, work: Callable[[SqlConnection], Awaitable[T]], *, commit: bool = True) -> T:
         """`work` in a savepoint of its own; with `commit=False` it is done and then undone."""
         return self.block(self._transact(work, COMMIT if commit else UNDO))
 
-    async def _transact(self, work: Callable[[Connection], Awaitable[T]], end: str) -> T:
+    async def _transact(self, work: Callable[[SqlConnection], Awaitable[T]], end: str) -> T:
         try:
             value = await work(self._connection)
         except BaseException:
@@ -76,11 +90,11 @@ class Lockstep:
         await self._connection.execute(end)
         return value
 
-    def read(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+    def read(self, work: Callable[[SqlConnection], Awaitable[T]]) -> T:
         """`work` that only reads: nothing to commit, and the savepoint is needed only when it fails."""
         return self.block(self._read(work))
 
-    async def _read(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+    async def _read(self, work: Callable[[SqlConnection], Awaitable[T]]) -> T:
         try:
             return await work(self._connection)
         except BaseException:
@@ -102,36 +116,36 @@ class LockstepDatabase:
         self._back_at = 0.0
 
     async def transact(
-        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+        self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """One transaction, one step."""
         name = work_name(work)
 
-        def bound(db: Connection) -> Awaitable[T]:
+        def bound(db: SqlConnection) -> Awaitable[T]:
             return work(db, *args, **kwargs)
 
         await self._reach(name)
         if self._faults.strikes(Fault.LOST, name):
-            raise Unavailable(f"{name}: connection lost before COMMIT")
+            raise self._lockstep.unavailable(f"{name}: connection lost before COMMIT")
         if self._faults.strikes(Fault.CONFLICT, name):
             self._lockstep.transact(bound, commit=False)
         if self._faults.strikes(Fault.DOUBT_UNDONE, name):
             self._lockstep.transact(bound, commit=False)
-            raise Doubtful(f"{name}: connection lost in COMMIT")
+            raise self._lockstep.doubtful(f"{name}: connection lost in COMMIT")
         value = self._commit(name, bound)
         if self._faults.strikes(Fault.DOUBT_DONE, name):
-            raise Doubtful(f"{name}: connection lost in COMMIT")
+            raise self._lockstep.doubtful(f"{name}: connection lost in COMMIT")
         await trio.lowlevel.cancel_shielded_checkpoint()
         return value
 
     async def read(
-        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+        self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """One read, one step."""
         name = work_name(work)
         await self._reach(name)
         if self._faults.strikes(Fault.LOST, name):
-            raise Unavailable(f"{name}: connection lost")
+            raise self._lockstep.unavailable(f"{name}: connection lost")
         value = self._lockstep.read(lambda db: work(db, *args, **kwargs))
         self._note(f"has read: {name}")
         await trio.lowlevel.cancel_shielded_checkpoint()
@@ -142,7 +156,7 @@ class LockstepDatabase:
         return self._lockstep.read(lambda db: db.fetch(query, *args))
 
     def arrange(
-        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+        self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Rows that a scenario starts from: a transaction that is no step and cannot fail."""
         return self._lockstep.transact(lambda db: work(db, *args, **kwargs))
@@ -156,9 +170,9 @@ class LockstepDatabase:
         if now < self._back_at:
             await trio.sleep(min(self._back_at - now, PATIENCE))
         if trio.current_time() < self._back_at:
-            raise Unavailable(f"{name}: the database is away")
+            raise self._lockstep.unavailable(f"{name}: the database is away")
 
-    def _commit(self, name: str, work: Callable[[Connection], Awaitable[T]]) -> T:
+    def _commit(self, name: str, work: Callable[[SqlConnection], Awaitable[T]]) -> T:
         try:
             value = self._lockstep.transact(work)
         except Exception as error:

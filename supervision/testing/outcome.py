@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 import trio
 from trio.testing import MockClock
 
-from .errors import innermost, wish
+from .errors import exit_among, innermost
 from .isolation import isolated
 from .scheduler import Decision, Scheduler, in_charge
 from .strategies import Replay, Strategy
@@ -66,8 +66,8 @@ def simulate(
         except BaseException as raised:
             error = raised
     for raised in (scheduler.error, error):
-        if wished := wish(raised):
-            raise wished
+        if exit := exit_among(raised):
+            raise exit
     return Outcome(scheduler.decisions, scheduler.trace, scheduler.steps, value, scheduler.error or innermost(error))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol, TypeVar, TypeVarTuple, Unpack
 
 import trio
@@ -38,30 +38,30 @@ class Run:
         seed: int,
         plan: Plan,
         sometimes: Sometimes,
-        postgres: Callable[[], Lockstep],
     ) -> None:
         self.seed = seed
         self.clock = VirtualClock(scheduler.clock)
         self.random = random.Random(f"world/{seed}")
         self.faults = Faults(plan, scheduler.note)
+        self.postgres: Callable[[], Lockstep] | None = None  # set by a world whose scenarios use PostgreSQL
         self._scheduler = scheduler
         self._sometimes = sometimes
-        self._postgres = postgres
         self._eventually: list[Eventually] = []
         self._open = ExitStack()
 
     # What the actor runtime is given
 
-    @property
-    def choose(self) -> Callable[[Sequence[str]], int]:
-        """Whose turn is next, decided by the strategy."""
-        return self._scheduler.choose
+    def chooser(self, pause: str) -> Callable[[Sequence[str]], int]:
+        """Return the function that chooses whose turn is next; `pause` is the option of letting other tasks run."""
+        return partial(self._scheduler.choose, pause=pause)
 
     @cached_property
     def database(self) -> LockstepDatabase:
         """PostgreSQL in lockstep, as it was before every run."""
+        if self.postgres is None:
+            raise LookupError("this world has no database: its `run.postgres` is not set")
         with outside():
-            lockstep = self._postgres()
+            lockstep = self.postgres()
         self._open.enter_context(lockstep.run())
         return LockstepDatabase(lockstep, self.faults, self._scheduler.note)
 

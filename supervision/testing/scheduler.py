@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import trio
 from trio.testing import MockClock
 
-from ...actors.kernel.surroundings import PAUSE
 from .strategies import CLOCK, Strategy
 from .trace import Line
 
@@ -73,12 +72,12 @@ class Scheduler(trio.abc.Instrument):
         """Put a line into the trace; it counts when two runs are compared, so no id() and no real time in it."""
         self.trace.append(Line(self.clock.current_time(), who or self._running, what))
 
-    def choose(self, names: Sequence[str]) -> int:
-        """Whose turn is next, or `PAUSE` where other tasks may run first. The actor runtime asks this."""
+    def choose(self, names: Sequence[str], pause: str) -> int:
+        """Return the index of the actor whose turn is next, or of `pause`: then other tasks may run first."""
         options = list(names)
         stay = move_first(options, options, self._last_turn)
         chosen = options[self._decide(options, stay=stay)]
-        if chosen != PAUSE:
+        if chosen != pause:
             self._last_turn = chosen
         return names.index(chosen)
 

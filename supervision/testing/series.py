@@ -10,7 +10,6 @@ from typing import Any
 
 from .checks import Sometimes
 from .faults import NOTHING, Budget, Chance, Plan, Planned, Point, never
-from .lockstep import Lockstep
 from .outcome import Outcome, simulate
 from .run import Run
 from .scheduler import Scheduler
@@ -71,7 +70,6 @@ class Series:
 
     scenario: Callable[[Any], Awaitable[None]]
     world: Callable[[Run], AbstractAsyncContextManager[Any]]
-    postgres: Callable[[], Lockstep]
     budget: Budget = NOTHING
     time_is_a_choice: bool = False
     step_limit: int = 100_000
@@ -82,7 +80,7 @@ class Series:
         runs: list[Run] = []
 
         async def main(scheduler: Scheduler) -> None:
-            run = Run(scheduler, seed=seed, plan=plan, sometimes=self.sometimes, postgres=self.postgres)
+            run = Run(scheduler, seed=seed, plan=plan, sometimes=self.sometimes)
             runs.append(run)
             with run.opened():
                 async with self.world(run) as world:

@@ -13,8 +13,7 @@ from troupe.actors.reminders import MuteEnded, StatusDue
 from troupe.actors.statuses import ShownStatus
 from troupe.storage import outbox
 from troupe.supervision.testing import simulation
-from troupe.supervision.testing.people import Person
-from troupe.supervision.testing.stage import Simulation, stage
+from troupe.supervision.testing.stage import Person, Simulation, stage
 
 AUTHORS = ("ada", "bob", "cyd", "dan")
 POSTS = 8  # by each: more, all in all, than a mailbox of this test takes

@@ -2,8 +2,7 @@
 
 from troupe.actors.kernel import Refused
 from troupe.supervision.testing import simulation
-from troupe.supervision.testing.people import Person
-from troupe.supervision.testing.stage import Simulation, stage
+from troupe.supervision.testing.stage import Person, Simulation, stage
 
 
 @simulation(seeds=200, faults=3, world=stage)

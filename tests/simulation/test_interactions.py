@@ -13,9 +13,7 @@ from troupe.actors.rules.polls import PollTerms
 from troupe.storage import statuses
 from troupe.storage.statuses import Flags, Status
 from troupe.supervision.testing import simulation
-from troupe.supervision.testing.patience import insist
-from troupe.supervision.testing.people import Person
-from troupe.supervision.testing.stage import Simulation, stage
+from troupe.supervision.testing.stage import Person, Simulation, insist, stage
 
 WRONG_COUNTS = """
     SELECT s.id FROM statuses s JOIN status_counts c ON c.status_id = s.id

@@ -6,9 +6,7 @@ from troupe.actors.timelines.list import ListPage
 from troupe.storage.lists import List
 from troupe.storage.paging import Page
 from troupe.supervision.testing import simulation
-from troupe.supervision.testing.patience import insist
-from troupe.supervision.testing.people import PAGE, Person
-from troupe.supervision.testing.stage import Simulation, stage
+from troupe.supervision.testing.stage import PAGE, Person, Simulation, insist, stage
 
 ON_THE_LIST = """
     SELECT s.id FROM statuses s JOIN list_accounts m ON m.account_id = s.account_id

@@ -4,8 +4,7 @@ from troupe.actors.account import PerspectiveOf, perspective_of
 from troupe.actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
 from troupe.storage import relations
 from troupe.supervision.testing import Budget, Fault, sweep
-from troupe.supervision.testing.people import Person
-from troupe.supervision.testing.stage import Simulation, stage
+from troupe.supervision.testing.stage import Person, Simulation, stage
 
 NOT_STORED = Budget(1, frozenset({Fault.LOST, Fault.DOUBT_UNDONE, Fault.CONFLICT}))
 CHANGES = (Follow, Mute, Unmute, Block, Unblock, Follow, Unfollow)

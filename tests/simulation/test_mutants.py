@@ -21,7 +21,7 @@ from troupe.actors.rules.visibility import Muting
 from troupe.actors.statuses import StatusCache
 from troupe.actors.timelines.home import HomeTimeline
 from troupe.storage.outbox import NewEffect
-from troupe.supervision.testing import Budget, Fault, sandbox, simulation
+from troupe.supervision.testing import Budget, Fault, simulation
 from troupe.supervision.testing.series import PlayedSeed, Series
 from troupe.supervision.testing.stage import Simulation, stage
 
@@ -175,7 +175,7 @@ def first_failure(series: Series) -> tuple[int, PlayedSeed]:
     ("break_rule", "scenario"), [*((mutant, an_ordinary_morning) for mutant in MUTANTS), *OTHER_MUTANTS]
 )
 def test_a_broken_rule_is_found(break_rule: Callable[[Patch], None], scenario: Callable[..., Any]) -> None:
-    series = Series(scenario, stage, sandbox, Budget(5, KINDS))
+    series = Series(scenario, stage, Budget(5, KINDS))
     with Patch.context() as patch:
         break_rule(patch)
         number, played = first_failure(series)

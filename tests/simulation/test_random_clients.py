@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from troupe.storage import lists
 from troupe.storage.lists import List
-from troupe.supervision.testing import Budget, Fault, sandbox
+from troupe.supervision.testing import Budget, Fault
 from troupe.supervision.testing.faults import Chance
 from troupe.supervision.testing.report import traced
 from troupe.supervision.testing.series import PlayedSeed, Series
@@ -92,7 +92,7 @@ def play(people: int, rounds: Rounds, seed: int) -> None:
 def run(people: int, rounds: Rounds, seed: int) -> PlayedSeed:
     """Some run of a script: the seed decides the schedule and the faults."""
     count = sum(map(len, rounds))
-    series = Series(lambda sim: live(sim, people, rounds), stage, sandbox, step_limit=20_000 + 10_000 * count)
+    series = Series(lambda sim: live(sim, people, rounds), stage, step_limit=20_000 + 10_000 * count)
     return series.play(seed, "random", Chance(seed, Budget(2 + count // 50, KINDS), POINTS * max(count, 1)))
 
 

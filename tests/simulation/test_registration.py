@@ -10,8 +10,7 @@ from troupe.actors.mail.templates import Letter
 from troupe.storage.secrets import hash_of
 from troupe.storage.users import User
 from troupe.supervision.testing import simulation
-from troupe.supervision.testing.patience import insist
-from troupe.supervision.testing.stage import Simulation, stage
+from troupe.supervision.testing.stage import Simulation, insist, stage
 
 with_mail = partial(stage, mail=True)
 

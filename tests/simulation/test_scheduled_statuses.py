@@ -13,8 +13,7 @@ from troupe.actors.kernel import Refused
 from troupe.storage.scheduled_statuses import ScheduledStatus
 from troupe.storage.statuses import Status
 from troupe.supervision.testing import Budget, Fault, simulation, sweep
-from troupe.supervision.testing.people import Person
-from troupe.supervision.testing.stage import Simulation, stage
+from troupe.supervision.testing.stage import Person, Simulation, stage
 
 SOONEST = timedelta(seconds=1)  # in the place of five minutes, through which the outbox would look 300 times
 AHEAD = timedelta(seconds=12)  # longer than three faults keep a client waiting

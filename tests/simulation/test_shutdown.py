@@ -4,8 +4,7 @@ from troupe.actors.commands.statuses import PublishStatus
 from troupe.actors.kernel import NotAnswered
 from troupe.storage.engine.database import StorageError
 from troupe.supervision.testing import Fault, simulation
-from troupe.supervision.testing.people import Person
-from troupe.supervision.testing.stage import Simulation, stage
+from troupe.supervision.testing.stage import Person, Simulation, stage
 
 
 @simulation(seeds=200, faults=2, pinned=[(113, "random"), (113, "pct")], world=stage)

@@ -1,8 +1,7 @@
 """A published status reaches every open stream, once and in order."""
 
 from troupe.supervision.testing import simulation
-from troupe.supervision.testing.people import Person
-from troupe.supervision.testing.stage import Simulation, stage
+from troupe.supervision.testing.stage import Person, Simulation, stage
 
 
 @simulation(seeds=200, faults=3, pinned=[(5, "pct"), (29, "pct")], world=stage)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from troupe.supervision.testing import NotSimulated, Run, bare, sandbox, simulation
+from troupe.supervision.testing import NotSimulated, Run, bare, simulation
 from troupe.supervision.testing.series import Series
 
 
@@ -97,7 +97,7 @@ def test_what_can_not_be_simulated_says_what_to_use_instead(use: Callable[[], Aw
     async def scenario(run: Run) -> None:
         await use()
 
-    failure = Series(scenario, bare, sandbox).play_all([1], ["random"])
+    failure = Series(scenario, bare).play_all([1], ["random"])
     assert failure is not None
     assert isinstance(failure.first.error, NotSimulated)
     assert instead in str(failure.first.error)
@@ -111,7 +111,7 @@ async def test_outside_of_a_run_everything_works_as_before() -> None:
 
 SANDBOX = """
 import sys, threading
-from troupe.supervision.testing import sandbox
+from troupe.supervision.testing.stage import sandbox
 sandbox()
 print('ready', flush=True)
 threading.Event().wait(60)

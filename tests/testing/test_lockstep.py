@@ -7,17 +7,10 @@ import pytest
 import trio
 
 from troupe.storage.engine.database import Connection, Doubtful, Unavailable
-from troupe.supervision.testing import (
-    Budget,
-    Fault,
-    Planned,
-    Point,
-    Run,
-    bare,
-    sandbox,
-)
+from troupe.supervision.testing import Budget, Fault, Planned, Point, Run
 from troupe.supervision.testing.faults import Plan, never
 from troupe.supervision.testing.series import PlayedSeed, Series
+from troupe.supervision.testing.stage import with_database
 
 INSERT = """
     INSERT INTO tags (id, name, display_name, created_at)
@@ -36,7 +29,7 @@ async def count(db: Connection) -> int:
 
 
 def play(scenario: Callable[[Run], Awaitable[None]], *, seed: int = 0, plan: Plan = never) -> PlayedSeed:
-    return Series(scenario, bare, sandbox).play(seed, "random", plan)
+    return Series(scenario, with_database).play(seed, "random", plan)
 
 
 def stored(run: Run) -> list[str]:
@@ -168,7 +161,7 @@ def test_an_answer_that_is_lost_after_commit_makes_a_careless_retry_write_twice(
             await run.database.transact(insert, "hello again")
         assert len(stored(run)) == 1, "posted twice"
 
-    failure = Series(careless, bare, sandbox, Budget(1, DOUBTS)).sweep([0], "calm")
+    failure = Series(careless, with_database, Budget(1, DOUBTS)).sweep([0], "calm")
     assert failure is not None
     assert failure.shrunk.struck == [Point(Fault.DOUBT_DONE, "insert", 1)]
     assert "posted twice" in str(failure.first.error)
@@ -191,6 +184,6 @@ def test_a_cancelled_caller_hears_of_a_transaction_that_was_done() -> None:
         run.sometimes(bool(results), "written")
         run.sometimes(not results, "not written")
 
-    series = Series(scenario, bare, sandbox)
+    series = Series(scenario, with_database)
     assert series.play_all(range(20), ["random"]) is None
     assert series.sometimes.never == []

@@ -306,7 +306,7 @@ def test_actors_are_chosen_by_the_same_strategy_and_replay_with_the_tasks() -> N
         ready = ["home/1", "home/2", "home/3"]
         order: list[str] = []
         while ready:
-            order.append(ready.pop(scheduler.choose(ready)))
+            order.append(ready.pop(scheduler.choose(ready, pause="")))
             scheduler.note("has its turn", order[-1])
             await trio.lowlevel.checkpoint()
         return " ".join(order)

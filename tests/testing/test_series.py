@@ -17,7 +17,6 @@ from troupe.supervision.testing import (
     Point,
     Run,
     bare,
-    sandbox,
     simulation,
     sweep,
 )
@@ -71,7 +70,7 @@ def failing(scenario: Callable[[Run], Awaitable[None]]) -> str:
 
 
 def test_a_failure_is_found_and_shrunk_to_what_it_needs() -> None:
-    failure = Series(two_follow_among_others, bare, sandbox).play_all(range(100), BOTH)
+    failure = Series(two_follow_among_others, bare).play_all(range(100), BOTH)
     assert failure is not None
     assert sum(1 for choice in failure.shrunk.choices if choice) <= 2
     assert sum(1 for choice in failure.first.choices if choice) > 10
@@ -86,7 +85,7 @@ def test_faults_that_do_not_matter_are_dropped() -> None:
             run.faults.strikes(Fault.CRASH_AFTER, "another")
             await trio.lowlevel.checkpoint()
 
-    failure = Series(careless, bare, sandbox, Budget(8)).play_all(range(200), BOTH)
+    failure = Series(careless, bare, Budget(8)).play_all(range(200), BOTH)
     assert failure is not None
     assert [point.place for point in failure.shrunk.struck] == ["one"]
 
@@ -100,7 +99,7 @@ async def two_bugs(run: Run) -> None:
 
 
 def test_shrinking_stays_with_the_bug_that_was_found() -> None:
-    series = Series(two_bugs, bare, sandbox, Budget(2))
+    series = Series(two_bugs, bare, Budget(2))
     both = Planned([Point(Fault.CRASH_AFTER, "one", 1), Point(Fault.CRASH_AFTER, "other", 1)])
     shrunk = Shrinker(
         lambda choices, faults: series.play(0, "calm", Planned(faults), choices), series.play(0, "calm", both)
@@ -113,7 +112,7 @@ def test_the_same_claim_with_other_values_is_the_same_failure() -> None:
         struck = [n for n in range(5) if run.faults.strikes(Fault.CRASH_AFTER, f"place {n}")]
         assert struck == [], f"struck: {struck} of {len(struck)}"
 
-    failure = Series(scenario, bare, sandbox, Budget(4)).play_all(range(200), BOTH)
+    failure = Series(scenario, bare, Budget(4)).play_all(range(200), BOTH)
     assert failure is not None
     assert len(failure.shrunk.struck) == 1
 
@@ -160,7 +159,7 @@ def test_pinned_seeds_are_played_first_whatever_the_environment_asks_for(monkeyp
 
 
 def test_a_report_says_how_the_seed_is_kept() -> None:
-    failure = Series(two_follow_among_others, bare, sandbox).play_all(range(100), BOTH)
+    failure = Series(two_follow_among_others, bare).play_all(range(100), BOTH)
     assert failure is not None
     assert f'pinned=[({failure.first.seed}, "{failure.first.strategy}")]' in report(failure, "t")
 
@@ -177,7 +176,7 @@ def test_a_report_has_the_seed_the_command_and_the_shrunk_run() -> None:
 
 
 def test_the_environment_plays_one_seed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    failure = Series(two_follow_among_others, bare, sandbox).play_all(range(100), BOTH)
+    failure = Series(two_follow_among_others, bare).play_all(range(100), BOTH)
     assert failure is not None
     assert replay_command(failure.first, "tests/x.py::test").startswith(f"TROUPE_SIM_SEED={failure.first.seed} ")
     monkeypatch.setenv("TROUPE_SIM_SEED", str(failure.first.seed))
@@ -204,7 +203,7 @@ def test_a_scenario_that_takes_its_decisions_elsewhere_is_refused() -> None:
         run.note(f"play {next(plays)}")
 
     with pytest.raises(DoesNotReplay, match=r"line 1: .*play 1.* in one run, .*play 2"):
-        Series(scenario, bare, sandbox).play_all(range(5), BOTH)
+        Series(scenario, bare).play_all(range(5), BOTH)
 
 
 def test_always_is_checked_after_every_step() -> None:
@@ -221,7 +220,7 @@ def test_always_is_checked_after_every_step() -> None:
             go(add, 1, name="plus")
             go(add, -1, name="minus")
 
-    failure = Series(scenario, bare, sandbox).play_all(range(50), BOTH)
+    failure = Series(scenario, bare).play_all(range(50), BOTH)
     assert failure is not None
     assert isinstance(failure.first.error, Broken)
     assert str(failure.first.error) == "not always true: the balance is never negative"
@@ -232,14 +231,14 @@ def test_eventually_waits_for_virtual_time_to_pass() -> None:
         started = trio.current_time()
         run.eventually(lambda: trio.current_time() - started > 50)
 
-    assert Series(scenario, bare, sandbox).play_all(range(3), BOTH) is None
+    assert Series(scenario, bare).play_all(range(3), BOTH) is None
 
 
 def test_eventually_has_an_end() -> None:
     async def scenario(run: Run) -> None:
         run.eventually(lambda: False, "the cows come home", within=5)
 
-    failure = Series(scenario, bare, sandbox).play_all(range(3), BOTH)
+    failure = Series(scenario, bare).play_all(range(3), BOTH)
     assert failure is not None
     assert str(failure.first.error) == "not true within 5 s of the end: the cows come home"
 
@@ -266,7 +265,7 @@ def test_chance_inside_a_world_is_the_seeds() -> None:
         run.note(str(run.random.random()))
         run.note(run.clock.now().isoformat())
 
-    series = Series(scenario, bare, sandbox)
+    series = Series(scenario, bare)
     assert series.play_all(range(3), BOTH) is None
     traces = {seed: series.play_seed(seed, "random").trace for seed in (1, 2)}
     assert traces[1] != traces[2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 import trio
@@ -12,6 +13,7 @@ import trio.lowlevel
 import trio.testing
 
 from troupe.actors.kernel import Actor, Address, Runtime, turn
+from troupe.actors.kernel.surroundings import PAUSE
 from troupe.supervision.testing import Pct, RandomWalk, Replay, Run, Scheduler, Strategy, simulate, simulation
 
 
@@ -50,7 +52,7 @@ def task_name() -> str:
 
 @simulation(seeds=30)
 async def test_an_ask_is_answered_at_once_in_some_runs_and_by_the_drainer_in_others(run: Run) -> None:
-    async with phones(run.choose, "1") as runtime:
+    async with phones(run.chooser(PAUSE), "1") as runtime:
         who = await runtime.ask(Address("phone", "1"), Call(task_name))
     run.sometimes(who == task_name(), "answered at once")
     run.sometimes(who == "phone: drainer", "answered by the drainer")
@@ -71,7 +73,7 @@ async def test_turns_are_taken_in_one_step_in_some_runs_and_in_several_in_others
     steps = Steps()
     taken_in: list[int] = []
     trio.lowlevel.add_instrument(steps)
-    async with phones(run.choose, "1", "2", "3") as runtime:
+    async with phones(run.chooser(PAUSE), "1", "2", "3") as runtime:
         for number in "123":
             runtime.tell(Address("phone", number), Call(lambda: taken_in.append(steps.count)))
         await run.quiet()
@@ -80,7 +82,7 @@ async def test_turns_are_taken_in_one_step_in_some_runs_and_in_several_in_others
 
 
 async def a_chain_of_asks(scheduler: Scheduler) -> None:
-    async with phones(scheduler.choose, "1") as runtime:
+    async with phones(partial(scheduler.choose, pause=PAUSE), "1") as runtime:
         for number in range(200):
             scheduler.note(f"asks {number}")
             await runtime.ask(Address("phone", "1"), Call(lambda: None))
@@ -88,7 +90,7 @@ async def a_chain_of_asks(scheduler: Scheduler) -> None:
 
 async def a_chain_of_messages(scheduler: Scheduler) -> None:
     """An actor that tells itself to go on."""
-    async with phones(scheduler.choose, "1") as runtime:
+    async with phones(partial(scheduler.choose, pause=PAUSE), "1") as runtime:
 
         def go_on(left: int) -> None:
             scheduler.note(f"has {left} to go")

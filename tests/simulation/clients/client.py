@@ -7,9 +7,7 @@ from typing import Any
 import trio
 
 from troupe.supervision.testing import Broken
-from troupe.supervision.testing.api import Dropped, token_of
-from troupe.supervision.testing.people import Person
-from troupe.supervision.testing.stage import Simulation
+from troupe.supervision.testing.stage import Dropped, Person, Simulation, token_of
 
 from .facts import Fact, Known
 from .model import Model, Post, View

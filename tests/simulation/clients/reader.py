@@ -13,8 +13,7 @@ from troupe.actors.kernel import NotAnswered
 from troupe.http.streaming.session import Session
 from troupe.storage.engine.database import StorageError
 from troupe.supervision.testing import Broken
-from troupe.supervision.testing.people import Person
-from troupe.supervision.testing.stage import Simulation
+from troupe.supervision.testing.stage import Person, Simulation
 
 from .client import POST
 from .facts import Known, either

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ...actors.account import PerspectiveOf, relation_of
-from ...actors.broadcast import account_address, home_address
-from ...actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
-from ...actors.commands.statuses import DeleteStatus, PublishStatus
-from ...actors.kernel import NotAnswered, Origin, Refused
-from ...actors.rules.visibility import Perspective, Relation
-from ...actors.statuses import may_see
-from ...actors.timelines.home import HomePage
-from ...storage import follows, relations
-from ...storage.engine.database import StorageError
-from ...storage.follows import FollowTerms as StoredFollow
-from ...storage.paging import Page
-from ...storage.statuses import Status
+from ....actors.account import PerspectiveOf, relation_of
+from ....actors.broadcast import account_address, home_address
+from ....actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
+from ....actors.commands.statuses import DeleteStatus, PublishStatus
+from ....actors.kernel import NotAnswered, Origin, Refused
+from ....actors.rules.visibility import Perspective, Relation
+from ....actors.statuses import may_see
+from ....actors.timelines.home import HomePage
+from ....http.access.tokens import hash_of
+from ....storage import follows, oauth, relations
+from ....storage.engine.database import Connection, StorageError
+from ....storage.follows import FollowTerms as StoredFollow
+from ....storage.oauth import Application, NewToken
+from ....storage.paging import Page
+from ....storage.statuses import Status
 from .patience import insist
+from .server import SimulatedServer
 from .stream import Stream
 
-if TYPE_CHECKING:
-    from .stage import Simulation
-
+SCOPES = ("read", "write", "follow", "push", "profile")
 PAGE = 40  # how many statuses an app asks for at once
 
 # What the rule of the home timeline comes to for statuses that neither mention nor answer nor boost.
@@ -44,12 +47,12 @@ BELONGS_AT_HOME = """
 class Person:
     """An account and whoever uses it. `published` and `deleted` are what the app was told of, in that order."""
 
-    def __init__(self, sim: Simulation, id: int, name: str) -> None:
+    def __init__(self, server: SimulatedServer, id: int, name: str) -> None:
         self.id = id
         self.name = name
         self.published: list[int] = []
         self.deleted: list[int] = []
-        self._sim = sim
+        self._server = server
         self._keys = count(1)
 
     async def publish(self, text: str = "hello", *, visibility: str = "public", key: str | None = None) -> int:
@@ -71,8 +74,8 @@ class Person:
 
     def has_followed(self, other: Person) -> None:
         """The follow is there already when the scenario begins."""
-        follow = StoredFollow(self._sim.new_id(), self.id, other.id)
-        self._sim.run.database.arrange(follows.insert_follow, follow, self._sim.run.clock.now())
+        follow = StoredFollow(self._server.new_id(), self.id, other.id)
+        self._server.run.database.arrange(follows.insert_follow, follow, self._server.run.clock.now())
 
     async def follow(self, other: Person) -> None:
         await self.insist(Follow(other.id))
@@ -98,19 +101,19 @@ class Person:
         page = HomePage(Page(PAGE))
 
         async def ask() -> list[int]:
-            return await self._sim.runtime.ask(home_address(self.id), page, origin=self.origin)
+            return await self._server.runtime.ask(home_address(self.id), page, origin=self.origin)
 
-        return await self._sim.shown(await insist(self._sim, self.name, ask))
+        return await self._server.shown(await insist(self._server, self.name, ask))
 
     async def sees(self, status: int) -> bool:
         """Whether the API would show this status to this person."""
-        shown = await insist(self._sim, self.name, lambda: self._sim.actors.statuses.show(status))
+        shown = await insist(self._server, self.name, lambda: self._server.actors.statuses.show(status))
         return shown is not None and may_see(shown, await self.insist(PerspectiveOf()))
 
     async def stream(self) -> Stream:
         """The `user` stream, open."""
-        stream = Stream(self._sim, f"{self.name}'s stream", home_address(self.id), self.home)
-        return await self._sim.open_stream(stream)
+        stream = Stream(self._server, f"{self.name}'s stream", home_address(self.id), self.home)
+        return await self._server.open_stream(stream)
 
     async def relation(self, other: Person) -> Relation:
         """How this person stands to the other, as the account's memory has it."""
@@ -119,27 +122,41 @@ class Person:
 
     def stored_relation(self, other: Person) -> Relation:
         """The same, as the rows have it."""
-        return relation_of(self._sim.run.database.arrange(relations.bond, self.id, other.id))
+        return relation_of(self._server.run.database.arrange(relations.bond, self.id, other.id))
 
     def belongs_at_home(self) -> list[int]:
         """What the home timeline must hold, by the rows of this instant, newest first."""
-        return [row["id"] for row in self._sim.run.database.rows(BELONGS_AT_HOME, self.id)]
+        return [row["id"] for row in self._server.run.database.rows(BELONGS_AT_HOME, self.id)]
 
     async def insist(self, message: object) -> Any:
         """Have the own account do it, however often that takes."""
-        return await insist(self._sim, self.name, lambda: self.ask(message))
+        return await insist(self._server, self.name, lambda: self.ask(message))
 
     async def attempt(self, message: object) -> None:
         """Ask once and go on, whatever the answer."""
         try:
             await self.ask(message)
         except (Refused, NotAnswered, StorageError) as error:
-            self._sim.run.note(f"was told {type(error).__name__}, leaves it", self.name)
+            self._server.run.note(f"was told {type(error).__name__}, leaves it", self.name)
 
     async def ask(self, message: object) -> Any:
         """Ask the own account once."""
-        return await self._sim.runtime.ask(account_address(self.id), message, origin=self.origin)
+        return await self._server.runtime.ask(account_address(self.id), message, origin=self.origin)
 
     @property
     def origin(self) -> Origin:
         return Origin(f"of-{self.name}")
+
+
+async def sign_in(db: Connection, people: Sequence[Person], new_id: Callable[[], int], now: datetime) -> None:
+    """Insert a token for each of these people, named after its owner."""
+    id, urls = new_id(), ("urn:ietf:wg:oauth:2.0:oob",)
+    application = Application(id, f"client-{id}", hash_of("-"), "Simulation", None, urls, SCOPES, now)
+    await oauth.insert_application(db, application)
+    for person in people:
+        await oauth.insert_token(db, NewToken(new_id(), hash_of(token_of(person)), id, person.id, SCOPES), now)
+
+
+def token_of(person: Person) -> str:
+    """The secret under which a person is signed in."""
+    return f"token-of-{person.name}"

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from ...actors.broadcast import ShownNotification
-from ...actors.kernel import Address, Event, Feed
-from ...actors.statuses import ShownStatus
-from .checks import Broken
-from .faults import Fault
-from .patience import insist
+from ....actors.broadcast import ShownNotification
+from ....actors.kernel import Address, Event, Feed, Runtime
+from ....actors.statuses import ShownStatus
+from ..checks import Broken
+from ..faults import Fault
+from .patience import Restarting, insist
 
-if TYPE_CHECKING:
-    from .stage import Simulation
+
+class Streaming(Restarting, Protocol):
+    """A server with streams."""
+
+    runtime: Runtime
+
+    def reopen(self, stream: Stream) -> None: ...
 
 
 class Stream:
     """A subscriber. Faults make it too slow, or make it die: either way the server cuts it and it comes back."""
 
-    def __init__(self, sim: Simulation, name: str, address: Address, read: Callable[[], Awaitable[list[int]]]) -> None:
+    def __init__(
+        self, server: Streaming, name: str, address: Address, read: Callable[[], Awaitable[list[int]]]
+    ) -> None:
         self.name = name
         self.pushed: list[int] = []  # statuses in the order in which they were pushed
         self.seen: list[int] = []  # the same and, where the stream was cut, what was found on pages
@@ -30,7 +37,7 @@ class Stream:
         self.open = False  # and up to date
         self.room = 0
         self.blocked_since: float | None = None
-        self._sim = sim
+        self._server = server
         self._address = address
         self._read = read
         self._newest: dict[int, int] = {}  # by author
@@ -39,7 +46,7 @@ class Stream:
     # What the feed calls
 
     def wake(self, feed: Feed) -> None:
-        faults = self._sim.run.faults
+        faults = self._server.run.faults
         while events := feed.read(self, 1):
             if faults.strikes(Fault.SLOW, self.name):
                 feed.unsubscribe(self)
@@ -52,7 +59,7 @@ class Stream:
     def cut(self) -> None:
         self.open = False
         self.cuts += 1
-        self._sim.reopen(self)
+        self._server.reopen(self)
 
     # The client's own doing
 
@@ -77,7 +84,7 @@ class Stream:
             self.open = True
 
     async def _subscribe(self) -> None:
-        await insist(self._sim, self.name, lambda: self._sim.runtime.subscribe(self._address, self))
+        await insist(self._server, self.name, lambda: self._server.runtime.subscribe(self._address, self))
 
     def check(self) -> None:
         """Raises what this client has to complain of."""
@@ -85,7 +92,7 @@ class Stream:
             raise Broken(f"{self.name} {self._wrong}")
 
     def _take(self, event: Event) -> None:
-        self._sim.run.note(f"is shown {event.kind}", self.name)
+        self._server.run.note(f"is shown {event.kind}", self.name)
         subject = event.subject
         if event.kind == "update" and isinstance(subject, ShownStatus):
             self._update(subject)

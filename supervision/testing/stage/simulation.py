@@ -19,35 +19,24 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
-from typing import Any
 
 import trio
 
-from ...actors.broadcast import PUBLIC_LOCAL
-from ...actors.kernel import IDLE, Ids, Runtime
-from ...actors.kernel.cell import AT_REST, CellPhase
-from ...actors.mail.sender import Letterhead, MailSender, NotSent
-from ...actors.mail.templates import Letter, Sender
-from ...actors.timelines.public import PublicPage
-from ...storage import accounts, users
-from ...storage.accounts import NewAccount
-from ...storage.engine.database import Connection
-from ...storage.paging import Page
-from ...storage.users import NewUser
-from ..parking import Parking
-from ..supervisor import Child, Supervisor
-from ..tree import Actors
-from .api import SimulatedApi, sign_in
-from .checks import Eventually, Predicate
-from .faults import Fault
+from ....actors.broadcast import PUBLIC_LOCAL
+from ....actors.kernel import IDLE
+from ....actors.kernel.cell import AT_REST, CellPhase
+from ....actors.timelines.public import PublicPage
+from ....storage import accounts, users
+from ....storage.accounts import NewAccount
+from ....storage.engine.database import Connection
+from ....storage.paging import Page
+from ....storage.users import NewUser
+from ..checks import Eventually, Predicate
+from ..run import Go, Run
 from .patience import insist
-from .people import PAGE, Person
-from .run import Go, Run
+from .people import PAGE, Person, sign_in
+from .server import BASE_URL, DOMAIN, SimulatedServer
 from .stream import Stream
-
-BASE_URL = "https://troupe.test"
-DOMAIN = "troupe.test"
-SMTP = "smtp"
 
 # After the last promise is kept, virtual seconds in which a late crash, or a late retry, shows itself.
 LAST_REST = 3.0
@@ -80,55 +69,15 @@ async def stage(run: Run, *, idle: float = IDLE, mail: bool = False) -> AsyncGen
         nursery.cancel_scope.cancel()
 
 
-class Simulation:
-    """A server with its people."""
+class Simulation(SimulatedServer):
+    """A server with its people, and the claims that hold in every scenario."""
 
     def __init__(self, run: Run, nursery: trio.Nursery, idle: float, *, mail: bool = False) -> None:
-        self.run = run
-        self.mails: list[Letter] = []  # what has arrived, in order
-        self._has_mail = mail
-        self.log: list[tuple[str, dict[str, Any]]] = []  # what the supervision log would say
-        self.running = trio.Event()
-        self._nursery = nursery
-        self._idle = idle
-        self._ids = Ids(run.clock)
-        self._streams: list[Stream] = []
-        self._build()
+        super().__init__(run, nursery, idle, mail=mail)
         run.always(self._nobody_is_wronged, "what streams are shown")
         run.eventually(self._promises_are_kept, "every promise is kept")
         run.eventually(self._counts_are_right, "every count is what the rows say")
         run.eventually(self._audience_is_awake, "only awake homes are told of statuses")
-
-    def _build(self) -> None:
-        """A server process, put together as the tree does it, with nothing in its memory."""
-        run = self.run
-        self.runtime = Runtime(
-            record=self.record, chance=run.random.random, choose=run.choose, observe=run.faults.turn
-        )  # fmt: skip
-        self.actors = Actors(
-            run.database, self.runtime, run.clock, self._ids, self.record,
-            base_url=BASE_URL, local_domain=DOMAIN, idle=self._idle,
-        )  # fmt: skip
-        self._api: SimulatedApi | None = None
-        parking = Parking(run.database, run.clock, self._ids)
-        self.runtime.on_park = parking.park
-        *pools, housekeeping, outbox = self.actors.children()
-        post = MailSender(
-            run.database, run.clock, self.record, self.actors.outbox,
-            Letterhead(Sender(f"noreply@{DOMAIN}", "Troupe"), BASE_URL), self._carry, secret=self._secret,
-        )  # fmt: skip
-        mail = [Child("mail", post.run)] if self._has_mail else []
-        children = [*pools, housekeeping, Child("parking", parking.run), outbox, *mail]
-        self._supervisor = Supervisor("simulation", children, self.record)
-        self._stopping = trio.Event()
-        self._stopped = trio.Event()
-        self._life = trio.CancelScope()
-
-    @property
-    def api(self) -> SimulatedApi:
-        """What clients reach of the process that runs now; made for those who ask."""
-        self._api = self._api or SimulatedApi(self)
-        return self._api
 
     # People and what they look at
 
@@ -144,7 +93,7 @@ class Simulation:
 
     def sign_in(self, people: Sequence[Person]) -> None:
         """Give people the tokens with which they use the API: `token_of` says which."""
-        self.run.database.arrange(sign_in, list(people), self.new_id(), self)
+        self.run.database.arrange(sign_in, people, self.new_id, self.run.clock.now())
 
     async def public_page(self) -> list[int]:
         """The local timeline as somebody without an account sees it, newest first."""
@@ -154,13 +103,6 @@ class Simulation:
     async def public_stream(self) -> Stream:
         return await self.open_stream(Stream(self, "anybody's stream", PUBLIC_LOCAL, self.public_page))
 
-    async def shown(self, ids: Sequence[int]) -> list[int]:
-        """Those of a page's statuses that can still be rendered."""
-        return list(await insist(self, "a page", lambda: self.actors.statuses.show_many(ids)))
-
-    def new_id(self) -> int:
-        return self._ids.next()
-
     # Time and its passing
 
     async def calm(self) -> None:
@@ -169,34 +111,6 @@ class Simulation:
         await trio.sleep(LAST_REST)
         await Eventually(self._everybody_rests, "everybody is at rest", within=LONGEST_STORM).come_true()
         await self.run.quiet()
-
-    # The server's life
-
-    async def start(self) -> None:
-        """Start the server; after `stop` or `kill`, as a new process that knows nothing but the rows."""
-        if self._stopped.is_set():
-            self._build()
-        await self._nursery.start(self._live)
-        self.running.set()
-
-    async def stop(self) -> None:
-        """Stop in order, as on SIGTERM; returns when every child has stopped."""
-        self.running = trio.Event()
-        self._stopping.set()
-        await self._stopped.wait()
-
-    async def kill(self) -> None:
-        """End it as SIGKILL would, in the middle of everything."""
-        self.running = trio.Event()
-        if self._api is not None:
-            self._api.hang_up()
-        self._life.cancel()
-        await self._stopped.wait()
-
-    async def _live(self, *, task_status: trio.TaskStatus[None]) -> None:
-        with self._life:
-            await self._supervisor.run(self._stopping, task_status=task_status)
-        self._stopped.set()
 
     # What a scenario says
 
@@ -211,40 +125,6 @@ class Simulation:
 
     def sometimes(self, happened: bool, name: str) -> None:
         self.run.sometimes(happened, name)
-
-    def logged(self, event: str, **facts: object) -> int:
-        """How often the supervision log told of this."""
-        return sum(1 for word, known in self.log if word == event and facts.items() <= known.items())
-
-    @property
-    def late(self) -> int:
-        """How many promises this server kept late, because a crash had kept them from being told."""
-        return self.actors.outbox.late
-
-    # For the people
-
-    async def open_stream(self, stream: Stream) -> Stream:
-        self._streams.append(stream)
-        await stream.connect()
-        return stream
-
-    def reopen(self, stream: Stream) -> None:
-        """A client was cut: it comes back."""
-        self._nursery.start_soon(stream.reconnect, name=f"{stream.name} again")
-
-    async def _carry(self, letter: Letter) -> None:
-        """The mail server: now it is away, now it takes a letter and nobody learns of it."""
-        await trio.lowlevel.checkpoint()
-        if self.run.faults.strikes(Fault.LOST, SMTP):
-            raise NotSent("the mail server is away")
-        self.mails.append(letter)
-        self.run.note("has taken a letter", SMTP)
-        if self.run.faults.strikes(Fault.DOUBT_DONE, SMTP):
-            raise NotSent("the mail server's answer was lost")
-        await trio.lowlevel.checkpoint()
-
-    def _secret(self) -> str:
-        return f"{self.run.random.getrandbits(128):032x}"
 
     # Claims of every scenario
 
@@ -272,13 +152,6 @@ class Simulation:
     def _audience_is_awake(self) -> bool:
         awake = self.runtime.pools["home"].cells
         return all(awake.get(cell.address.key) is cell for cell in self.actors.actor_context.audience.everybody)
-
-    def record(self, event: str, /, **facts: Any) -> None:
-        self.log.append((event, facts))
-        said = [str(facts[fact]) for fact in ("error", "decision") if fact in facts]
-        self.run.note(": ".join(["log", event, *said]), str(facts.get("actor") or facts.get("child") or "-"))
-        if event in ("actor.crashed", "actor.quarantined"):
-            self.actors.outbox.wake()
 
 
 async def _settle_in(db: Connection, people: Sequence[Person], now: datetime, *, locked: bool) -> None:

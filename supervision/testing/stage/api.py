@@ -11,33 +11,26 @@ from collections.abc import AsyncIterator, Mapping
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 import orjson
 import trio
 
-from ...actors.kernel import Event, Origin
-from ...actors.media.processor import MediaProcessor
-from ...http import app
-from ...http.access.context import HttpContext
-from ...http.access.tokens import hash_of
-from ...http.dispatch import respond
-from ...http.fast_path import Paths
-from ...http.intake.request import Request
-from ...http.streaming.channels import StreamQuery, by_name
-from ...http.streaming.frames import Frames
-from ...http.streaming.session import Session
-from ...storage import oauth
-from ...storage.engine.database import Connection
-from ...storage.oauth import Application, NewToken
-from ..configuration import Settings
+from ....actors.kernel import Event, Origin, Record, Runtime
+from ....actors.media.processor import MediaProcessor
+from ....http import app
+from ....http.access.context import HttpContext
+from ....http.dispatch import respond
+from ....http.fast_path import Paths
+from ....http.intake.request import Request
+from ....http.streaming.channels import StreamQuery, by_name
+from ....http.streaming.frames import Frames
+from ....http.streaming.session import Session
+from ...configuration import Settings
+from ...tree import Actors
+from ..run import Run
 
-if TYPE_CHECKING:
-    from .people import Person
-    from .stage import Simulation
-
-SCOPES = ("read", "write", "follow", "push", "profile")
 ROOM = 256  # frames that may wait for a client
 
 
@@ -57,18 +50,17 @@ class SimulatedReply:
 class SimulatedApi:
     """What clients reach of one server process."""
 
-    def __init__(self, sim: Simulation) -> None:
-        run, actors = sim.run, sim.actors
+    def __init__(self, run: Run, runtime: Runtime, actors: Actors, record: Record) -> None:
         folder = Path(tempfile.gettempdir()) / "troupe-simulation-without-media"  # nothing is uploaded here
         settings = Settings(domain=actors.actor_context.local_domain, rate_limits=False, data=folder)
         numbers = count(1)
         self.http_context = HttpContext(
-            settings=settings, database=run.database, runtime=sim.runtime, clock=run.clock,
+            settings=settings, database=run.database, runtime=runtime, clock=run.clock,
             ids=actors.actor_context.ids,
-            record=sim.record, secret=lambda: f"secret-{next(numbers)}", vapid_public_key="",
+            record=record, secret=lambda: f"secret-{next(numbers)}", vapid_public_key="",
             accounts=actors.accounts, statuses=actors.statuses,
             media=MediaProcessor(
-                run.database, sim.runtime, run.clock, sim.record, actors.outbox, folder, key=lambda: f"{next(numbers)}"
+                run.database, runtime, run.clock, record, actors.outbox, folder, key=lambda: f"{next(numbers)}"
             ),
         )  # fmt: skip
         self._frames = Frames(self.http_context.rendered, settings.base_url)
@@ -130,32 +122,6 @@ class SimulatedApi:
 def endpoints() -> Paths:
     """Every endpoint there is."""
     return Paths(app.api.endpoints)
-
-
-async def sign_in(db: Connection, people: list[Person], application: int, sim: Simulation) -> None:
-    """A token for each of these people, named after its owner."""
-    now = sim.run.clock.now()
-    await oauth.insert_application(
-        db,
-        Application(
-            application,
-            f"client-{application}",
-            hash_of("-"),
-            "Simulation",
-            None,
-            ("urn:ietf:wg:oauth:2.0:oob",),
-            SCOPES,
-            now,
-        ),
-    )
-    for person in people:
-        new = NewToken(sim.new_id(), hash_of(token_of(person)), application, person.id, SCOPES)
-        await oauth.insert_token(db, new, now)
-
-
-def token_of(person: Person) -> str:
-    """The secret under which a person is signed in."""
-    return f"token-of-{person.name}"
 
 
 async def _chunks(body: bytes) -> AsyncIterator[bytes]:

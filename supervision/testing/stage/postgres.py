@@ -1,4 +1,4 @@
-"""One PostgreSQL for all simulations of a process: started when the first of them wants rows, gone with the process."""
+"""One PostgreSQL for all simulations of a process: started when first used, stopped with the process."""
 
 from __future__ import annotations
 
@@ -8,11 +8,18 @@ import shutil
 import signal
 import tempfile
 import threading
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-from ...storage.engine.embedded import enter
-from ...storage.engine.term import upgrade
-from .lockstep import Lockstep
+from ....storage.engine.connect import connect
+from ....storage.engine.database import Doubtful, Unavailable
+from ....storage.engine.embedded import enter
+from ....storage.engine.term import upgrade
+from ..lockstep import Lockstep
+from ..run import Run
+
+DEADLINE = 60.0  # seconds of real time: a statement that hangs must not hang the test
 
 
 @functools.cache
@@ -24,9 +31,17 @@ def sandbox() -> Lockstep:
     server = enter(data, durable=False)
     atexit.register(server.leave)
     upgrade(server.dsn)
-    lockstep = Lockstep(server.dsn)
+    connecting = connect(server.dsn, application_name="simulation", deadline=DEADLINE)
+    lockstep = Lockstep(connecting, unavailable=Unavailable, doubtful=Doubtful)
     atexit.register(lockstep.close)
     return lockstep
+
+
+@asynccontextmanager
+async def with_database(run: Run) -> AsyncGenerator[Run]:
+    """The world of a run with Troupe's tables and nothing else."""
+    run.postgres = sandbox
+    yield run
 
 
 def _clean_up_on_sigterm() -> None:

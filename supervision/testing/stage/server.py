@@ -1,0 +1,150 @@
+"""A server process under the simulator: the product's tree of actors under its own supervisor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import trio
+
+from ....actors.kernel import Ids, Runtime
+from ....actors.kernel.surroundings import PAUSE
+from ....actors.mail.sender import Letterhead, MailSender, NotSent
+from ....actors.mail.templates import Letter, Sender
+from ...parking import Parking
+from ...supervisor import Child, Supervisor
+from ...tree import Actors
+from ..faults import Fault
+from ..run import Run
+from .api import SimulatedApi
+from .patience import insist
+from .postgres import sandbox
+from .stream import Stream
+
+BASE_URL = "https://troupe.test"
+DOMAIN = "troupe.test"
+SMTP = "smtp"
+
+
+class SimulatedServer:
+    """Actors, supervisor and API of one process after another, on the same rows."""
+
+    def __init__(self, run: Run, nursery: trio.Nursery, idle: float, *, mail: bool) -> None:
+        run.postgres = sandbox
+        self.run = run
+        self.mails: list[Letter] = []  # that arrived, in order
+        self.log: list[tuple[str, dict[str, Any]]] = []  # the records of the supervision log
+        self.running = trio.Event()
+        self._has_mail = mail
+        self._nursery = nursery
+        self._idle = idle
+        self._ids = Ids(run.clock)
+        self._streams: list[Stream] = []
+        self._build()
+
+    def _build(self) -> None:
+        """Make a process, put together as the tree does it, with nothing in its memory."""
+        run = self.run
+        self.runtime = Runtime(
+            record=self.record, chance=run.random.random, choose=run.chooser(PAUSE), observe=run.faults.turn
+        )  # fmt: skip
+        self.actors = Actors(
+            run.database, self.runtime, run.clock, self._ids, self.record,
+            base_url=BASE_URL, local_domain=DOMAIN, idle=self._idle,
+        )  # fmt: skip
+        self._api: SimulatedApi | None = None
+        parking = Parking(run.database, run.clock, self._ids)
+        self.runtime.on_park = parking.park
+        *pools, housekeeping, outbox = self.actors.children()
+        post = MailSender(
+            run.database, run.clock, self.record, self.actors.outbox,
+            Letterhead(Sender(f"noreply@{DOMAIN}", "Troupe"), BASE_URL), self._carry, secret=self._secret,
+        )  # fmt: skip
+        mail = [Child("mail", post.run)] if self._has_mail else []
+        children = [*pools, housekeeping, Child("parking", parking.run), outbox, *mail]
+        self._supervisor = Supervisor("simulation", children, self.record)
+        self._stopping = trio.Event()
+        self._stopped = trio.Event()
+        self._life = trio.CancelScope()
+
+    @property
+    def api(self) -> SimulatedApi:
+        """What clients reach of the process that runs now; made for those who ask."""
+        self._api = self._api or SimulatedApi(self.run, self.runtime, self.actors, self.record)
+        return self._api
+
+    async def shown(self, ids: Sequence[int]) -> list[int]:
+        """Those of a page's statuses that can still be rendered."""
+        return list(await insist(self, "a page", lambda: self.actors.statuses.show_many(ids)))
+
+    def new_id(self) -> int:
+        return self._ids.next()
+
+    # The server's life
+
+    async def start(self) -> None:
+        """Start the server; after `stop` or `kill`, as a new process that knows nothing but the rows."""
+        if self._stopped.is_set():
+            self._build()
+        await self._nursery.start(self._live)
+        self.running.set()
+
+    async def stop(self) -> None:
+        """Stop in order, as on SIGTERM; returns when every child has stopped."""
+        self.running = trio.Event()
+        self._stopping.set()
+        await self._stopped.wait()
+
+    async def kill(self) -> None:
+        """End it as SIGKILL would, in the middle of everything."""
+        self.running = trio.Event()
+        if self._api is not None:
+            self._api.hang_up()
+        self._life.cancel()
+        await self._stopped.wait()
+
+    async def _live(self, *, task_status: trio.TaskStatus[None]) -> None:
+        with self._life:
+            await self._supervisor.run(self._stopping, task_status=task_status)
+        self._stopped.set()
+
+    def logged(self, event: str, **facts: object) -> int:
+        """How often the supervision log told of this."""
+        return sum(1 for word, known in self.log if word == event and facts.items() <= known.items())
+
+    @property
+    def late(self) -> int:
+        """How many promises this server kept late, because a crash had kept them from being told."""
+        return self.actors.outbox.late
+
+    # For its clients
+
+    async def open_stream(self, stream: Stream) -> Stream:
+        self._streams.append(stream)
+        await stream.connect()
+        return stream
+
+    def reopen(self, stream: Stream) -> None:
+        """A client was cut: it comes back."""
+        self._nursery.start_soon(stream.reconnect, name=f"{stream.name} again")
+
+    def record(self, event: str, /, **facts: Any) -> None:
+        self.log.append((event, facts))
+        said = [str(facts[fact]) for fact in ("error", "decision") if fact in facts]
+        self.run.note(": ".join(["log", event, *said]), str(facts.get("actor") or facts.get("child") or "-"))
+        if event in ("actor.crashed", "actor.quarantined"):
+            self.actors.outbox.wake()
+
+    async def _carry(self, letter: Letter) -> None:
+        """The mail server: now it is away, now it takes a letter and nobody learns of it."""
+        await trio.lowlevel.checkpoint()
+        if self.run.faults.strikes(Fault.LOST, SMTP):
+            raise NotSent("the mail server is away")
+        self.mails.append(letter)
+        self.run.note("has taken a letter", SMTP)
+        if self.run.faults.strikes(Fault.DOUBT_DONE, SMTP):
+            raise NotSent("the mail server's answer was lost")
+        await trio.lowlevel.checkpoint()
+
+    def _secret(self) -> str:
+        return f"{self.run.random.getrandbits(128):032x}"
