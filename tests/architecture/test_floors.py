@@ -13,7 +13,6 @@ KERNEL = ("actor", "cell", "crowd", "passivation", "pool", "portraits", "recover
 MODULES: list[set[str]] = [
     {f"actors.kernel.{name}" for name in KERNEL},
     {"supervision.commands.serve", "supervision.tree"},
-    {f"supervision.testing.{name}" for name in ("api", "patience", "people", "stage", "stream")},
 ]
 
 

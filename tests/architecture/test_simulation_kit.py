@@ -7,7 +7,6 @@ from pathlib import Path
 
 KIT = Path(__file__).parents[2] / "supervision" / "testing"
 GENERAL = sorted(KIT.glob("*.py"))
-STAGE = sorted((KIT / "stage").glob("*.py"))
 
 BLOCKED = """
 import sys
@@ -25,24 +24,6 @@ assert product == [], product
 """
 
 
-def siblings(module: Path) -> set[str]:
-    """The modules of its own folder that a module imports, for types alone too."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(module.read_text("utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.level == 1:
-            names |= {node.module} if node.module else {alias.name for alias in node.names}
-    return names
-
-
-def on_a_circle(modules: list[Path]) -> set[str]:
-    """The modules that are left when one that imports none of the others is taken away, again and again."""
-    left = {module.stem: siblings(module) for module in modules}
-    while free := [name for name, needs in left.items() if not needs & left.keys()]:
-        for name in free:
-            del left[name]
-    return set(left)
-
-
 def test_the_general_half_imports_only_itself() -> None:
     outside = [
         f"{module.name}:{node.lineno}"
@@ -51,11 +32,6 @@ def test_the_general_half_imports_only_itself() -> None:
         if isinstance(node, ast.ImportFrom) and (node.level > 1 or (node.level == 1 and node.module == "stage"))
     ]
     assert outside == []
-
-
-def test_neither_half_has_a_circle_of_imports() -> None:
-    assert on_a_circle(GENERAL) == set()
-    assert on_a_circle(STAGE) == set()
 
 
 def test_the_general_half_runs_where_pytest_is_not_installed() -> None:
