@@ -6,7 +6,7 @@ Memory mirrors rows and changes only after commit. The commands are in `commands
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -16,7 +16,7 @@ from ..storage.engine.database import Connection
 from ..storage.statuses import Flags
 from .broadcast import PollChanged, Related, RelationStamps
 from .context import ActorContext
-from .kernel import Actor, Cell, Event, Runtime, Subscriber, turn
+from .kernel import Actor, Answer, Cell, Event, Message, Runtime, Subscriber, turn
 from .rules.visibility import Following, Muting, Perspective, Relation
 
 P = ParamSpec("P")
@@ -26,12 +26,12 @@ FLAGS_KEPT = 2_000  # statuses whose flags one viewer keeps in memory
 
 
 @dataclass(frozen=True, slots=True)
-class PerspectiveOf:
+class PerspectiveOf(Message[Perspective]):
     """Query: the account's perspective."""
 
 
 @dataclass(frozen=True, slots=True)
-class ViewerFlags:
+class ViewerFlags(Message[dict[int, Flags]]):
     """Query: what the account did with each of these statuses. Answered with a dict of Flags by id."""
 
     ids: tuple[int, ...]
@@ -133,9 +133,7 @@ def forget_votes(account: AccountActor, message: PollChanged) -> None:
 
 
 @turn(AccountActor, ViewerFlags)
-def viewer_flags(
-    account: AccountActor, message: ViewerFlags
-) -> dict[int, Flags] | Coroutine[Any, Any, dict[int, Flags]]:
+def viewer_flags(account: AccountActor, message: ViewerFlags) -> Answer[dict[int, Flags]]:
     """From memory when all are there, else after one query for the missing."""
     missing = [id for id in message.ids if id not in account.flags]
     if missing:

@@ -14,14 +14,14 @@ from ..storage.notifications import Notification
 from ..storage.statuses import Deleted, Remains, TimelineEntry
 from .audience import Audience
 from .conversations import ShownConversation
-from .kernel import Address, Cell, Event, Origin, Runtime
+from .kernel import Address, Cell, Event, Message, Origin, Runtime
 from .reminders import Reminder
 from .rules.visibility import Perspective, Relation, belongs_in_public, belongs_under_tags
 from .statuses import ShownStatus, entry_of, may_see
 
 
 @dataclass(frozen=True, slots=True)
-class StatusPublished:
+class StatusPublished(Message[None]):
     """To timelines: a status they may want."""
 
     entry: TimelineEntry
@@ -29,7 +29,7 @@ class StatusPublished:
 
 
 @dataclass(frozen=True, slots=True)
-class StatusDeleted:
+class StatusDeleted(Message[None]):
     """To timelines: a status that nobody may show any more. Whom it named may have it from elsewhere."""
 
     id: int
@@ -38,7 +38,7 @@ class StatusDeleted:
 
 
 @dataclass(frozen=True, slots=True)
-class StatusEdited:
+class StatusEdited(Message[None]):
     """To timelines: a status reads otherwise now. Each edit has an id, so that streams show it once."""
 
     entry: TimelineEntry
@@ -47,14 +47,14 @@ class StatusEdited:
 
 
 @dataclass(frozen=True, slots=True)
-class PollChanged:
+class PollChanged(Message[None]):
     """To accounts: what they remember of their votes in this status's poll may be no more."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
-class Related:
+class Related(Message[None]):
     """To an account and its home: how it now stands to `other`. Ids below `drawn` are older than the change."""
 
     other: int
@@ -100,7 +100,7 @@ class ShownNotification:
 
 
 @dataclass(frozen=True, slots=True)
-class Notified:
+class Notified(Message[None]):
     """To a home: a notification for the account's streams."""
 
     told: ShownNotification
@@ -108,7 +108,7 @@ class Notified:
 
 
 @dataclass(frozen=True, slots=True)
-class ConversationChanged:
+class ConversationChanged(Message[None]):
     """To a home: a conversation of the account's has changed. News, which streams show once, have a key."""
 
     key: int | None
@@ -290,11 +290,11 @@ class Broadcast:
         for account in message.mentioned_ids:
             self._runtime.tell_awake(home_address(account), message, origin=origin)
 
-    def _to_tags(self, names: Iterable[str], message: object, origin: Origin) -> None:
+    def _to_tags(self, names: Iterable[str], message: Message[None], origin: Origin) -> None:
         for name in names:
             self._runtime.tell_awake(tag_address(name), message, origin=origin)
 
-    def _to_public(self, local: bool, message: object, origin: Origin) -> None:
+    def _to_public(self, local: bool, message: Message[None], origin: Origin) -> None:
         for place in (PUBLIC_ALL, PUBLIC_LOCAL if local else PUBLIC_REMOTE):
             self._runtime.tell_awake(place, message, origin=origin)
 

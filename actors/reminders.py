@@ -8,28 +8,30 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from .kernel import Message
+
 
 @dataclass(frozen=True, slots=True)
-class Unlocked:
+class Unlocked(Message[None]):
     """The account was unlocked: whoever waited for its word may follow."""
 
 
 @dataclass(frozen=True, slots=True)
-class DomainBlocked:
+class DomainBlocked(Message[None]):
     """The account blocked a domain, whose people do not follow it any more."""
 
     domain: str
 
 
 @dataclass(frozen=True, slots=True)
-class MuteEnded:
+class MuteEnded(Message[None]):
     """A mute's time is over, unless it was changed meanwhile."""
 
     target_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class StatusDue:
+class StatusDue(Message[None]):
     """The time of a scheduled status has come, unless it was cancelled or got another one meanwhile."""
 
     id: int

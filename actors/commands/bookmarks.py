@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from ...storage import bookmarks, statuses
 from ...storage.engine.database import Connection
 from ..account import AccountActor
-from ..kernel import Refused, turn
+from ..kernel import Message, Refused, turn
 from .interacting import original_of
 from .statuses import NOT_FOUND, find_original
 
 
 @dataclass(frozen=True, slots=True)
-class Bookmark:
+class Bookmark(Message[None]):
     """Command: bookmark a status, or what it boosts; a repeat is harmless."""
 
     status_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class Unbookmark:
+class Unbookmark(Message[None]):
     """Command: take a bookmark out, also of what is hidden by now."""
 
     status_id: int

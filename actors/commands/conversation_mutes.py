@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from ...storage import conversation_mutes
 from ...storage.engine.database import Connection
 from ..account import AccountActor
-from ..kernel import Refused, turn
+from ..kernel import Message, Refused, turn
 from .interacting import NOT_ALLOWED
 from .statuses import NOT_FOUND, find_original
 
 
 @dataclass(frozen=True, slots=True)
-class MuteConversation:
+class MuteConversation(Message[None]):
     """Command: no notifications any more about the thread that a status is in."""
 
     status_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class UnmuteConversation:
+class UnmuteConversation(Message[None]):
     """Command: notifications about the thread again."""
 
     status_id: int

@@ -8,13 +8,13 @@ from ...storage import conversations
 from ...storage.conversations import Conversation
 from ..account import AccountActor
 from ..conversations import ShownConversation, shown_conversations
-from ..kernel import Refused, turn
+from ..kernel import Message, Refused, turn
 
 NOT_FOUND = Refused(404, "Record not found")
 
 
 @dataclass(frozen=True, slots=True)
-class MarkConversation:
+class MarkConversation(Message[ShownConversation]):
     """Command: say whether a conversation was read; answered with its Correspondence."""
 
     id: int
@@ -22,7 +22,7 @@ class MarkConversation:
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveConversation:
+class RemoveConversation(Message[None]):
     """Command: take a conversation from one's list."""
 
     id: int

@@ -8,21 +8,21 @@ from datetime import datetime
 from ...storage import blocks, follows
 from ...storage.engine.database import Connection
 from ..account import AccountActor
-from ..kernel import Origin, turn
+from ..kernel import Message, Origin, turn
 from ..reminders import DomainBlocked
 from .pairs import PairChanges, publish_changes
 from .requests import AT_ONCE, remove_followers
 
 
 @dataclass(frozen=True, slots=True)
-class BlockDomain:
+class BlockDomain(Message[None]):
     """Command: hide everything from a domain, and let none of its people follow. Own follows there stay."""
 
     domain: str
 
 
 @dataclass(frozen=True, slots=True)
-class UnblockDomain:
+class UnblockDomain(Message[None]):
     """Command: end that. Followers do not come back."""
 
     domain: str
@@ -31,7 +31,7 @@ class UnblockDomain:
 @turn(AccountActor, BlockDomain)
 async def block_domain(account: AccountActor, message: BlockDomain) -> None:
     promised = await account.transact(_block, account, message.domain, account.now, account.origin)
-    await be_without(account, DomainBlocked(message.domain))
+    await end_follows(account, message.domain)
     see_without(account, account.perspective.domain_blocks | {message.domain})
     account.context.outbox.hand_over(promised)
 
@@ -44,11 +44,15 @@ async def unblock_domain(account: AccountActor, message: UnblockDomain) -> None:
 
 
 @turn(AccountActor, DomainBlocked)
-async def be_without(account: AccountActor, message: DomainBlocked) -> None:
+async def finish_domain_block(account: AccountActor, message: DomainBlocked) -> None:
+    await end_follows(account, message.domain)
+
+
+async def end_follows(account: AccountActor, domain: str) -> None:
     """End the follows by people of a domain, a transaction for each hundred."""
     more = True
     while more:
-        dealt, more = await account.transact(_sever_some, account, message.domain, account.origin)
+        dealt, more = await account.transact(_sever_some, account, domain, account.origin)
         await publish_changes(account, dealt)
 
 

@@ -14,7 +14,7 @@ from ...storage.polls import NewPoll, Option, Poll
 from ...storage.statuses import Status
 from ..account import AccountActor
 from ..conversations import ShownConversation
-from ..kernel import Origin, Refused, turn
+from ..kernel import Message, Origin, Refused, turn
 from ..rules import text
 from ..rules.attachments import complaint
 from ..rules.languages import language_code
@@ -43,7 +43,7 @@ class Description:
 
 
 @dataclass(frozen=True, slots=True)
-class EditStatus:
+class EditStatus(Message[None]):
     """Command: say it otherwise. What is empty here is removed; None leaves as it is, save the poll."""
 
     status_id: int
@@ -59,7 +59,7 @@ class EditStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class SetQuotePolicy:
+class SetQuotePolicy(Message[None]):
     """Command: who may quote an own status from now on."""
 
     status_id: int

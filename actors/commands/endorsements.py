@@ -8,28 +8,28 @@ from datetime import datetime
 from ...storage import endorsements, notes, relations
 from ...storage.engine.database import Connection
 from ..account import AccountActor
-from ..kernel import Refused, turn
+from ..kernel import Message, Refused, turn
 from .relations import NOT_FOUND, find_somebody
 
 NOT_FOLLOWED = Refused(422, "Validation failed: You must be already following the person you want to endorse")
 
 
 @dataclass(frozen=True, slots=True)
-class Endorse:
+class Endorse(Message[None]):
     """Command: recommend an account that one follows."""
 
     target_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class Unendorse:
+class Unendorse(Message[None]):
     """Command: recommend it no longer."""
 
     target_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class WriteNote:
+class WriteNote(Message[None]):
     """Command: a note about an account, for oneself; an empty one strikes it out."""
 
     target_id: int

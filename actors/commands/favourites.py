@@ -10,20 +10,20 @@ from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification
 from ...storage.statuses import Status
 from ..account import AccountActor
-from ..kernel import Origin, Refused, turn
+from ..kernel import Message, Origin, Refused, turn
 from .interacting import Interaction, admit, original_of, promise, settle
 from .statuses import NOT_FOUND, find_original
 
 
 @dataclass(frozen=True, slots=True)
-class Favourite:
+class Favourite(Message[None]):
     """Command: favourite a status, or what it boosts; a repeat is harmless."""
 
     status_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class Unfavourite:
+class Unfavourite(Message[None]):
     """Command: take a favourite back, also of what is hidden by now."""
 
     status_id: int

@@ -10,7 +10,7 @@ from ...storage.engine.database import Connection
 from ...storage.featured_tags import FeaturedTag
 from ...storage.statuses import StatusTag
 from ..account import AccountActor
-from ..kernel import Refused, turn
+from ..kernel import Message, Refused, turn
 from ..rules.limits import FEATURED_TAGS
 from ..rules.text import Hashtag
 from .interacting import invalid
@@ -20,7 +20,7 @@ TOO_MANY = invalid("You have already featured the maximum number of hashtags")
 
 
 @dataclass(frozen=True, slots=True)
-class FeatureTag:
+class FeatureTag(Message[FeaturedTag]):
     """Command: show a hashtag on the profile; answered with the FeaturedTag, the same one when it is there already."""
 
     name: str
@@ -32,14 +32,14 @@ class FeatureTag:
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveFeaturedTag:
+class RemoveFeaturedTag(Message[None]):
     """Command: show it no more, by the id of the FeaturedTag."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
-class UnfeatureTag:
+class UnfeatureTag(Message[None]):
     """Command: the same by the id of the hashtag; a repeat is harmless."""
 
     tag_id: int

@@ -9,7 +9,7 @@ from ...storage import accounts, lists
 from ...storage.engine.database import Connection
 from ...storage.lists import List
 from ..account import AccountActor
-from ..kernel import Origin, Refused, turn
+from ..kernel import Message, Origin, Refused, turn
 from ..rules.limits import LISTS
 
 NOT_FOUND = Refused(404, "Record not found")
@@ -19,7 +19,7 @@ ON_IT_ALREADY = Refused(422, "Validation failed: Account is already on the list"
 
 
 @dataclass(frozen=True, slots=True)
-class CreateList:
+class CreateList(Message[List]):
     """Command: make a list; answered with the List."""
 
     title: str
@@ -28,7 +28,7 @@ class CreateList:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeList:
+class ChangeList(Message[List]):
     """Command: change a list; what is None stays as it is. Answered with the List."""
 
     id: int
@@ -38,14 +38,14 @@ class ChangeList:
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteList:
+class DeleteList(Message[List]):
     """Command: delete a list."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
-class AddToList:
+class AddToList(Message[List]):
     """Command: put accounts on a list, all or none."""
 
     id: int
@@ -53,7 +53,7 @@ class AddToList:
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveFromList:
+class RemoveFromList(Message[List]):
     """Command: take accounts from a list, those that are on it."""
 
     id: int

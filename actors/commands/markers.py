@@ -9,7 +9,7 @@ from ...storage import markers
 from ...storage.engine.database import Connection
 from ...storage.markers import Marker, Timeline
 from ..account import AccountActor
-from ..kernel import Refused, turn
+from ..kernel import Message, Refused, turn
 
 CONFLICT = Refused(409, "Conflict during update, please try again")
 
@@ -24,7 +24,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class MoveMarkers:
+class MoveMarkers(Message[list[Marker]]):
     """Command: move markers, all or none; answered with them."""
 
     moves: tuple[Move, ...]

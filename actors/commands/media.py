@@ -9,7 +9,7 @@ from ...storage import media
 from ...storage.engine.database import Connection
 from ...storage.media import Media, ProcessedMedia
 from ..account import AccountActor
-from ..kernel import Origin, Refused, turn
+from ..kernel import Message, Origin, Refused, turn
 
 NOT_FOUND = Refused(404, "Record not found")
 IN_USE = Refused(422, "Media attachment is currently used by a status")
@@ -25,7 +25,7 @@ def failed(medium: Media) -> Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class AddMedia:
+class AddMedia(Message[Media]):
     """Command: store what is ready. Its files are in their places already."""
 
     made: ProcessedMedia
@@ -34,7 +34,7 @@ class AddMedia:
 
 
 @dataclass(frozen=True, slots=True)
-class AddWaitingMedia:
+class AddWaitingMedia(Message[Media]):
     """Command: store what is still to be processed under an id that its upload bears already."""
 
     id: int
@@ -45,7 +45,7 @@ class AddWaitingMedia:
 
 
 @dataclass(frozen=True, slots=True)
-class DescribeMedia:
+class DescribeMedia(Message[Media]):
     """Command: change what may be changed while no status has it; None leaves as it is."""
 
     id: int
@@ -55,7 +55,7 @@ class DescribeMedia:
 
 
 @dataclass(frozen=True, slots=True)
-class FinishMedia:
+class FinishMedia(Message[Media]):
     """Command: processing is over; `made` is None when it failed, for the reason given if it is one for owners."""
 
     id: int
@@ -64,7 +64,7 @@ class FinishMedia:
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteMedia:
+class DeleteMedia(Message[Media]):
     """Command: delete what no status has."""
 
     id: int

@@ -6,27 +6,27 @@ from dataclasses import dataclass
 
 from ...storage import notification_groups, notifications
 from ..account import AccountActor
-from ..kernel import Refused, turn
+from ..kernel import Message, Refused, turn
 
 NOT_FOUND = Refused(404, "Record not found")
 
 
 @dataclass(frozen=True, slots=True)
-class DismissNotification:
+class DismissNotification(Message[None]):
     """Command: forget one."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
-class DismissGroup:
+class DismissGroup(Message[None]):
     """Command: forget all of a group; one that is not there is forgotten already."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
-class ClearNotifications:
+class ClearNotifications(Message[None]):
     """Command: forget all."""
 
 

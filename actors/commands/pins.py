@@ -9,7 +9,7 @@ from ...storage import pins, statuses
 from ...storage.engine.database import Connection
 from ...storage.statuses import Status
 from ..account import AccountActor
-from ..kernel import Refused, turn
+from ..kernel import Message, Refused, turn
 from ..rules.limits import PINS
 from .interacting import invalid
 from .statuses import NOT_FOUND, find_visible
@@ -18,14 +18,14 @@ TOO_MANY = invalid("You have already pinned the maximum number of posts")
 
 
 @dataclass(frozen=True, slots=True)
-class Pin:
+class Pin(Message[None]):
     """Command: show an own status first on the profile; a repeat is harmless."""
 
     status_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class Unpin:
+class Unpin(Message[None]):
     """Command: take a pin out."""
 
     status_id: int

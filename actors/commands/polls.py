@@ -11,7 +11,7 @@ from ...storage.engine.database import Connection
 from ...storage.polls import PollState
 from ...storage.statuses import Status
 from ..account import AccountActor
-from ..kernel import Origin, Refused, turn
+from ..kernel import Message, Origin, Refused, turn
 from .interacting import admit, invalid, promise
 from .statuses import NOT_FOUND, find_original
 
@@ -22,7 +22,7 @@ ALREADY = invalid("You have already voted on this poll")
 
 
 @dataclass(frozen=True, slots=True)
-class Vote:
+class Vote(Message[None]):
     """Command: choose these options of a status's poll, all of them or none."""
 
     status_id: int

@@ -11,7 +11,7 @@ from ...storage import accounts, profiles, users
 from ...storage.engine.database import Connection
 from ...storage.profiles import Defaults, Profile
 from ..account import AccountActor
-from ..kernel import Origin, turn
+from ..kernel import Message, Origin, turn
 from ..reminders import Unlocked
 from ..rules import text
 from .requests import accept_waiting
@@ -19,7 +19,7 @@ from .statuses import find_mentioned, target_of
 
 
 @dataclass(frozen=True, slots=True)
-class UpdateProfile:
+class UpdateProfile(Message[None]):
     """Command: change what is given. The note comes as `note_source`; `fields` are names and values, the whole list."""
 
     profile: Profile = field(default_factory=Profile)

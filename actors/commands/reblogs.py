@@ -10,13 +10,13 @@ from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification, Notification
 from ...storage.statuses import Deleted, Flags, NewStatus, Status
 from ..account import AccountActor
-from ..kernel import Origin, Refused, turn
+from ..kernel import Message, Origin, Refused, turn
 from .interacting import NOT_ALLOWED, admit, notify, original_of
 from .statuses import NOT_FOUND, choose_visibility, delete, find_original, retract
 
 
 @dataclass(frozen=True, slots=True)
-class Reblog:
+class Reblog(Message[int]):
     """Command: boost; answered with the id of the boost, the same one when it is repeated."""
 
     status_id: int
@@ -24,7 +24,7 @@ class Reblog:
 
 
 @dataclass(frozen=True, slots=True)
-class Unreblog:
+class Unreblog(Message[int]):
     """Command: take a boost back, also of what is hidden by now; answered with the id of what was boosted."""
 
     status_id: int

@@ -15,7 +15,7 @@ from ...storage.oauth import NewToken
 from ...storage.registration import Taken
 from ...storage.users import NewUser, User
 from ..account import AccountActor
-from ..kernel import Origin, Refused, turn
+from ..kernel import Message, Origin, Refused, turn
 from ..mail.sender import CONFIRMATION
 from ..outbox import letter_key
 from ..rules.complaints import refusal
@@ -26,7 +26,7 @@ NOT_AWAITED = Refused(403, "This method is only available while the e-mail is aw
 
 
 @dataclass(frozen=True, slots=True)
-class SignUp:
+class SignUp(Message[User]):
     """Command: be this account, with this user, whose address is to be confirmed. The form was found right."""
 
     username: str
@@ -41,14 +41,14 @@ class SignUp:
 
 
 @dataclass(frozen=True, slots=True)
-class ConfirmEmail:
+class ConfirmEmail(Message[bool | None]):
     """Command: the user has opened a link that was sent to the address."""
 
     token_hash: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class ResendConfirmation:
+class ResendConfirmation(Message[None]):
     """Command: send another mail, to another address if one is given."""
 
     email: str | None = None

@@ -11,7 +11,7 @@ from ...storage.engine.database import Connection
 from ...storage.follows import Change
 from ...storage.notifications import NewNotification
 from ..account import AccountActor, expired, relation_of
-from ..kernel import Origin, Refused, turn
+from ..kernel import Message, Origin, Refused, turn
 from ..reminders import MuteEnded
 from .pairs import PairChanges, promise_changes, publish_changes
 
@@ -23,7 +23,7 @@ TOO_MANY = Refused(422, f"Validation failed: You cannot follow more than {MOST_F
 
 
 @dataclass(frozen=True, slots=True)
-class Follow:
+class Follow(Message[None]):
     """Command: follow, or change the terms of a follow; what is None stays as it is."""
 
     target_id: int
@@ -33,28 +33,28 @@ class Follow:
 
 
 @dataclass(frozen=True, slots=True)
-class Unfollow:
+class Unfollow(Message[None]):
     """Command: end a follow or take back the request for one."""
 
     target_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Block(Message[None]):
     """Command: block, which ends every follow between the two."""
 
     target_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class Unblock:
+class Unblock(Message[None]):
     """Command: end a block."""
 
     target_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class Mute:
+class Mute(Message[None]):
     """Command: mute for `duration` seconds, 0 for good; a repeat changes how."""
 
     target_id: int
@@ -63,7 +63,7 @@ class Mute:
 
 
 @dataclass(frozen=True, slots=True)
-class Unmute:
+class Unmute(Message[None]):
     """Command: end a mute."""
 
     target_id: int

@@ -10,7 +10,7 @@ from ...storage import follows, notifications, relations
 from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification
 from ..account import AccountActor
-from ..kernel import Origin, Refused, turn
+from ..kernel import Message, Origin, Refused, turn
 from ..reminders import Unlocked
 from .pairs import PairChanges, promise_follower_changes, publish_changes
 
@@ -19,21 +19,21 @@ AT_ONCE = 100  # requests in one transaction: each is a lock that PostgreSQL kee
 
 
 @dataclass(frozen=True, slots=True)
-class AuthorizeRequest:
+class AuthorizeRequest(Message[None]):
     """Command: let somebody follow who asked to."""
 
     account_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class RejectRequest:
+class RejectRequest(Message[None]):
     """Command: do not."""
 
     account_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveFollower:
+class RemoveFollower(Message[None]):
     """Command: end somebody's follow of this account."""
 
     account_id: int

@@ -19,7 +19,7 @@ from ...storage.polls import NewPoll
 from ...storage.scheduled_statuses import NewScheduledStatus, ScheduledStatus
 from ...storage.statuses import NewStatus, Status
 from ..account import AccountActor
-from ..kernel import Origin, Refused, turn
+from ..kernel import Message, Origin, Refused, turn
 from ..reminders import StatusDue
 from ..rules.languages import language_code
 from ..rules.limits import SCHEDULED_STATUSES, SCHEDULED_STATUSES_A_DAY
@@ -45,7 +45,7 @@ SOONEST = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduleStatus:
+class ScheduleStatus(Message[ScheduledStatus | Status]):
     """Command: publish at a time, in UTC. Answered with the ScheduledStatus, or with what the idempotency key made.
 
     Who may see it is decided now when nothing was asked for; all other defaults are those of the time it is published.
@@ -56,7 +56,7 @@ class ScheduleStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class MoveScheduledStatus:
+class MoveScheduledStatus(Message[ScheduledStatus]):
     """Command: publish at another time; answered with the ScheduledStatus."""
 
     id: int
@@ -64,7 +64,7 @@ class MoveScheduledStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class CancelScheduledStatus:
+class CancelScheduledStatus(Message[None]):
     """Command: don't publish; its media are loose again."""
 
     id: int

@@ -16,7 +16,7 @@ from ...storage.statuses import Deleted, Flags, NewStatus, Status, StatusTag
 from ..account import AccountActor
 from ..broadcast import ShownNotification
 from ..conversations import ShownConversation
-from ..kernel import Origin, Refused, turn
+from ..kernel import Message, Origin, Refused, turn
 from ..rules import text
 from ..rules.attachments import complaint
 from ..rules.languages import language_code
@@ -30,7 +30,7 @@ BLANK = Refused(422, "Validation failed: Text can't be blank")
 
 
 @dataclass(frozen=True, slots=True)
-class PublishStatus:
+class PublishStatus(Message[Status | ScheduledStatus]):
     """Command: publish; answered with the Status, or with the ScheduledStatus that the idempotency key made before.
 
     What is None is taken from the user's defaults.
@@ -51,7 +51,7 @@ class PublishStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteStatus:
+class DeleteStatus(Message[Status]):
     """Command: delete an own status; answered with the Status as it was. Its media stay for another one, or go too."""
 
     status_id: int

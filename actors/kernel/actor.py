@@ -8,24 +8,25 @@ exception means that memory may be wrong, and the actor is made anew from rows.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from .address import Address
 from .cell import Cell
 from .envelope import NOWHERE, Envelope, Origin
 from .errors import Superseded
 from .feed import Feed, Subscriber
+from .message import Answer, Message, R
 
 if TYPE_CHECKING:
     from .runtime import Runtime
 
-A = TypeVar("A", bound="Actor")
-M = TypeVar("M")
-R = TypeVar("R")
+A_co = TypeVar("A_co", bound="Actor", covariant=True)
+M_co = TypeVar("M_co", covariant=True)
 
-
-Turn = Callable[[Any, Any], Any]
+# A turn in the table of its actor's class: `turn` has checked that actor, message and answer belong together.
+Turn = Callable[[Any, Any], object]
 
 
 class Actor:
@@ -69,10 +70,10 @@ class Actor:
         """What this incarnation holds, for the supervision log: numbers, never contents."""
         return ""
 
-    def tell(self, address: Address, message: object) -> None:
+    def tell(self, address: Address, message: Message[object]) -> None:
         self._runtime.tell(address, message, origin=self.origin)
 
-    async def ask(self, address: Address, message: object) -> Any:
+    async def ask(self, address: Address, message: Message[R]) -> R:
         """Ask another actor from within a turn, one at a time; the deadline is that of this turn's message, if any."""
         envelope: Envelope | None = self._cell.envelope
         deadline = envelope.deadline if envelope and envelope.reply else None
@@ -88,19 +89,33 @@ class Actor:
             raise Superseded(str(self._cell.address))
 
 
-def turn(actor: type[A], message: type[M]) -> Callable[[Callable[[A, M], R]], Callable[[A, M], R]]:
-    """Register a function as `actor`'s turn for messages of this type, and as that of classes derived later.
+class turn(Generic[A_co, M_co]):
+    """Register a function as an actor's turn for the messages of one class: `@turn(HomeTimeline, HomePage)`.
 
-    A turn for a class that others derive from must be registered before they do: otherwise it would depend on the
+    The type checker compares the function's parameters with the two classes, and its answer with the message's. Classes
+    that are derived from the actor's inherit the turn. They must be derived later: otherwise it would depend on the
     order of imports which of them have it.
     """
 
-    def register(function: Callable[[A, M], R]) -> Callable[[A, M], R]:
+    def __init__(self, actor: type[A_co], message: type[M_co]) -> None:
+        self._actor = actor
+        self._message = message
+
+    def __call__(
+        self: turn[A_co, Message[R]], function: Callable[[A_co, M_co], Answer[R]]
+    ) -> Callable[[A_co, M_co], Answer[R]]:
+        actor, message = self._actor, self._message
         if derived := actor.__subclasses__():
             raise TypeError(f"{actor.__name__}'s turns were inherited by {derived[0].__name__} already")
         if message in actor.turns:
             raise TypeError(f"{actor.__name__} has two turns for {message.__name__}")
+        if (taken := _message_of(function)) != message.__name__:
+            raise TypeError(f"{function.__qualname__} takes {taken}, and was registered for {message.__name__}")
         actor.turns[message] = function
         return function
 
-    return register
+
+def _message_of(function: Callable[..., object]) -> str:
+    """The annotation of a turn's second parameter, as it is written."""
+    _, message = inspect.signature(function).parameters.values()
+    return message.annotation if isinstance(message.annotation, str) else message.annotation.__name__

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic
 
 import trio
+
+from .message import R_co
 
 # A chain longer than this is cut in the middle of the log record, not in the runtime: causes are for people.
 LONGEST_CHAIN = 16
@@ -28,13 +30,13 @@ NOWHERE = Origin()
 PENDING = object()
 
 
-class Reply:
+class Reply(Generic[R_co]):
     """The place where one asker waits for one answer."""
 
     __slots__ = ("_answer", "_task", "left")
 
     def __init__(self) -> None:
-        self._answer: object = PENDING
+        self._answer: Any = PENDING  # from a turn, whose answer `turn` has compared with the message's
         self._task: trio.lowlevel.Task | None = None
         self.left = False  # the asker was cancelled, or its deadline passed
 
@@ -51,14 +53,14 @@ class Reply:
             trio.lowlevel.reschedule(self._task)
             self._task = None
 
-    async def wait(self) -> Any:
+    async def wait(self) -> R_co:
         """The answer. Cancelling the wait takes nothing back: the turn goes on without its asker."""
         if self._answer is PENDING:
             self._task = trio.lowlevel.current_task()
             await trio.lowlevel.wait_task_rescheduled(self._abandon)
         return self.take()
 
-    def take(self) -> Any:
+    def take(self) -> R_co:
         """The answer that was given."""
         if isinstance(self._answer, Exception):
             # One refusal may answer many: raised again, it would collect the frames of all who were ever refused.
@@ -79,7 +81,7 @@ class Envelope:
     message: object
     origin: Origin
     deadline: float = float("inf")  # on Trio's clock
-    reply: Reply | None = None
+    reply: Reply[object] | None = None
     crashes: int = 0  # how many incarnations it has already taken down
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from time import perf_counter
-from typing import Any
 
 import trio
 
@@ -14,6 +13,7 @@ from .cell import Cell
 from .envelope import NOWHERE, Envelope, Origin, Reply
 from .errors import AskCycle, TimedOut
 from .feed import Subscriber
+from .message import Message, R
 from .policy import RestartPolicy
 from .pool import BUDGET, IDLE, ActorPool
 from .surroundings import Chooser, Inspect, Observer, Record, Subscribe, Surroundings
@@ -58,12 +58,12 @@ class Runtime:
         )
         return pool
 
-    def tell(self, address: Address, message: object, *, origin: Origin = NOWHERE) -> None:
+    def tell(self, address: Address, message: Message[object], *, origin: Origin = NOWHERE) -> None:
         """Send without waiting for anything."""
         pool = self._pool(address, message)
         pool.post(pool.cell(address.key), self._envelope(message, origin))
 
-    def tell_awake(self, address: Address, message: object, *, origin: Origin = NOWHERE) -> None:
+    def tell_awake(self, address: Address, message: Message[object], *, origin: Origin = NOWHERE) -> None:
         """Send if somebody is there; an actor that sleeps will read the rows when it wakes."""
         pool = self._pool(address, message)
         if (cell := pool.cells.get(address.key)) is not None:
@@ -75,19 +75,21 @@ class Runtime:
         if (cell := pool.cells.get(address.key)) is not None:
             pool.resync(cell)
 
-    def tell_cells(self, kind: str, cells: Iterable[Cell], message: object, *, origin: Origin = NOWHERE) -> None:
+    def tell_cells(
+        self, kind: str, cells: Iterable[Cell], message: Message[object], *, origin: Origin = NOWHERE
+    ) -> None:
         """One message into many mailboxes of one pool: the fan-out's inner loop."""
         self.pools[kind].post_to_all(cells, self._envelope(message, origin))
 
     async def ask(
         self,
         address: Address,
-        message: object,
+        message: Message[R],
         *,
         origin: Origin = NOWHERE,
         deadline: float | None = None,
         asker: Work | None = None,
-    ) -> Any:
+    ) -> R:
         """Send and wait for the answer until `deadline` (on Trio's clock).
 
         Raises what the turn refused with, or one of the errors in `errors.py`. Being cancelled ends the wait only.
@@ -97,7 +99,7 @@ class Runtime:
             await trio.lowlevel.checkpoint()
         now = trio.current_time()
         cell = pool.cell(address.key, now)
-        reply = Reply()
+        reply: Reply[R] = Reply()
         envelope = self._envelope(message, origin, now + ASK_TIMEOUT if deadline is None else deadline, reply)
         if asker is None and pool.answer_now(cell, envelope, now):
             return reply.take() if reply.given else await self._answer(cell, envelope, reply)
@@ -139,15 +141,15 @@ class Runtime:
 
     # -- inside
 
-    async def _control(self, address: Address, message: object, origin: Origin) -> Any:
+    async def _control(self, address: Address, message: Message[R], origin: Origin) -> R:
         pool = self.pools[address.kind]
-        reply = Reply()
+        reply: Reply[R] = Reply()
         envelope = self._envelope(message, origin, trio.current_time() + ASK_TIMEOUT, reply)
         cell = pool.cell(address.key)
         pool.post_control(cell, envelope)
         return await self._answer(cell, envelope, reply)
 
-    async def _answer(self, cell: Cell, envelope: Envelope, reply: Reply) -> Any:
+    async def _answer(self, cell: Cell, envelope: Envelope, reply: Reply[R]) -> R:
         try:
             with trio.move_on_at(envelope.deadline):
                 return await reply.wait()
@@ -169,12 +171,12 @@ class Runtime:
         asker.waits_for = asked
 
     def _envelope(
-        self, message: object, origin: Origin, deadline: float = float("inf"), reply: Reply | None = None
+        self, message: object, origin: Origin, deadline: float = float("inf"), reply: Reply[object] | None = None
     ) -> Envelope:
         self._messages += 1
         return Envelope(self._messages, message, origin, deadline, reply)
 
-    def _pool(self, address: Address, message: object) -> ActorPool:
+    def _pool(self, address: Address, message: Message[object]) -> ActorPool:
         pool = self.pools[address.kind]
         if not pool.handles(message):
             raise TypeError(f"{address.kind} has no turn for {type(message).__name__}")

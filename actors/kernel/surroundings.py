@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 from .address import Address
 from .envelope import Envelope
 from .feed import Subscriber
+from .message import Message
 
 
 class Record(Protocol):
@@ -24,14 +25,14 @@ Observer = Callable[[Address, object, Literal["before", "after"]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Subscribe:
+class Subscribe(Message[None]):
     """Control lane: join the feed."""
 
     subscriber: Subscriber
 
 
 @dataclass(frozen=True, slots=True)
-class Inspect:
+class Inspect(Message[dict[str, object]]):
     """Control lane: what the incarnation holds."""
 
 

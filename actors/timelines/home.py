@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from ...storage import conversations, lists, notifications, relations, timelines
 from ...storage.engine.database import Unavailable
@@ -22,7 +21,7 @@ from ..broadcast import (
 )
 from ..context import ActorContext
 from ..conversations import shown_conversations
-from ..kernel import Cell, Event, Runtime, turn
+from ..kernel import Answer, Cell, Event, Message, Runtime, turn
 from ..rules.visibility import Perspective, Relation, belongs_at_home, hidden
 from .timeline import Timeline
 
@@ -30,7 +29,7 @@ MOST_MISSED = 100  # notifications, and conversations, that are shown after a re
 
 
 @dataclass(frozen=True, slots=True)
-class HomePage:
+class HomePage(Message[list[int]]):
     """Query: ids of one page, newest first."""
 
     cursors: Page
@@ -122,7 +121,7 @@ class HomeTimeline(Timeline):
 
 
 @turn(HomeTimeline, HomePage)
-def page(home: HomeTimeline, message: HomePage) -> list[int] | Coroutine[Any, Any, list[int]]:
+def page(home: HomeTimeline, message: HomePage) -> Answer[list[int]]:
     return home.page(message.cursors)
 
 
@@ -141,7 +140,7 @@ def take_conversation(home: HomeTimeline, message: ConversationChanged) -> None:
 
 
 @turn(HomeTimeline, Related)
-def change_relation(home: HomeTimeline, message: Related) -> Coroutine[Any, Any, None] | None:
+def change_relation(home: HomeTimeline, message: Related) -> Answer[None]:
     if not home.relation_stamps.takes(message):
         return None
     before = home.perspective

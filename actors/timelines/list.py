@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any
 
 from ...storage import lists, relations
 from ...storage.lists import List as Row
@@ -12,7 +10,7 @@ from ...storage.paging import Page
 from ...storage.statuses import TimelineEntry
 from ..account import perspective_of
 from ..context import ActorContext
-from ..kernel import Cell, Refused, Runtime, turn
+from ..kernel import Answer, Cell, Message, Refused, Runtime, turn
 from ..rules.visibility import ANONYMOUS, belongs_in_list
 from .timeline import Timeline
 
@@ -20,7 +18,7 @@ NOT_FOUND = Refused(404, "Record not found")
 
 
 @dataclass(frozen=True, slots=True)
-class ListPage:
+class ListPage(Message[list[int]]):
     """Query: ids of one page, newest first. Refused unless the viewer owns the list."""
 
     viewer_id: int
@@ -28,7 +26,7 @@ class ListPage:
 
 
 @dataclass(frozen=True, slots=True)
-class ListOwner:
+class ListOwner(Message[int | None]):
     """Query: the account that owns the list; None when there is no such list."""
 
 
@@ -81,7 +79,7 @@ def owner(timeline: ListTimeline, message: ListOwner) -> int | None:
 
 
 @turn(ListTimeline, ListPage)
-def page(timeline: ListTimeline, message: ListPage) -> list[int] | Refused | Coroutine[Any, Any, list[int]]:
+def page(timeline: ListTimeline, message: ListPage) -> Answer[list[int]]:
     if timeline.row is None or timeline.row.account_id != message.viewer_id:
         return NOT_FOUND
     return timeline.page(message.cursors)

@@ -5,21 +5,20 @@ Pages are filtered by the viewer's blocks and mutes here, streams by their sessi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from ...storage import timelines
 from ...storage.paging import Page
 from ...storage.statuses import TimelineEntry
-from ..kernel import turn
+from ..kernel import Answer, Message, turn
 from ..rules.visibility import ANONYMOUS, Perspective, hidden
 from .timeline import Timeline
 
 
 @dataclass(frozen=True, slots=True)
-class PublicPage:
+class PublicPage(Message[list[int]]):
     """Query: ids of one page for this viewer, newest first."""
 
     cursors: Page
@@ -38,7 +37,7 @@ class PublicTimeline(Timeline):
 
 
 @turn(PublicTimeline, PublicPage)
-def page(timeline: PublicTimeline, message: PublicPage) -> list[int] | Coroutine[Any, Any, list[int]]:
+def page(timeline: PublicTimeline, message: PublicPage) -> Answer[list[int]]:
     """Answer from the window; pages of media alone are read from rows, where an index finds them."""
     admits = viewer_filter(message.viewer)
     if message.only_media:

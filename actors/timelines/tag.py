@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from ...storage import tags
 from ...storage.paging import Page
 from ...storage.statuses import TimelineEntry
-from ..kernel import Event, turn
+from ..kernel import Answer, Event, Message, turn
 from ..rules.visibility import ANONYMOUS, Perspective, hidden
 from ..statuses import ShownStatus
 from .timeline import Timeline
 
 
 @dataclass(frozen=True, slots=True)
-class TagPage:
+class TagPage(Message[list[int]]):
     """Query: ids of one page for this viewer, newest first. `local` None means from any server."""
 
     cursors: Page
@@ -57,7 +55,7 @@ class TagTimeline(Timeline):
 
 
 @turn(TagTimeline, TagPage)
-def page(timeline: TagTimeline, message: TagPage) -> list[int] | Coroutine[Any, Any, list[int]]:
+def page(timeline: TagTimeline, message: TagPage) -> Answer[list[int]]:
     rows = partial(timeline.rows, query=message)
     if message.names_other_tags:
         return timeline.page_from_rows(message.cursors, message.admits, rows)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeVar
 
 from ...actors.kernel.address import Address
 from ...actors.kernel.envelope import Origin
+from ...actors.kernel.message import Message
 from ...actors.kernel.runtime import Runtime
 from ...storage.oauth import Token
 from ..answers.errors import Forbidden, TooLarge, Unauthorized, Unprocessable
@@ -17,6 +18,8 @@ from .context import HttpContext
 INVALID = "The access token is invalid"
 REVOKED = "The access token was revoked"
 USER_REQUIRED = "This method requires an authenticated user"
+
+R = TypeVar("R")
 
 
 class Viewer:
@@ -31,7 +34,7 @@ class Viewer:
         self.origin = Origin(request_id)
         self._runtime = runtime
 
-    async def ask(self, message: object, address: Address | None = None) -> Any:
+    async def ask(self, message: Message[R], address: Address | None = None) -> R:
         """Ask the viewer's own account actor, or another one in the viewer's name."""
         return await self._runtime.ask(address or self.address, message, origin=self.origin)
 

@@ -7,7 +7,6 @@ from ...actors.rules.text import Hashtag, whole_hashtag
 from ...actors.rules.visibility import shows_profile
 from ...storage import featured_tags
 from ...storage.accounts import Account
-from ...storage.featured_tags import FeaturedTag
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, array, json
@@ -61,7 +60,7 @@ async def suggest(context: HttpContext, viewer: Viewer) -> Answer:
 @api.post("/api/v1/featured_tags", auth="user", scopes=WRITE)
 async def feature(context: HttpContext, viewer: Viewer, new: NewFeaturedTag) -> Answer:
     """A hashtag more, or the one that is there."""
-    featured: FeaturedTag = await viewer.ask(FeatureTag.of(new.hashtag()))
+    featured = await viewer.ask(FeatureTag.of(new.hashtag()))
     return json(featured_tag_fields(featured, await _own(context, viewer)))
 
 

@@ -106,7 +106,7 @@ async def publish(context: HttpContext, request: Request, viewer: Viewer, new: S
     new.check()
     post, at = _post(request, viewer, new), new.moment()
     wanted = ScheduleStatus(post, at) if at is not None and at > context.clock.now() else post
-    made: Status | ScheduledStatus = await viewer.ask(wanted)
+    made = await viewer.ask(wanted)
     if isinstance(made, ScheduledStatus):
         return json(scheduled_status_fields(made, context.settings.base_url))
     return Answer(await render(context, viewer, await _shown(context, made)))
@@ -146,7 +146,7 @@ async def show(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
 @api.delete("/api/v1/statuses/<id>", auth="user", scopes=("write:statuses",), rates=(rates.DELETIONS,))
 async def delete(context: HttpContext, viewer: Viewer, id: int, deletion: Deletion) -> Answer:
     """The status as it was, with its source text, so that it can be written anew."""
-    deleted: Status = await viewer.ask(DeleteStatus(id, deletion.delete_media))
+    deleted = await viewer.ask(DeleteStatus(id, deletion.delete_media))
     shown = await _shown(context, deleted)
     return Answer(deleted_status_json(shown, context.rendered, context.settings.base_url))
 

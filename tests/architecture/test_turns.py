@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from troupe.actors.kernel import Actor, turn
+from troupe.actors.kernel import Actor, Message, turn
 
 ROOT = Path(__file__).parents[2]
 
@@ -73,9 +73,12 @@ def test_a_turn_that_would_reach_some_derived_classes_only_is_refused() -> None:
     class Derived(Base):
         pass
 
-    def take(actor: Base, message: int) -> None:
+    class Hint(Message[None]):
+        pass
+
+    def take(actor: Base, message: Hint) -> None:
         pass
 
     with pytest.raises(TypeError, match="inherited by Derived already"):
-        turn(Base, int)(take)
+        turn(Base, Hint)(take)
     assert not Derived.turns

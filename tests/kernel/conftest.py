@@ -20,6 +20,7 @@ from troupe.actors.kernel import (
     Envelope,
     Event,
     Feed,
+    Message,
     Origin,
     Runtime,
     Subscriber,
@@ -41,7 +42,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Do:
+class Do(Message[Any]):
     """A message whose turn is the function it carries: of the player, plain or async."""
 
     action: Action

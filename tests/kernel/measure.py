@@ -14,24 +14,24 @@ from dataclasses import dataclass
 import trio
 import trio.testing
 
-from troupe.actors.kernel import Actor, Address, Cell, Runtime, turn
+from troupe.actors.kernel import Actor, Address, Cell, Message, Runtime, turn
 
 ROUNDS = 7
 CROWD = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class Note(Message[None]):
     """A hint."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Question(Message[int]):
     """A query answered from memory."""
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class Order(Message[int]):
     """A command whose turn waits."""
 
 
@@ -120,7 +120,7 @@ class Bench:
 
         return await best(200 * 200, work)
 
-    async def ask(self, message: object) -> float:
+    async def ask(self, message: Message[object]) -> float:
         address = Address("counter", "0")
 
         async def work() -> None:

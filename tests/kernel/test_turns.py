@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextvars
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 import trio
 from trio.testing import assert_no_checkpoints, wait_all_tasks_blocked
 
-from troupe.actors.kernel import Actor, Address, Busy, Crashed, NotAnswered, Refused, TimedOut, turn
+from troupe.actors.kernel import Actor, Address, Busy, Crashed, Message, NotAnswered, Refused, TimedOut, turn
 from troupe.actors.kernel.mailbox import CAPACITY, KEPT_FOR_HINTS
 from troupe.actors.kernel.pool import BUDGET
 
@@ -19,6 +20,16 @@ Kernel = Any  # tests/kernel/conftest.py
 Player = Any
 
 WHO = contextvars.ContextVar("WHO", default="nobody")
+
+
+@dataclass(frozen=True, slots=True)
+class Letter(Message[None]):
+    """A hint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Message[int]):
+    """A query."""
 
 
 async def test_a_plain_turn_answers(kernel: Kernel) -> None:
@@ -161,10 +172,25 @@ def test_a_kind_has_one_turn_for_a_message() -> None:
     class Lonely(Actor):
         """For this test."""
 
-    turn(Lonely, str)(lambda self, message: None)
-    with pytest.raises(TypeError, match="two turns for str"):
-        turn(Lonely, str)(lambda self, message: None)
-    assert str not in Actor.turns
+    def read(actor: Lonely, message: Letter) -> None:
+        """For this test."""
+
+    turn(Lonely, Letter)(read)
+    with pytest.raises(TypeError, match="two turns for Letter"):
+        turn(Lonely, Letter)(read)
+    assert Letter not in Actor.turns
+
+
+def test_a_turn_takes_the_messages_that_it_is_registered_for() -> None:
+    class Lonely(Actor):
+        """For this test."""
+
+    def read(actor: Lonely, message: Question) -> None:
+        """For this test."""
+
+    with pytest.raises(TypeError, match="read takes Question, and was registered for Letter"):
+        turn(Lonely, Letter)(read)  # pyright: ignore[reportArgumentType]  # the type checker says so too
+    assert Letter not in Lonely.turns
 
 
 async def test_turns_do_not_inherit_the_context_of_whoever_caused_them(kernel: Kernel) -> None:

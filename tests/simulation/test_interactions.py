@@ -8,7 +8,7 @@ from troupe.actors.commands.favourites import Favourite, Unfavourite
 from troupe.actors.commands.polls import Vote
 from troupe.actors.commands.reblogs import Reblog, Unreblog
 from troupe.actors.commands.statuses import PublishStatus
-from troupe.actors.kernel import Refused
+from troupe.actors.kernel import Message, Refused
 from troupe.actors.rules.polls import PollTerms
 from troupe.storage import statuses
 from troupe.storage.statuses import Flags, Status
@@ -36,7 +36,7 @@ ORPHANED_BOOSTS = """
 """
 
 
-async def try_all(person: Person, *commands: object) -> None:
+async def try_all(person: Person, *commands: Message[object]) -> None:
     """One after the other; what is gone by then is no mistake of the person's."""
     for command in commands:
         try:
@@ -140,7 +140,8 @@ async def test_one_boost_a_person_and_what_is_boosted_stays(sim: Simulation) -> 
 async def test_votes_race_with_the_end_of_the_poll(sim: Simulation) -> None:
     ada, bob, cyd = await sim.people("ada", "bob", "cyd")
     terms = PollTerms(("yes", "no"), seconds=2)
-    asked: Status = await ada.insist(PublishStatus("?", poll=terms, idempotency_key="once"))
+    asked = await ada.insist(PublishStatus("?", poll=terms, idempotency_key="once"))
+    assert isinstance(asked, Status)
     assert asked.poll is not None
 
     async def vote(person: Person, choice: int, later: float) -> None:
@@ -169,7 +170,8 @@ async def test_votes_race_with_the_end_of_the_poll(sim: Simulation) -> None:
 async def test_votes_race_with_the_deletion_and_with_other_options(sim: Simulation) -> None:
     ada, bob, cyd = await sim.people("ada", "bob", "cyd")
     terms = PollTerms(("yes", "no"), seconds=5)
-    asked: Status = await ada.insist(PublishStatus("?", poll=terms, idempotency_key="once"))
+    asked = await ada.insist(PublishStatus("?", poll=terms, idempotency_key="once"))
+    assert isinstance(asked, Status)
     anew = EditStatus(asked.id, "?", poll=PollTerms(("yes", "no", "well"), seconds=5))
 
     async def reconsider() -> None:

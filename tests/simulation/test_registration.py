@@ -2,15 +2,17 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 from troupe.actors.commands.registration import ConfirmEmail, ResendConfirmation, SignUp
-from troupe.actors.kernel import Address, Refused
+from troupe.actors.kernel import Address, Message, Refused
 from troupe.actors.mail.templates import Letter
 from troupe.storage.secrets import hash_of
 from troupe.storage.users import User
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Simulation, insist, stage
+
+R = TypeVar("R")
 
 with_mail = partial(stage, mail=True)
 
@@ -30,11 +32,11 @@ TAKEN = [{"error": "ERR_TAKEN", "description": "has already been taken"}]
 async def sign_up(sim: Simulation, name: str, email: str) -> User | None:
     """As the API does it: another try is another account. None when a name or an address is taken by then."""
 
-    async def attempt() -> Any:
+    async def attempt() -> User:
         command = SignUp(name, email, "hash", "en", None, approved=True)
         return await sim.runtime.ask(Address("account", str(sim.new_id())), command)
 
-    answer: User | Refused = await insist(sim, name, lambda: told(attempt))
+    answer = await insist(sim, name, lambda: told(attempt))
     if isinstance(answer, User):
         return answer
     details = answer.details or {}
@@ -92,8 +94,8 @@ async def test_every_link_that_arrived_confirms_and_asking_again_brings_another(
         return  # a lost answer: the app does not know the account that it has
     address = Address("account", str(eve.account_id))
 
-    def ask(message: object) -> Any:
-        return insist(sim, "eve", lambda: sim.runtime.ask(address, message))
+    async def ask(message: Message[R]) -> R:
+        return await insist(sim, "eve", lambda: sim.runtime.ask(address, message))
 
     async with sim.together() as go:
         go(ask, ResendConfirmation(), name="app")

@@ -11,7 +11,6 @@ from troupe.actors.commands.scheduled_statuses import CancelScheduledStatus, Mov
 from troupe.actors.commands.statuses import PublishStatus
 from troupe.actors.kernel import Refused
 from troupe.storage.scheduled_statuses import ScheduledStatus
-from troupe.storage.statuses import Status
 from troupe.supervision.testing import Budget, Fault, simulation, sweep
 from troupe.supervision.testing.stage import Person, Simulation, stage
 
@@ -40,7 +39,7 @@ class Scene:
         self.bob.has_followed(self.ada)
         self.stream = await self.bob.stream() if listening else None
         self.wanted = ScheduleStatus(PublishStatus("@bob later", idempotency_key=KEY), self.at)
-        made: ScheduledStatus = await self.ada.insist(self.wanted)
+        made = await self.ada.insist(self.wanted)
         return made.id
 
     def places(self) -> tuple[int, int]:
@@ -98,7 +97,7 @@ async def test_what_is_moved_at_its_time_is_published_once(sim: Simulation) -> N
         moved.append(await move(scene.ada, id, sim.run.clock.now() + AHEAD))
 
     async def send_again() -> None:
-        again: Status | ScheduledStatus = await scene.ada.insist(scene.wanted)
+        again = await scene.ada.insist(scene.wanted)
         assert (again.id == id) == isinstance(again, ScheduledStatus)
 
     async with sim.together() as go:
@@ -107,7 +106,7 @@ async def test_what_is_moved_at_its_time_is_published_once(sim: Simulation) -> N
         go(scene.when, "watch", send_again, name="watch")
         go(scene.watch, name="onlooker")
     (published,) = await scene.end(moved=True)
-    again: Status = await scene.ada.insist(scene.wanted)
+    again = await scene.ada.insist(scene.wanted)
     assert again.id == published
     assert published > id
     sim.sometimes(True in moved, "it was moved")

@@ -12,13 +12,13 @@ import trio
 import trio.lowlevel
 import trio.testing
 
-from troupe.actors.kernel import Actor, Address, Runtime, turn
+from troupe.actors.kernel import Actor, Address, Message, Runtime, turn
 from troupe.actors.kernel.surroundings import PAUSE
 from troupe.supervision.testing import Pct, RandomWalk, Replay, Run, Scheduler, Strategy, simulate, simulation
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(Message[object]):
     """A message whose turn is the function it carries."""
 
     function: Callable[[], object]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from itertools import count
-from typing import Any
+from typing import TypeVar
 
 from ....actors.account import PerspectiveOf, relation_of
 from ....actors.broadcast import account_address, home_address
 from ....actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
 from ....actors.commands.statuses import DeleteStatus, PublishStatus
-from ....actors.kernel import NotAnswered, Origin, Refused
-from ....actors.rules.visibility import Perspective, Relation
+from ....actors.kernel import Message, NotAnswered, Origin, Refused
+from ....actors.rules.visibility import Relation
 from ....actors.statuses import may_see
 from ....actors.timelines.home import HomePage
 from ....http.access.tokens import hash_of
@@ -21,10 +21,11 @@ from ....storage.engine.database import Connection, StorageError
 from ....storage.follows import FollowTerms as StoredFollow
 from ....storage.oauth import Application, NewToken
 from ....storage.paging import Page
-from ....storage.statuses import Status
 from .patience import insist
 from .server import SimulatedServer
 from .stream import Stream
+
+R = TypeVar("R")
 
 SCOPES = ("read", "write", "follow", "push", "profile")
 PAGE = 40  # how many statuses an app asks for at once
@@ -58,7 +59,7 @@ class Person:
     async def publish(self, text: str = "hello", *, visibility: str = "public", key: str | None = None) -> int:
         """A status; the app sends the same Idempotency-Key until it knows that it is there."""
         key = key or f"{self.name}-{next(self._keys)}"
-        status: Status = await self.insist(PublishStatus(text, visibility=visibility, idempotency_key=key))
+        status = await self.insist(PublishStatus(text, visibility=visibility, idempotency_key=key))
         if status.id not in self.published:
             self.published.append(status.id)
         return status.id
@@ -117,8 +118,7 @@ class Person:
 
     async def relation(self, other: Person) -> Relation:
         """How this person stands to the other, as the account's memory has it."""
-        perspective: Perspective = await self.insist(PerspectiveOf())
-        return perspective.relation(other.id)
+        return (await self.insist(PerspectiveOf())).relation(other.id)
 
     def stored_relation(self, other: Person) -> Relation:
         """The same, as the rows have it."""
@@ -128,18 +128,18 @@ class Person:
         """What the home timeline must hold, by the rows of this instant, newest first."""
         return [row["id"] for row in self._server.run.database.rows(BELONGS_AT_HOME, self.id)]
 
-    async def insist(self, message: object) -> Any:
+    async def insist(self, message: Message[R]) -> R:
         """Have the own account do it, however often that takes."""
         return await insist(self._server, self.name, lambda: self.ask(message))
 
-    async def attempt(self, message: object) -> None:
+    async def attempt(self, message: Message[object]) -> None:
         """Ask once and go on, whatever the answer."""
         try:
             await self.ask(message)
         except (Refused, NotAnswered, StorageError) as error:
             self._server.run.note(f"was told {type(error).__name__}, leaves it", self.name)
 
-    async def ask(self, message: object) -> Any:
+    async def ask(self, message: Message[R]) -> R:
         """Ask the own account once."""
         return await self._server.runtime.ask(account_address(self.id), message, origin=self.origin)
 

@@ -1,0 +1,24 @@
+"""What an actor can be told or asked: a frozen dataclass for each, whose base class names the type of its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from .errors import Refused
+
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Message(Generic[R_co]):
+    """A message that is answered with an `R_co`: `class HomePage(Message[list[int]])`. A hint is a `Message[None]`.
+
+    `ask` has the type of the answer from here, and `turn` refuses a function that answers with another one.
+    """
+
+    __slots__ = ()
+
+
+# The return type of a turn for a `Message[R]`: the answer or a refusal, at once or from a coroutine.
+Answer: TypeAlias = R | Refused | Coroutine[Any, Any, R | Refused]
