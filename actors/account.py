@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from ..storage import relations, statuses, users
+from ..storage import relations, status_flags, users
 from ..storage.engine.database import Connection
-from ..storage.statuses import Flags
+from ..storage.status_flags import Flags
 from .broadcast import PollChanged, Related, RelationStamps
 from .context import ActorContext
 from .kernel import Actor, Answer, Cell, Event, Message, Runtime, Subscriber, turn
@@ -142,7 +142,7 @@ def viewer_flags(account: AccountActor, message: ViewerFlags) -> Answer[dict[int
 
 
 async def _load_flags(account: AccountActor, ids: tuple[int, ...], missing: list[int]) -> dict[int, Flags]:
-    loaded = await account.context.database.read(statuses.viewer_flags, account.id, missing)
+    loaded = await account.context.database.read(status_flags.viewer_flags, account.id, missing)
     found = {id: flags for id in ids if (flags := loaded.get(id) or account.flags.get(id)) is not None}
     for id, flags in loaded.items():
         account.keep_flags(id, flags)

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..storage import accounts
+from ..storage.deletions import Deleted, Remains
 from ..storage.notifications import Notification
-from ..storage.statuses import Deleted, Remains, TimelineEntry
+from ..storage.timeline_entries import TimelineEntry
 from .audience import Audience
 from .conversations import ShownConversation
 from .kernel import Address, Cell, Event, Message, Origin, Runtime

@@ -23,7 +23,7 @@ from typing import Any
 
 import trio
 
-from ..storage import conversations, edits, notifications, outbox, polls, reblogs, relations, statuses
+from ..storage import conversations, deletions, edits, notifications, outbox, polls, reblogs, relations
 from ..storage.engine.database import Connection, Database, Doubtful, Unavailable
 from ..storage.notifications import NewNotification
 from ..storage.outbox import Effect, NewEffect
@@ -309,7 +309,7 @@ class Outbox:
         shown = await self._statuses.show(id)
         if shown is None:
             self._statuses.delete(id)
-            remains = await self._database.read(statuses.remains, id)
+            remains = await self._database.read(deletions.remains, id)
             if remains is not None:
                 self._broadcast.gone(id, account_id, remains, origin)
         elif not self._statuses.is_deleted(id):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..storage import accounts, statuses
+from ..storage import accounts, statuses, timeline_entries
 from ..storage.engine.database import Database
 from .cache import RowCache
 from .rules.visibility import Perspective, visible
@@ -98,11 +98,11 @@ def _assemble(
     return ShownStatus(row, author, ShownStatus(inner, authors[inner.account_id]))
 
 
-def entry_of(shown: ShownStatus) -> statuses.TimelineEntry:
+def entry_of(shown: ShownStatus) -> timeline_entries.TimelineEntry:
     """What timelines need to know of it. Of a boost, mentions, language and media are the original's."""
     status = shown.status
     source = shown.boosted or shown
-    return statuses.TimelineEntry(
+    return timeline_entries.TimelineEntry(
         id=status.id,
         account_id=status.account_id,
         visibility=status.visibility,

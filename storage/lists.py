@@ -6,7 +6,7 @@ from datetime import datetime
 
 from .engine.database import Connection, Row
 from .paging import Page, both_ways
-from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, TimelineEntry, entry_of
+from .timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, TimelineEntry, entry_of
 
 # In the order of List's fields.
 COLUMNS = "l.id, l.account_id, l.title, l.replies_policy, l.exclusive, l.created_at"

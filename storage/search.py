@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from .engine.database import Connection
 from .paging import Page
-from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, StatusTag, TimelineEntry, entry_of
+from .statuses import StatusTag
+from .timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, TimelineEntry, entry_of
 
 WORD = re.compile(r"\w+")
 MOST_WORDS = 10

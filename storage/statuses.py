@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from . import accounts, media, notifications, polls
-from .engine.database import Connection, Row
+from .engine.database import Connection
 
 
 def columns(counts: str, mentions: str, tags: str) -> str:
@@ -125,112 +125,6 @@ LOCK = "SELECT id FROM statuses WHERE id = $1 AND account_id = $2 AND deleted_at
 # Until the transaction ends the status is not deleted: a deletion takes the row FOR UPDATE.
 HOLD = "SELECT id FROM statuses WHERE id = $1 AND deleted_at IS NULL FOR KEY SHARE"
 
-REBLOGS = "SELECT id, account_id FROM statuses WHERE reblog_of_id = $1 AND deleted_at IS NULL ORDER BY id FOR UPDATE"
-
-# Boosts vanish with what they boost. Every count that these rows were part of goes down with them.
-BURY = """
-    WITH gone AS (
-        UPDATE statuses SET deleted_at = $2 WHERE id = ANY($1::bigint[])
-        RETURNING id, account_id, visibility, in_reply_to_id, reblog_of_id
-    ), authors AS (
-        UPDATE account_counts SET statuses = statuses - lost.number
-        FROM (SELECT account_id, count(*) AS number FROM gone WHERE visibility <> 'direct' GROUP BY account_id) AS lost
-        WHERE account_counts.account_id = lost.account_id
-    ), above AS (
-        UPDATE status_counts SET replies = replies - lost.answers, reblogs = reblogs - lost.boosts
-        FROM (
-            SELECT
-                coalesce(in_reply_to_id, reblog_of_id) AS id, count(reblog_of_id) AS boosts,
-                count(in_reply_to_id) FILTER (WHERE visibility IN ('public', 'unlisted')) AS answers
-            FROM gone GROUP BY 1
-        ) AS lost
-        WHERE status_counts.status_id = lost.id
-    ), told AS (
-        DELETE FROM notifications WHERE status_id = ANY($1::bigint[])
-    ), pinned AS (
-        DELETE FROM pins WHERE status_id = ANY($1::bigint[])
-    ), featured AS (
-        UPDATE featured_tags f SET statuses = f.statuses - 1, last_status_at = (
-            SELECT s.created_at FROM statuses s JOIN status_tags other ON other.status_id = s.id
-            WHERE s.account_id = f.account_id AND other.tag_id = f.tag_id AND s.id <> gone.id
-            AND s.deleted_at IS NULL AND s.visibility IN ('public', 'unlisted')
-            ORDER BY s.id DESC LIMIT 1
-        )
-        FROM gone JOIN status_tags st ON st.status_id = gone.id
-        WHERE f.account_id = gone.account_id AND f.tag_id = st.tag_id AND gone.visibility IN ('public', 'unlisted')
-    )
-    UPDATE media_attachments SET status_id = NULL, updated_at = $2 WHERE status_id = ANY($1::bigint[])
-"""
-
-REMAINS = """
-    SELECT s.visibility, s.mentioned_ids, ARRAY(
-        SELECT t.name FROM status_tags st JOIN tags t ON t.id = st.tag_id WHERE st.status_id = s.id ORDER BY t.name
-    ) AS tags
-    FROM statuses s WHERE s.id = $1
-"""
-
-# In the order of Entry's fields.
-ENTRY_COLUMNS = """
-    s.id, s.account_id, s.visibility, s.in_reply_to_id, s.in_reply_to_account_id, s.reblog_of_id,
-    r.account_id AS reblog_account_id, coalesce(r.mentioned_ids, s.mentioned_ids) AS mentioned_ids,
-    coalesce(r.language, s.language) AS language, s.local, coalesce(r.media_ids, s.media_ids) <> '{}' AS has_media,
-    a.domain AS account_domain, ra.domain AS reblog_domain, a.silenced_at IS NOT NULL AS silenced
-"""
-
-MENTIONED = 7  # where mentioned_ids stands among them
-
-ENTRY_JOINS = """
-    JOIN accounts a ON a.id = s.account_id
-    LEFT JOIN statuses r ON r.id = s.reblog_of_id
-    LEFT JOIN accounts ra ON ra.id = r.account_id
-"""
-
-ENTRIES = (
-    f"SELECT {ENTRY_COLUMNS} FROM statuses s {ENTRY_JOINS} WHERE s.id = ANY($1::bigint[]) AND s.deleted_at IS NULL"
-)
-
-# Climbs through deleted statuses, which are left out at the end: a hole does not end the thread.
-ANCESTORS = f"""
-    WITH RECURSIVE above (id, parent, depth) AS (
-        SELECT id, in_reply_to_id, 0 FROM statuses WHERE id = $1
-        UNION ALL
-        SELECT s.id, s.in_reply_to_id, above.depth + 1 FROM above JOIN statuses s ON s.id = above.parent
-        WHERE above.depth < $2
-    )
-    SELECT {ENTRY_COLUMNS} FROM above JOIN statuses s ON s.id = above.id {ENTRY_JOINS}
-    WHERE above.depth > 0 AND s.deleted_at IS NULL ORDER BY above.depth DESC
-"""
-
-# The LIMIT inside stops the recursion, breadth first: a thread of ten thousand costs no more than its nearest `limit`.
-DESCENDANTS = f"""
-    WITH RECURSIVE below (id, path) AS (
-        SELECT id, ARRAY[id] FROM statuses WHERE in_reply_to_id = $1
-        UNION ALL
-        SELECT s.id, below.path || s.id FROM below JOIN statuses s ON s.in_reply_to_id = below.id
-        WHERE cardinality(below.path) < $3 AND s.id <> ALL(below.path)
-    ), nearest AS (SELECT * FROM below LIMIT $2)
-    SELECT {ENTRY_COLUMNS} FROM nearest JOIN statuses s ON s.id = nearest.id {ENTRY_JOINS}
-    WHERE s.deleted_at IS NULL ORDER BY nearest.path
-"""
-
-FLAGS = """
-    SELECT
-        s.id,
-        EXISTS (SELECT FROM favourites f WHERE f.account_id = $1 AND f.status_id = s.id) AS favourited,
-        EXISTS (
-            SELECT FROM statuses b WHERE b.account_id = $1 AND b.reblog_of_id = s.id AND b.deleted_at IS NULL
-        ) AS reblogged,
-        EXISTS (SELECT FROM bookmarks b WHERE b.account_id = $1 AND b.status_id = s.id) AS bookmarked,
-        EXISTS (
-            SELECT FROM conversation_mutes m WHERE m.account_id = $1 AND m.conversation_id = s.conversation_id
-        ) AS muted,
-        EXISTS (SELECT FROM pins p WHERE p.account_id = $1 AND p.status_id = s.id) AS pinned,
-        CASE WHEN s.poll_id IS NOT NULL THEN ARRAY(
-            SELECT v.position FROM poll_votes v WHERE v.poll_id = s.poll_id AND v.account_id = $1 ORDER BY v.id
-        ) END AS votes
-    FROM statuses s WHERE s.id = ANY($2::bigint[])
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Mention:
@@ -338,55 +232,6 @@ class InsertedStatus:
 WIDTH = len(fields(Status))
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineEntry:
-    """What a timeline needs to decide who sees a status. A boost has its original's mentions, language and media."""
-
-    id: int
-    account_id: int
-    visibility: str
-    in_reply_to_id: int | None
-    in_reply_to_account_id: int | None
-    reblog_of_id: int | None
-    reblog_account_id: int | None
-    mentioned_ids: tuple[int, ...]
-    language: str | None
-    local: bool
-    has_media: bool
-    account_domain: str | None = None
-    reblog_domain: str | None = None
-    silenced: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Deleted:
-    """A status as it was, and the boosts (status id, account id) that went with it."""
-
-    status: Status
-    reblogs: tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Remains:
-    """What says to whom a status may have been shown; `tags` are names."""
-
-    visibility: str
-    mentioned_ids: tuple[int, ...]
-    tags: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Flags:
-    """What one viewer did with a status."""
-
-    favourited: bool = False
-    reblogged: bool = False
-    bookmarked: bool = False
-    muted: bool = False
-    pinned: bool = False
-    votes: tuple[int, ...] = ()  # positions of the options of its poll, in the order of voting
-
-
 async def insert(db: Connection, new: NewStatus, now: datetime) -> InsertedStatus:
     """Store a status with its mentions, tags, media and every count it changes."""
     row = await db.fetchrow(INSERT, *_arguments(new, now))
@@ -425,61 +270,6 @@ async def hold(db: Connection, id: int) -> bool:
 async def lock_own(db: Connection, id: int, account_id: int) -> Status | None:
     """An account's own status, which nobody else changes or deletes before the transaction ends."""
     return await find(db, id) if await db.fetchval(LOCK, id, account_id) is not None else None
-
-
-async def soft_delete(db: Connection, id: int, account_id: int, now: datetime) -> Deleted | None:
-    """Delete an account's own status and the boosts of it; None when it is not there or not theirs."""
-    status = await lock_own(db, id, account_id)
-    if status is None:
-        return None
-    reblogs = tuple((row["id"], row["account_id"]) for row in await db.fetch(REBLOGS, id))
-    await accounts.lock_counts(db, [account_id, *(author for _, author in reblogs)])
-    await db.execute(BURY, [id, *(boost for boost, _ in reblogs)], now)
-    return Deleted(status, reblogs)
-
-
-async def entries(db: Connection, ids: Sequence[int]) -> dict[int, TimelineEntry]:
-    return {row["id"]: entry_of(row) for row in await db.fetch(ENTRIES, ids)}
-
-
-async def deleted_among(db: Connection, ids: Sequence[int]) -> list[int]:
-    """Which of these statuses were deleted."""
-    rows = await db.fetch(
-        "SELECT id FROM statuses WHERE id = ANY($1::bigint[]) AND deleted_at IS NOT NULL ORDER BY id", ids
-    )
-    return [row["id"] for row in rows]
-
-
-async def remains(db: Connection, id: int) -> Remains | None:
-    """What is known of a status for ever, be it deleted or not."""
-    row = await db.fetchrow(REMAINS, id)
-    return Remains(row["visibility"], tuple(row["mentioned_ids"]), tuple(row["tags"])) if row is not None else None
-
-
-async def ancestors(db: Connection, id: int, limit: int) -> list[TimelineEntry]:
-    """What a status answers, and what that answers, oldest first."""
-    return [entry_of(row) for row in await db.fetch(ANCESTORS, id, limit)]
-
-
-async def descendants(db: Connection, id: int, limit: int, depth: int) -> list[TimelineEntry]:
-    """The answers below a status in the order of the thread: each right after what it answers."""
-    return [entry_of(row) for row in await db.fetch(DESCENDANTS, id, limit, depth)]
-
-
-async def viewer_flags(db: Connection, account_id: int, status_ids: Sequence[int]) -> dict[int, Flags]:
-    """What this account did with each of these statuses. Ask for originals, not for boosts of them."""
-    rows = await db.fetch(FLAGS, account_id, status_ids)
-    return {
-        id: Flags(favourited, reblogged, bookmarked, muted, pinned, tuple(votes or ()))
-        for id, favourited, reblogged, bookmarked, muted, pinned, votes in (row.values() for row in rows)
-    }
-
-
-def entry_of(row: Row) -> TimelineEntry:
-    """An Entry of a row with ENTRY_COLUMNS."""
-    values = list(row.values())
-    values[MENTIONED] = tuple(values[MENTIONED])
-    return TimelineEntry(*values)
 
 
 def _status(values: Iterable[Any]) -> Status:

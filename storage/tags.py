@@ -5,7 +5,8 @@ from datetime import datetime
 
 from .engine.database import Connection, Row
 from .paging import Page, both_ways
-from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, StatusTag, TimelineEntry, entry_of
+from .statuses import StatusTag
+from .timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, TimelineEntry, entry_of
 
 # For each wanted tag the few rows that can be on the page, by status_tags' own order; then the page of them.
 PAGE = both_ways(f"""

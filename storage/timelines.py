@@ -2,7 +2,7 @@
 
 from .engine.database import Connection
 from .paging import Page, both_ways
-from .statuses import ENTRY_COLUMNS, ENTRY_JOINS, TimelineEntry, entry_of
+from .timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, TimelineEntry, entry_of
 
 # For each followed author and oneself the few rows that can be on the page, by statuses_author; then the page of them.
 HOME = both_ways(f"""

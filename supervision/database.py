@@ -13,8 +13,8 @@ from typing import Concatenate, ParamSpec, TypeVar
 import trio
 
 from ..actors.kernel import Clock, Ids, Record
+from ..storage.engine.cluster import EmbeddedFailed
 from ..storage.engine.database import Connection, Doubtful, Fenced, Unavailable
-from ..storage.engine.embedded import EmbeddedFailed
 from ..storage.engine.migrate import Migration
 from ..storage.engine.pool import ConnectionPool, open_pool
 from ..storage.engine.postmaster import started_at

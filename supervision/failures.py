@@ -6,8 +6,8 @@ from typing import cast
 
 import click
 
+from ..storage.engine.cluster import EmbeddedFailed
 from ..storage.engine.database import Fenced, StorageError
-from ..storage.engine.embedded import EmbeddedFailed
 from ..storage.engine.migrate import MigrationRefused
 from ..storage.engine.term import AnotherNode
 from .domain import OtherDomain

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ...storage import notifications, statuses
+from ...storage.deletions import Deleted
 from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification, Notification
-from ...storage.statuses import Deleted, Flags, NewStatus, Status
+from ...storage.status_flags import Flags
+from ...storage.statuses import NewStatus, Status
 from ..account import AccountActor
 from ..kernel import Message, Origin, Refused, turn
 from .interacting import NOT_ALLOWED, admit, notify, original_of

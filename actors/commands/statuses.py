@@ -7,12 +7,24 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
-from ...storage import accounts, conversations, idempotency, media, notifications, polls, scheduled_statuses, statuses
+from ...storage import (
+    accounts,
+    conversations,
+    deletions,
+    idempotency,
+    media,
+    notifications,
+    polls,
+    scheduled_statuses,
+    statuses,
+)
+from ...storage.deletions import Deleted
 from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification, Notification
 from ...storage.polls import NewPoll
 from ...storage.scheduled_statuses import ScheduledStatus
-from ...storage.statuses import Deleted, Flags, NewStatus, Status, StatusTag
+from ...storage.status_flags import Flags
+from ...storage.statuses import NewStatus, Status, StatusTag
 from ..account import AccountActor
 from ..broadcast import ShownNotification
 from ..conversations import ShownConversation
@@ -350,7 +362,7 @@ async def delete(
     db: Connection, account: AccountActor, id: int, now: datetime, origin: Origin, *, with_media: bool = False
 ) -> tuple[Deleted, list[int]] | None:
     """The deletion and what it promises; None when there is no such status of this account."""
-    deleted = await statuses.soft_delete(db, id, account.id, now)
+    deleted = await deletions.soft_delete(db, id, account.id, now)
     if deleted is None:
         return None
     status, outbox = deleted.status, account.context.outbox

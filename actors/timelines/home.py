@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...storage import conversations, lists, notifications, relations, timelines
 from ...storage.engine.database import Unavailable
 from ...storage.paging import Page
-from ...storage.statuses import TimelineEntry
+from ...storage.timeline_entries import TimelineEntry
 from ..account import perspective_of
 from ..broadcast import (
     ConversationChanged,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...storage import lists, relations
 from ...storage.lists import List as Row
 from ...storage.paging import Page
-from ...storage.statuses import TimelineEntry
+from ...storage.timeline_entries import TimelineEntry
 from ..account import perspective_of
 from ..context import ActorContext
 from ..kernel import Answer, Cell, Message, Refused, Runtime, turn

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from ...storage.paging import Page
-from ...storage.statuses import TimelineEntry
+from ...storage.timeline_entries import TimelineEntry
 
 SLICES = 8  # the most queries for one page; a page that is not full after them is short, and paging goes on
 

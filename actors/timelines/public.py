@@ -11,7 +11,7 @@ from functools import partial
 
 from ...storage import timelines
 from ...storage.paging import Page
-from ...storage.statuses import TimelineEntry
+from ...storage.timeline_entries import TimelineEntry
 from ..kernel import Answer, Message, turn
 from ..rules.visibility import ANONYMOUS, Perspective, hidden
 from .timeline import Timeline

@@ -7,7 +7,7 @@ from functools import partial
 
 from ...storage import tags
 from ...storage.paging import Page
-from ...storage.statuses import TimelineEntry
+from ...storage.timeline_entries import TimelineEntry
 from ..kernel import Answer, Event, Message, turn
 from ..rules.visibility import ANONYMOUS, Perspective, hidden
 from ..statuses import ShownStatus

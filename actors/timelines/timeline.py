@@ -11,9 +11,9 @@ from collections.abc import Callable, Coroutine, Iterable
 from datetime import timedelta
 from typing import Any
 
-from ...storage import edits, statuses
+from ...storage import deletions, edits
 from ...storage.paging import Page
-from ...storage.statuses import TimelineEntry
+from ...storage.timeline_entries import TimelineEntry
 from ..broadcast import StatusDeleted, StatusEdited, StatusPublished
 from ..context import ActorContext
 from ..kernel import Actor, Cell, Event, Runtime, Subscriber, first_id_at, turn
@@ -119,7 +119,7 @@ class Timeline(Actor):
     async def retract_deleted(self) -> None:
         """Retract the statuses that were shown and have been deleted since."""
         missing = [id for id in self.feed.shown if id not in self.window]
-        for id in await self.context.database.read(statuses.deleted_among, missing) if missing else ():
+        for id in await self.context.database.read(deletions.deleted_among, missing) if missing else ():
             self.feed.retract(id, Event("delete", id))
 
     async def show_edits(self) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 
 from ...storage.paging import Page
-from ...storage.statuses import TimelineEntry
+from ...storage.timeline_entries import TimelineEntry
 
 SIZE = 400  # the feed's length in the reference server
 RECENT = 40  # a boost of something so near is no news

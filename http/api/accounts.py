@@ -12,7 +12,7 @@ from ...actors.timelines.paging import read_page
 from ...storage import accounts, endorsements, follows, lists, search, timelines
 from ...storage.accounts import Account
 from ...storage.paging import Page
-from ...storage.statuses import TimelineEntry
+from ...storage.timeline_entries import TimelineEntry
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, array, json

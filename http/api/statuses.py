@@ -10,9 +10,10 @@ from ...actors.rules import attachments, limits, text
 from ...actors.rules.polls import PollTerms, complaints
 from ...actors.rules.visibility import Perspective, belongs_in_thread
 from ...actors.statuses import ShownStatus, may_see
-from ...storage import statuses
+from ...storage import timeline_entries
 from ...storage.scheduled_statuses import ScheduledStatus
-from ...storage.statuses import Status, TimelineEntry
+from ...storage.statuses import Status
+from ...storage.timeline_entries import TimelineEntry
 from ..access import rates
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
@@ -156,8 +157,8 @@ async def show_context(context: HttpContext, viewer: Viewer | None, id: int) -> 
     """What the status answers, and what answers it."""
     shown = await find_visible(context, viewer, id)
     up, down, depth = FOR_EVERYBODY if viewer is None else FOR_USERS
-    ancestors = await context.database.read(statuses.ancestors, shown.id, up)
-    descendants = await context.database.read(statuses.descendants, shown.id, down, depth)
+    ancestors = await context.database.read(timeline_entries.ancestors, shown.id, up)
+    descendants = await context.database.read(timeline_entries.descendants, shown.id, down, depth)
     perspective = await perspective_of(viewer)
     above = await _thread(context, viewer, perspective, ancestors)
     below = await _thread(context, viewer, perspective, descendants)

@@ -13,7 +13,8 @@ import orjson
 
 from ...actors.rules.text import tag_url
 from ...actors.statuses import ShownStatus
-from ...storage.statuses import Flags, Status
+from ...storage.status_flags import Flags
+from ...storage.statuses import Status
 from .account import account_json
 from .media import media_fields
 from .poll import poll_json

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from troupe.storage.engine.cluster import EmbeddedFailed
 from troupe.storage.engine.data_folder import make_private
-from troupe.storage.engine.embedded import EmbeddedFailed, embedded
+from troupe.storage.engine.embedded import embedded
 
 
 def mode(path: Path) -> int:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from troupe.storage.engine.cluster import EmbeddedFailed
 from troupe.storage.engine.connect import run
-from troupe.storage.engine.embedded import Embedded, EmbeddedFailed, embedded, enter
+from troupe.storage.engine.embedded import Embedded, embedded, enter
 
 from ..processes import processes_of, until_gone
 from .conftest import session

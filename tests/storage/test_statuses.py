@@ -7,19 +7,24 @@ from troupe.storage import (
     accounts,
     bookmarks,
     conversation_mutes,
+    deletions,
     favourites,
     featured_tags,
     media,
     notifications,
     polls,
+    status_flags,
     statuses,
     tags,
+    timeline_entries,
 )
 from troupe.storage.accounts import Account
 from troupe.storage.notifications import NewNotification
 from troupe.storage.paging import Page
 from troupe.storage.polls import NewPoll
-from troupe.storage.statuses import Flags, Mention, NewStatus, Status, StatusTag, TimelineEntry
+from troupe.storage.status_flags import Flags
+from troupe.storage.statuses import Mention, NewStatus, Status, StatusTag
+from troupe.storage.timeline_entries import TimelineEntry
 
 from .conftest import NOW, Stage, new_id
 
@@ -123,11 +128,11 @@ def test_every_count_equals_its_rows_after_making_and_deleting(stage: Stage) -> 
     assert found is not None
     assert (found.replies_count, found.reblogs_count, found.favourites_count) == (1, 2, 1)
 
-    assert stage(statuses.soft_delete, boost.id, eve.id, stage.now) is not None
+    assert stage(deletions.soft_delete, boost.id, eve.id, stage.now) is not None
     assert counted(stage)
-    assert stage(statuses.soft_delete, answer.id, bob.id, stage.now) is not None
+    assert stage(deletions.soft_delete, answer.id, bob.id, stage.now) is not None
     assert counted(stage)
-    gone = stage(statuses.soft_delete, root.id, ada.id, stage.now)
+    gone = stage(deletions.soft_delete, root.id, ada.id, stage.now)
     assert gone is not None
     assert counted(stage)
     assert gone.status.text == "hello"
@@ -137,9 +142,9 @@ def test_every_count_equals_its_rows_after_making_and_deleting(stage: Stage) -> 
 def test_only_the_author_deletes_and_only_once(stage: Stage) -> None:
     ada, eve = stage.account("ada"), stage.account("eve")
     made = stage.status(ada)
-    assert stage(statuses.soft_delete, made.id, eve.id, stage.now) is None
-    assert stage(statuses.soft_delete, made.id, ada.id, stage.now) is not None
-    assert stage(statuses.soft_delete, made.id, ada.id, stage.now) is None
+    assert stage(deletions.soft_delete, made.id, eve.id, stage.now) is None
+    assert stage(deletions.soft_delete, made.id, ada.id, stage.now) is not None
+    assert stage(deletions.soft_delete, made.id, ada.id, stage.now) is None
     assert stage(statuses.find, made.id) is None
     assert stage.counts(ada) == (0, 0, 0)
 
@@ -153,7 +158,7 @@ def test_deleting_takes_notifications_and_looses_media(stage: Stage) -> None:
         *(new_id(), ada.id, made.id, stage.now),
     )
     assert stage(notifications.insert, NewNotification(new_id(), bob.id, ada.id, "mention", made.id), stage.now)
-    stage(statuses.soft_delete, made.id, ada.id, stage.now)
+    stage(deletions.soft_delete, made.id, ada.id, stage.now)
     assert stage(notifications.page, bob.id, Page(10)) == []
     assert stage.value("SELECT count(*) FROM media_attachments WHERE status_id IS NULL") == 1
 
@@ -179,11 +184,11 @@ def thread(stage: Stage, author: Account) -> list[int]:
 def test_a_context_is_in_the_order_of_the_thread(stage: Stage) -> None:
     ada = stage.account("ada")
     root, a, b, c = thread(stage, ada)
-    assert [entry.id for entry in stage(statuses.ancestors, b, 10)] == [root, a]
-    assert [entry.id for entry in stage(statuses.descendants, root, 10, 10)] == [a, b, c]
-    assert [entry.id for entry in stage(statuses.ancestors, b, 1)] == [a]
-    assert [entry.id for entry in stage(statuses.descendants, root, 10, 1)] == [a, c]
-    assert len(stage(statuses.descendants, root, 2, 10)) == 2
+    assert [entry.id for entry in stage(timeline_entries.ancestors, b, 10)] == [root, a]
+    assert [entry.id for entry in stage(timeline_entries.descendants, root, 10, 10)] == [a, b, c]
+    assert [entry.id for entry in stage(timeline_entries.ancestors, b, 1)] == [a]
+    assert [entry.id for entry in stage(timeline_entries.descendants, root, 10, 1)] == [a, c]
+    assert len(stage(timeline_entries.descendants, root, 2, 10)) == 2
     found = stage(statuses.find, b)
     assert found is not None
     assert found.conversation_id == root
@@ -192,16 +197,16 @@ def test_a_context_is_in_the_order_of_the_thread(stage: Stage) -> None:
 def test_a_deleted_status_leaves_a_hole_in_its_thread_and_does_not_cut_it(stage: Stage) -> None:
     ada = stage.account("ada")
     root, a, b, c = thread(stage, ada)
-    stage(statuses.soft_delete, a, ada.id, stage.now)
-    assert [entry.id for entry in stage(statuses.ancestors, b, 10)] == [root]
-    assert [entry.id for entry in stage(statuses.descendants, root, 10, 10)] == [b, c]
+    stage(deletions.soft_delete, a, ada.id, stage.now)
+    assert [entry.id for entry in stage(timeline_entries.ancestors, b, 10)] == [root]
+    assert [entry.id for entry in stage(timeline_entries.descendants, root, 10, 10)] == [b, c]
 
 
 def test_an_entry_of_a_boost_tells_of_the_original(stage: Stage) -> None:
     ada, bob, far = stage.account("ada"), stage.account("bob"), stage.account("far", domain="far.test")
     original = stage.status(far, mentioned_ids=(bob.id,), language="de", media_ids=(new_id(),))
     boost = stage.boost(ada, original)
-    entry = stage(statuses.entries, [boost.id])[boost.id]
+    entry = stage(timeline_entries.entries, [boost.id])[boost.id]
     assert (entry.account_id, entry.reblog_account_id, entry.reblog_domain) == (ada.id, far.id, "far.test")
     assert (entry.mentioned_ids, entry.language, entry.has_media) == ((bob.id,), "de", True)
 
@@ -209,13 +214,13 @@ def test_an_entry_of_a_boost_tells_of_the_original(stage: Stage) -> None:
 def test_flags_are_the_viewers_own(stage: Stage) -> None:
     ada, bob = stage.account("ada"), stage.account("bob")
     made = stage.status(ada)
-    assert stage(statuses.viewer_flags, bob.id, [made.id])[made.id] == Flags()
+    assert stage(status_flags.viewer_flags, bob.id, [made.id])[made.id] == Flags()
     stage(favourites.insert, new_id(), bob.id, made.id, stage.now)
     stage(bookmarks.insert, new_id(), bob.id, made.id, stage.now)
     stage(conversation_mutes.insert, bob.id, made.conversation_id, stage.now)
     stage.boost(bob, made)
-    assert stage(statuses.viewer_flags, bob.id, [made.id])[made.id] == Flags(True, True, True, True, False)
-    assert stage(statuses.viewer_flags, ada.id, [made.id])[made.id] == Flags()
+    assert stage(status_flags.viewer_flags, bob.id, [made.id])[made.id] == Flags(True, True, True, True, False)
+    assert stage(status_flags.viewer_flags, ada.id, [made.id])[made.id] == Flags()
 
 
 def test_a_favourite_counts_once(stage: Stage) -> None:
@@ -236,7 +241,7 @@ def test_columns_stand_in_the_order_of_the_records_fields(stage: Stage) -> None:
     ada = stage.account("ada")
     made = stage.status(ada)
     assert list(stage.sql(statuses.FIND_MANY, [made.id])[0].keys()) == names(Status)
-    assert list(stage.sql(statuses.ENTRIES, [made.id])[0].keys()) == names(TimelineEntry)
+    assert list(stage.sql(timeline_entries.ENTRIES, [made.id])[0].keys()) == names(TimelineEntry)
     assert list(stage.sql(accounts.FIND_MANY, [ada.id])[0].keys()) == names(Account)
 
 
@@ -255,8 +260,8 @@ def test_what_is_featured_is_counted_as_the_rows_say(stage: Stage) -> None:
     stage.boost(bob, late)
     assert featured(stage, ada) == [("tea", 2, stage.now), ("milk", 1, NOW)]
     assert featured(stage, bob) == [("milk", 1, stage.now), ("tea", 0, None)]
-    stage(statuses.soft_delete, hidden.id, ada.id, stage.now)
-    stage(statuses.soft_delete, late.id, ada.id, stage.now)
+    stage(deletions.soft_delete, hidden.id, ada.id, stage.now)
+    stage(deletions.soft_delete, late.id, ada.id, stage.now)
     assert featured(stage, ada) == [("tea", 1, NOW), ("milk", 1, NOW)]
 
 

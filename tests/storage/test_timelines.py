@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from troupe.storage import statuses, timelines
+from troupe.storage import deletions, statuses, timelines
 from troupe.storage.paging import Page
 
 from .conftest import Stage, new_id
@@ -17,7 +17,7 @@ def test_home_holds_ones_own_and_those_one_follows(stage: Stage) -> None:
     stage.status(eve)
     boost = stage.boost(bob, stage.status(eve))
     gone = stage.status(bob)
-    stage(statuses.soft_delete, gone.id, bob.id, stage.now)
+    stage(deletions.soft_delete, gone.id, bob.id, stage.now)
     found = stage(timelines.home_entries, ada.id, Page(10))
     assert [entry.id for entry in found] == [boost.id, theirs.id, own.id]
     assert found[0].reblog_account_id == eve.id

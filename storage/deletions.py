@@ -1,0 +1,95 @@
+"""Deletions of statuses. The row stays, with the time of its deletion."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from . import accounts
+from .engine.database import Connection
+from .statuses import Status, lock_own
+
+REBLOGS = "SELECT id, account_id FROM statuses WHERE reblog_of_id = $1 AND deleted_at IS NULL ORDER BY id FOR UPDATE"
+
+# Boosts vanish with what they boost. Every count that these rows were part of goes down with them.
+DELETE = """
+    WITH gone AS (
+        UPDATE statuses SET deleted_at = $2 WHERE id = ANY($1::bigint[])
+        RETURNING id, account_id, visibility, in_reply_to_id, reblog_of_id
+    ), authors AS (
+        UPDATE account_counts SET statuses = statuses - lost.number
+        FROM (SELECT account_id, count(*) AS number FROM gone WHERE visibility <> 'direct' GROUP BY account_id) AS lost
+        WHERE account_counts.account_id = lost.account_id
+    ), above AS (
+        UPDATE status_counts SET replies = replies - lost.answers, reblogs = reblogs - lost.boosts
+        FROM (
+            SELECT
+                coalesce(in_reply_to_id, reblog_of_id) AS id, count(reblog_of_id) AS boosts,
+                count(in_reply_to_id) FILTER (WHERE visibility IN ('public', 'unlisted')) AS answers
+            FROM gone GROUP BY 1
+        ) AS lost
+        WHERE status_counts.status_id = lost.id
+    ), told AS (
+        DELETE FROM notifications WHERE status_id = ANY($1::bigint[])
+    ), pinned AS (
+        DELETE FROM pins WHERE status_id = ANY($1::bigint[])
+    ), featured AS (
+        UPDATE featured_tags f SET statuses = f.statuses - 1, last_status_at = (
+            SELECT s.created_at FROM statuses s JOIN status_tags other ON other.status_id = s.id
+            WHERE s.account_id = f.account_id AND other.tag_id = f.tag_id AND s.id <> gone.id
+            AND s.deleted_at IS NULL AND s.visibility IN ('public', 'unlisted')
+            ORDER BY s.id DESC LIMIT 1
+        )
+        FROM gone JOIN status_tags st ON st.status_id = gone.id
+        WHERE f.account_id = gone.account_id AND f.tag_id = st.tag_id AND gone.visibility IN ('public', 'unlisted')
+    )
+    UPDATE media_attachments SET status_id = NULL, updated_at = $2 WHERE status_id = ANY($1::bigint[])
+"""
+
+REMAINS = """
+    SELECT s.visibility, s.mentioned_ids, ARRAY(
+        SELECT t.name FROM status_tags st JOIN tags t ON t.id = st.tag_id WHERE st.status_id = s.id ORDER BY t.name
+    ) AS tags
+    FROM statuses s WHERE s.id = $1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """A status as it was, and the boosts (status id, account id) that went with it."""
+
+    status: Status
+    reblogs: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """What says to whom a status may have been shown; `tags` are names."""
+
+    visibility: str
+    mentioned_ids: tuple[int, ...]
+    tags: tuple[str, ...]
+
+
+async def soft_delete(db: Connection, id: int, account_id: int, now: datetime) -> Deleted | None:
+    """Delete an account's own status and the boosts of it; None when it is not there or not theirs."""
+    status = await lock_own(db, id, account_id)
+    if status is None:
+        return None
+    reblogs = tuple((row["id"], row["account_id"]) for row in await db.fetch(REBLOGS, id))
+    await accounts.lock_counts(db, [account_id, *(author for _, author in reblogs)])
+    await db.execute(DELETE, [id, *(boost for boost, _ in reblogs)], now)
+    return Deleted(status, reblogs)
+
+
+async def deleted_among(db: Connection, ids: Sequence[int]) -> list[int]:
+    """Which of these statuses were deleted."""
+    rows = await db.fetch(
+        "SELECT id FROM statuses WHERE id = ANY($1::bigint[]) AND deleted_at IS NOT NULL ORDER BY id", ids
+    )
+    return [row["id"] for row in rows]
+
+
+async def remains(db: Connection, id: int) -> Remains | None:
+    """What is known of a status for ever, be it deleted or not."""
+    row = await db.fetchrow(REMAINS, id)
+    return Remains(row["visibility"], tuple(row["mentioned_ids"]), tuple(row["tags"])) if row is not None else None

@@ -1,0 +1,142 @@
+"""The files of an embedded PostgreSQL, what they say about its server, and the locks that processes take on them."""
+
+import fcntl
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+SOCKET_NAME = ".s.PGSQL.5432"
+
+#: Above the highest number a process can have.
+NOBODY = str(2**31 - 1)
+
+#: The data folder may be PostgreSQL's user's: root follows no link there.
+LOCK_FILE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+
+
+class EmbeddedFailed(Exception):
+    """The embedded PostgreSQL cannot be used; the text says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The files of one cluster below a data folder, and what they say about its server."""
+
+    data: Path
+
+    @property
+    def folder(self) -> Path:
+        return self.data / "postgres"
+
+    @property
+    def pid_file(self) -> Path:
+        return self.folder / "postmaster.pid"
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "troupe.log"
+
+    @property
+    def users(self) -> Path:
+        """Held shared by every process that uses PostgreSQL."""
+        return self.data / "postgres.users"
+
+    @property
+    def guarded(self) -> Path:
+        """Held by the guardian as long as it lives."""
+        return self.data / "postgres.guardian"
+
+    @property
+    def door(self) -> Path:
+        """Held by the one process that starts or stops it."""
+        return self.data / "postgres.lock"
+
+    def running(self) -> int | None:
+        """Return the number of the server's process, if the one in its file is really a PostgreSQL."""
+        try:
+            pid = int(self.pid_file.read_text().split("\n", 1)[0])
+        except (FileNotFoundError, ValueError):
+            return None
+        return pid if "postgres" in _command_of(pid) else None
+
+    def state(self) -> str:
+        """Return what the server says of itself in its file: starting, ready or stopping."""
+        try:
+            return self.pid_file.read_text().split("\n")[7].strip()
+        except (FileNotFoundError, IndexError):
+            return ""
+
+    def disown(self) -> None:
+        """Put a number that no process can have into a file left behind: its own may belong to another process by now.
+
+        The rest stays: by it PostgreSQL sees whether children of a killed server still use the memory they shared.
+        """
+        try:
+            lines = self.pid_file.read_text().split("\n")
+        except FileNotFoundError:
+            return
+        self.pid_file.write_text("\n".join([NOBODY, *lines[1:]]))
+        if len(lines) > 4 and lines[4]:
+            (Path(lines[4]) / f"{SOCKET_NAME}.lock").unlink(missing_ok=True)
+
+    def socket_directory(self) -> Path:
+        """Return the folder with the socket of the running server."""
+        try:
+            return Path(self.pid_file.read_text().split("\n")[4])
+        except (FileNotFoundError, IndexError) as error:
+            raise EmbeddedFailed("PostgreSQL does not run") from error
+
+    def log_size(self) -> int:
+        """Return the number of bytes in the log."""
+        return self.log.stat().st_size if self.log.exists() else 0
+
+    def end_of_log(self, start: int = 0) -> str:
+        """Return the last lines of the log, at most 8,000 bytes and none before the byte `start`."""
+        try:
+            with self.log.open("rb") as lines:
+                lines.seek(max(start, self.log_size() - 8000))
+                return lines.read().decode(errors="replace")
+        except OSError:
+            return ""
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[int]:
+    """Hold a lock file alone; waits for it."""
+    descriptor = os.open(path, LOCK_FILE, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def try_lock(descriptor: int) -> bool:
+    """Take an open lock file alone; False if another process has it."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def reason(said: str) -> str:
+    """Return the line of a program's output that says why it ended: the last error, without time and process."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    grave = [line for line in lines if re.search(r"\b(FATAL|PANIC|error|Error):", line)]
+    line = (grave or lines or ["it says nothing"])[-1]
+    return re.sub(r"^.*?\b(FATAL|PANIC|error):\s*", "", line)[:500]
+
+
+def _command_of(pid: int) -> str:
+    if Path("/proc/self/cmdline").exists():
+        try:
+            return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0", 1)[0].decode(errors="replace")
+        except (FileNotFoundError, ProcessLookupError):
+            return ""
+    command = ["ps", "-o", "command=", "-p", str(pid)]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout  # noqa: S603 - a number, no shell

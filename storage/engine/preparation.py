@@ -1,0 +1,84 @@
+"""What an embedded PostgreSQL needs before it starts: a cluster, a list of who may connect, a folder for its socket."""
+
+import hashlib
+import os
+import re
+import shutil
+import signal
+from pathlib import Path
+
+from .cluster import SOCKET_NAME, Cluster, EmbeddedFailed
+from .runner import Runner, user_of
+
+#: Linux takes 107 bytes of a socket's path, macOS 103.
+LONGEST_SOCKET_PATH = 103
+
+INITDB = (
+    *("--username=postgres", "--auth=peer", "--encoding=UTF8", "--locale=C"),
+    *("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions"),
+)
+INITDB_TIMEOUT = 120  # seconds
+
+#: Who may connect: by the user of the process at the other end, which the kernel tells. Written at each start.
+AUTHENTICATION = "# Troupe writes this file.\nlocal all postgres peer map=troupe\n"
+USER_MAP = "# Troupe writes this file.\n"
+
+
+def initialise(cluster: Cluster, runner: Runner, door: int) -> None:
+    """Make the cluster, in a place beside its own: what a killed initdb leaves there is never taken for a cluster.
+
+    initdb inherits the door's lock. When this process is killed, nobody else comes in until initdb has ended.
+    """
+    if (cluster.folder / "PG_VERSION").exists():
+        return
+    half_made = cluster.data / "postgres.new"
+    shutil.rmtree(half_made, ignore_errors=True)
+    half_made.mkdir(mode=0o700)
+    runner.give(half_made)
+    sync = ("--no-sync",) if runner.settings.get("fsync") == "off" else ()
+    runner.run("initdb", *INITDB, *sync, "-D", str(half_made), timeout=INITDB_TIMEOUT, keep=(door,))
+    half_made.rename(cluster.folder)
+
+
+def authenticate(cluster: Cluster, runner: Runner) -> None:
+    """Let the cluster's owner and root connect, and nobody else; also in clusters that once trusted everybody."""
+    names = {entry.pw_name for uid in (0, cluster.folder.stat().st_uid) if (entry := user_of(uid))}
+    quoted = sorted('"' + name.replace('"', '""') + '"' for name in names)
+    user_map = USER_MAP + "".join(f"troupe {name} postgres\n" for name in quoted)
+    # Each is written, not only the first that differs.
+    changed = [
+        _rewrite(cluster.folder / "pg_ident.conf", user_map, runner),
+        _rewrite(cluster.folder / "pg_hba.conf", AUTHENTICATION, runner),
+    ]
+    if any(changed) and (pid := cluster.running()) is not None:
+        os.kill(pid, signal.SIGHUP)
+
+
+def _rewrite(path: Path, text: str, runner: Runner) -> bool:
+    """Replace a file that says something else; whether it did. Never follows a link that lies in its place."""
+    if path.is_file() and not path.is_symlink() and path.read_text() == text:
+        return False
+    new = path.with_suffix(".new")
+    new.unlink(missing_ok=True)
+    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    runner.give(new)
+    new.replace(path)
+    return True
+
+
+def make_socket_directory(cluster: Cluster, runner: Runner) -> Path:
+    """The cluster itself, or a short name below /tmp when its path is too long or too odd for a socket."""
+    plain = re.fullmatch(r"[A-Za-z0-9_./+-]+", str(cluster.folder))
+    if plain and len(os.fsencode(cluster.folder / SOCKET_NAME)) <= LONGEST_SOCKET_PATH:
+        return cluster.folder
+    name = hashlib.sha256(os.fsencode(cluster.folder.resolve())).hexdigest()[:12]
+    short = Path("/tmp") / f"troupe-{name}"  # noqa: S108 - its owner is checked, and TMPDIR may be as long as the path was
+    short.mkdir(mode=0o700, exist_ok=True)
+    if short.is_symlink() or short.stat().st_uid not in (
+        os.geteuid(),
+        runner.user.pw_uid if runner.user else os.geteuid(),
+    ):
+        raise EmbeddedFailed(f"{short} belongs to somebody else: remove it")
+    runner.give(short)
+    return short

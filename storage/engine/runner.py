@@ -1,0 +1,134 @@
+"""Runs PostgreSQL's programs, as another user where this process is root's: PostgreSQL refuses to run as root."""
+
+import os
+import pwd
+import shlex
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from . import guardian, programs
+from .cluster import Cluster, EmbeddedFailed, reason
+from .passage import closed_folder
+
+#: Whom PostgreSQL runs as when we are root, which it refuses to be: the first that exists, else the first is made.
+USERS = ("troupe", "postgres", "pgserver")
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """Runs PostgreSQL's programs, as another user where we are root."""
+
+    programs: Path
+    user: pwd.struct_passwd | None
+    settings: dict[str, str]
+
+    @classmethod
+    def choose(cls, cluster: Cluster, settings: dict[str, str]) -> "Runner":
+        if os.geteuid() != 0:
+            return cls(programs.find(), None, settings)
+        user = _owner(cluster.folder) or _owner(cluster.data) or _existing_user() or _make_user()
+        _refuse_if_closed(cluster.data, user)
+        # The folder is closed to all but its owner, and PostgreSQL has to pass. Root may enter it all the same.
+        if cluster.data.stat().st_uid != user.pw_uid:
+            os.chown(cluster.data, user.pw_uid, user.pw_gid)
+        return cls(programs.find_for(user), user, settings)
+
+    def run(self, program: str, *arguments: str, timeout: float, keep: tuple[int, ...] = ()) -> None:
+        """Run a program to its end. It and what it starts inherit the descriptors in `keep`."""
+        identity = (
+            {} if self.user is None else {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []}
+        )
+        # A file and no pipe: a server that the program starts would keep the pipe open.
+        with tempfile.TemporaryFile("w+") as output:
+            done = subprocess.run(  # noqa: S603 - a program from our own wheel, no shell
+                [str(self.programs / program), *arguments],
+                **identity,
+                cwd="/",
+                env=_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                umask=0o077,
+                timeout=timeout,
+                check=False,
+                pass_fds=keep,
+            )
+            output.seek(0)
+            if done.returncode:
+                raise EmbeddedFailed(f"{program} failed: {reason(output.read())}")
+
+    def guard(
+        self, cluster: Cluster, settings: dict[str, str], output: IO[str], lock: int
+    ) -> "subprocess.Popen[bytes]":
+        """Start the guardian, which starts PostgreSQL. It inherits its lock."""
+        options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        uid, gid = (self.user.pw_uid, self.user.pw_gid) if self.user else (os.geteuid(), os.getegid())
+        return subprocess.Popen(  # noqa: S603 - our own script and a program from our own wheel, no shell
+            [
+                *(sys.executable, "-I", "-S", guardian.__file__),
+                *(str(cluster.users), str(cluster.door), str(cluster.log), str(uid), str(gid)),
+                *(str(self.programs / "postgres"), "-D", str(cluster.folder), *options),
+            ],
+            cwd="/",
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=(lock,),
+        )
+
+    def give(self, path: Path) -> None:
+        """Make a file or directory of ours PostgreSQL's."""
+        if self.user is not None:
+            os.chown(path, self.user.pw_uid, self.user.pw_gid, follow_symlinks=False)
+
+
+def user_of(uid: int) -> pwd.struct_passwd | None:
+    try:
+        return pwd.getpwuid(uid)
+    except KeyError:
+        return None
+
+
+def name_of_us() -> str:
+    user = user_of(os.geteuid())
+    return user.pw_name if user else str(os.geteuid())
+
+
+def _environment() -> dict[str, str]:
+    """Ours without the variables that change what PostgreSQL's programs do."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PG")} | {"LC_ALL": "C"}
+
+
+def _owner(path: Path) -> pwd.struct_passwd | None:
+    """Whose it is already, so that it stays theirs; None for root, who can't run PostgreSQL, and for no known user."""
+    return user_of(path.stat().st_uid) if path.exists() and path.stat().st_uid != 0 else None
+
+
+def _existing_user() -> pwd.struct_passwd | None:
+    names = {entry.pw_name: entry for entry in pwd.getpwall()}
+    return next((names[name] for name in USERS if name in names), None)
+
+
+def _make_user() -> pwd.struct_passwd:
+    command = ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", USERS[0]]
+    try:
+        subprocess.run(command, check=True, capture_output=True, cwd="/")  # noqa: S603 - a constant
+        return pwd.getpwnam(USERS[0])
+    except (OSError, subprocess.CalledProcessError, KeyError):
+        return pwd.getpwnam("nobody")
+
+
+def _refuse_if_closed(path: Path, user: pwd.struct_passwd) -> None:
+    """Raise EmbeddedFailed if the user may not pass the folders above."""
+    if folder := closed_folder(path, user):
+        raise EmbeddedFailed(
+            f"root's PostgreSQL runs as the user {user.pw_name}, who may not enter {folder} and so not reach"
+            f" {path}: choose another folder with --data, allow it with `chmod o+x {shlex.quote(str(folder))}`,"
+            " run Troupe as an ordinary user, or set TROUPE_DATABASE_URL"
+        )

@@ -1,0 +1,91 @@
+"""Entries of timelines and threads: of a status what decides who sees it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .engine.database import Connection, Row
+
+# In the order of TimelineEntry's fields.
+ENTRY_COLUMNS = """
+    s.id, s.account_id, s.visibility, s.in_reply_to_id, s.in_reply_to_account_id, s.reblog_of_id,
+    r.account_id AS reblog_account_id, coalesce(r.mentioned_ids, s.mentioned_ids) AS mentioned_ids,
+    coalesce(r.language, s.language) AS language, s.local, coalesce(r.media_ids, s.media_ids) <> '{}' AS has_media,
+    a.domain AS account_domain, ra.domain AS reblog_domain, a.silenced_at IS NOT NULL AS silenced
+"""
+
+MENTIONED = 7  # where mentioned_ids stands among them
+
+ENTRY_JOINS = """
+    JOIN accounts a ON a.id = s.account_id
+    LEFT JOIN statuses r ON r.id = s.reblog_of_id
+    LEFT JOIN accounts ra ON ra.id = r.account_id
+"""
+
+ENTRIES = (
+    f"SELECT {ENTRY_COLUMNS} FROM statuses s {ENTRY_JOINS} WHERE s.id = ANY($1::bigint[]) AND s.deleted_at IS NULL"
+)
+
+# Climbs through deleted statuses, which are left out at the end: a hole does not end the thread.
+ANCESTORS = f"""
+    WITH RECURSIVE above (id, parent, depth) AS (
+        SELECT id, in_reply_to_id, 0 FROM statuses WHERE id = $1
+        UNION ALL
+        SELECT s.id, s.in_reply_to_id, above.depth + 1 FROM above JOIN statuses s ON s.id = above.parent
+        WHERE above.depth < $2
+    )
+    SELECT {ENTRY_COLUMNS} FROM above JOIN statuses s ON s.id = above.id {ENTRY_JOINS}
+    WHERE above.depth > 0 AND s.deleted_at IS NULL ORDER BY above.depth DESC
+"""
+
+# The LIMIT inside stops the recursion, breadth first: a thread of ten thousand costs no more than its nearest `limit`.
+DESCENDANTS = f"""
+    WITH RECURSIVE below (id, path) AS (
+        SELECT id, ARRAY[id] FROM statuses WHERE in_reply_to_id = $1
+        UNION ALL
+        SELECT s.id, below.path || s.id FROM below JOIN statuses s ON s.in_reply_to_id = below.id
+        WHERE cardinality(below.path) < $3 AND s.id <> ALL(below.path)
+    ), nearest AS (SELECT * FROM below LIMIT $2)
+    SELECT {ENTRY_COLUMNS} FROM nearest JOIN statuses s ON s.id = nearest.id {ENTRY_JOINS}
+    WHERE s.deleted_at IS NULL ORDER BY nearest.path
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineEntry:
+    """What a timeline needs to decide who sees a status. A boost has its original's mentions, language and media."""
+
+    id: int
+    account_id: int
+    visibility: str
+    in_reply_to_id: int | None
+    in_reply_to_account_id: int | None
+    reblog_of_id: int | None
+    reblog_account_id: int | None
+    mentioned_ids: tuple[int, ...]
+    language: str | None
+    local: bool
+    has_media: bool
+    account_domain: str | None = None
+    reblog_domain: str | None = None
+    silenced: bool = False
+
+
+async def entries(db: Connection, ids: Sequence[int]) -> dict[int, TimelineEntry]:
+    return {row["id"]: entry_of(row) for row in await db.fetch(ENTRIES, ids)}
+
+
+async def ancestors(db: Connection, id: int, limit: int) -> list[TimelineEntry]:
+    """What a status answers, and what that answers, oldest first."""
+    return [entry_of(row) for row in await db.fetch(ANCESTORS, id, limit)]
+
+
+async def descendants(db: Connection, id: int, limit: int, depth: int) -> list[TimelineEntry]:
+    """The answers below a status in the order of the thread: each right after what it answers."""
+    return [entry_of(row) for row in await db.fetch(DESCENDANTS, id, limit, depth)]
+
+
+def entry_of(row: Row) -> TimelineEntry:
+    """Return the entry of a row with ENTRY_COLUMNS."""
+    values = list(row.values())
+    values[MENTIONED] = tuple(values[MENTIONED])
+    return TimelineEntry(*values)
