@@ -1,9 +1,18 @@
-"""The endpoints mounted on Quart. Only this file and `server.py` know which framework serves them."""
+"""The ASGI application: the layers that a request passes, from the outermost to the innermost.
+
+    NormalizedPaths   gives each path the one spelling that limits, headers and endpoints go by
+    StreamingRoutes   answers WebSockets and server-sent events
+    RequestBodies     lets a body through as fast as an endpoint reads it
+    FastPath          answers plain requests for the API's endpoints
+    Quart             answers everything else: pages, bodies without a type, unknown paths
+
+Except for streams, every answer is made by `dispatch`. This module and `server/listener.py` are the only ones that know
+which framework serves.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 from quart import Response
 from quart import request as quart_request
@@ -13,104 +22,36 @@ from werkzeug.exceptions import HTTPException
 
 from .access.context import HttpContext
 from .answers.answer import Answer
-from .api import (
-    absent,
-    accounts,
-    announcements,
-    apps,
-    blocks,
-    bookmarks,
-    conversation_mutes,
-    conversations,
-    custom_emojis,
-    discovery,
-    edits,
-    emails,
-    favourites,
-    featured_tags,
-    files,
-    follow_requests,
-    grouped_notifications,
-    instance,
-    lists,
-    markers,
-    media,
-    notifications,
-    openapi,
-    pins,
-    policies,
-    polls,
-    preferences,
-    profile,
-    quotes,
-    reblogs,
-    registration,
-    relations,
-    scheduled_statuses,
-    search,
-    statuses,
-    streaming,
-    tags,
-    timelines,
-    trends,
-)
+from .asgi import Scope
 from .dispatch import refuse_route, respond
+from .endpoints import all_endpoints
 from .fast_path import FastPath
 from .intake.request import LARGEST_BODY, Request, request_of
-from .oauth import authorize, confirmation, metadata, sign_up, token
-from .router import Endpoint, Router, api
-from .server.bodies import KEY, Bodies
-from .server.paths import NormalizedPaths, nameless
-from .streaming.front import StreamingFront
-
-# Importing them is what registers their endpoints.
-MODULES = (
-    *(
-        accounts,
-        apps,
-        bookmarks,
-        conversation_mutes,
-        discovery,
-        openapi,
-        registration,
-        edits,
-        emails,
-        favourites,
-        featured_tags,
-        instance,
-        pins,
-        polls,
-        quotes,
-        reblogs,
-        scheduled_statuses,
-        statuses,
-    ),
-    *(blocks, follow_requests, profile, relations, search),
-    *(streaming, tags, timelines),
-    *(announcements, custom_emojis, grouped_notifications, markers, notifications, policies, preferences, absent),
-    *(conversations, files, lists, media, trends),
-    *(authorize, confirmation, metadata, sign_up, token),
-)
+from .router import Endpoint
+from .server.bodies import KEY, RequestBodies
+from .server.paths import NormalizedPaths, without_host
+from .streaming.routes import StreamingRoutes
 
 
-def make_app(context: HttpContext, registry: Router = api) -> QuartTrio:
+def make_app(context: HttpContext) -> QuartTrio:
     """Return the ASGI application."""
     app = QuartTrio(__name__, static_folder=None)
-    # What Quart may hold of a body that does not say what it is: nobody asks for one.
+    # The most that Quart holds of a body without a `Content-Type`, which no endpoint reads.
     app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY
-    # A file may take a slow client long; one that takes nothing at all is the connection's business.
+    # A slow client may take long for a file. `server/connection.py` ends a connection whose client takes nothing.
     app.config["RESPONSE_TIMEOUT"] = None
     app.config["PROPAGATE_EXCEPTIONS"] = False
-    # No redirects to paths with more or fewer slashes. One at the end means nothing, as in the reference server: some
+    # No redirects to paths with more or fewer slashes. A slash at the end is ignored, as in the reference server: some
     # clients (Mastodon.py) ask for `/api/v1/instance/`.
     app.url_map.merge_slashes = False
     app.url_map.strict_slashes = False
-    for number, endpoint in enumerate(registry.endpoints):
+    endpoints = all_endpoints()
+    for number, endpoint in enumerate(endpoints):
         _mount(app, context, endpoint, number)
     app.register_error_handler(HTTPException, _no_route(context))
-    direct = FastPath(context, registry.endpoints, nameless(app.asgi_app))
-    # The way Quart has of wrapping an application.
-    app.asgi_app = NormalizedPaths(StreamingFront(context, Bodies(direct)))
+    fast = FastPath(context, endpoints, without_host(app.asgi_app))
+    # Quart's own way of wrapping an application: its server calls `asgi_app`.
+    app.asgi_app = NormalizedPaths(StreamingRoutes(context, RequestBodies(fast)))
     return app
 
 
@@ -137,11 +78,10 @@ def _no_route(context: HttpContext) -> Callable[[HTTPException], Awaitable[Respo
 
 
 def _request(context: HttpContext) -> Request:
-    scope: Any = quart_request.scope
+    scope: Scope = quart_request.scope
     return request_of(scope, context.secret, scope.get(KEY))
 
 
 def _response(answer: Answer) -> Response:
-    fields: Iterable[Any] = (("Content-Type", answer.content_type), *answer.headers)
     body = answer.body if answer.stream is None else answer.stream()
-    return Response(body, answer.status, Headers(list(fields)))
+    return Response(body, answer.status, Headers([("Content-Type", answer.content_type), *answer.headers]))

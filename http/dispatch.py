@@ -1,15 +1,17 @@
-"""From a request to its answer: limits, token, user, scope, input, function, headers; whatever serves the bytes."""
+"""From a request to its answer: rate limits, token, scopes, input, the endpoint's function, headers.
+
+The fast path, Quart and the simulation call the same functions, so the answer does not depend on what serves it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from ..storage.engine.faults import machine_fault
-from . import limits
-from .access import rates, scopes
+from .access import limits, rates, scopes
 from .access.authentication import INVALID, REVOKED, secret_in_head, secret_of, viewer_of
 from .access.context import HttpContext
-from .access.rates import RateStatus
+from .access.rates import RateStatus, Rule
 from .answers import headers
 from .answers.answer import Answer
 from .answers.errors import MethodNotAllowed, NotFound, TooMany, Unauthorized, error_answer, is_expected
@@ -19,51 +21,54 @@ from .router import Endpoint, EndpointCall
 
 
 async def respond(context: HttpContext, endpoint: Endpoint, request: Request, path: dict[str, str]) -> Answer:
-    """The finished answer of an endpoint; every exception has become one."""
+    """Return the finished answer of an endpoint. An exception becomes an answer too."""
     call = EndpointCall(context, request, path)
     try:
-        answer = await _admitted(endpoint, call)
+        answer = await _answer(endpoint, call)
     except Exception as error:
-        answer = explain(context, request, error, page=endpoint.page)
-    return finish(answer, request, call.standing)
+        answer = answer_to_error(context, request, error, page=endpoint.page)
+    return with_headers(answer, request, call.rate_status)
 
 
 async def refuse_route(context: HttpContext, request: Request, allowed: str | None) -> Answer:
-    """The answer where no endpoint is: preflights, unknown paths, and known ones with another method."""
+    """Return the answer where no endpoint is: preflights, unknown paths, and known paths with another method.
+
+    `allowed` are the methods of a known path.
+    """
     methods = headers.cors_methods(request.path)
     if request.method == "OPTIONS" and methods is not None:
         return _preflight(context, request, methods)
     call = EndpointCall(context, request, {})
     browser = "text/html" in (request.header(b"accept") or "")
     page = browser and not limits.is_api(request.path)
-    answer = explain(context, request, await _no_endpoint(call, allowed), page=page)
-    return finish(answer, request, call.standing)
+    answer = answer_to_error(context, request, await _no_endpoint(call, allowed), page=page)
+    return with_headers(answer, request, call.rate_status)
 
 
 def _preflight(context: HttpContext, request: Request, methods: str) -> Answer:
-    """The answer to a browser that asks what it may do."""
+    """The answer to a browser that asks which methods and headers it may use."""
     try:
         limits.count_for_address(context, request, rates.PREFLIGHTS)
     except TooMany as error:
-        return finish(explain(context, request, error, page=False), request, None)
+        return with_headers(answer_to_error(context, request, error, page=False), request)
     wanted = request.header(b"access-control-request-headers")
-    return finish(Answer(b"", 200, headers.preflight(methods, wanted)), request, None)
+    return with_headers(Answer(b"", 200, headers.preflight(methods, wanted)), request)
 
 
 async def _no_endpoint(call: EndpointCall, allowed: str | None) -> Exception:
-    """Why there is no answer. Such requests count like all others."""
+    """The error of a request without an endpoint. It counts like all others."""
     try:
-        await _recognise(call, secret_in_head(call.request))
-        limits.count_call(call)
+        await _identify(call, secret_in_head(call.request))
+        _count(call)
     except Exception as error:
         return error
     return NotFound("Not Found") if allowed is None else MethodNotAllowed(allowed)
 
 
-def explain(context: HttpContext, request: Request, error: Exception, *, page: bool) -> Answer:
-    """An exception as an answer; one that nobody meant goes into the supervision log with its cause.
+def answer_to_error(context: HttpContext, request: Request, error: Exception, *, page: bool) -> Answer:
+    """Return the answer to an exception. One that is no refusal is logged with its cause.
 
-    What storage refuses, the database tells of by itself.
+    A refusal by the database is not logged here: the storage room logs it.
     """
     if is_expected(error):
         pass
@@ -81,44 +86,65 @@ def explain(context: HttpContext, request: Request, error: Exception, *, page: b
     return templates.error_page(answer) if page else answer
 
 
-def finish(answer: Answer, request: Request, standing: RateStatus | None) -> Answer:
-    """The answer with the headers that every answer on such a path has."""
+def with_headers(answer: Answer, request: Request, rate_status: RateStatus | None = None) -> Answer:
+    """Return the answer with the headers that every answer on its path has."""
     extra = (*answer.headers, ("X-Request-Id", request.request_id), *headers.family(request.path, answer.headers))
-    if standing is not None:
-        extra += standing.headers
+    if rate_status is not None:
+        extra += rate_status.headers
     return replace(answer, headers=extra)
 
 
-async def _admitted(endpoint: Endpoint, call: EndpointCall) -> Answer:
+async def _answer(endpoint: Endpoint, call: EndpointCall) -> Answer:
     request = call.request
     needs_token = endpoint.auth != "none" or endpoint.wants_token or endpoint.wants_viewer
-    # Where a token changes nothing, one in the header is still looked at, so that its requests count as its own.
+    # Where a token changes nothing, one in the header is read all the same: the request counts for its account.
     try:
         secret = await secret_of(request, endpoint.body_limit) if needs_token else secret_in_head(request)
-        revoked = await _recognise(call, secret)
+        revoked = await _identify(call, secret)
     finally:
-        limits.count_call(call, endpoint.rates)
+        _count(call, endpoint.rates)
     if needs_token and call.token is None and (secret is not None or endpoint.auth != "none"):
         raise Unauthorized(REVOKED if revoked else INVALID)
-    _admit(endpoint, call)
+    _authorize(endpoint, call)
     await endpoint.read(call)
-    for _ in call.input.files() if call.input is not None and endpoint.file_rates else ():
-        limits.count_file(call, endpoint.file_rates)
+    if endpoint.file_rates:
+        _count_files(call, endpoint.file_rates)
     return await endpoint.answer(call)
 
 
-async def _recognise(call: EndpointCall, secret: str | None) -> bool:
-    """Find out who is calling; whether it is somebody with a token that was revoked."""
+async def _identify(call: EndpointCall, secret: str | None) -> bool:
+    """Find the token of a request. Return True if it was revoked."""
     token = None if secret is None else await call.context.tokens.find(call.context.database, secret)
     revoked = token is not None and token.revoked_at is not None
     call.token = None if revoked else token
     return revoked
 
 
-def _admit(endpoint: Endpoint, call: EndpointCall) -> None:
+def _authorize(endpoint: Endpoint, call: EndpointCall) -> None:
+    """Check that the user may act now and that the token has a scope of the endpoint."""
     if call.token is None:
         return
     if endpoint.auth == "user" or (endpoint.wants_viewer and call.token.account_id is not None):
         call.viewer = viewer_of(call.context, call.token, call.request.request_id, waiting=endpoint.waiting)
     if endpoint.auth != "none" or endpoint.wants_viewer:
         scopes.check(call.token.scopes, endpoint.scopes)
+
+
+def _count(call: EndpointCall, rules: tuple[Rule, ...] = ()) -> None:
+    """Count a request. The answers of the API show its rate status. Raises TooMany."""
+    status = limits.count_request(call.context, call.request, call.token, rules)
+    if limits.is_api(call.request.path):
+        call.rate_status = status
+    if status is not None and status.exceeded:
+        raise TooMany(() if call.rate_status else status.headers)
+
+
+def _count_files(call: EndpointCall, rules: tuple[Rule, ...]) -> None:
+    """Count each file of a request. Raises TooMany."""
+    if call.input is None or call.viewer is None:
+        return
+    for _ in call.input.files():
+        status = limits.count_file(call.context, call.viewer.account_id, rules)
+        call.rate_status = rates.nearest(call.rate_status, status)
+        if status is not None and status.exceeded:
+            raise TooMany

@@ -43,7 +43,7 @@ class EndpointCall:
     token: Token | None = None
     viewer: Viewer | None = None
     input: Input | None = None
-    standing: RateStatus | None = None
+    rate_status: RateStatus | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,7 @@ from ...actors.rules import registration as rules
 from ...actors.rules.languages import language_code
 from ...actors.rules.registration import Form
 from ...actors.rules.usernames import USERNAME_CHARACTERS
-from .. import limits
-from ..access import rates
+from ..access import limits, rates
 from ..access.context import HttpContext
 from ..access.registration import complaints_about, sign_up
 from ..answers.answer import Answer, redirect

@@ -61,7 +61,7 @@ class Body:
         return self._ended.is_set()
 
 
-class Bodies:
+class RequestBodies:
     """An ASGI application around another one, which finds each body in the scope."""
 
     def __init__(self, inner: Application) -> None:

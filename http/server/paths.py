@@ -14,11 +14,11 @@ class NormalizedPaths:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "/")
         if not path.startswith("/") or path.startswith("//"):
-            scope = {**scope, "path": plain(path)}
+            scope = {**scope, "path": normalized(path)}
         await self._inner(scope, receive, send)
 
 
-def plain(path: str) -> str:
+def normalized(path: str) -> str:
     """A path with one slash in front. RFC 9112 has servers take whole addresses in its place; slashes too many are
     nothing to the framework's router, and would be a way around all that looks at how a path begins."""
     _, colon, rest = path.partition("://")
@@ -27,7 +27,7 @@ def plain(path: str) -> str:
     return f"/{path.lstrip('/')}"
 
 
-def nameless(inner: Application) -> Application:
+def without_host(inner: Application) -> Application:
     """The application without the Host header, of which nothing here depends and at which the framework fails when it
     is no name."""
 

@@ -8,11 +8,11 @@ from ...actors.kernel import Origin
 from ...storage.oauth import Token
 from ..access.authentication import check_state, secret_among, secret_in_head
 from ..access.context import HttpContext
+from ..access.limits import count_for_account
 from ..access.rates import STREAMS
 from ..answers.errors import Unauthorized
 from ..intake.nesting import nest
 from ..intake.request import Request
-from ..limits import count_for_account
 from .channels import RequestedStream
 from .session import Frame, Session
 

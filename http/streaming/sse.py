@@ -7,7 +7,7 @@ import trio
 from ..access.context import HttpContext
 from ..answers.headers import CORS, NOSNIFF
 from ..asgi import Message, Receive, Scope, Send, encoded, send_answer
-from ..dispatch import explain, finish
+from ..dispatch import answer_to_error, with_headers
 from ..intake.nesting import nest
 from ..intake.request import Request, request_of
 from .admission import admit, dismiss
@@ -40,7 +40,7 @@ async def serve_sse(
     try:
         session = await _admit(context, frames, request, path)
     except Exception as error:
-        await send_answer(send, finish(explain(context, request, error, page=False), request, None))
+        await send_answer(send, with_headers(answer_to_error(context, request, error, page=False), request))
         return
     try:
         headers = encoded((*HEADERS, ("X-Request-Id", request.request_id)))

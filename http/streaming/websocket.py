@@ -11,14 +11,14 @@ import trio
 from ...actors.kernel import NotAnswered
 from ...storage.oauth import Token
 from ..access.context import HttpContext
+from ..access.limits import count_for_account
 from ..access.rates import SUBSCRIPTIONS
 from ..access.streams import End
 from ..answers.errors import TRY_AGAIN, HttpError
 from ..asgi import Message, Receive, Scope, Send, encoded, send_answer
-from ..dispatch import explain, finish, refuse_route
+from ..dispatch import answer_to_error, refuse_route, with_headers
 from ..intake.nesting import nest
 from ..intake.request import Request, request_of
-from ..limits import count_for_account
 from .admission import admit, dismiss
 from .channels import RequestedStream, StreamQuery, by_name, check
 from .delivery import KERNEL_BUFFER, deliver, deliver_by_server
@@ -39,7 +39,7 @@ async def serve_websocket(context: HttpContext, frames: Frames, scope: Scope, re
     try:
         session = await _admit(context, frames, request, protocols[0] if protocols else None)
     except Exception as error:
-        answer = finish(explain(context, request, error, page=False), request, None)
+        answer = with_headers(answer_to_error(context, request, error, page=False), request)
         await send_answer(send, answer, "websocket.http")
         return
     subscriptions = Subscriptions(context, request, session)

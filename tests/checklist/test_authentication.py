@@ -6,7 +6,7 @@ import re
 import pytest
 
 from troupe.http.access import scopes
-from troupe.http.router import api
+from troupe.http.endpoints import all_endpoints
 from troupe.storage.oauth import Application
 
 from ..http.conftest import Person, Stage
@@ -16,7 +16,7 @@ from ..http.test_oauth import CALLBACK, SECRET, asked, code_in, consent, exchang
 OUTSIDE = {"error": "This action is outside the authorized scopes"}
 USER_REQUIRED = {"error": "This method requires an authenticated user"}
 HOME = "/api/v1/timelines/home"
-ENDPOINTS = [endpoint for endpoint in api.endpoints if endpoint.path.startswith("/api/v") and endpoint.scopes]
+ENDPOINTS = [endpoint for endpoint in all_endpoints() if endpoint.path.startswith("/api/v") and endpoint.scopes]
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from troupe.http.router import Endpoint, api
+from troupe.http.endpoints import all_endpoints
+from troupe.http.router import Endpoint
 
 from ..http.conftest import Person, Reply, Stage
 
@@ -19,7 +20,7 @@ REMOVED = ("/api/v1/search", "/api/v1/timelines/direct", "/api/v1/statuses/1/car
 def endpoints(method: str) -> Iterator[Endpoint]:
     return (
         endpoint
-        for endpoint in api.endpoints
+        for endpoint in all_endpoints()
         if endpoint.method == method and REST.match(endpoint.path) and "streaming" not in endpoint.path
     )
 

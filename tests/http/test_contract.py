@@ -7,7 +7,8 @@ import pytest
 
 from troupe.http.access import scopes
 from troupe.http.api import absent
-from troupe.http.router import Endpoint, api
+from troupe.http.endpoints import all_endpoints
+from troupe.http.router import Endpoint
 
 from .conftest import Person, Stage
 
@@ -54,8 +55,8 @@ def contract() -> dict[tuple[str, str], tuple[str, frozenset[str]]]:
 
 CONTRACT = contract()
 # Declared to answer 404 to everybody.
-ABSENT = [endpoint for endpoint in api.endpoints if endpoint.function.__module__ == absent.__name__]
-ENDPOINTS = [one for one in api.endpoints if (one.method, one.path) not in OWN and one not in ABSENT]
+ABSENT = [endpoint for endpoint in all_endpoints() if endpoint.function.__module__ == absent.__name__]
+ENDPOINTS = [one for one in all_endpoints() if (one.method, one.path) not in OWN and one not in ABSENT]
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: f"{endpoint.method} {endpoint.path}")

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 
 from troupe.http.answers.headers import cors_methods
-from troupe.http.router import Endpoint, api
+from troupe.http.endpoints import all_endpoints
+from troupe.http.router import Endpoint
 
 from .conftest import Person, Stage
 
@@ -15,7 +16,7 @@ def address(endpoint: Endpoint, id: str) -> str:
 
 
 def reads() -> Iterator[Endpoint]:
-    return (endpoint for endpoint in api.endpoints if endpoint.method == "GET")
+    return (endpoint for endpoint in all_endpoints() if endpoint.method == "GET")
 
 
 async def test_head_is_answered_wherever_get_is(stage: Stage, ada: Person) -> None:
@@ -33,7 +34,7 @@ async def test_a_token_in_the_query_is_nowhere_in_an_answer(stage: Stage, ada: P
     status = (await ada.publish("#tea"))["id"]
     await ada.publish("#tea")
     wrong = "wrong-token-0123456789"
-    for endpoint in api.endpoints:
+    for endpoint in all_endpoints():
         for token in (str(ada.token), wrong):
             query = f"limit=1&access_token={token}&bearer_token={token}&redirect_uri=x:&state=y"
             path = f"{address(endpoint, status)}?{query}"
@@ -46,7 +47,7 @@ async def test_a_token_in_the_query_is_nowhere_in_an_answer(stage: Stage, ada: P
 
 async def test_browsers_of_other_origins_may_ask_first_wherever_they_may_call(stage: Stage) -> None:
     asked = {"Origin": "https://app.example", "Access-Control-Request-Headers": "authorization"}
-    for endpoint in api.endpoints:
+    for endpoint in all_endpoints():
         answer = await stage.anybody().send("OPTIONS", address(endpoint, "103"), headers=asked)
         allowed = cors_methods(endpoint.path)
         if allowed is None:

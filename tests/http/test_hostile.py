@@ -8,9 +8,10 @@ import orjson
 
 from troupe.http.answers.answer import Answer
 from troupe.http.dispatch import respond
+from troupe.http.endpoints import all_endpoints
 from troupe.http.intake.input import Input
 from troupe.http.intake.request import Request
-from troupe.http.router import SEGMENT, Endpoint, api
+from troupe.http.router import SEGMENT, Endpoint
 
 from .conftest import Person, Stage
 from .hostile import FORM, JSON, ODD, SEGMENTS, UNREADABLE, VALUES, Sent
@@ -72,7 +73,7 @@ def placed(path: tuple[str, ...], value: object) -> dict[str, object]:
 
 
 async def test_what_nobody_can_read_is_refused_by_whoever_reads(stage: Stage, ada: Person) -> None:
-    for endpoint, sent in product(api.endpoints, UNREADABLE):
+    for endpoint, sent in product(all_endpoints(), UNREADABLE):
         answer = await send(stage, ada, endpoint, sent)
         check(answer, endpoint, sent.name)
         if endpoint.input is not None and endpoint.method in WRITES:
@@ -81,7 +82,7 @@ async def test_what_nobody_can_read_is_refused_by_whoever_reads(stage: Stage, ad
 
 
 async def test_what_is_odd_does_no_harm(stage: Stage, ada: Person) -> None:
-    for endpoint, sent in product(api.endpoints, ODD):
+    for endpoint, sent in product(all_endpoints(), ODD):
         check(await send(stage, ada, endpoint, sent), endpoint, sent.name)
     assert stage.failures == []
 
@@ -89,7 +90,9 @@ async def test_what_is_odd_does_no_harm(stage: Stage, ada: Person) -> None:
 async def test_no_value_of_any_parameter_breaks_anything(stage: Stage, ada: Person) -> None:
     status = await ada.publish("something to point at")
     # An update is one function under two methods.
-    taking = {endpoint.function: (endpoint, endpoint.input) for endpoint in api.endpoints if endpoint.input is not None}
+    taking = {
+        endpoint.function: (endpoint, endpoint.input) for endpoint in all_endpoints() if endpoint.input is not None
+    }
     for (endpoint, model), (name, value) in product(taking.values(), VALUES.items()):
         for path in fields(model):
             body = orjson.dumps(sample(model) | placed(path, written(value)))
@@ -104,7 +107,7 @@ def written(value: object) -> object:
 
 
 async def test_segments_that_are_no_ids(stage: Stage, ada: Person) -> None:
-    pointing = [endpoint for endpoint in api.endpoints if "<" in endpoint.path]
+    pointing = [endpoint for endpoint in all_endpoints() if "<" in endpoint.path]
     for endpoint, segment in product(pointing, SEGMENTS):
         path = address(endpoint, segment)
         answer = await ada.send(endpoint.method, path)

@@ -10,10 +10,9 @@ import pytest
 from trio_websocket import ConnectionRejected
 
 from troupe.actors.kernel import SystemClock
-from troupe.http import limits
-from troupe.http.access import rates
+from troupe.http.access import limits, rates
 from troupe.http.access.rates import Rule
-from troupe.http.router import api
+from troupe.http.endpoints import all_endpoints
 
 from .conftest import Client, Person, Stage
 from .serving import request, say, serving
@@ -55,7 +54,7 @@ def listed() -> dict[tuple[str, str], list[str]]:
 
 def counted() -> Iterator[tuple[tuple[str, str], list[str]]]:
     """The names of the rules of each route, from the code."""
-    for endpoint in api.endpoints:
+    for endpoint in all_endpoints():
         general = "api" if limits.is_api(endpoint.path) else limits.rule_of(endpoint.path).name
         yield (
             (endpoint.method, shape(endpoint.path)),

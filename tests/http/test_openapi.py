@@ -12,14 +12,14 @@ from jsonschema_rs import Draft202012Validator
 from schemathesis.core.result import Ok
 
 from troupe.http.api import absent
+from troupe.http.endpoints import all_endpoints
 from troupe.http.openapi.document import document
 from troupe.http.openapi.schemas import answers, entities, schema_of, shape
-from troupe.http.router import api
 
 from .conftest import BASE, Person, Reply, Stage
 
 EXAMPLES = 2  # for each operation; hypothesis draws the same ones each time
-DOCUMENT = document(api.endpoints, BASE)
+DOCUMENT = document(all_endpoints(), BASE)
 PATHS: dict[str, dict[str, Any]] = DOCUMENT["paths"]
 # Answered, and no business of programs that read the document.
 UNTOLD = re.compile(
@@ -30,7 +30,7 @@ UNTOLD = re.compile(
 def test_every_endpoint_for_programs_is_told() -> None:
     missing = [
         (endpoint.method, endpoint.path)
-        for endpoint in api.endpoints
+        for endpoint in all_endpoints()
         if (endpoint.method, shape(endpoint.path)) not in answers()
         and not UNTOLD.fullmatch(endpoint.path)
         and endpoint.function.__module__ != absent.__name__
@@ -39,7 +39,7 @@ def test_every_endpoint_for_programs_is_told() -> None:
 
 
 def test_what_is_absent_is_not_told() -> None:
-    paths = {endpoint.path for endpoint in api.endpoints if endpoint.function.__module__ == absent.__name__}
+    paths = {endpoint.path for endpoint in all_endpoints() if endpoint.function.__module__ == absent.__name__}
     assert not {shape(path) for path in paths} & {shape(path.replace("{", "<").replace("}", ">")) for path in PATHS}
 
 

@@ -1,13 +1,16 @@
 """Endpoints receive what they name; the rest is data."""
 
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from troupe.http.answers.answer import EMPTY, Answer
 from troupe.http.answers.errors import NotFound
+from troupe.http.endpoints import PathTable, all_endpoints
 from troupe.http.intake.input import Input
-from troupe.http.router import Router, api, path_id, path_text
+from troupe.http.router import Router, path_id, path_text
 
 
 class Wanted(Input):
@@ -58,5 +61,25 @@ def test_a_name_may_be_in_any_script() -> None:
 
 
 def test_every_endpoint_of_the_api_is_mounted_once() -> None:
-    mounted = [(endpoint.method, endpoint.path) for endpoint in api.endpoints]
+    mounted = [(endpoint.method, endpoint.path) for endpoint in all_endpoints()]
     assert len(mounted) == len(set(mounted))
+
+
+def test_every_module_of_the_api_registers_its_endpoints_by_being_there() -> None:
+    (folder,) = import_module("troupe.http.api").__path__
+    there = {f"troupe.http.api.{path.stem}" for path in Path(folder).glob("*.py")}
+    assert len(there) > 35
+    assert there - {endpoint.function.__module__ for endpoint in all_endpoints()} == set()
+
+
+def test_the_order_of_endpoints_is_that_of_the_names_of_their_modules() -> None:
+    modules = [endpoint.function.__module__ for endpoint in all_endpoints()]
+    assert modules == sorted(modules)
+
+
+def test_two_endpoints_of_one_method_and_path_are_refused() -> None:
+    router = Router()
+    router.get("/thing/<id>")(lambda id: EMPTY)
+    router.get("/thing/<name>")(lambda name: EMPTY)
+    with pytest.raises(ValueError, match="GET /thing/<name> is declared twice"):
+        PathTable(router.endpoints)

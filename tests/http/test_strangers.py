@@ -12,8 +12,9 @@ import trio.testing
 from troupe.http.access import scopes
 from troupe.http.answers.answer import Answer
 from troupe.http.dispatch import respond
+from troupe.http.endpoints import all_endpoints
 from troupe.http.intake.request import Request
-from troupe.http.router import SEGMENT, Endpoint, api
+from troupe.http.router import SEGMENT, Endpoint
 from troupe.storage import media
 from troupe.storage.engine.database import Connection
 from troupe.storage.media import ProcessedMedia
@@ -36,7 +37,7 @@ OUTSIDE = (403, b'{"error":"This action is outside the authorized scopes"}')
 
 def pointing() -> Iterator[Endpoint]:
     """The endpoints that take ids; names of tags and groups are nobody's own."""
-    return (endpoint for endpoint in api.endpoints if "<" in endpoint.path and takes_ids(endpoint))
+    return (endpoint for endpoint in all_endpoints() if "<" in endpoint.path and takes_ids(endpoint))
 
 
 def takes_ids(endpoint: Endpoint) -> bool:
@@ -134,7 +135,7 @@ async def test_what_is_nobodys_is_missing(stage: Stage, ada: Person) -> None:
 
 async def test_without_a_token_there_is_nothing_to_change(stage: Stage, ada: Person) -> None:
     before = await rows(stage)
-    for endpoint in api.endpoints:
+    for endpoint in all_endpoints():
         if endpoint.auth != "none":
             answer = await call(stage, endpoint, None, ada.id)
             assert (answer.status, answer.body) == INVALID, f"{endpoint.method} {endpoint.path}"
@@ -145,7 +146,7 @@ async def test_every_wrong_scope_is_refused_everywhere(stage: Stage) -> None:
     account = await stage.account("ada")
     tokens = {scope: await stage.token(account, (scope,)) for scope in SINGLE}
     before = await rows(stage)
-    for endpoint in api.endpoints:
+    for endpoint in all_endpoints():
         for scope, token in tokens.items():
             if endpoint.scopes and not scopes.granted((scope,), endpoint.scopes):
                 answer = await call(stage, endpoint, token, str(account.id))

@@ -19,10 +19,9 @@ import trio
 
 from ....actors.kernel import Event, Origin, Record, Runtime
 from ....actors.media.processor import MediaProcessor
-from ....http import app
 from ....http.access.context import HttpContext
 from ....http.dispatch import respond
-from ....http.fast_path import Paths
+from ....http.endpoints import PathTable, all_endpoints
 from ....http.intake.request import Request
 from ....http.streaming.channels import StreamQuery, by_name
 from ....http.streaming.frames import Frames
@@ -119,9 +118,9 @@ class SimulatedApi:
 
 
 @cache
-def endpoints() -> Paths:
-    """Every endpoint there is."""
-    return Paths(app.api.endpoints)
+def endpoints() -> PathTable:
+    """All endpoints of the server."""
+    return PathTable(all_endpoints())
 
 
 async def _chunks(body: bytes) -> AsyncIterator[bytes]:

@@ -13,7 +13,7 @@ HEALTH = "health"
 READING = ("GET", "HEAD")
 
 
-class StreamingFront:
+class StreamingRoutes:
     """An ASGI application around another one."""
 
     def __init__(self, context: HttpContext, inner: Application) -> None:

@@ -1,0 +1,105 @@
+"""Which rules count a request. Every request is counted, also one that no endpoint answers.
+
+Calls of the API count for the account and the token that make them, or for the address. Everything else counts for
+the address, by the first entry of `BY_PATH` that the path begins with. An endpoint may have further rules of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ...storage.oauth import Token
+from ..answers.errors import TooMany
+from ..intake.paging import CURSORS
+from ..intake.request import Request
+from . import rates
+from .context import HttpContext
+from .rates import RateStatus, Rule
+
+API = ("/api/", "/oauth/userinfo")
+
+BY_PATH: tuple[tuple[str, Rule], ...] = (
+    ("/health", rates.HEALTH),
+    ("/ready", rates.HEALTH),
+    ("/.well-known/", rates.DISCOVERY),
+    ("/nodeinfo/", rates.DISCOVERY),
+    ("/media/", rates.FILES),
+    ("/avatars/", rates.FILES),
+    ("/headers/", rates.FILES),
+    ("/thumbnail.png", rates.FILES),
+    ("/oauth/style.css", rates.FILES),
+    ("/oauth/token", rates.TOKENS),
+    ("/oauth/revoke", rates.TOKENS),
+    ("/", rates.PAGES),
+)
+
+
+def is_api(path: str) -> bool:
+    """True if calls of the path count as the API's."""
+    return path.startswith(API)
+
+
+def rule_of(path: str) -> Rule:
+    """Return the rule that counts the requests of an address outside of the API."""
+    return next((rule for start, rule in BY_PATH if path.startswith(start)), rates.PAGES)
+
+
+def count_request(
+    context: HttpContext, request: Request, token: Token | None, rules: Iterable[Rule]
+) -> RateStatus | None:
+    """Count a request by its path and by the given rules. Return the status closest to exhaustion, which the caller
+    checks; None while requests are not counted."""
+    if not context.settings.rate_limits:
+        return None
+    return context.rates.count_all(_charges(context, request, token, rules), context.clock.now())
+
+
+def count_file(context: HttpContext, account_id: int, rules: Iterable[Rule]) -> RateStatus | None:
+    """Count one file of a request that is counted already, in the same way."""
+    if not context.settings.rate_limits:
+        return None
+    return context.rates.count_all([(rule, str(account_id)) for rule in rules], context.clock.now())
+
+
+def count_for_address(context: HttpContext, request: Request, rule: Rule) -> None:
+    """Count an action for the address that asks for it. Raises TooMany."""
+    _count(context, rule, _address(context, request))
+
+
+def count_for_account(context: HttpContext, request: Request, token: Token | None, rule: Rule) -> None:
+    """Count an action for the account of a token, or for the address without one. Raises TooMany."""
+    account = None if token is None else token.account_id
+    _count(context, rule, _address(context, request) if account is None else str(account))
+
+
+def _count(context: HttpContext, rule: Rule, subject: str) -> None:
+    if not context.settings.rate_limits:
+        return
+    status = context.rates.count(rule, subject, context.clock.now())
+    if status.exceeded:
+        raise TooMany(status.headers)
+
+
+def _charges(
+    context: HttpContext, request: Request, token: Token | None, rules: Iterable[Rule]
+) -> Iterator[tuple[Rule, str]]:
+    """The rules that count a request, each with its subject: an address, an account or a token."""
+    address = _address(context, request)
+    account = None if token is None else token.account_id
+    subject = address if account is None else str(account)
+    if is_api(request.path):
+        if token is None or account is None:
+            yield rates.PER_ADDRESS, subject
+        else:
+            yield rates.PER_ACCOUNT, subject
+            yield rates.PER_TOKEN, str(token.id)
+        if request.query_string and any(name in CURSORS for name, _ in request.query):
+            yield rates.PAGING, subject
+    else:
+        yield rule_of(request.path), address
+    for rule in rules:
+        yield rule, address if rule.per_address else subject
+
+
+def _address(context: HttpContext, request: Request) -> str:
+    return rates.subject_of(request.address(context.settings.trusted_proxies))

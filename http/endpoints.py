@@ -1,0 +1,82 @@
+"""All endpoints of the server, and the table that finds one by method and path.
+
+A module in `api/` or `oauth/` registers its endpoints by being there: nothing lists the modules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from .router import SEGMENT, Endpoint, api
+
+FOLDERS = ("api", "oauth")
+
+
+@cache
+def all_endpoints() -> tuple[Endpoint, ...]:
+    """Import every module with endpoints and return what they declare, in the order of the modules' names.
+
+    The order does not depend on which of them were imported before.
+    """
+    for folder in FOLDERS:
+        package = import_module(f".{folder}", __package__)
+        for module in iter_modules(package.__path__):
+            import_module(f".{module.name}", package.__name__)
+    return tuple(sorted(api.endpoints, key=lambda endpoint: endpoint.function.__module__))
+
+
+@dataclass(slots=True, eq=False)
+class _Node:
+    """A node of the prefix tree: the segments that may follow, and the endpoint that ends here."""
+
+    words: dict[str, _Node] = field(default_factory=dict[str, "_Node"])
+    parameter: _Node | None = None
+    end: Endpoint | None = None
+
+
+class PathTable:
+    """Endpoints by method and path. Where a word and a parameter both fit, the word wins."""
+
+    def __init__(self, endpoints: Iterable[Endpoint]) -> None:
+        self._methods: dict[str, _Node] = {}
+        self._names: dict[str, list[str]] = {}
+        for endpoint in endpoints:
+            self._add(endpoint)
+            self._names[endpoint.path] = SEGMENT.findall(endpoint.path)
+
+    def find(self, method: str, path: str) -> tuple[Endpoint, dict[str, str]] | None:
+        """Return the endpoint and the values of its path's parameters."""
+        root = self._methods.get(method)
+        found = None if root is None else _walk(root, path.split("/"), 0, ())
+        if found is None:
+            return None
+        endpoint, values = found
+        return endpoint, dict(zip(self._names[endpoint.path], values, strict=True))
+
+    def _add(self, endpoint: Endpoint) -> None:
+        node = self._methods.setdefault(endpoint.method, _Node())
+        for part in endpoint.path.split("/"):
+            if SEGMENT.fullmatch(part) is None:
+                node = node.words.setdefault(part, _Node())
+            else:
+                node.parameter = node.parameter or _Node()
+                node = node.parameter
+        if node.end is not None:
+            raise ValueError(f"{endpoint.method} {endpoint.path} is declared twice")
+        node.end = endpoint
+
+
+def _walk(
+    node: _Node, parts: Sequence[str], at: int, values: tuple[str, ...]
+) -> tuple[Endpoint, tuple[str, ...]] | None:
+    if at == len(parts):
+        return None if node.end is None else (node.end, values)
+    word = node.words.get(parts[at])
+    found = None if word is None else _walk(word, parts, at + 1, values)
+    if found is None and node.parameter is not None and parts[at]:
+        found = _walk(node.parameter, parts, at + 1, (*values, parts[at]))
+    return found
