@@ -1,6 +1,6 @@
 """What every room's tests start from: no settings of the shell's, and a real PostgreSQL for those who ask.
 
-One server a run, and for each test that asks a database of its own, made from a migrated template.
+One server a run, and for each test that asks a database of its own (`tests/databases.py`).
 """
 
 import os
@@ -8,14 +8,13 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
 
 import pytest
 
-from troupe.storage.engine.connect import connect, run
 from troupe.storage.engine.embedded import Embedded, embedded
-from troupe.storage.engine.term import upgrade
+
+from .databases import Databases
 
 # Settings of the shell that runs the tests are no settings of the servers under test.
 # The simulator's own variables stay: they say which seeds to run.
@@ -26,8 +25,6 @@ for _name in [name for name in os.environ if name.startswith("TROUPE_") and not 
 for _number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
-
-_numbers = count(1)
 
 
 @pytest.fixture(scope="session")
@@ -48,29 +45,24 @@ def data() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def template(server: Embedded) -> str:
-    """The name of a database with the schema and nothing else."""
-    _administer(server.dsn, "CREATE DATABASE template_troupe")
-    upgrade(_named(server.dsn, "template_troupe"))
-    return "template_troupe"
+def databases(server: Embedded) -> Databases:
+    """The databases of that server."""
+    return Databases(server.dsn)
 
 
 @pytest.fixture
-def dsn(server: Embedded, template: str) -> Iterator[str]:
+def dsn(databases: Databases) -> Iterator[str]:
     """A database of the test's own, migrated and empty."""
-    name = f"test_{next(_numbers)}"
-    _administer(server.dsn, f"CREATE DATABASE {name} TEMPLATE {template}")
-    yield _named(server.dsn, name)
-    _administer(server.dsn, f"DROP DATABASE {name} WITH (FORCE)")
+    name = databases.take()
+    yield databases.named(name)
+    databases.give_back(name)
 
 
 @pytest.fixture
-def bare_dsn(server: Embedded) -> Iterator[str]:
+def bare_dsn(databases: Databases) -> Iterator[str]:
     """A database of the test's own with nothing in it at all."""
-    name = f"bare_{next(_numbers)}"
-    _administer(server.dsn, f"CREATE DATABASE {name}")
-    yield _named(server.dsn, name)
-    _administer(server.dsn, f"DROP DATABASE {name} WITH (FORCE)")
+    with databases.bare() as name:
+        yield databases.named(name)
 
 
 @contextmanager
@@ -78,16 +70,3 @@ def _directory() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="troupe-test-", ignore_cleanup_errors=True) as path:
         Path(path).chmod(0o755)
         yield Path(path)
-
-
-def _administer(dsn: str, statement: str) -> None:
-    async def main() -> None:
-        connection = await connect(dsn, application_name="test")
-        await connection.execute(statement)
-        await connection.close()
-
-    run(main)
-
-
-def _named(dsn: str, name: str) -> str:
-    return dsn.replace("/postgres?", f"/{name}?")

@@ -44,8 +44,8 @@ from troupe.storage import (
     users,
 )
 from troupe.storage.engine.connect import connect
-from troupe.storage.engine.embedded import Embedded
 
+from ..databases import Databases
 from .conftest import NOW
 
 LOW, HIGH = 0, 2**63 - 1
@@ -253,17 +253,15 @@ QUERIES = [
 
 
 @pytest.fixture(scope="module")
-def explain(server: Embedded, template: str) -> Iterator[Any]:
+def explain(databases: Databases) -> Iterator[Any]:
+    name = databases.take()
     with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
-        owner = runner.run(connect(server.dsn, application_name="test"))
-        runner.run(owner.execute(f"CREATE DATABASE plans TEMPLATE {template}"))
-        db = runner.run(connect(server.dsn.replace("/postgres?", "/plans?"), application_name="test", deadline=60))
+        db = runner.run(connect(databases.named(name), application_name="test", deadline=60))
         runner.run(db.execute(FILL))
         runner.run(db.execute("ANALYZE"))
         yield lambda query, args: runner.run(plan_of(db, query, args))
         runner.run(db.close())
-        runner.run(owner.execute("DROP DATABASE plans WITH (FORCE)"))
-        runner.run(owner.close())
+    databases.give_back(name)
 
 
 async def plan_of(db: Any, query: str, args: tuple[object, ...]) -> str:
