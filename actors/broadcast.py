@@ -16,7 +16,6 @@ from ..storage.timeline_entries import TimelineEntry
 from .audience import Audience
 from .conversations import ShownConversation
 from .kernel import Address, Cell, Event, Message, Origin, Runtime
-from .reminders import Reminder
 from .rules.visibility import Perspective, Relation, belongs_in_public, belongs_under_tags
 from .statuses import ShownStatus, entry_of, may_see
 
@@ -276,10 +275,6 @@ class Broadcast:
     def _reread_lists(self, owner: int) -> None:
         for cell in self._owned.of(owner):
             self._runtime.resync(cell.address)
-
-    async def remind(self, account_id: int, reminder: Reminder, origin: Origin) -> None:
-        """Have an account do what it was to be reminded of; raises unless it did."""
-        await self._runtime.ask(account_address(account_id), reminder, origin=origin)
 
     def _awake(self, address: Address) -> list[Cell]:
         cell = self._runtime.pools[address.kind].cells.get(address.key)

@@ -75,7 +75,7 @@ class NewEffect:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class DueEffect:
     """An effect that is due, perhaps not for the first time."""
 
     id: int
@@ -104,7 +104,7 @@ async def insert_many(db: Connection, effects: Sequence[NewEffect], now: datetim
 
 async def due(
     db: Connection, now: datetime, limit: int, exclude_ids: Collection[int], kinds: Collection[str]
-) -> list[Effect]:
+) -> list[DueEffect]:
     """Effects of these kinds to carry out now, oldest first, without those already in hand."""
     rows = await db.fetch(DUE, now, list(exclude_ids), limit, list(kinds))
     return [_effect(row) for row in rows]
@@ -119,13 +119,13 @@ async def due_by_lane(
     exclude_lanes: Collection[str],
     in_a_row: int,
     limit: int,
-) -> list[Effect]:
+) -> list[DueEffect]:
     """Effects of these kinds to carry out now: of each lane at most `in_a_row`, oldest first."""
     rows = await db.fetch(DUE_BY_LANE, now, list(exclude_ids), list(kinds), list(exclude_lanes), in_a_row, limit)
     return [_effect(row) for row in rows]
 
 
-async def left_by(db: Connection, key: str, now: datetime, exclude_ids: Collection[int] = ()) -> list[Effect]:
+async def left_by(db: Connection, key: str, now: datetime, exclude_ids: Collection[int] = ()) -> list[DueEffect]:
     """The effects of one partition to carry out now, oldest first, without those already in hand."""
     rows = await db.fetch(LEFT_BY, key, now, list(exclude_ids))
     return [_effect(row) for row in rows]
@@ -146,5 +146,5 @@ async def fail(db: Connection, id: int, due_at: datetime, error: str) -> None:
     await db.execute(FAIL, id, due_at, error)
 
 
-def _effect(row: Row) -> Effect:
-    return Effect(**{**row, "causes": tuple(row["causes"])})
+def _effect(row: Row) -> DueEffect:
+    return DueEffect(**{**row, "causes": tuple(row["causes"])})

@@ -42,6 +42,7 @@ from ..actors.account import AccountActor
 from ..actors.audience import Audience
 from ..actors.broadcast import Broadcast
 from ..actors.context import ActorContext
+from ..actors.effects.registry import FileRemover
 from ..actors.expiry import Expiry
 from ..actors.kernel import IDLE, Ids, Runtime, SystemClock
 from ..actors.kernel.watchdog import Watchdog
@@ -64,6 +65,7 @@ from ..storage.engine.data_folder import make_private
 from ..storage.engine.database import Connection, Database, Fenced
 from ..storage.engine.embedded import embedded
 from ..storage.engine.term import AnotherNode
+from ..storage.files import Folder
 from .configuration import Settings
 from .control import Control
 from .database import SupervisedDatabase
@@ -107,13 +109,18 @@ class Actors:
         base_url: str,
         local_domain: str,
         idle: float = IDLE,
+        remove_files: FileRemover | None = None,
+        on_mail: Callable[[], None] | None = None,
     ) -> None:
         self.runtime = runtime
         self.accounts = AccountCache(database)
         self.statuses = StatusCache(database, self.accounts)
         audience, listed, owned = Audience(), Audience(), Audience()
         broadcast = Broadcast(runtime, audience, listed, owned)
-        self.outbox = Outbox(database, clock, ids, self.accounts, self.statuses, broadcast, record)
+        self.outbox = Outbox(
+            database, runtime, clock, ids, self.accounts, self.statuses, broadcast, record,
+            remove_files=remove_files, on_mail=on_mail,
+        )  # fmt: skip
         self.actor_context = ActorContext(
             database, clock, ids, self.accounts, self.statuses, audience, listed, owned, broadcast, self.outbox,
             base_url, local_domain,
@@ -157,25 +164,26 @@ class Troupe:
         self.log = log
         clock = SystemClock()
         ids = Ids(clock)
-        self.runtime = Runtime(record=self._record, chance=random.random)
         self.database = SupervisedDatabase(
             dsn, size=settings.database_connections, takeover=settings.takeover, ids=ids, clock=clock,
             record=log.record, on_notice=self._hear, revive=revive, require=self._require_domain,
         )  # fmt: skip
+        self.parking = Parking(self.database, clock, ids)
+        self.runtime = Runtime(record=self._record, chance=random.random, on_park=self.parking.park)
+        self.mail = MailSender(
+            self.database, clock, log.record,
+            Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url), _carrier(settings),
+            secret=lambda: secrets.token_urlsafe(32),
+        )  # fmt: skip
+        folder = Folder(settings.data / "media")
         self.actors = Actors(
             self.database, self.runtime, clock, ids, log.record,
             base_url=settings.base_url, local_domain=settings.local_domain,
+            remove_files=partial(trio.to_thread.run_sync, folder.remove), on_mail=self.mail.wake,
         )  # fmt: skip
-        self.parking = Parking(self.database, clock, ids)
-        self.runtime.on_park = self.parking.park
         self.media = MediaProcessor(
-            self.database, self.runtime, clock, log.record, self.actors.outbox, settings.data / "media",
+            self.database, self.runtime, clock, log.record, self.actors.outbox, folder,
             key=lambda: secrets.token_hex(16),
-        )  # fmt: skip
-        self.mail = MailSender(
-            self.database, clock, log.record, self.actors.outbox,
-            Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url), _carrier(settings),
-            secret=lambda: secrets.token_urlsafe(32),
         )  # fmt: skip
         self.http_context = HttpContext(
             settings=settings, database=self.database, runtime=self.runtime, clock=clock, ids=ids, record=log.record,

@@ -8,8 +8,9 @@ from datetime import datetime
 from ...storage import blocks, follows
 from ...storage.engine.database import Connection
 from ..account import AccountActor
+from ..effects.relations import relations_changed
+from ..effects.reminders import DomainBlocked, reminder
 from ..kernel import Message, Origin, turn
-from ..reminders import DomainBlocked
 from .pairs import PairChanges, publish_changes
 from .requests import AT_ONCE, remove_followers
 
@@ -64,15 +65,14 @@ def see_without(account: AccountActor, domains: frozenset[str]) -> None:
 
 
 async def _block(db: Connection, account: AccountActor, domain: str, now: datetime, origin: Origin) -> list[int]:
-    outbox = account.context.outbox
     await blocks.insert_domain_block(db, account.context.ids.next(), account.id, domain, now)
-    reminder = outbox.reminder(account.id, DomainBlocked(domain), f"domains/{account.id}", origin)
-    return await outbox.promise(db, [outbox.relation(account.id, (), origin), reminder])
+    promises = [relations_changed(account.id, ()), reminder(account.id, DomainBlocked(domain))]
+    return await account.context.outbox.promise(db, promises, origin)
 
 
 async def _unblock(db: Connection, account: AccountActor, domain: str, origin: Origin) -> list[int]:
     await blocks.delete_domain_block(db, account.id, domain)
-    return await account.context.outbox.promise(db, [account.context.outbox.relation(account.id, (), origin)])
+    return await account.context.outbox.promise(db, [relations_changed(account.id, ())], origin)
 
 
 async def _sever_some(db: Connection, account: AccountActor, domain: str, origin: Origin) -> tuple[PairChanges, bool]:

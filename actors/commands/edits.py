@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from ...storage import accounts, edits, media, notifications, outbox, polls, reblogs, statuses
+from ...storage import accounts, edits, media, notifications, polls, reblogs, statuses
 from ...storage.edits import Revision
 from ...storage.engine.database import Connection
 from ...storage.media import Media
@@ -14,6 +14,10 @@ from ...storage.polls import NewPoll, Option, Poll
 from ...storage.statuses import Status
 from ..account import AccountActor
 from ..conversations import ShownConversation
+from ..effects.conversations import conversation_changed
+from ..effects.notifications import notification_added
+from ..effects.polls import forget_poll, poll_ends
+from ..effects.statuses import status_edited
 from ..kernel import Message, Origin, Refused, turn
 from ..rules import text
 from ..rules.attachments import complaint
@@ -196,7 +200,7 @@ async def _store_poll(
     if after == before:
         return
     if before is not None:
-        await outbox.forget(db, f"poll/{before.id}")
+        await forget_poll(db, before.id)
     if after is not None and before is None:
         terms = (_titles(after), after.multiple, after.hide_totals, after.expires_at)
         await polls.insert(db, NewPoll(after.id, account.id, *terms), now)
@@ -205,8 +209,7 @@ async def _store_poll(
     elif before is not None:
         await polls.delete(db, before.id)
     if after is not None and after.expires_at is not None:
-        relay = account.context.outbox
-        await relay.promise(db, [relay.poll(after.id, after.expires_at, origin)])
+        await account.context.outbox.promise(db, [poll_ends(after.id, after.expires_at)], origin)
 
 
 async def _store(
@@ -218,7 +221,7 @@ async def _store(
     now: datetime,
     origin: Origin,
 ) -> Edited:
-    ids, relay = account.context.ids, account.context.outbox
+    ids = account.context.ids
     edit_id = ids.next()
     for new in descriptions:
         await media.describe(db, new.media_id, new.text, new.focus, None, now)
@@ -229,10 +232,12 @@ async def _store(
     news += [NewNotification(ids.next(), id, account.id, "update", status.id) for id in rebloggers]
     told = await notifications.insert_many(db, news, now)
     letters = await _correspond(db, account, status.id, told)
-    effects = [relay.edit(status.id, account.id, origin)]
-    effects += [relay.notification(n.id, n.account_id, origin) for n in told]
-    effects += [relay.conversation(c.conversation.id, c.conversation.account_id, account.id, origin) for c in letters]
-    return Edited(edit_id, rebloggers, told, letters, await relay.promise(db, effects))
+    promises = [
+        status_edited(status.id, account.id),
+        *(notification_added(notification) for notification in told),
+        *(conversation_changed(letter.conversation, account.id) for letter in letters),
+    ]
+    return Edited(edit_id, rebloggers, told, letters, await account.context.outbox.promise(db, promises, origin))
 
 
 async def _correspond(

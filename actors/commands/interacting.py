@@ -11,6 +11,8 @@ from ...storage.notifications import Notification
 from ...storage.statuses import Status
 from ..account import AccountActor
 from ..broadcast import ShownNotification
+from ..effects.notifications import notification_added
+from ..effects.statuses import counts_changed
 from ..kernel import Origin, Refused
 from .statuses import NOT_FOUND
 
@@ -42,10 +44,8 @@ async def promise(
     db: Connection, account: AccountActor, status_id: int, told: Sequence[Notification], origin: Origin
 ) -> list[int]:
     """That the status is shown with its new counts, and that whoever is notified hears of it."""
-    outbox = account.context.outbox
-    effects = [outbox.counts(status_id, account.id, origin)]
-    effects += [outbox.notification(n.id, n.account_id, origin) for n in told]
-    return await outbox.promise(db, effects)
+    promises = [counts_changed(status_id, account.id), *(notification_added(one) for one in told)]
+    return await account.context.outbox.promise(db, promises, origin)
 
 
 async def settle(account: AccountActor, status_id: int, kept: Interaction) -> None:

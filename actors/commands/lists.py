@@ -9,6 +9,7 @@ from ...storage import accounts, lists
 from ...storage.engine.database import Connection
 from ...storage.lists import List
 from ..account import AccountActor
+from ..effects.lists import list_changed
 from ..kernel import Message, Origin, Refused, turn
 from ..rules.limits import LISTS
 
@@ -146,8 +147,8 @@ async def _own(db: Connection, account: AccountActor, id: int) -> List | None:
 async def _changed(db: Connection, account: AccountActor, list: List | None, origin: Origin) -> ListChange | Refused:
     if list is None:
         return NOT_FOUND
-    outbox = account.context.outbox
-    return ListChange(list, await outbox.promise(db, [outbox.list_changed(list.id, account.id, origin)]))
+    promises = [list_changed(list.id, account.id)]
+    return ListChange(list, await account.context.outbox.promise(db, promises, origin))
 
 
 def _settle(account: AccountActor, changed: ListChange | Refused) -> List | Refused:

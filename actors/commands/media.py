@@ -9,6 +9,7 @@ from ...storage import media
 from ...storage.engine.database import Connection
 from ...storage.media import Media, ProcessedMedia
 from ..account import AccountActor
+from ..effects.files import files_unused
 from ..kernel import Message, Origin, Refused, turn
 
 NOT_FOUND = Refused(404, "Record not found")
@@ -169,8 +170,7 @@ async def _discard(db: Connection, account: AccountActor, files: set[str], origi
     """Promise to remove files; whether there were any. The outbox keeps the promise, never a turn."""
     if not files:
         return False
-    outbox = account.context.outbox
-    await outbox.promise(db, [outbox.files(files, origin)])
+    await account.context.outbox.promise(db, [files_unused(files)], origin)
     return True
 
 

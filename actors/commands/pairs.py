@@ -15,6 +15,8 @@ from ...storage.engine.database import Connection
 from ...storage.notifications import Notification
 from ..account import AccountActor, relation_of
 from ..broadcast import Related, ShownNotification
+from ..effects.notifications import notification_added
+from ..effects.relations import relations_changed
 from ..kernel import Origin
 from ..rules.visibility import Relation
 
@@ -56,17 +58,16 @@ async def _deal(
     bonds = await relations.bonds(
         db, [*((account.id, other) for other in mine), *((other, account.id) for other in theirs)]
     )
-    outbox = account.context.outbox
-    effects = [
-        outbox.relation(account.id, theirs, origin),
-        *(outbox.notification(n.id, n.account_id, origin) for n in told),
+    promises = [
+        relations_changed(account.id, theirs),
+        *(notification_added(notification) for notification in told),
     ]
     return PairChanges(
         mine={other: relation_of(bonds[account.id, other]) for other in mine},
         theirs={other: relation_of(bonds[other, account.id]) for other in theirs},
         stamp=await relations.stamp(db),
         drawn=account.context.ids.next(),
-        promised=await outbox.promise(db, effects),
+        promised=await account.context.outbox.promise(db, promises, origin),
         told=told,
     )
 

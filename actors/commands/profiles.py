@@ -11,8 +11,9 @@ from ...storage import accounts, profiles, users
 from ...storage.engine.database import Connection
 from ...storage.profiles import Defaults, Profile
 from ..account import AccountActor
+from ..effects.files import files_unused
+from ..effects.reminders import Unlocked, reminder
 from ..kernel import Message, Origin, turn
-from ..reminders import Unlocked
 from ..rules import text
 from .requests import accept_waiting
 from .statuses import find_mentioned, target_of
@@ -92,11 +93,11 @@ async def _update(
     unlocked = await profiles.update(db, account.id, profile, now)
     await profiles.update_defaults(db, account.id, defaults)
     after = (await accounts.find_many(db, [account.id]))[account.id]
-    reminders = [outbox.reminder(account.id, Unlocked(), f"unlocked/{account.id}", origin)] if unlocked else []
+    reminders = [reminder(account.id, Unlocked())] if unlocked else []
     replaced = _pictures(before) - _pictures(after)
     if replaced:
-        await outbox.promise(db, [outbox.files(replaced, origin)])
-    promised = await outbox.promise(db, reminders)
+        await outbox.promise(db, [files_unused(replaced)], origin)
+    promised = await outbox.promise(db, reminders, origin)
     return Updated(after, await users.find_user(db, account.id), promised, bool(replaced))
 
 

@@ -12,6 +12,8 @@ from ...storage.notifications import NewNotification, Notification
 from ...storage.status_flags import Flags
 from ...storage.statuses import NewStatus, Status
 from ..account import AccountActor
+from ..effects.notifications import notification_added
+from ..effects.statuses import counts_changed, status_changed
 from ..kernel import Message, Origin, Refused, turn
 from .interacting import NOT_ALLOWED, admit, notify, original_of
 from .statuses import NOT_FOUND, choose_visibility, delete, find_original, retract
@@ -81,12 +83,12 @@ async def _reblog(
     if (earlier := await statuses.find_reblog(db, account.id, original.id)) is not None:
         return Boosted(earlier)
     await statuses.insert(db, new, now)
-    ids, outbox = account.context.ids, account.context.outbox
+    ids = account.context.ids
     news = [NewNotification(ids.next(), original.account_id, account.id, "reblog", original.id)]
     told = await notifications.insert_many(db, news, now)
-    effects = [outbox.status(new.id, account.id, origin), outbox.counts(original.id, account.id, origin)]
-    effects += [outbox.notification(n.id, n.account_id, origin) for n in told]
-    return Boosted(new.id, told, await outbox.promise(db, effects))
+    promises = [status_changed(new.id, account.id), counts_changed(original.id, account.id)]
+    promises += [notification_added(one) for one in told]
+    return Boosted(new.id, told, await account.context.outbox.promise(db, promises, origin))
 
 
 async def _spread(account: AccountActor, original_id: int, boosted: Boosted) -> None:

@@ -9,15 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...storage import outbox, registration, users
+from ...storage import registration, users
 from ...storage.engine.database import Connection
 from ...storage.oauth import NewToken
 from ...storage.registration import Taken
 from ...storage.users import NewUser, User
 from ..account import AccountActor
+from ..effects.mail import CONFIRMATION, forget_mail, mail
 from ..kernel import Message, Origin, Refused, turn
-from ..mail.sender import CONFIRMATION
-from ..outbox import letter_key
 from ..rules.complaints import refusal
 from ..rules.identity import local_account
 from ..rules.registration import taken
@@ -131,14 +130,13 @@ async def _resend(db: Connection, account: AccountActor, email: str | None, orig
         return None
     if email is not None:
         await registration.change_email(db, account.id, email)
-    await outbox.forget(db, letter_key(CONFIRMATION, account.id))
+    await forget_mail(db, CONFIRMATION, account.id)
     await _promise_mail(db, account, origin)
     return await _user(db, account.id)
 
 
 async def _promise_mail(db: Connection, account: AccountActor, origin: Origin) -> None:
-    promises = account.context.outbox
-    await promises.promise(db, [promises.letter(CONFIRMATION, account.id, origin)])
+    await account.context.outbox.promise(db, [mail(CONFIRMATION, account.id)], origin)
 
 
 async def _user(db: Connection, id: int) -> User:

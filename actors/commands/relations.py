@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ...storage import accounts, blocks, follows, mutes, notifications, outbox, relations
+from ...storage import accounts, blocks, follows, mutes, notifications, relations
 from ...storage.engine.database import Connection
 from ...storage.follows import Change
 from ...storage.notifications import NewNotification
 from ..account import AccountActor, expired, relation_of
+from ..effects.reminders import MuteEnded, forget_reminder, reminder
 from ..kernel import Message, Origin, Refused, turn
-from ..reminders import MuteEnded
 from .pairs import PairChanges, promise_changes, publish_changes
 
 NOT_FOUND = Refused(404, "Record not found")
@@ -229,11 +229,10 @@ async def _remind_of_end(
     db: Connection, account: AccountActor, target_id: int, until: datetime | None, origin: Origin
 ) -> None:
     """The reminder of a mute's end, in the place of an earlier one, for which it would have to wait."""
-    key = f"mute/{account.id}/{target_id}"
-    await outbox.forget(db, key)
+    ended = MuteEnded(target_id)
+    await forget_reminder(db, account.id, ended)
     if until is not None:
-        reminder = account.context.outbox.reminder(account.id, MuteEnded(target_id), key, origin, until)
-        await account.context.outbox.promise(db, [reminder])
+        await account.context.outbox.promise(db, [reminder(account.id, ended, until)], origin)
 
 
 async def _end_mute(

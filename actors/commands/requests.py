@@ -10,8 +10,8 @@ from ...storage import follows, notifications, relations
 from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification
 from ..account import AccountActor
+from ..effects.reminders import Unlocked
 from ..kernel import Message, Origin, Refused, turn
-from ..reminders import Unlocked
 from .pairs import PairChanges, promise_follower_changes, publish_changes
 
 NOT_FOUND = Refused(404, "Record not found")

@@ -13,14 +13,14 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from ...storage import idempotency, outbox, scheduled_statuses, users
+from ...storage import idempotency, scheduled_statuses, users
 from ...storage.engine.database import Connection
 from ...storage.polls import NewPoll
 from ...storage.scheduled_statuses import NewScheduledStatus, ScheduledStatus
 from ...storage.statuses import NewStatus, Status
 from ..account import AccountActor
+from ..effects.reminders import StatusDue, forget_reminder, reminder
 from ..kernel import Message, Origin, Refused, turn
-from ..reminders import StatusDue
 from ..rules.languages import language_code
 from ..rules.limits import SCHEDULED_STATUSES, SCHEDULED_STATUSES_A_DAY
 from ..rules.polls import PollTerms
@@ -136,20 +136,15 @@ async def cancel_scheduled_status(account: AccountActor, message: CancelSchedule
 async def _cancel(db: Connection, account: AccountActor, id: int, now: datetime) -> bool:
     cancelled = await scheduled_statuses.delete(db, id, account.id, now)
     if cancelled:
-        await outbox.forget(db, _partition(id))
+        await forget_reminder(db, account.id, StatusDue(id, ""))
     return cancelled
 
 
 async def _remind(db: Connection, account: AccountActor, id: int, at: datetime, origin: Origin) -> None:
     """At this time and no other."""
-    await outbox.forget(db, _partition(id))
-    reminder = StatusDue(id, at.isoformat())
-    relay = account.context.outbox
-    await relay.promise(db, [relay.reminder(account.id, reminder, _partition(id), origin, at)])
-
-
-def _partition(id: int) -> str:
-    return f"scheduled/{id}"
+    due = StatusDue(id, at.isoformat())
+    await forget_reminder(db, account.id, due)
+    await account.context.outbox.promise(db, [reminder(account.id, due, at)], origin)
 
 
 def about_time(at: datetime, now: datetime) -> Iterator[str]:

@@ -28,6 +28,11 @@ from ...storage.statuses import NewStatus, Status, StatusTag
 from ..account import AccountActor
 from ..broadcast import ShownNotification
 from ..conversations import ShownConversation
+from ..effects.conversations import conversation_changed
+from ..effects.files import files_unused
+from ..effects.notifications import notification_added
+from ..effects.polls import poll_ends
+from ..effects.statuses import counts_changed, status_changed
 from ..kernel import Message, Origin, Refused, turn
 from ..rules import text
 from ..rules.attachments import complaint
@@ -293,16 +298,16 @@ async def _promise(
     origin: Origin,
 ) -> list[int]:
     outbox = account.context.outbox
-    effects = [
-        outbox.status(status.id, account.id, origin),
-        *(outbox.notification(n.id, n.account_id, origin) for n in told),
-        *(outbox.conversation(c.conversation.id, c.conversation.account_id, account.id, origin) for c in letters),
+    promises = [
+        status_changed(status.id, account.id),
+        *(notification_added(notification) for notification in told),
+        *(conversation_changed(letter.conversation, account.id) for letter in letters),
     ]
     if status.in_reply_to_id is not None:
-        effects.append(outbox.counts(status.in_reply_to_id, account.id, origin))
-    promised = await outbox.promise(db, effects)
+        promises.append(counts_changed(status.in_reply_to_id, account.id))
+    promised = await outbox.promise(db, promises, origin)
     if status.poll is not None and status.poll.expires_at is not None:
-        await outbox.promise(db, [outbox.poll(status.poll.id, status.poll.expires_at, origin)])
+        await outbox.promise(db, [poll_ends(status.poll.id, status.poll.expires_at)], origin)
     return promised
 
 
@@ -372,14 +377,11 @@ async def delete(
         await conversations.retract(db, id)
     if with_media and status.media:
         gone = await media.delete_many(db, [medium.id for medium in status.media])
-        await outbox.promise(db, [outbox.files([file for medium in gone for file in medium.files], origin)])
-    effects = [
-        outbox.status(id, account.id, origin),
-        *(outbox.status(boost, by, origin) for boost, by in deleted.reblogs),
-    ]
+        await outbox.promise(db, [files_unused(file for medium in gone for file in medium.files)], origin)
+    promises = [status_changed(id, account.id), *(status_changed(boost, by) for boost, by in deleted.reblogs)]
     counted = (status.in_reply_to_id, status.reblog_of_id)
-    effects += [outbox.counts(other, account.id, origin) for other in counted if other is not None]
-    return deleted, await outbox.promise(db, effects)
+    promises += [counts_changed(other, account.id) for other in counted if other is not None]
+    return deleted, await outbox.promise(db, promises, origin)
 
 
 def forget(account: AccountActor, deleted: Deleted) -> None:

@@ -16,7 +16,7 @@ from .feed import Subscriber
 from .message import Message, R
 from .policy import RestartPolicy
 from .pool import BUDGET, IDLE, ActorPool
-from .surroundings import Chooser, Inspect, Observer, Record, Subscribe, Surroundings
+from .surroundings import Chooser, Inspect, Observer, Park, Record, Subscribe, Surroundings
 from .work import Work
 
 ASK_TIMEOUT = 10.0  # seconds, when the asker names no deadline
@@ -34,13 +34,13 @@ class Runtime:
         chance: Callable[[], float],
         choose: Chooser | None = None,
         observe: Observer | None = None,
+        on_park: Park | None = None,
     ) -> None:
         self.pools: dict[str, ActorPool] = {}
         self._record = record
         self._messages = 0
         self._simulated = choose is not None
-        self._around = Surroundings(record, self._park, chance, choose, observe)
-        self.on_park: Callable[[Address, Envelope, BaseException], None] | None = None
+        self._around = Surroundings(record, on_park or _let_go, chance, choose, observe)
 
     def add(
         self,
@@ -182,9 +182,9 @@ class Runtime:
             raise TypeError(f"{address.kind} has no turn for {type(message).__name__}")
         return pool
 
-    def _park(self, address: Address, envelope: Envelope, error: BaseException) -> None:
-        if self.on_park is not None:
-            self.on_park(address, envelope, error)
+
+def _let_go(address: Address, envelope: Envelope, error: BaseException) -> None:
+    """In the place of parking, where a message that crashed its actor twice is kept nowhere."""
 
 
 def holds_the_loop(*, simulated: bool) -> bool:

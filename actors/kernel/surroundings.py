@@ -18,6 +18,7 @@ class Record(Protocol):
     def __call__(self, event: str, /, **facts: object) -> None: ...
 
 
+Park = Callable[[Address, Envelope, BaseException], None]  # keeps a message that crashed its actor twice
 Chooser = Callable[[Sequence[str]], int]
 # The last option of a chooser where no turn need be taken now: let other tasks run first.
 PAUSE = "<pause>"
@@ -46,7 +47,7 @@ class Surroundings:
     """
 
     record: Record
-    park: Callable[[Address, Envelope, BaseException], None]
+    park: Park
     chance: Callable[[], float]
     choose: Chooser | None = None
     observe: Observer | None = None

@@ -16,19 +16,16 @@ import trio
 
 from ...storage import outbox, registration, users
 from ...storage.engine.database import Database, Doubtful, Unavailable
-from ...storage.outbox import Effect
+from ...storage.outbox import DueEffect
 from ...storage.registration import Confirmation
 from ...storage.secrets import hash_of
 from ...storage.users import User
+from ..effects.mail import CONFIRMATION, SendMail
 from ..kernel import Clock, Record
 from ..kernel.portraits import describe
-from ..outbox import PATIENCE, Outbox
+from ..outbox import PATIENCE
 from ..rules.mailboxes import is_mailbox
 from .templates import Letter, Sender, text_of
-
-# The letters that there are, by the names of their texts.
-CONFIRMATION = "confirmation"
-APPROVAL = "approval"
 
 LOOK_AGAIN = 5.0  # seconds between two looks for letters that nobody announced
 BATCH = 32
@@ -59,8 +56,8 @@ class MailSender:
     """One for each process of the server. Without a carrier letters wait in the outbox for one."""
 
     def __init__(
-        self, database: Database, clock: Clock, record: Record, outbox: Outbox, head: Letterhead,
-        carrier: Carrier | None, *, secret: Callable[[], str],
+        self, database: Database, clock: Clock, record: Record, head: Letterhead, carrier: Carrier | None,
+        *, secret: Callable[[], str],
     ) -> None:  # fmt: skip
         self._database = database
         self._clock = clock
@@ -70,7 +67,6 @@ class MailSender:
         self._secret = secret
         self._woken = trio.Event()
         self.sent = 0
-        outbox.on_mail = self.wake
 
     def wake(self) -> None:
         """There is a letter."""
@@ -111,7 +107,7 @@ class MailSender:
                 nursery.start_soon(self._deliver, effect, carrier)
         return len(due) == BATCH and self.sent > before
 
-    async def _deliver(self, effect: Effect, carrier: Carrier) -> None:
+    async def _deliver(self, effect: DueEffect, carrier: Carrier) -> None:
         try:
             if await self._carry_out(effect, carrier):
                 await self._database.transact(outbox.delete_many, [effect.id])
@@ -122,7 +118,7 @@ class MailSender:
     def _wait_for_storage(self, error: Exception) -> None:
         self._record("storage.lost", error=describe(error), decision="mail waits")
 
-    async def _carry_out(self, effect: Effect, carrier: Carrier) -> bool:
+    async def _carry_out(self, effect: DueEffect, carrier: Carrier) -> bool:
         """One try; whether the promise is kept, or will never be."""
         try:
             letter = await self._letter(effect)
@@ -137,7 +133,7 @@ class MailSender:
             return await self._put_off(effect, error)
         return True
 
-    async def _put_off(self, effect: Effect, error: Exception) -> bool:
+    async def _put_off(self, effect: DueEffect, error: Exception) -> bool:
         if effect.created_at + GIVEN_UP_AFTER <= self._clock.now():
             self._fail(effect, error)
             return True
@@ -150,7 +146,7 @@ class MailSender:
         await self._database.transact(outbox.fail, effect.id, due_at, describe(error))
         return False
 
-    def _fail(self, effect: Effect, error: Exception) -> None:
+    def _fail(self, effect: DueEffect, error: Exception) -> None:
         self._record(
             "mail.failed",
             message_id=effect.id,
@@ -161,26 +157,26 @@ class MailSender:
 
     # Letters --------------------------------------------------------------------------------------------------------
 
-    async def _letter(self, effect: Effect) -> Letter | None:
+    async def _letter(self, effect: DueEffect) -> Letter | None:
         """The letter as it is to be written now; None when there is nothing left to say."""
-        user = await self._database.read(users.find_user, effect.payload["account"])
+        promised = SendMail.of_row(effect.payload)
+        user = await self._database.read(users.find_user, promised.account)
         if user is None:
             return None
         if not is_mailbox(user.email):
             raise Undeliverable("the address is none")
-        kind = effect.payload["letter"]
-        if kind == CONFIRMATION:
+        if promised.letter == CONFIRMATION:
             return None if user.confirmed_at else await self._confirmation(effect, user)
-        return self._written(effect, user, kind)
+        return self._written(effect, user, promised.letter)
 
-    async def _confirmation(self, effect: Effect, user: User) -> Letter:
+    async def _confirmation(self, effect: DueEffect, user: User) -> Letter:
         secret, now = self._secret(), self._clock.now()
         confirmation = Confirmation(hash_of(secret), user.account_id, user.email, now, now + LINK_LASTS)
         await self._database.transact(registration.insert_confirmation, confirmation)
         link = f"{self._head.base_url}/auth/confirmation?confirmation_token={secret}"
         return self._written(effect, user, CONFIRMATION, link=link)
 
-    def _written(self, effect: Effect, user: User, kind: str, **more: str) -> Letter:
+    def _written(self, effect: DueEffect, user: User, kind: str, **more: str) -> Letter:
         head = self._head
         words = {"username": user.username, "server": head.sender.name, "base_url": head.base_url} | more
         subject, body = text_of(kind, user.locale, words)

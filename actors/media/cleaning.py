@@ -10,6 +10,7 @@ import trio
 from ...storage import media
 from ...storage.engine.database import Connection, Database, Doubtful, Unavailable
 from ...storage.files import Folder
+from ..effects.files import files_unused
 from ..kernel import NOWHERE, Clock, Record
 from ..outbox import Outbox
 
@@ -85,5 +86,5 @@ class Cleaning:
         gone = await media.delete_loose(db, before, CLEANED_AT_ONCE)
         if gone:
             files = [file for medium in gone for file in medium.files]
-            await self._outbox.promise(db, [self._outbox.files(files, NOWHERE)])
+            await self._outbox.promise(db, [files_unused(files)], NOWHERE)
         return len(gone)

@@ -64,10 +64,10 @@ class MediaProcessor:
     """One for each process of the server."""
 
     def __init__(
-        self, database: Database, runtime: Runtime, clock: Clock, record: Record, outbox: Outbox, folder: Path,
+        self, database: Database, runtime: Runtime, clock: Clock, record: Record, outbox: Outbox, folder: Folder,
         *, key: Callable[[], str],
     ) -> None:  # fmt: skip
-        self.folder = Folder(folder)
+        self.folder = folder
         tools = [shutil.which(tool) for tool in ("ffmpeg", "ffprobe")]
         # Both or none.
         self.ffmpeg, self.ffprobe = tools if all(tools) else (None, None)
@@ -78,7 +78,6 @@ class MediaProcessor:
         self._images = Places(IMAGES_AT_ONCE)
         self._gifs = Places(GIFS_AT_ONCE)
         self._in_hand: Counter[int] = Counter()
-        outbox.remove_files = self.remove
 
     @property
     def takes_films(self) -> bool:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from ...actors.effects.mail import APPROVAL, CONFIRMATION, mail
 from ...actors.kernel.ids import Ids
-from ...actors.mail.sender import APPROVAL, CONFIRMATION
-from ...actors.outbox import letter_key
+from ...actors.outbox import new_effect
 from ...actors.rules.identity import USERNAME, local_account
 from ...http.access import scopes as scope_tree
 from ...storage import accounts, oauth, outbox, registration, users
@@ -17,7 +17,6 @@ from ...storage.accounts import Account
 from ...storage.engine import notices
 from ...storage.engine.database import Connection
 from ...storage.oauth import Application, NewToken
-from ...storage.outbox import NewEffect
 from ...storage.secrets import hash_of
 from ...storage.users import NewUser
 from ..configuration import Settings
@@ -91,7 +90,7 @@ async def make_accounts(
     await accounts.create_local_many(db, [local_account(one.id, one.username, url) for one in made], now)
     await users.create_many(db, [_user(one.id, want, now) for one, want in zip(made, wanted, strict=True)], now)
     unconfirmed = [one.id for one, want in zip(made, wanted, strict=True) if not want.confirmed]
-    await outbox.insert_many(db, [_letter(ids, CONFIRMATION, id) for id in unconfirmed], now)
+    await outbox.insert_many(db, [new_effect(ids.next(), mail(CONFIRMATION, id)) for id in unconfirmed], now)
     if scopes:
         application = await _application(db, ids, now)
         for one in made:
@@ -113,7 +112,7 @@ async def approve(db: Connection, username: str, ids: Ids, now: datetime) -> Non
     account = await _local(db, username)
     if not await registration.approve(db, account.id, now):
         raise InvalidAccount(f"@{account.username} is approved already")
-    await outbox.insert_many(db, [_letter(ids, APPROVAL, account.id)], now)
+    await outbox.insert_many(db, [new_effect(ids.next(), mail(APPROVAL, account.id))], now)
     await notices.announce(db, "accounts")
 
 
@@ -130,11 +129,6 @@ async def _local(db: Connection, username: str) -> Account:
     if not found:
         raise InvalidAccount(f"there is no local account {username}")
     return found[username.lower()]
-
-
-def _letter(ids: Ids, kind: str, account_id: int) -> NewEffect:
-    """A mail, to be sent by the server that runs, or by the next one."""
-    return NewEffect(ids.next(), "mail", letter_key(kind, account_id), {"letter": kind, "account": account_id})
 
 
 async def _refuse_taken(db: Connection, wanted: Sequence[RequestedAccount]) -> None:

@@ -3,6 +3,7 @@
 import json
 import secrets
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,6 +23,7 @@ from troupe.http.app import make_app
 from troupe.storage import oauth
 from troupe.storage.accounts import Account, NewAccount
 from troupe.storage.engine.pool import open_pool
+from troupe.storage.files import Folder
 from troupe.storage.oauth import Application, NewToken
 from troupe.storage.users import NewUser
 from troupe.supervision.configuration import Settings
@@ -202,19 +204,20 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any]) -> AsyncItera
     settings = Settings(data=tmp_path, **options)
     async with open_pool(dsn, size=3) as pool, trio.open_nursery() as nursery:
         stopping = trio.Event()
+        letterbox, folder = Letterbox(), Folder(tmp_path / "media")
+        head = Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url)
+        post = MailSender(pool, clock, record, head, letterbox, secret=_secrets())
         acting = Actors(
-            pool, runtime, clock, ids, record, base_url=settings.base_url, local_domain=settings.local_domain
+            pool, runtime, clock, ids, record, base_url=settings.base_url, local_domain=settings.local_domain,
+            remove_files=partial(trio.to_thread.run_sync, folder.remove), on_mail=post.wake,
         )  # fmt: skip
         for child in acting.children():
             await nursery.start(child.run, stopping)
         media = MediaProcessor(
-            pool, runtime, clock, record, acting.outbox, tmp_path / "media",
+            pool, runtime, clock, record, acting.outbox, folder,
             key=lambda: secrets.token_hex(16),
         )  # fmt: skip
         await nursery.start(media.run, stopping)
-        letterbox = Letterbox()
-        head = Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url)
-        post = MailSender(pool, clock, record, acting.outbox, head, letterbox, secret=_secrets())
         await nursery.start(post.run, stopping)
         http_context = HttpContext(
             settings=settings, database=pool, runtime=runtime, clock=clock, ids=ids, record=record,

@@ -9,6 +9,9 @@ from typing import Any
 import trio
 
 from troupe.actors.broadcast import PUBLIC_PLACES, account_address, home_address, list_address, tag_address
+from troupe.actors.effects.conversations import conversation_changed
+from troupe.actors.effects.notifications import notification_added
+from troupe.actors.effects.statuses import status_changed
 from troupe.actors.kernel import NOWHERE
 from troupe.storage import (
     conversations,
@@ -373,13 +376,12 @@ class World:
         outbox, now = self.stage.outbox, self.stage.http_context.clock.now()
         news = [NewNotification(self.next(), id, self.zoe.id, "mention", status.id) for id in status.mentioned_ids]
         told = await notifications.insert_many(db, news, now)
-        effects = [outbox.status(status.id, self.zoe.id, NOWHERE)]
-        effects += [outbox.notification(one.id, one.account_id, NOWHERE) for one in told]
+        promises = [status_changed(status.id, self.zoe.id), *(notification_added(one) for one in told)]
         if status.visibility == "direct" and told:
             concerned = [one.account_id for one in told]
             letters = await conversations.put(db, status.id, concerned, [self.next() for _ in concerned])
-            effects += [outbox.conversation(one.id, one.account_id, self.zoe.id, NOWHERE) for one in letters]
-        return len(await outbox.promise(db, effects))
+            promises += [conversation_changed(one, self.zoe.id) for one in letters]
+        return len(await outbox.promise(db, promises, NOWHERE))
 
     async def edit(self) -> None:
         """Ada edits what was posted just now, and what was boosted by those whom she blocks since."""

@@ -140,8 +140,7 @@ class Kernel:
         self.records: list[tuple[str, dict[str, Any]]] = []
         self.parked: list[tuple[Address, Envelope, BaseException]] = []
         self.stopping = trio.Event()
-        self.runtime = Runtime(record=self.record, chance=lambda: 0.0, choose=choose)
-        self.runtime.on_park = lambda *parked: self.parked.append(parked)
+        self.runtime = Runtime(record=self.record, chance=lambda: 0.0, choose=choose, on_park=self.park)
         self.pool: ActorPool = self.runtime.add(
             "player", Player, lambda cell: Player(cell, self.runtime, self.script), **options
         )
@@ -154,6 +153,9 @@ class Kernel:
             await trio.sleep(seconds)
 
         return pause
+
+    def park(self, *parked: Any) -> None:
+        self.parked.append(parked)
 
     def record(self, event: str, /, **facts: object) -> None:
         self.records.append((event, facts))

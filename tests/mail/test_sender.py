@@ -2,21 +2,21 @@
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import trio
 import trio.testing
 
-from troupe.actors.kernel import Ids
+from troupe.actors.effects.mail import mail
+from troupe.actors.kernel import Ids, Origin
 from troupe.actors.mail.sender import Letterhead, MailSender, NotSent, Undeliverable
 from troupe.actors.mail.templates import Letter, Sender
-from troupe.actors.outbox import letter_key
+from troupe.actors.outbox import new_effect
 from troupe.storage import outbox
 from troupe.storage.accounts import NewAccount
 from troupe.storage.engine.database import Unavailable
 from troupe.storage.engine.pool import ConnectionPool, open_pool
-from troupe.storage.outbox import NewEffect
 from troupe.storage.users import NewUser
 
 from ..rows import create_account, create_user
@@ -49,9 +49,7 @@ class Office:
         self.sent: list[Letter] = []
         self.error: Exception | None = None
         self._secrets = iter(f"secret {number}" for number in range(1000))
-        self.post = MailSender(
-            pool, self.clock, self._record, cast(Any, _Hooks()), HEAD, self.carry, secret=lambda: next(self._secrets)
-        )
+        self.post = MailSender(pool, self.clock, self._record, HEAD, self.carry, secret=lambda: next(self._secrets))
 
     async def user(self, name: str = "eve", **state: Any) -> int:
         id = self.ids.next()
@@ -62,10 +60,7 @@ class Office:
         return id
 
     async def promise(self, account_id: int, kind: str = "confirmation") -> None:
-        effect = NewEffect(
-            self.ids.next(), "mail", letter_key(kind, account_id), {"letter": kind, "account": account_id},
-            request_id="r1",
-        )  # fmt: skip
+        effect = new_effect(self.ids.next(), mail(kind, account_id), Origin("r1"))
         await self.pool.transact(outbox.insert_many, [effect], self.clock.now())
 
     async def work(self) -> int:
@@ -87,10 +82,6 @@ class Office:
 
     def _record(self, event: str, /, **facts: object) -> None:
         self.log.append((event, facts))
-
-
-class _Hooks:
-    on_mail: Any = None
 
 
 @pytest.fixture
@@ -222,9 +213,7 @@ async def test_mail_waits_for_the_database(office: Office, monkeypatch: pytest.M
 async def test_without_a_way_out_letters_wait(office: Office) -> None:
     await office.promise(await office.user())
     stopping = trio.Event()
-    idle = MailSender(
-        office.pool, office.clock, office._record, cast(Any, _Hooks()), HEAD, None, secret=lambda: "secret"
-    )
+    idle = MailSender(office.pool, office.clock, office._record, HEAD, None, secret=lambda: "secret")
     async with trio.open_nursery() as nursery:
         await nursery.start(idle.run, stopping)
         idle.wake()
@@ -242,9 +231,7 @@ async def test_who_is_woken_looks_at_once_and_who_is_stopped_sends_what_is_in_ha
         await finish.wait()
         office.sent.append(letter)
 
-    working = MailSender(
-        office.pool, office.clock, office._record, cast(Any, _Hooks()), HEAD, carry, secret=lambda: "secret"
-    )
+    working = MailSender(office.pool, office.clock, office._record, HEAD, carry, secret=lambda: "secret")
     with trio.fail_after(20):
         async with trio.open_nursery() as nursery:
             await nursery.start(working.run, stopping)

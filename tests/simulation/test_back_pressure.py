@@ -8,8 +8,8 @@ import trio
 from troupe.actors import outbox as relay
 from troupe.actors.account import AccountActor
 from troupe.actors.broadcast import home_address
+from troupe.actors.effects.reminders import MuteEnded, StatusDue, reminder
 from troupe.actors.kernel import Event, Feed, Origin, cell, feed, mailbox, pool
-from troupe.actors.reminders import MuteEnded, StatusDue
 from troupe.actors.statuses import ShownStatus
 from troupe.storage import outbox
 from troupe.supervision.testing import simulation
@@ -133,14 +133,14 @@ async def test_reminders_of_a_busy_account_delay_no_other_account(sim: Simulatio
         ended.append(trio.current_time())
 
     relay = sim.actors.outbox
-    effects = [relay.reminder(ada.id, StatusDue(n, "-"), f"scheduled/{n}", Origin("busy")) for n in range(30)]
-    effects.append(relay.reminder(bob.id, MuteEnded(ada.id), f"mute/{bob.id}", Origin("quiet")))
+    busy = [reminder(ada.id, StatusDue(n, "-")) for n in range(30)]
+    quiet = reminder(bob.id, MuteEnded(ada.id))
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(AccountActor.turns, StatusDue, take_long)
         patch.setitem(AccountActor.turns, MuteEnded, note)
         began = trio.current_time()
-        sim.run.database.arrange(outbox.insert_many, effects, sim.run.clock.now())
+        promised = sim.run.database.arrange(relay.promise, [*busy, quiet], Origin("test"))
         await trio.sleep(5)
         assert [at - began < 2 for at in ended] == [True]
-        sim.run.database.arrange(outbox.delete_many, [effect.id for effect in effects])
+        sim.run.database.arrange(outbox.delete_many, promised)
         await trio.sleep(30)

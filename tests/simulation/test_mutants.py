@@ -14,13 +14,13 @@ from troupe.actors.account import AccountActor
 from troupe.actors.broadcast import StatusPublished
 from troupe.actors.commands import lists as list_commands
 from troupe.actors.commands.relations import Mute
+from troupe.actors.effects.registry import Promise
 from troupe.actors.kernel import ActorPool, Cell, Envelope
 from troupe.actors.kernel.cell import CellPhase
 from troupe.actors.outbox import Outbox
 from troupe.actors.rules.visibility import Muting
 from troupe.actors.statuses import StatusCache
 from troupe.actors.timelines.home import HomeTimeline
-from troupe.storage.outbox import NewEffect
 from troupe.supervision.testing import Budget, Fault, simulation
 from troupe.supervision.testing.series import PlayedSeed, Series
 from troupe.supervision.testing.stage import Simulation, stage
@@ -62,8 +62,8 @@ async def an_ordinary_morning(sim: Simulation) -> None:
 def promises_are_not_stored(patch: Patch) -> None:
     """Rule 2: effects are carried out from memory after the commit, and nothing in the transaction says so."""
 
-    async def promise(self: Outbox, db: object, effects: list[NewEffect]) -> list[int]:
-        return [effect.id for effect in effects]
+    async def promise(self: Outbox, db: object, promises: list[Promise], origin: object) -> list[int]:
+        return [0 for _ in promises]
 
     patch.setattr(Outbox, "promise", promise)
 

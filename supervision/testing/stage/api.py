@@ -26,6 +26,7 @@ from ....http.intake.request import Request
 from ....http.streaming.channels import StreamQuery, by_name
 from ....http.streaming.frames import Frames
 from ....http.streaming.session import Session
+from ....storage.files import Folder
 from ...configuration import Settings
 from ...tree import Actors
 from ..run import Run
@@ -59,7 +60,8 @@ class SimulatedApi:
             record=record, secret=lambda: f"secret-{next(numbers)}", vapid_public_key="",
             accounts=actors.accounts, statuses=actors.statuses,
             media=MediaProcessor(
-                run.database, runtime, run.clock, record, actors.outbox, folder, key=lambda: f"{next(numbers)}"
+                run.database, runtime, run.clock, record, actors.outbox, Folder(folder),
+                key=lambda: f"{next(numbers)}",
             ),
         )  # fmt: skip
         self._frames = Frames(self.http_context.rendered, settings.base_url)

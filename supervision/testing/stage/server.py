@@ -45,21 +45,21 @@ class SimulatedServer:
     def _build(self) -> None:
         """Make a process, put together as the tree does it, with nothing in its memory."""
         run = self.run
+        parking = Parking(run.database, run.clock, self._ids)
         self.runtime = Runtime(
-            record=self.record, chance=run.random.random, choose=run.chooser(PAUSE), observe=run.faults.turn
+            record=self.record, chance=run.random.random, choose=run.chooser(PAUSE), observe=run.faults.turn,
+            on_park=parking.park,
+        )  # fmt: skip
+        post = MailSender(
+            run.database, run.clock, self.record,
+            Letterhead(Sender(f"noreply@{DOMAIN}", "Troupe"), BASE_URL), self._carry, secret=self._secret,
         )  # fmt: skip
         self.actors = Actors(
             run.database, self.runtime, run.clock, self._ids, self.record,
-            base_url=BASE_URL, local_domain=DOMAIN, idle=self._idle,
+            base_url=BASE_URL, local_domain=DOMAIN, idle=self._idle, on_mail=post.wake,
         )  # fmt: skip
         self._api: SimulatedApi | None = None
-        parking = Parking(run.database, run.clock, self._ids)
-        self.runtime.on_park = parking.park
         *pools, housekeeping, outbox = self.actors.children()
-        post = MailSender(
-            run.database, run.clock, self.record, self.actors.outbox,
-            Letterhead(Sender(f"noreply@{DOMAIN}", "Troupe"), BASE_URL), self._carry, secret=self._secret,
-        )  # fmt: skip
         mail = [Child("mail", post.run)] if self._has_mail else []
         children = [*pools, housekeeping, Child("parking", parking.run), outbox, *mail]
         self._supervisor = Supervisor("simulation", children, self.record)

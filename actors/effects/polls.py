@@ -1,0 +1,55 @@
+"""Ending polls at their time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...storage import notifications, outbox, polls
+from ...storage.engine.database import Connection
+from ...storage.notifications import NewNotification
+from ..kernel import Origin
+from .notifications import notification_added
+from .registry import Effect, EffectContext, Promise, carries_out
+
+
+@dataclass(frozen=True, slots=True)
+class ClosePoll(Effect):
+    """End a poll whose time is over."""
+
+    id: int
+
+
+def poll_ends(id: int, expires_at: datetime) -> Promise:
+    """Promise to end a poll at its time. It has a partition of its own: nothing has to wait for it."""
+    return Promise(ClosePoll(id), _partition(id), expires_at)
+
+
+async def forget_poll(db: Connection, id: int) -> None:
+    """Take back the promise to end a poll."""
+    await outbox.forget(db, _partition(id))
+
+
+@carries_out("poll", ClosePoll)
+async def close_poll(context: EffectContext, effect: ClosePoll, origin: Origin) -> None:
+    """No actor remembers polls, so this may write: the poll's row is locked against votes."""
+    status_id = await context.database.transact(_close, context, effect.id, origin)
+    if status_id is not None:
+        context.statuses.drop(status_id)
+        context.outbox.wake()
+
+
+async def _close(db: Connection, context: EffectContext, id: int, origin: Origin) -> int | None:
+    now = context.clock.now()
+    closed = await polls.close(db, id, now)
+    if closed is None:
+        return None
+    concerned = dict.fromkeys((closed.account_id, *closed.voters))
+    new = [NewNotification(context.ids.next(), to, closed.account_id, "poll", closed.status_id) for to in concerned]
+    told = await notifications.insert_many(db, new, now)
+    await context.outbox.promise(db, [notification_added(one) for one in told], origin)
+    return closed.status_id
+
+
+def _partition(id: int) -> str:
+    return f"poll/{id}"

@@ -1,0 +1,42 @@
+"""Telling accounts how they stand to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ...storage import relations
+from ...storage.engine.database import Connection
+from ..kernel import Origin
+from .registry import Effect, EffectContext, Promise, author_partition, carries_out
+
+
+@dataclass(frozen=True, slots=True)
+class RereadRelations(Effect):
+    """Have the first of these accounts and the others read again how they stand to each other."""
+
+    accounts: tuple[int, ...]
+
+
+def relations_changed(account_id: int, others: Iterable[int]) -> Promise:
+    """Promise to tell an account and others of how they stand to each other now."""
+    return Promise(RereadRelations((account_id, *others)), author_partition(account_id))
+
+
+@carries_out("relation", RereadRelations)
+async def reread_relations(context: EffectContext, effect: RereadRelations, origin: Origin) -> None:
+    """Messages about these pairs that still wait in mailboxes are older than the rows that are read then."""
+    one, *others = effect.accounts
+    for other in others:
+        stamp = await context.database.transact(_draw_stamp, one, other)
+        context.broadcast.note_change(one, other, stamp)
+        context.broadcast.note_change(other, one, stamp)
+    for account_id in effect.accounts:
+        context.accounts.drop(account_id)
+        context.broadcast.reread(account_id)
+
+
+async def _draw_stamp(db: Connection, one: int, other: int) -> int:
+    """Return a stamp above those of all changes that are committed, and below those of all that are to come."""
+    await relations.lock_pair(db, one, other)
+    return await relations.stamp(db)

@@ -1,0 +1,92 @@
+"""Reminding an account of what it has to do later, or has begun and could not end before a crash.
+
+Each reminder is the message of a turn that may run twice, and that finds out from the rows what is left to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, Self
+
+from ...storage import outbox
+from ...storage.engine.database import Connection
+from ..broadcast import account_address
+from ..kernel import Message, Origin
+from .registry import Effect, EffectContext, Promise, carries_out
+
+
+@dataclass(frozen=True, slots=True)
+class Unlocked(Message[None]):
+    """The account was unlocked: whoever waited for its word may follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class DomainBlocked(Message[None]):
+    """The account blocked a domain, whose people do not follow it any more."""
+
+    domain: str
+
+
+@dataclass(frozen=True, slots=True)
+class MuteEnded(Message[None]):
+    """A mute's time is over, unless it was changed meanwhile."""
+
+    target_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class StatusDue(Message[None]):
+    """The time of a scheduled status has come, unless it was cancelled or got another one meanwhile."""
+
+    id: int
+    at: str  # the time it was meant for, ISO 8601
+
+
+Reminder = Unlocked | DomainBlocked | MuteEnded | StatusDue
+REMINDERS: dict[str, type[Reminder]] = {kind.__name__: kind for kind in (Unlocked, DomainBlocked, MuteEnded, StatusDue)}
+
+
+@dataclass(frozen=True, slots=True)
+class Remind(Effect):
+    """Send a reminder to the actor of `account`."""
+
+    account: int
+    reminder: Reminder
+
+    def as_row(self) -> dict[str, Any]:
+        return {"account": self.account, "of": type(self.reminder).__name__, "with": asdict(self.reminder)}
+
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any]) -> Self:
+        return cls(row["account"], REMINDERS[row["of"]](**row["with"]))
+
+
+def reminder(account_id: int, message: Reminder, due_at: datetime | None = None) -> Promise:
+    """Promise to remind an account of something."""
+    return Promise(Remind(account_id, message), _partition(account_id, message), due_at)
+
+
+async def forget_reminder(db: Connection, account_id: int, message: Reminder) -> None:
+    """Take back the reminders of the same thing, which otherwise the next one would have to wait for."""
+    await outbox.forget(db, _partition(account_id, message))
+
+
+@carries_out("reminder", Remind)
+async def remind(context: EffectContext, effect: Remind, origin: Origin) -> None:
+    """Raise unless the account did what it was reminded of."""
+    await context.runtime.ask(account_address(effect.account), effect.reminder, origin=origin)
+
+
+def _partition(account_id: int, message: Reminder) -> str:
+    """A partition for each thing that an account is reminded of: nothing else waits for it."""
+    match message:
+        case Unlocked():
+            return f"unlocked/{account_id}"
+        case DomainBlocked():
+            return f"domains/{account_id}"
+        case MuteEnded(target_id):
+            return f"mute/{account_id}/{target_id}"
+        case StatusDue(id):
+            return f"scheduled/{id}"

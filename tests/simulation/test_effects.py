@@ -1,0 +1,90 @@
+"""Rows of the outbox, as each version of the server writes them: all later versions carry them out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from troupe.actors.effects.conversations import StreamConversation
+from troupe.actors.effects.files import RemoveFiles, files_unused
+from troupe.actors.effects.lists import RereadList
+from troupe.actors.effects.mail import SendMail
+from troupe.actors.effects.notifications import StreamNotification
+from troupe.actors.effects.polls import ClosePoll
+from troupe.actors.effects.registry import KINDS, NAMES, Effect
+from troupe.actors.effects.relations import RereadRelations
+from troupe.actors.effects.reminders import DomainBlocked, MuteEnded, Remind, StatusDue, Unlocked
+from troupe.actors.effects.statuses import AnnounceEdit, AnnounceStatus, ForgetCounts
+from troupe.actors.outbox import new_effect
+from troupe.storage import outbox
+from troupe.storage.outbox import NewEffect
+from troupe.supervision.testing import simulation
+from troupe.supervision.testing.stage import Simulation, stage
+
+AT = "2026-05-01T12:00:00+00:00"
+
+# Rows are written by one version of the server and may be read by the next: a payload may win keys and lose none.
+ROWS: list[tuple[str, dict[str, Any], Effect]] = [
+    ("status", {"id": 7, "account": 3}, AnnounceStatus(7, 3)),
+    ("edit", {"id": 7}, AnnounceEdit(7)),
+    ("counts", {"id": 7}, ForgetCounts(7)),
+    ("relation", {"accounts": [3, 4, 5]}, RereadRelations((3, 4, 5))),
+    ("notification", {"id": 7, "account": 3}, StreamNotification(7, 3)),
+    ("conversation", {"id": 7, "account": 3}, StreamConversation(7, 3)),
+    ("list", {"id": 7, "account": 3}, RereadList(7, 3)),
+    ("poll", {"id": 7}, ClosePoll(7)),
+    ("files", {"names": ["a.png", "b.png"]}, RemoveFiles(("a.png", "b.png"))),
+    ("mail", {"letter": "confirmation", "account": 3}, SendMail("confirmation", 3)),
+    ("reminder", {"account": 3, "of": "Unlocked", "with": {}}, Remind(3, Unlocked())),
+    ("reminder", {"account": 3, "of": "DomainBlocked", "with": {"domain": "t"}}, Remind(3, DomainBlocked("t"))),
+    ("reminder", {"account": 3, "of": "MuteEnded", "with": {"target_id": 4}}, Remind(3, MuteEnded(4))),
+    ("reminder", {"account": 3, "of": "StatusDue", "with": {"id": 7, "at": AT}}, Remind(3, StatusDue(7, AT))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "row", "effect"), ROWS)
+def test_a_row_is_read_and_written_as_ever(kind: str, row: dict[str, Any], effect: Effect) -> None:
+    assert type(effect).of_row(row) == effect
+    assert type(effect).of_row(row | {"of a later version": 1}) == effect
+    written = effect.as_row()
+    assert {key: list(value) if isinstance(value, tuple) else value for key, value in written.items()} == row
+    assert NAMES[type(effect)] == kind
+
+
+def test_every_kind_is_among_these_rows() -> None:
+    assert {kind for kind, _, _ in ROWS} == set(NAMES.values()) == KINDS.keys() | {"mail"}
+
+
+def test_an_effect_without_a_partition_gets_one_of_its_own() -> None:
+    rows = [new_effect(id, files_unused(["a.png"])) for id in (1, 2)]
+    assert [row.key for row in rows] == ["files/1", "files/2"]
+
+
+@simulation(seeds=5, world=stage)
+async def test_rows_of_the_version_before_are_carried_out(sim: Simulation) -> None:
+    ada, bob = await sim.people("ada", "bob")
+    bob.has_followed(ada)
+    status, account = await ada.publish(), f"account/{ada.id}"
+    payloads: list[tuple[str, str, dict[str, Any]]] = [
+        ("status", account, {"id": status, "account": ada.id}),
+        ("status", account, {"id": 1, "account": ada.id}),  # which is not there
+        ("edit", account, {"id": status}),
+        ("counts", account, {"id": status}),
+        ("relation", account, {"accounts": [ada.id, bob.id]}),
+        ("notification", account, {"id": 1, "account": ada.id}),
+        ("conversation", account, {"id": 1, "account": bob.id}),
+        ("list", account, {"id": 1, "account": ada.id}),
+        ("poll", "poll/1", {"id": 1}),
+        ("files", "files/1", {"names": ["a.png"]}),
+        ("reminder", f"unlocked/{ada.id}", {"account": ada.id, "of": "Unlocked", "with": {}}),
+        ("reminder", f"domains/{ada.id}", {"account": ada.id, "of": "DomainBlocked", "with": {"domain": "b.example"}}),
+        ("reminder", f"mute/{ada.id}/{bob.id}", {"account": ada.id, "of": "MuteEnded", "with": {"target_id": bob.id}}),
+        ("reminder", "scheduled/1", {"account": ada.id, "of": "StatusDue", "with": {"id": 1, "at": AT}}),
+    ]
+    rows = [NewEffect(sim.new_id(), kind, key, payload) for kind, key, payload in payloads]
+    late = sim.late
+    sim.run.database.arrange(outbox.insert_many, rows, sim.run.clock.now())
+    await sim.calm()
+    assert sim.late >= late + len(rows)  # more when they promise something themselves
+    assert not sim.logged("outbox.retry")
