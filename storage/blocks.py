@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from . import conversations, follows
+from . import conversations, follow_requests, follows
 from .engine.database import Connection
 from .paging import Page, both_ways, page_of
 
@@ -23,12 +23,6 @@ BLOCKED_EITHER_WAY = """
 
 FORGET_NOTIFICATIONS = "DELETE FROM notifications WHERE account_id = $1 AND from_account_id = $2"
 
-INSERT_DOMAIN = """
-    INSERT INTO account_domain_blocks (id, account_id, domain, created_at) VALUES ($1, $2, lower($3), $4)
-    ON CONFLICT (account_id, domain) DO NOTHING RETURNING id
-"""
-
-DELETE_DOMAIN = "DELETE FROM account_domain_blocks WHERE account_id = $1 AND domain = lower($2) RETURNING id"
 
 PAGE = both_ways("""
     SELECT id AS page_id, target_account_id AS account_id FROM blocks b
@@ -36,18 +30,6 @@ PAGE = both_ways("""
     AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = b.target_account_id AND a.suspended_at IS NOT NULL)
     ORDER BY id {order} LIMIT $4
 """)
-
-PAGE_DOMAINS = both_ways("""
-    SELECT id, domain FROM account_domain_blocks
-    WHERE account_id = $1 AND id < $2 AND id > $3 ORDER BY id {order} LIMIT $4
-""")
-
-# Whom the account follows may go on telling it things.
-FORGET_DOMAIN = """
-    DELETE FROM notifications n USING accounts a
-    WHERE n.account_id = $1 AND a.id = n.from_account_id AND a.domain = lower($2)
-    AND NOT EXISTS (SELECT FROM follows f WHERE f.account_id = $1 AND f.target_account_id = a.id)
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +48,8 @@ async def insert_block(
     new = await db.fetchval(INSERT, id, account_id, target_id, uri, now) is not None
     following = await follows.delete_follow(db, account_id, target_id)
     followed_by = await follows.delete_follow(db, target_id, account_id)
-    await follows.delete_request(db, account_id, target_id)
-    await follows.delete_request(db, target_id, account_id)
+    await follow_requests.delete(db, account_id, target_id)
+    await follow_requests.delete(db, target_id, account_id)
     await db.execute(FORGET_NOTIFICATIONS, account_id, target_id)
     await conversations.forget(db, account_id, target_id)
     return Severed(new, following, followed_by)
@@ -85,20 +67,3 @@ async def blocked_either_way(db: Connection, a: int, b: int) -> bool:
 async def page(db: Connection, account_id: int, page: Page) -> list[tuple[int, int]]:
     """Whom an account blocks, the latest first, as (paging id, account id)."""
     return await page_of(db, PAGE, page, account_id)
-
-
-async def insert_domain_block(db: Connection, id: int, account_id: int, domain: str, now: datetime) -> bool:
-    """Block a domain and forget what its people told; their follows are `follows.from_domain`'s."""
-    new = await db.fetchval(INSERT_DOMAIN, id, account_id, domain, now) is not None
-    await db.execute(FORGET_DOMAIN, account_id, domain)
-    return new
-
-
-async def delete_domain_block(db: Connection, account_id: int, domain: str) -> bool:
-    return await db.fetchval(DELETE_DOMAIN, account_id, domain) is not None
-
-
-async def domains_page(db: Connection, account_id: int, page: Page) -> list[tuple[int, str]]:
-    """The domains an account blocks, the latest first, as (paging id, domain)."""
-    rows = await db.fetch(PAGE_DOMAINS[page.oldest_first], account_id, *page.bounds)
-    return sorted(((row["id"], row["domain"]) for row in rows), reverse=True)

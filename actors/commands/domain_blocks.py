@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from ...storage import blocks, follows
+from ...storage import domain_blocks, follows
 from ...storage.engine.database import Connection
 from ..account import AccountActor
 from ..effects.relations import relations_changed
 from ..effects.reminders import DomainBlocked, reminder
 from ..kernel import Message, Origin, turn
+from .follow_requests import AT_ONCE, remove_followers
 from .pairs import PairChanges, publish_changes
-from .requests import AT_ONCE, remove_followers
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,13 @@ def see_without(account: AccountActor, domains: frozenset[str]) -> None:
 
 
 async def _block(db: Connection, account: AccountActor, domain: str, now: datetime, origin: Origin) -> list[int]:
-    await blocks.insert_domain_block(db, account.context.ids.next(), account.id, domain, now)
+    await domain_blocks.insert(db, account.context.ids.next(), account.id, domain, now)
     promises = [relations_changed(account.id, ()), reminder(account.id, DomainBlocked(domain))]
     return await account.context.outbox.promise(db, promises, origin)
 
 
 async def _unblock(db: Connection, account: AccountActor, domain: str, origin: Origin) -> list[int]:
-    await blocks.delete_domain_block(db, account.id, domain)
+    await domain_blocks.delete(db, account.id, domain)
     return await account.context.outbox.promise(db, [relations_changed(account.id, ())], origin)
 
 

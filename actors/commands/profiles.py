@@ -15,7 +15,7 @@ from ..effects.files import files_unused
 from ..effects.reminders import Unlocked, reminder
 from ..kernel import Message, Origin, turn
 from ..rules import text
-from .requests import accept_waiting
+from .follow_requests import accept_waiting
 from .statuses import find_mentioned, target_of
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ...storage import accounts, blocks, follows, mutes, notifications, relations
+from ...storage import accounts, blocks, follow_requests, follows, mutes, notifications, relations
 from ...storage.engine.database import Connection
 from ...storage.follows import Change
 from ...storage.notifications import NewNotification
@@ -166,7 +166,7 @@ async def _begin(
         show_reblogs=message.reblogs is not False, notify=bool(message.notify), languages=message.languages,
     )  # fmt: skip
     if await _wants_to_be_asked(db, me, target, now):
-        await follows.insert_request(db, terms, now)
+        await follow_requests.insert(db, terms, now)
         return "follow_request"
     await follows.insert_follow(db, terms, now)
     return "follow"
@@ -174,7 +174,7 @@ async def _begin(
 
 async def _wants_to_be_asked(db: Connection, me: accounts.Account, target: accounts.Account, now: datetime) -> bool:
     """Those it mutes are asked for too, which looks to them as if it were locked."""
-    if me.silenced_at is not None or not target.local or await follows.wants_to_be_asked(db, target.id):
+    if me.silenced_at is not None or not target.local or await follow_requests.wants_to_be_asked(db, target.id):
         return True
     muting = relation_of(await relations.bond(db, target.id, me.id)).muting
     return muting is not None and not expired(muting, now)
@@ -183,7 +183,7 @@ async def _wants_to_be_asked(db: Connection, me: accounts.Account, target: accou
 async def _unfollow(db: Connection, account: AccountActor, target_id: int, origin: Origin) -> PairChanges:
     await relations.lock_pair(db, account.id, target_id)
     await follows.delete_follow(db, account.id, target_id)
-    await follows.delete_request(db, account.id, target_id)
+    await follow_requests.delete(db, account.id, target_id)
     return await promise_changes(db, account, target_id, origin)
 
 

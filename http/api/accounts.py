@@ -9,7 +9,7 @@ from ...actors.rules.identity import handle_of
 from ...actors.rules.visibility import Perspective, belongs_on_profile, shows_network, shows_profile
 from ...actors.statuses import may_see
 from ...actors.timelines.paging import read_page
-from ...storage import accounts, endorsements, follows, lists, search, timelines
+from ...storage import accounts, follows, lists, search, timelines
 from ...storage.accounts import Account
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
@@ -25,7 +25,6 @@ from ..intake.parameters import Count, Flag, Given, Sought, Text
 from ..intake.request import Request
 from ..router import api
 from ..views.accounts import PEOPLE, account_answer, accounts_page, find_account, presentable, render_accounts
-from ..views.listing import Rows, people
 from ..views.statuses import perspective_of, render_all
 
 READ = ("read:accounts",)
@@ -171,31 +170,6 @@ async def _network(
         page_of, account.id, page, viewer=None if viewer is None or own else viewer.account_id
     )
     return await accounts_page(context, request, rows, page.limit)
-
-
-@api.get("/api/v1/accounts/<id>/endorsements")
-async def show_endorsements_of(
-    context: HttpContext, request: Request, viewer: Viewer | None, id: int, paged: Paged
-) -> Answer:  # fmt: skip
-    """Whom an account recommends; nothing for those it blocks."""
-    account = await find_account(context, id)
-    if not shows_profile(account.id, await perspective_of(viewer)):
-        return array([])
-    rows, limit = await _endorsements(context, account.id, paged)
-    return await people(context, request, viewer, rows, limit)
-
-
-@api.get("/api/v1/endorsements", auth="user", scopes=READ)
-async def show_endorsements(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
-    """Whom the viewer recommends."""
-    rows, limit = await _endorsements(context, viewer.account_id, paged)
-    return await accounts_page(context, request, rows, limit)
-
-
-async def _endorsements(context: HttpContext, account_id: int, paged: Paged) -> tuple[Rows, int]:
-    page = paged.page(PEOPLE)
-    rows = await context.database.read(endorsements.page, account_id, page)
-    return rows, page.limit
 
 
 @api.get("/api/v1/accounts/<id>/lists", auth="user", scopes=("read:lists",))

@@ -1,39 +1,17 @@
-"""Whom and what the viewer blocks or mutes."""
+"""The accounts that the viewer blocks."""
 
 from __future__ import annotations
 
-from ...actors.commands.domain_blocks import BlockDomain, UnblockDomain
-from ...actors.rules.identity import domain_of
-from ...storage import blocks, mutes
+from ...storage import blocks
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
-from ..answers.answer import EMPTY, Answer, array, json
-from ..answers.errors import invalid
-from ..entities.account import muted_account_json
-from ..intake.input import Input
+from ..answers.answer import Answer
 from ..intake.paging import Paged
-from ..intake.parameters import Text
 from ..intake.request import Request
 from ..router import api
 from ..views.accounts import PEOPLE, accounts_page
-from ..views.listing import row_links
 
 READ = ("read:blocks", "follow")
-WRITE = ("write:blocks", "follow")
-DOMAINS = 100  # on a page, when nobody says how many
-
-
-class Domain(Input):
-    domain: Text = ""
-
-    def name(self) -> str:
-        """The domain as it is stored."""
-        if not self.domain.strip():
-            raise invalid("Domain can't be blank")
-        name = domain_of(self.domain)
-        if name is None:
-            raise invalid("Domain is not a valid domain name")
-        return name
 
 
 @api.get("/api/v1/blocks", auth="user", scopes=READ)
@@ -42,39 +20,3 @@ async def show_blocks(context: HttpContext, request: Request, viewer: Viewer, pa
     page = paged.page(PEOPLE)
     rows = await context.database.read(blocks.page, viewer.account_id, page)
     return await accounts_page(context, request, rows, page.limit)
-
-
-@api.get("/api/v1/mutes", auth="user", scopes=("read:mutes", "follow"))
-async def show_mutes(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
-    """Whom the viewer mutes, the latest first, with the ends of the mutes that end by themselves."""
-    page = paged.page(PEOPLE)
-    muted = await context.database.read(mutes.page, viewer.account_id, context.clock.now(), page)
-    found = await context.accounts.find_many(mute.account_id for mute in muted)
-    bodies = [
-        muted_account_json(found[mute.account_id], mute.expires_at, context.rendered, context.settings.base_url)
-        for mute in muted
-        if mute.account_id in found
-    ]
-    rows = [(mute.id, mute.account_id) for mute in muted]
-    return array(bodies, row_links(context, request, rows, page.limit, "since_id"))
-
-
-@api.get("/api/v1/domain_blocks", auth="user", scopes=READ)
-async def show_domain_blocks(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
-    """The domains that the viewer blocks, the latest first."""
-    page = paged.page(DOMAINS)
-    rows = await context.database.read(blocks.domains_page, viewer.account_id, page)
-    ids = [(id, id) for id, _ in rows]
-    return json([domain for _, domain in rows], 200, row_links(context, request, ids, page.limit, "since_id"))
-
-
-@api.post("/api/v1/domain_blocks", auth="user", scopes=WRITE)
-async def block_domain(viewer: Viewer, domain: Domain) -> Answer:
-    await viewer.ask(BlockDomain(domain.name()))
-    return EMPTY
-
-
-@api.delete("/api/v1/domain_blocks", auth="user", scopes=WRITE)
-async def unblock_domain(viewer: Viewer, domain: Domain) -> Answer:
-    await viewer.ask(UnblockDomain(domain.name()))
-    return EMPTY

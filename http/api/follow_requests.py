@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...actors.commands.requests import AuthorizeRequest, RejectRequest
-from ...storage import follows
+from ...actors.commands.follow_requests import AuthorizeRequest, RejectRequest
+from ...storage import follow_requests
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer
@@ -21,7 +21,7 @@ WRITE = ("write:follows", "follow")
 async def show(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """The latest request first."""
     page = paged.page(PEOPLE)
-    rows = await context.database.read(follows.requests_page, viewer.account_id, page)
+    rows = await context.database.read(follow_requests.page, viewer.account_id, page)
     return await accounts_page(context, request, rows, page.limit)
 
 

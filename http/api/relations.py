@@ -1,13 +1,12 @@
-"""How the viewer stands to others: following, blocking, muting, recommending, noting."""
+"""How the viewer stands to others: following, blocking and muting."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Annotated
 
-from ...actors.commands.endorsements import Endorse, Unendorse, WriteNote
+from ...actors.commands.follow_requests import RemoveFollower
 from ...actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
-from ...actors.commands.requests import RemoveFollower
 from ...actors.rules.identity import handle_of
 from ...actors.rules.languages import language_code
 from ...actors.rules.visibility import shows_network
@@ -17,12 +16,12 @@ from ..access import rates
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
-from ..answers.errors import NotFound, invalid
+from ..answers.errors import NotFound
 from ..entities.account import account_fields
 from ..entities.relationship import relationship_fields
 from ..intake.ids import Ids
 from ..intake.input import Input
-from ..intake.parameters import Count, Flag, MaybeFlag, Prose, Several, Text
+from ..intake.parameters import Count, Flag, MaybeFlag, Several, Text
 from ..router import api
 from ..views.accounts import account_answer, is_presentable, presentable
 from ..views.statuses import perspective_of
@@ -30,11 +29,9 @@ from ..views.statuses import perspective_of
 FOLLOWS = ("write:follows", "follow")
 BLOCKS = ("write:blocks", "follow")
 MUTES = ("write:mutes", "follow")
-ENDORSE = ("write:accounts",)
 MOST_AT_ONCE = 1000  # relationships: apps ask for a whole page of people, and pages differ
 MOST_FAMILIAR = 40  # accounts whose followers are looked through
 LONGEST_MUTE = 100 * 365 * 24 * 60 * 60  # seconds; who wants more wants it for good
-LONGEST_NOTE = 2000
 FAMILIAR = 40  # of one account
 
 
@@ -57,10 +54,6 @@ class FollowForm(Input):
 class MuteTerms(Input):
     notifications: Flag = True
     duration: Count = 0
-
-
-class Note(Input):
-    comment: Prose = ""
 
 
 class Handle(Input):
@@ -156,29 +149,6 @@ async def mute(context: HttpContext, viewer: Viewer, id: int, terms: MuteTerms) 
 @api.post("/api/v1/accounts/<id>/unmute", auth="user", scopes=MUTES)
 async def unmute(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(Unmute(id))
-    return await relationship(context, viewer, id)
-
-
-@api.post("/api/v1/accounts/<id>/pin", auth="user", scopes=ENDORSE)
-@api.post("/api/v1/accounts/<id>/endorse", auth="user", scopes=ENDORSE)
-async def endorse(context: HttpContext, viewer: Viewer, id: int) -> Answer:
-    await viewer.ask(Endorse(id))
-    return await relationship(context, viewer, id)
-
-
-@api.post("/api/v1/accounts/<id>/unpin", auth="user", scopes=ENDORSE)
-@api.post("/api/v1/accounts/<id>/unendorse", auth="user", scopes=ENDORSE)
-async def unendorse(context: HttpContext, viewer: Viewer, id: int) -> Answer:
-    await viewer.ask(Unendorse(id))
-    return await relationship(context, viewer, id)
-
-
-@api.post("/api/v1/accounts/<id>/note", auth="user", scopes=("write:accounts",))
-async def write_note(context: HttpContext, viewer: Viewer, id: int, note: Note) -> Answer:
-    """A note that only the viewer sees; an empty one strikes it out."""
-    if len(note.comment) > LONGEST_NOTE:
-        raise invalid(f"Comment is too long (maximum is {LONGEST_NOTE} characters)")
-    await viewer.ask(WriteNote(id, note.comment))
     return await relationship(context, viewer, id)
 
 

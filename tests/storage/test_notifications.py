@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from troupe.storage import blocks, conversation_mutes, deletions, mutes, notifications
+from troupe.storage import blocks, conversation_mutes, deletions, domain_blocks, mutes, notifications
 from troupe.storage.accounts import Account
 from troupe.storage.notifications import NewNotification, Notification
 from troupe.storage.paging import Page
@@ -83,7 +83,7 @@ def test_a_blocked_domain_tells_nothing_unless_followed(stage: Stage) -> None:
         stage.account("far", domain="far.test"),
         stage.account("near", domain="far.test"),
     )
-    stage(blocks.insert_domain_block, new_id(), ada.id, "far.test", stage.now)
+    stage(domain_blocks.insert, new_id(), ada.id, "far.test", stage.now)
     stage.follow(ada, near)
     assert tell(stage, ada, far, "follow") is None
     assert tell(stage, ada, near, "follow")

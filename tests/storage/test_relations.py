@@ -1,6 +1,6 @@
 """Follows, blocks and mutes: counted on both sides, and ended together where they must be."""
 
-from troupe.storage import blocks, follows, mutes, notifications, relations
+from troupe.storage import blocks, domain_blocks, follow_requests, follows, mutes, notifications, relations
 from troupe.storage.follows import Change, FollowTerms
 from troupe.storage.notifications import NewNotification
 from troupe.storage.paging import Page
@@ -34,13 +34,13 @@ def test_terms_of_a_follow_change_one_by_one(stage: Stage) -> None:
 
 def test_a_request_keeps_its_terms_when_accepted(stage: Stage) -> None:
     ada, bob = stage.account("ada"), stage.account("bob")
-    stage(follows.insert_request, FollowTerms(new_id(), ada.id, bob.id), stage.now)
+    stage(follow_requests.insert, FollowTerms(new_id(), ada.id, bob.id), stage.now)
     assert stage(follows.change_follow, ada.id, bob.id, Change(show_reblogs=False, notify=True))
     assert stage(relations.relations, ada.id).requested == {bob.id}
     found = stage(relations.relationships, bob.id, [ada.id], stage.now)[ada.id]
     assert (found.requested_by, found.followed_by) == (True, False)
-    assert stage(follows.accept_requests, bob.id, [new_id()], [ada.id], stage.now) == [ada.id]
-    assert stage(follows.accept_requests, bob.id, [new_id()], [ada.id], stage.now) == []
+    assert stage(follow_requests.accept, bob.id, [new_id()], [ada.id], stage.now) == [ada.id]
+    assert stage(follow_requests.accept, bob.id, [new_id()], [ada.id], stage.now) == []
     found = stage(relations.relationships, ada.id, [bob.id], stage.now)[bob.id]
     assert (found.following, found.requested, found.showing_reblogs, found.notifying) == (True, False, False, True)
     assert counted(stage)
@@ -48,9 +48,9 @@ def test_a_request_keeps_its_terms_when_accepted(stage: Stage) -> None:
 
 def test_an_answered_request_takes_its_notification_along(stage: Stage) -> None:
     ada, bob = stage.account("ada"), stage.account("bob")
-    stage(follows.insert_request, FollowTerms(new_id(), ada.id, bob.id), stage.now)
+    stage(follow_requests.insert, FollowTerms(new_id(), ada.id, bob.id), stage.now)
     assert stage(notifications.insert, NewNotification(new_id(), bob.id, ada.id, "follow_request"), stage.now)
-    stage(follows.accept_requests, bob.id, [new_id()], [ada.id], stage.now)
+    stage(follow_requests.accept, bob.id, [new_id()], [ada.id], stage.now)
     assert stage(notifications.page, bob.id, Page(10)) == []
 
 
@@ -58,7 +58,7 @@ def test_a_block_ends_all_that_was_between_two(stage: Stage) -> None:
     ada, bob = stage.account("ada"), stage.account("bob")
     stage.follow(ada, bob)
     stage.follow(bob, ada)
-    stage(follows.insert_request, FollowTerms(new_id(), bob.id, ada.id), stage.now)
+    stage(follow_requests.insert, FollowTerms(new_id(), bob.id, ada.id), stage.now)
     assert stage(notifications.insert, NewNotification(new_id(), ada.id, bob.id, "follow"), stage.now)
     severed = stage(blocks.insert_block, new_id(), ada.id, bob.id, stage.now)
     assert (severed.new, severed.following, severed.followed_by) == (True, True, True)
@@ -112,7 +112,7 @@ def test_pages_are_in_the_order_of_following(stage: Stage) -> None:
 
 def test_a_domain_block_shows_in_relationships(stage: Stage) -> None:
     ada, far = stage.account("ada"), stage.account("far", domain="far.test")
-    assert stage(blocks.insert_domain_block, new_id(), ada.id, "Far.Test", stage.now)
+    assert stage(domain_blocks.insert, new_id(), ada.id, "Far.Test", stage.now)
     assert stage(relations.relationships, ada.id, [far.id], stage.now)[far.id].domain_blocking
     assert stage(relations.relations, ada.id).domain_blocks == {"far.test"}
-    assert stage(blocks.delete_domain_block, ada.id, "far.test")
+    assert stage(domain_blocks.delete, ada.id, "far.test")

@@ -14,7 +14,7 @@ from ...actors.rules import limits, text
 from ...actors.rules.complaints import Complaint, refusal, too_long
 from ...actors.rules.identity import domain_of
 from ...actors.rules.languages import language_code
-from ...storage import featured_tags, follows, users
+from ...storage import featured_tags, follow_requests, users
 from ...storage.accounts import Account
 from ...storage.engine.database import Connection
 from ...storage.paging import Page
@@ -225,5 +225,5 @@ async def _own(context: HttpContext, viewer: Viewer) -> Account:
 async def _credentials(db: Connection, account_id: int) -> tuple[User | None, int]:
     """The user, and how many ask to follow: one visit to the database."""
     user = await users.find_user(db, account_id)
-    asking = await follows.requests_page(db, account_id, Page(MOST_REQUESTS_COUNTED))
+    asking = await follow_requests.page(db, account_id, Page(MOST_REQUESTS_COUNTED))
     return user, len(asking)

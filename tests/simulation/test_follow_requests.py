@@ -4,11 +4,11 @@ import pytest
 import trio
 
 from troupe.actors.account import PerspectiveOf
-from troupe.actors.commands import requests
+from troupe.actors.commands import follow_requests as commands
 from troupe.actors.commands.profiles import UpdateProfile
 from troupe.actors.commands.relations import Mute
 from troupe.actors.rules.visibility import Perspective
-from troupe.storage import follows, mutes
+from troupe.storage import follow_requests, mutes
 from troupe.storage.follows import FollowTerms as StoredFollow
 from troupe.storage.profiles import Profile
 from troupe.supervision.testing import simulation
@@ -23,7 +23,7 @@ HUNDREDS = 230
 @pytest.fixture
 def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that an unlocking takes several transactions."""
-    monkeypatch.setattr(requests, "AT_ONCE", 3)
+    monkeypatch.setattr(commands, "AT_ONCE", 3)
 
 
 @pytest.mark.usefixtures("few_at_once")
@@ -34,7 +34,7 @@ async def test_unlocking_accepts_whoever_waits_however_it_is_interrupted(sim: Si
     muted, late = await sim.people("mum", "late")
     now = sim.run.clock.now()
     for person in (*waiting, muted):
-        sim.run.database.arrange(follows.insert_request, StoredFollow(sim.new_id(), person.id, cyd.id), now)
+        sim.run.database.arrange(follow_requests.insert, StoredFollow(sim.new_id(), person.id, cyd.id), now)
     sim.run.database.arrange(mutes.insert_mute, sim.new_id(), cyd.id, muted.id, now)
     await waiting[0].home()
 
@@ -60,7 +60,7 @@ async def test_hundreds_who_wait_may_follow_at_once(sim: Simulation) -> None:
     waiting = await sim.people(*(f"w{number}" for number in range(HUNDREDS)))
     now = sim.run.clock.now()
     for person in waiting:
-        sim.run.database.arrange(follows.insert_request, StoredFollow(sim.new_id(), person.id, cyd.id), now)
+        sim.run.database.arrange(follow_requests.insert, StoredFollow(sim.new_id(), person.id, cyd.id), now)
     for person in waiting[:3]:
         await person.home()
 

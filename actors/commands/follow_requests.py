@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...storage import follows, notifications, relations
+from ...storage import follow_requests, follows, notifications, relations
 from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification
 from ..account import AccountActor
@@ -77,7 +77,7 @@ async def accept_waiting(account: AccountActor) -> None:
 async def _accept_some(
     db: Connection, account: AccountActor, now: datetime, origin: Origin
 ) -> tuple[PairChanges, bool]:
-    waiting = await follows.waiting(db, account.id, now, AT_ONCE)
+    waiting = await follow_requests.waiting(db, account.id, now, AT_ONCE)
     return await accept(db, account, waiting, now, origin), len(waiting) == AT_ONCE
 
 
@@ -87,7 +87,7 @@ async def accept(
     """Those of these accounts who asked follow now."""
     new_id = account.context.ids.next
     await relations.lock_pairs(db, account.id, asking)
-    accepted = await follows.accept_requests(db, account.id, [new_id() for _ in asking], asking, now)
+    accepted = await follow_requests.accept(db, account.id, [new_id() for _ in asking], asking, now)
     new = [NewNotification(new_id(), account.id, follower, "follow") for follower in accepted]
     told = await notifications.insert_many(db, new, now)
     return await promise_follower_changes(db, account, accepted, origin, told)
@@ -95,7 +95,7 @@ async def accept(
 
 async def _reject(db: Connection, account: AccountActor, account_id: int, origin: Origin) -> PairChanges | None:
     await relations.lock_pair(db, account.id, account_id)
-    if not await follows.delete_request(db, account_id, account.id):
+    if not await follow_requests.delete(db, account_id, account.id):
         return None
     return await promise_follower_changes(db, account, [account_id], origin)
 
@@ -107,5 +107,5 @@ async def remove_followers(
     await relations.lock_pairs(db, account.id, followers)
     for follower in followers:
         await follows.delete_follow(db, follower, account.id)
-        await follows.delete_request(db, follower, account.id)
+        await follow_requests.delete(db, follower, account.id)
     return await promise_follower_changes(db, account, followers, origin)

@@ -1,0 +1,31 @@
+"""Private notes about accounts, in the turn of the account that writes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...storage import notes
+from ...storage.engine.database import Connection
+from ..account import AccountActor
+from ..kernel import Message, Refused, turn
+from .relations import NOT_FOUND, find_somebody
+
+
+@dataclass(frozen=True, slots=True)
+class WriteNote(Message[None]):
+    """Command: a note about an account, for oneself; an empty one strikes it out."""
+
+    target_id: int
+    comment: str
+
+
+@turn(AccountActor, WriteNote)
+async def write_note(account: AccountActor, message: WriteNote) -> Refused | None:
+    return await account.transact(_write_note, account, message, account.now)
+
+
+async def _write_note(db: Connection, account: AccountActor, message: WriteNote, now: datetime) -> Refused | None:
+    if await find_somebody(db, message.target_id) is None:
+        return NOT_FOUND
+    return await notes.put(db, account.id, message.target_id, message.comment, now)

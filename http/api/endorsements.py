@@ -1,0 +1,60 @@
+"""Recommended accounts: set, taken back, and listed."""
+
+from __future__ import annotations
+
+from ...actors.commands.endorsements import Endorse, Unendorse
+from ...actors.rules.visibility import shows_profile
+from ...storage import endorsements
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer, array
+from ..intake.paging import Paged
+from ..intake.request import Request
+from ..router import api
+from ..views.accounts import PEOPLE, accounts_page, find_account
+from ..views.listing import Rows, people
+from ..views.statuses import perspective_of
+from .relations import relationship
+
+READ = ("read:accounts",)
+
+ENDORSE = ("write:accounts",)
+
+
+@api.post("/api/v1/accounts/<id>/pin", auth="user", scopes=ENDORSE)
+@api.post("/api/v1/accounts/<id>/endorse", auth="user", scopes=ENDORSE)
+async def endorse(context: HttpContext, viewer: Viewer, id: int) -> Answer:
+    await viewer.ask(Endorse(id))
+    return await relationship(context, viewer, id)
+
+
+@api.post("/api/v1/accounts/<id>/unpin", auth="user", scopes=ENDORSE)
+@api.post("/api/v1/accounts/<id>/unendorse", auth="user", scopes=ENDORSE)
+async def unendorse(context: HttpContext, viewer: Viewer, id: int) -> Answer:
+    await viewer.ask(Unendorse(id))
+    return await relationship(context, viewer, id)
+
+
+@api.get("/api/v1/accounts/<id>/endorsements")
+async def show_endorsements_of(
+    context: HttpContext, request: Request, viewer: Viewer | None, id: int, paged: Paged
+) -> Answer:  # fmt: skip
+    """Whom an account recommends; nothing for those it blocks."""
+    account = await find_account(context, id)
+    if not shows_profile(account.id, await perspective_of(viewer)):
+        return array([])
+    rows, limit = await _endorsements(context, account.id, paged)
+    return await people(context, request, viewer, rows, limit)
+
+
+@api.get("/api/v1/endorsements", auth="user", scopes=READ)
+async def show_endorsements(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
+    """Whom the viewer recommends."""
+    rows, limit = await _endorsements(context, viewer.account_id, paged)
+    return await accounts_page(context, request, rows, limit)
+
+
+async def _endorsements(context: HttpContext, account_id: int, paged: Paged) -> tuple[Rows, int]:
+    page = paged.page(PEOPLE)
+    rows = await context.database.read(endorsements.page, account_id, page)
+    return rows, page.limit

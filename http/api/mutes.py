@@ -1,0 +1,29 @@
+"""The accounts that the viewer mutes."""
+
+from __future__ import annotations
+
+from ...storage import mutes
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer, array
+from ..entities.account import muted_account_json
+from ..intake.paging import Paged
+from ..intake.request import Request
+from ..router import api
+from ..views.accounts import PEOPLE
+from ..views.listing import row_links
+
+
+@api.get("/api/v1/mutes", auth="user", scopes=("read:mutes", "follow"))
+async def show_mutes(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
+    """Whom the viewer mutes, the latest first, with the ends of the mutes that end by themselves."""
+    page = paged.page(PEOPLE)
+    muted = await context.database.read(mutes.page, viewer.account_id, context.clock.now(), page)
+    found = await context.accounts.find_many(mute.account_id for mute in muted)
+    bodies = [
+        muted_account_json(found[mute.account_id], mute.expires_at, context.rendered, context.settings.base_url)
+        for mute in muted
+        if mute.account_id in found
+    ]
+    rows = [(mute.id, mute.account_id) for mute in muted]
+    return array(bodies, row_links(context, request, rows, page.limit, "since_id"))

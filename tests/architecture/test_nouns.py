@@ -1,0 +1,66 @@
+"""One noun names the file in every room: `storage/polls.py`, `actors/commands/polls.py`, `http/api/polls.py`."""
+
+from pathlib import Path
+
+import pytest
+
+from .imports import ROOT, imported
+
+#: What several commands share, and no noun of the API.
+SHARED_COMMANDS = {"interacting", "pairs"}
+
+#: What several entities share.
+SHARED_ENTITIES = {"rendered", "times"}
+
+#: An entity has the name that clients know; its endpoints and rows have these.
+ENTITIES = {
+    "application": "apps",  # the path of the API
+    "relationship": "relations",  # the entity is one account's half of them
+    "token": "oauth",  # made under /oauth, and stored with what it is exchanged for
+}
+
+#: Endpoints that send a command of another noun.
+BORROWED = {
+    ("emails", "registration"),  # a path of its own, for a step of signing up
+    ("notification_groups", "notifications"),  # a group is dismissed by dismissing its notifications
+    ("relations", "follow_requests"),  # /accounts/:id/remove_from_followers, beside follow and unfollow
+    ("statuses", "scheduled_statuses"),  # POST /statuses makes the one or the other
+    ("tags", "featured_tags"),  # /tags/:name/feature, beside the paths below /featured_tags
+}
+
+
+def modules(folder: str) -> list[str]:
+    return sorted(path.stem for path in (ROOT / folder).glob("*.py") if path.stem != "__init__")
+
+
+COMMANDS = [name for name in modules("actors/commands") if name not in SHARED_COMMANDS]
+
+
+@pytest.mark.parametrize("noun", COMMANDS)
+def test_what_an_account_commands_is_stored_and_served_under_one_name(noun: str) -> None:
+    assert noun in modules("storage")
+    assert noun in modules("http/api")
+
+
+@pytest.mark.parametrize("noun", modules("http/api"))
+def test_endpoints_send_the_commands_of_their_noun(noun: str) -> None:
+    names = (name.split(".") for _, name in imported(ROOT / "http" / "api" / f"{noun}.py"))
+    commands = {name[2] for name in names if name[:2] == ["actors", "commands"] and len(name) > 2}
+    assert {command for command in commands - {noun} if (noun, command) not in BORROWED} == set()
+
+
+@pytest.mark.parametrize("entity", [name for name in modules("http/entities") if name not in SHARED_ENTITIES])
+def test_an_entity_is_one_of_the_files_that_have_its_plural(entity: str) -> None:
+    plurals = {entity, f"{entity}s", f"{entity}es", ENTITIES.get(entity, entity)}
+    assert plurals & {*modules("http/api"), *modules("storage")}
+
+
+def test_every_exception_is_needed() -> None:
+    assert {*SHARED_COMMANDS} <= {*modules("actors/commands")}
+    assert {*SHARED_ENTITIES, *ENTITIES} <= {*modules("http/entities")}
+    for noun, command in BORROWED:
+        assert f"actors.commands.{command}" in imports_of(ROOT / "http" / "api" / f"{noun}.py")
+
+
+def imports_of(module: Path) -> set[str]:
+    return {name for _, name in imported(module)}
