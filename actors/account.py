@@ -6,21 +6,17 @@ Memory mirrors rows and changes only after commit. The commands are in `commands
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
 from ..storage import relations, status_flags, users
-from ..storage.engine.database import Connection
 from ..storage.status_flags import Flags
 from .broadcast import PollChanged, Related, RelationStamps
 from .context import ActorContext
-from .kernel import Actor, Answer, Cell, Event, Message, Runtime, Subscriber, turn
+from .entity import EntityActor
+from .kernel import Answer, Cell, Event, Message, Runtime, Subscriber, turn
 from .rules.visibility import Following, Muting, Perspective, Relation
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 FLAGS_KEPT = 2_000  # statuses whose flags one viewer keeps in memory
 
@@ -37,12 +33,11 @@ class ViewerFlags(Message[dict[int, Flags]]):
     ids: tuple[int, ...]
 
 
-class AccountActor(Actor):
+class AccountActor(EntityActor):
     """The owner of one account's rows."""
 
     def __init__(self, cell: Cell, runtime: Runtime, context: ActorContext) -> None:
-        super().__init__(cell, runtime)
-        self.context = context
+        super().__init__(cell, runtime, context)
         self.id = int(cell.address.key)
         self.perspective = Perspective(self.id)
         self.relation_stamps = RelationStamps({})
@@ -70,17 +65,6 @@ class AccountActor(Actor):
         if self.user is None:
             raise LookupError(f"{self.address} has no user")
         return self.user
-
-    @property
-    def now(self) -> datetime:
-        return self.context.clock.now()
-
-    async def transact(
-        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        """This turn's one transaction."""
-        self.check_current()
-        return await self.context.database.transact(work, *args, **kwargs)
 
     def set_relation(self, other: int, relation: Relation) -> None:
         """How the account now stands to `other`: after a commit, its own or the other's."""

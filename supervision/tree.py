@@ -4,7 +4,7 @@ troupe (rest_for_one, 3 crashes in 30 s)
 ├── storage         this node's term and the connections to PostgreSQL
 ├── accounts        one actor an account: its writes, in order
 ├── homes           one actor a home timeline
-├── lists           one actor a list's timeline
+├── lists           one actor a list: its terms, its members, its timeline
 ├── publics         the public timelines
 ├── tags            one actor a hashtag's timeline
 ├── housekeeping    slow turns, quarantines, sleep

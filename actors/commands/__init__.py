@@ -1,4 +1,4 @@
-"""What an account can be told to do, a file a noun. Importing this registers every command's turn."""
+"""The commands that accounts and lists take, a file a noun. Importing this registers the turn of every command."""
 
 from . import (
     bookmarks,

@@ -1,4 +1,4 @@
-"""Lists, in the turn of their owner."""
+"""Lists: an account creates its lists, which bounds their number; all else is the turn of the list itself."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from ...storage.engine.database import Connection
 from ...storage.lists import List
 from ..account import AccountActor
 from ..effects.lists import list_changed
+from ..entity import EntityActor
 from ..kernel import Message, Origin, Refused, turn
 from ..rules.limits import LISTS
+from ..timelines.list import NOT_FOUND, ListTimeline
 
-NOT_FOUND = Refused(404, "Record not found")
 TOO_MANY = Refused(422, "Validation failed: You have reached the maximum number of lists")
 NOT_FOLLOWED = Refused(422, "Validation failed: Account must be a followed account")
 ON_IT_ALREADY = Refused(422, "Validation failed: Account is already on the list")
@@ -21,7 +22,7 @@ ON_IT_ALREADY = Refused(422, "Validation failed: Account is already on the list"
 
 @dataclass(frozen=True, slots=True)
 class CreateList(Message[List]):
-    """Command: make a list; answered with the List."""
+    """Command to an account: create a list; answered with the List."""
 
     title: str
     replies_policy: str
@@ -30,43 +31,60 @@ class CreateList(Message[List]):
 
 @dataclass(frozen=True, slots=True)
 class ChangeList(Message[List]):
-    """Command: change a list; what is None stays as it is. Answered with the List."""
+    """Command to a list: change it; what is None stays as it is. Answered with the List.
 
-    id: int
-    title: str | None
-    replies_policy: str | None
-    exclusive: bool | None
+    `show_replies` is the older form of `replies_policy`, which it does not override.
+    """
+
+    viewer_id: int
+    title: str | None = None
+    replies_policy: str | None = None
+    show_replies: bool | None = None
+    exclusive: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteList(Message[List]):
-    """Command: delete a list."""
+    """Command to a list: delete it."""
 
-    id: int
+    viewer_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class AddToList(Message[List]):
-    """Command: put accounts on a list, all or none."""
+    """Command to a list: add accounts, all or none."""
 
-    id: int
+    viewer_id: int
     account_ids: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RemoveFromList(Message[List]):
-    """Command: take accounts from a list, those that are on it."""
+    """Command to a list: remove accounts; those that are not members are ignored."""
 
-    id: int
+    viewer_id: int
     account_ids: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ListChange:
-    """What a transaction came to, and what it promised."""
+    """The outcome of a transaction: the list, and the ids of the effects that it promised."""
 
     list: List
     promised: list[int]
+
+
+class AlreadyMember(Exception):
+    """Raised to roll back a transaction that would add a member twice."""
+
+
+def shown_replies(show_replies: bool | None, before: str) -> str | None:
+    """Return the replies policy that the older parameter stands for; None if it was not given."""
+    if show_replies is None:
+        return None
+    if not show_replies:
+        return "none"
+    return "list" if before == "none" else before
 
 
 @turn(AccountActor, CreateList)
@@ -74,87 +92,97 @@ async def create(account: AccountActor, message: CreateList) -> List | Refused:
     new = List(
         account.context.ids.next(), account.id, message.title, message.replies_policy, message.exclusive, account.now
     )  # fmt: skip
-    return new if await account.transact(lists.insert, new, LISTS) else TOO_MANY
+    return _tell(account, await account.transact(_create, account, new, account.origin))
 
 
-@turn(AccountActor, ChangeList)
-async def change(account: AccountActor, message: ChangeList) -> List | Refused:
-    return _settle(account, await account.transact(_change, account, message, account.origin))
+@turn(ListTimeline, ChangeList)
+async def change(timeline: ListTimeline, message: ChangeList) -> List | Refused:
+    before = timeline.owned_by(message.viewer_id)
+    if before is None:
+        return NOT_FOUND
+    return _tell(timeline, await timeline.transact(_change, timeline, before, message, timeline.origin))
 
 
-@turn(AccountActor, DeleteList)
-async def delete(account: AccountActor, message: DeleteList) -> List | Refused:
-    return _settle(account, await account.transact(_delete, account, message.id, account.origin))
+@turn(ListTimeline, DeleteList)
+async def delete(timeline: ListTimeline, message: DeleteList) -> List | Refused:
+    before = timeline.owned_by(message.viewer_id)
+    if before is None:
+        return NOT_FOUND
+    return _tell(timeline, await timeline.transact(_delete, timeline, before, timeline.origin))
 
 
-@turn(AccountActor, AddToList)
-async def add(account: AccountActor, message: AddToList) -> List | Refused:
+@turn(ListTimeline, AddToList)
+async def add(timeline: ListTimeline, message: AddToList) -> List | Refused:
+    before = timeline.owned_by(message.viewer_id)
+    if before is None:
+        return NOT_FOUND
+    ids = list(dict.fromkeys(message.account_ids))
     try:
-        return _settle(account, await account.transact(_add, account, message, account.now, account.origin))
-    except Doubled:
+        return _tell(timeline, await timeline.transact(_add, timeline, before, ids, timeline.now, timeline.origin))
+    except AlreadyMember:
         return ON_IT_ALREADY
 
 
-@turn(AccountActor, RemoveFromList)
-async def remove(account: AccountActor, message: RemoveFromList) -> List | Refused:
-    return _settle(account, await account.transact(_remove, account, message, account.origin))
+@turn(ListTimeline, RemoveFromList)
+async def remove(timeline: ListTimeline, message: RemoveFromList) -> List | Refused:
+    before = timeline.owned_by(message.viewer_id)
+    if before is None:
+        return NOT_FOUND
+    removed = timeline.transact(_remove, timeline, before, message.account_ids, timeline.origin)
+    return _tell(timeline, await removed)
 
 
-class Doubled(Exception):
-    """Somebody is on the list already: nothing of the transaction holds."""
+async def _create(db: Connection, account: AccountActor, new: List, origin: Origin) -> ListChange | Refused:
+    if not await lists.insert(db, new, LISTS):
+        return TOO_MANY
+    return await _promise(db, account, new, origin)
 
 
-async def _change(db: Connection, account: AccountActor, message: ChangeList, origin: Origin) -> ListChange | Refused:
-    changed = await lists.change(
-        db, account.id, message.id, message.title, message.replies_policy, message.exclusive
-    )  # fmt: skip
-    return await _changed(db, account, changed, origin)
+async def _change(
+    db: Connection, timeline: ListTimeline, before: List, message: ChangeList, origin: Origin
+) -> ListChange | Refused:
+    policy = message.replies_policy or shown_replies(message.show_replies, before.replies_policy)
+    changed = await lists.change(db, before.account_id, before.id, message.title, policy, message.exclusive)
+    return await _promise(db, timeline, changed, origin)
 
 
-async def _delete(db: Connection, account: AccountActor, id: int, origin: Origin) -> ListChange | Refused:
-    return await _changed(db, account, await lists.delete(db, account.id, id), origin)
+async def _delete(db: Connection, timeline: ListTimeline, before: List, origin: Origin) -> ListChange | Refused:
+    return await _promise(db, timeline, await lists.delete(db, before.account_id, before.id), origin)
 
 
 async def _add(
-    db: Connection, account: AccountActor, message: AddToList, now: datetime, origin: Origin
+    db: Connection, timeline: ListTimeline, before: List, ids: list[int], now: datetime, origin: Origin
 ) -> ListChange | Refused:
-    ids = list(dict.fromkeys(message.account_ids))
-    found = await _own(db, account, message.id)
-    if found is None or len(await accounts.find_many(db, ids)) < len(ids):
+    if len(await accounts.find_many(db, ids)) < len(ids):
         return NOT_FOUND
-    if len(await lists.known_to(db, account.id, ids)) < len(ids):
+    # The owner's account may end a follow meanwhile, in a transaction of its own: this waits for it, or it for this.
+    if len(await lists.known_to(db, before.account_id, ids)) < len(ids):
         return NOT_FOLLOWED
-    fresh = [account.context.ids.next() for _ in ids]
-    if await lists.add(db, message.id, ids, fresh, now) < len(ids):
-        raise Doubled
-    return await _changed(db, account, found, origin)
+    fresh = [timeline.context.ids.next() for _ in ids]
+    if await lists.add(db, before.id, ids, fresh, now) < len(ids):
+        raise AlreadyMember
+    return await _promise(db, timeline, before, origin)
 
 
 async def _remove(
-    db: Connection, account: AccountActor, message: RemoveFromList, origin: Origin
+    db: Connection, timeline: ListTimeline, before: List, ids: tuple[int, ...], origin: Origin
 ) -> ListChange | Refused:
-    found = await _own(db, account, message.id)
-    if found is not None:
-        await lists.remove(db, message.id, message.account_ids)
-    return await _changed(db, account, found, origin)
+    await lists.remove(db, before.id, ids)
+    return await _promise(db, timeline, before, origin)
 
 
-async def _own(db: Connection, account: AccountActor, id: int) -> List | None:
-    found = await lists.find(db, id)
-    return found if found is not None and found.account_id == account.id else None
-
-
-async def _changed(db: Connection, account: AccountActor, list: List | None, origin: Origin) -> ListChange | Refused:
+async def _promise(db: Connection, actor: EntityActor, list: List | None, origin: Origin) -> ListChange | Refused:
+    """Promise, in the same transaction, to tell of the change; None is a list that the rows do not have."""
     if list is None:
         return NOT_FOUND
-    promises = [list_changed(list.id, account.id)]
-    return ListChange(list, await account.context.outbox.promise(db, promises, origin))
+    promises = [list_changed(list.id, list.account_id, actor.address)]
+    return ListChange(list, await actor.context.outbox.promise(db, promises, origin))
 
 
-def _settle(account: AccountActor, changed: ListChange | Refused) -> List | Refused:
-    """After the commit, before the answer: the list's timeline and the home read their rows again."""
+def _tell(actor: EntityActor, changed: ListChange | Refused) -> List | Refused:
+    """After the commit, before the answer: have the list and its owner's home timeline read their rows again."""
     if isinstance(changed, Refused):
         return changed
-    account.context.broadcast.list_changed(changed.list.id, account.id)
-    account.context.outbox.hand_over(changed.promised)
+    actor.context.broadcast.list_changed(changed.list.id, changed.list.account_id)
+    actor.context.outbox.hand_over(changed.promised)
     return changed.list

@@ -1,24 +1,24 @@
-"""Telling a list that it, or its members, changed."""
+"""Telling a list and its owner's home that the list, or its members, changed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..kernel import Origin
-from .registry import Effect, EffectContext, Promise, author_partition, carries_out
+from ..kernel import Address, Origin
+from .registry import Effect, EffectContext, Promise, carries_out
 
 
 @dataclass(frozen=True, slots=True)
 class RereadList(Effect):
-    """Have a list of `account` read its rows again."""
+    """Have a list of `account`, and the home of `account`, read their rows again."""
 
     id: int
     account: int
 
 
-def list_changed(id: int, owner_id: int) -> Promise:
-    """Promise to tell a list that it, or its members, changed."""
-    return Promise(RereadList(id, owner_id), author_partition(owner_id))
+def list_changed(id: int, owner_id: int, by: Address) -> Promise:
+    """Promise, by the turn of the actor at `by`, to tell a list that it, or its members, changed."""
+    return Promise(RereadList(id, owner_id), str(by))
 
 
 @carries_out("list", RereadList)

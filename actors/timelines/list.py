@@ -1,4 +1,7 @@
-"""A list's timeline: what its members wrote or boosted, with the answers that its replies policy admits."""
+"""A list: its terms, its members, and its timeline of what they wrote or boosted.
+
+The answers among these are those that the list's replies policy admits. Its commands are in `commands/lists.py`.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ class ListOwner(Message[int | None]):
 
 
 class ListTimeline(Timeline):
-    """`list/ID`. It reads its rows again after every change of the list or of its owner's relations."""
+    """`list/ID`. It reads its rows again after its own changes and after those of its owner's relations."""
 
     def __init__(self, cell: Cell, runtime: Runtime, context: ActorContext) -> None:
         super().__init__(cell, runtime, context)
@@ -42,6 +45,8 @@ class ListTimeline(Timeline):
 
     async def load(self) -> None:
         database = self.context.database
+        if self._cell.incarnation > 1:
+            await self.context.outbox.make_up_for(self.address)
         self.row = await database.read(lists.find, self.id)
         if self.row is None:
             return
@@ -51,6 +56,10 @@ class ListTimeline(Timeline):
         self.context.listed.join(self.cell, self.members)
         self.perspective = perspective_of(owner, await database.read(relations.relations, owner))
         await super().load()
+
+    def owned_by(self, account_id: int) -> Row | None:
+        """Return the list if this account owns it. To other accounts it does not exist."""
+        return self.row if self.row is not None and self.row.account_id == account_id else None
 
     def retired(self) -> None:
         self.context.listed.leave(self.cell, self.members)
@@ -80,6 +89,4 @@ def owner(timeline: ListTimeline, message: ListOwner) -> int | None:
 
 @turn(ListTimeline, ListPage)
 def page(timeline: ListTimeline, message: ListPage) -> Answer[list[int]]:
-    if timeline.row is None or timeline.row.account_id != message.viewer_id:
-        return NOT_FOUND
-    return timeline.page(message.cursors)
+    return timeline.page(message.cursors) if timeline.owned_by(message.viewer_id) else NOT_FOUND

@@ -16,7 +16,8 @@ from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
 from ..broadcast import StatusDeleted, StatusEdited, StatusPublished
 from ..context import ActorContext
-from ..kernel import Actor, Cell, Event, Runtime, Subscriber, first_id_at, turn
+from ..entity import EntityActor
+from ..kernel import Cell, Event, Runtime, Subscriber, first_id_at, turn
 from .paging import FetchRows, read_page
 from .window import SIZE, Window
 
@@ -24,12 +25,11 @@ from .window import SIZE, Window
 MARGIN = timedelta(seconds=30)
 
 
-class Timeline(Actor):
+class Timeline(EntityActor):
     """The base of every timeline. A subclass says which rows it reads (`rows`) and what belongs on it (`admits`)."""
 
     def __init__(self, cell: Cell, runtime: Runtime, context: ActorContext) -> None:
-        super().__init__(cell, runtime)
-        self.context = context
+        super().__init__(cell, runtime, context)
         self.cell = cell  # to register with authors; `detach` does not change it, so `retired` finds the registration
         self.window = Window()
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...actors.commands.lists import AddToList, ChangeList, CreateList, DeleteList, RemoveFromList
+from ...actors.broadcast import list_address
+from ...actors.commands.lists import AddToList, ChangeList, CreateList, DeleteList, RemoveFromList, shown_replies
 from ...actors.rules.limits import LIST_TITLE_CHARACTERS
 from ...storage import lists
 from ...storage.lists import List
@@ -41,17 +42,13 @@ class Terms(Input):
             raise invalid(f"Title is too long (maximum is {LIST_TITLE_CHARACTERS} characters)")
         return self.title
 
-    def policy(self, before: str) -> str | None:
-        """Which answers are shown. The older parameter says whether any are."""
-        if self.replies_policy:
-            if self.replies_policy not in POLICIES:
-                raise Unprocessable(f"'{self.replies_policy}' is not a valid replies_policy")
-            return self.replies_policy
-        if self.show_replies is None:
+    def checked_policy(self) -> str | None:
+        """The replies policy, if one is given."""
+        if not self.replies_policy:
             return None
-        if not self.show_replies:
-            return "none"
-        return "list" if before == "none" else before
+        if self.replies_policy not in POLICIES:
+            raise Unprocessable(f"'{self.replies_policy}' is not a valid replies_policy")
+        return self.replies_policy
 
 
 class Members(Input):
@@ -74,8 +71,8 @@ async def create(viewer: Viewer, terms: Terms) -> Answer:
     title = terms.checked_title()
     if title is None:
         raise invalid("Title can't be blank")
-    made = await viewer.ask(CreateList(title, terms.policy("list") or "list", bool(terms.exclusive)))
-    return json(list_fields(made))
+    policy = terms.checked_policy() or shown_replies(terms.show_replies, "list") or "list"
+    return json(list_fields(await viewer.ask(CreateList(title, policy, bool(terms.exclusive)))))
 
 
 @api.get("/api/v1/lists/<id>", auth="user", scopes=READ)
@@ -84,17 +81,17 @@ async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
 
 
 @api.put("/api/v1/lists/<id>", auth="user", scopes=WRITE)
-async def change(context: HttpContext, viewer: Viewer, id: int, terms: Terms) -> Answer:
+async def change(viewer: Viewer, id: int, terms: Terms) -> Answer:
     """What is not sent stays as it is."""
-    title = terms.checked_title()
-    before = await _find(context, viewer, id)
-    changed = await viewer.ask(ChangeList(id, title, terms.policy(before.replies_policy), terms.exclusive))
-    return json(list_fields(changed))
+    change = ChangeList(
+        viewer.account_id, terms.checked_title(), terms.checked_policy(), terms.show_replies, terms.exclusive
+    )
+    return json(list_fields(await viewer.ask(change, list_address(id))))
 
 
 @api.delete("/api/v1/lists/<id>", auth="user", scopes=WRITE)
 async def delete(viewer: Viewer, id: int) -> Answer:
-    await viewer.ask(DeleteList(id))
+    await viewer.ask(DeleteList(viewer.account_id), list_address(id))
     return EMPTY
 
 
@@ -115,18 +112,18 @@ async def show_members(context: HttpContext, request: Request, viewer: Viewer, i
 @api.post("/api/v1/lists/<id>/accounts", auth="user", scopes=WRITE)
 async def add(viewer: Viewer, id: int, members: Members) -> Answer:
     """All of them or none."""
-    await viewer.ask(AddToList(id, members.given()))
+    await viewer.ask(AddToList(viewer.account_id, members.given()), list_address(id))
     return EMPTY
 
 
 @api.delete("/api/v1/lists/<id>/accounts", auth="user", scopes=WRITE)
 async def remove(viewer: Viewer, id: int, members: Members) -> Answer:
-    await viewer.ask(RemoveFromList(id, members.given()))
+    await viewer.ask(RemoveFromList(viewer.account_id, members.given()), list_address(id))
     return EMPTY
 
 
 async def _find(context: HttpContext, viewer: Viewer, id: int) -> List:
-    """A list of the viewer's own. Other people's are as missing as those that nobody has."""
+    """Return a list that the viewer owns; 404 for the lists of others, as for those that do not exist."""
     found = await context.database.read(lists.find, id)
     if found is None or found.account_id != viewer.account_id:
         raise NotFound

@@ -30,7 +30,7 @@ STATUSES = {"StatusPublished", "StatusEdited", "StatusDeleted"}
 OF_TIMELINES = {
     "Timeline": STATUSES,
     "HomeTimeline": STATUSES | {"HomePage", "Notified", "ConversationChanged", "Related"},
-    "ListTimeline": STATUSES | {"ListPage", "ListOwner"},
+    "ListTimeline": STATUSES | {"ListPage", "ListOwner", "ChangeList", "DeleteList", "AddToList", "RemoveFromList"},
     "PublicTimeline": STATUSES | {"PublicPage"},
     "TagTimeline": STATUSES | {"TagPage"},
 }
@@ -63,7 +63,7 @@ def test_the_server_imports_every_module_that_registers_a_turn(turns: dict[str, 
     written = written_turns()
     expected = {actor: own | (STATUSES if actor in OF_TIMELINES else set()) for actor, own in written.items()}
     assert {actor: turns[actor] for actor in expected} == expected
-    assert set(turns) == set(written), "an actor that is made has turns of its own"
+    assert set(turns) - {"EntityActor"} == set(written), "an actor that is made has turns of its own"
 
 
 def test_a_turn_that_would_reach_some_derived_classes_only_is_refused() -> None:

@@ -1,18 +1,39 @@
-"""Lists that change while their timelines are read and their members post."""
+"""Lists that change while their timelines are read, their members post and their owner unfollows."""
 
 from troupe.actors.broadcast import list_address
-from troupe.actors.commands.lists import AddToList, ChangeList, CreateList, RemoveFromList
+from troupe.actors.commands.lists import AddToList, ChangeList, CreateList, DeleteList, RemoveFromList
+from troupe.actors.kernel import Refused
+from troupe.actors.rules.limits import LISTS
 from troupe.actors.timelines.list import ListPage
+from troupe.storage import lists
 from troupe.storage.lists import List
 from troupe.storage.paging import Page
 from troupe.supervision.testing import simulation
-from troupe.supervision.testing.stage import PAGE, Person, Simulation, insist, stage
+from troupe.supervision.testing.stage import PAGE, Person, Simulation, stage
 
 ON_THE_LIST = """
     SELECT s.id FROM statuses s JOIN list_accounts m ON m.account_id = s.account_id
     WHERE m.list_id = $1 AND s.deleted_at IS NULL ORDER BY s.id DESC
 """
+MEMBERS = "SELECT account_id FROM list_accounts WHERE list_id = $1"
 EXCLUSIVE = "SELECT exclusive FROM lists WHERE id = $1"
+LISTS_OF = "SELECT id FROM lists WHERE account_id = $1 ORDER BY id"
+
+
+async def page(sim: Simulation, owner: Person, id: int) -> list[int] | None:
+    """The first page of a list, as the API would render it; None if the owner has no such list."""
+    try:
+        ids = await owner.insist(ListPage(owner.id, Page(PAGE)), list_address(id))
+    except Refused as refusal:
+        if refusal.status != 404:
+            raise
+        return None
+    return await sim.shown(ids)
+
+
+async def post(who: Person) -> None:
+    for _ in range(2):
+        await who.publish()
 
 
 async def change_a_list_amid_posts(sim: Simulation) -> None:
@@ -20,23 +41,16 @@ async def change_a_list_amid_posts(sim: Simulation) -> None:
     ada, bob, cyd = await sim.people("ada", "bob", "cyd")
     bob.has_followed(ada)
     bob.has_followed(cyd)
-    mine: List = await bob.insist(CreateList("mine", "list", exclusive=False))
-
-    async def page() -> list[int]:
-        query = ListPage(bob.id, Page(PAGE))
-        return await sim.shown(await insist(sim, "bob", lambda: sim.runtime.ask(list_address(mine.id), query)))
+    mine = await bob.insist(CreateList("mine", "list", exclusive=False))
+    address = list_address(mine.id)
 
     async def sort_people() -> None:
-        await bob.attempt(AddToList(mine.id, (ada.id,)))
-        await bob.attempt(AddToList(mine.id, (cyd.id,)))
-        await bob.attempt(ChangeList(mine.id, None, None, exclusive=True))
-        await bob.attempt(RemoveFromList(mine.id, (ada.id,)))
+        await bob.attempt(AddToList(bob.id, (ada.id,)), address)
+        await bob.attempt(AddToList(bob.id, (cyd.id,)), address)
+        await bob.attempt(ChangeList(bob.id, exclusive=True), address)
+        await bob.attempt(RemoveFromList(bob.id, (ada.id,)), address)
 
-    async def post(who: Person) -> None:
-        for _ in range(2):
-            await who.publish()
-
-    assert await page() == []
+    assert await page(sim, bob, mine.id) == []
     await bob.home()
     async with sim.together() as go:
         go(sort_people, name="bob")
@@ -46,7 +60,7 @@ async def change_a_list_amid_posts(sim: Simulation) -> None:
 
     listed = [row["id"] for row in sim.run.database.rows(ON_THE_LIST, mine.id)]
     exclusive = sim.run.database.rows(EXCLUSIVE, mine.id)[0]["exclusive"]
-    assert await page() == listed, "the list shows what its members posted"
+    assert await page(sim, bob, mine.id) == listed, "the list shows what its members posted"
     hidden = listed if exclusive else []
     assert await bob.home() == [id for id in bob.belongs_at_home() if id not in hidden], "home shows the others"
     sim.sometimes(bool(listed), "somebody stayed on the list")
@@ -56,3 +70,73 @@ async def change_a_list_amid_posts(sim: Simulation) -> None:
 @simulation(seeds=60, faults=3, world=stage)
 async def test_a_list_and_home_show_what_the_rows_say_however_a_change_was_interrupted(sim: Simulation) -> None:
     await change_a_list_amid_posts(sim)
+
+
+@simulation(seeds=20, faults=3, world=stage)
+async def test_an_account_that_is_unfollowed_while_it_is_added_to_a_list_does_not_stay_on_it(sim: Simulation) -> None:
+    ada, bob = await sim.people("ada", "bob")
+    bob.has_followed(ada)
+    mine = await bob.insist(CreateList("mine", "list", exclusive=True))
+
+    async with sim.together() as go:
+        go(bob.attempt, AddToList(bob.id, (ada.id,)), list_address(mine.id), name="phone")
+        go(bob.unfollow, ada, name="laptop")
+        go(post, ada, name="ada")
+    await sim.calm()
+
+    assert sim.run.database.rows(MEMBERS, mine.id) == []
+    assert await page(sim, bob, mine.id) == []
+    assert await bob.home() == bob.belongs_at_home()
+
+
+@simulation(seeds=20, faults=3, world=stage)
+async def test_a_list_that_was_deleted_is_gone_for_its_readers_and_lets_its_members_back_home(sim: Simulation) -> None:
+    ada, bob, eve = await sim.people("ada", "bob", "eve")
+    bob.has_followed(ada)
+    mine = await bob.insist(CreateList("mine", "list", exclusive=True))
+    await bob.attempt(AddToList(bob.id, (ada.id,)), list_address(mine.id))
+    seen: list[list[int] | None] = []
+
+    async def delete() -> None:
+        try:
+            await bob.insist(DeleteList(bob.id), list_address(mine.id))
+        except Refused as refusal:
+            if refusal.status != 404:  # the first try was committed, and its answer was lost
+                raise
+        assert await page(sim, bob, mine.id) is None, "an app that was answered does not find the list any more"
+
+    async def read() -> None:
+        for _ in range(3):
+            seen.append(await page(sim, bob, mine.id))
+
+    async with sim.together() as go:
+        go(delete, name="phone")
+        go(read, name="laptop")
+        go(bob.attempt, ChangeList(bob.id, title="ours"), list_address(mine.id), name="tablet")
+        go(eve.attempt, DeleteList(eve.id), list_address(mine.id), name="eve")
+        go(post, ada, name="ada")
+    await sim.calm()
+
+    assert sim.run.database.rows(EXCLUSIVE, mine.id) == []
+    assert None not in seen[: len(seen) - seen.count(None)], "a list that is gone does not come back"
+    assert await bob.home() == bob.belongs_at_home()
+    sim.sometimes(None in seen, "a reader came too late")
+    sim.sometimes(seen[0] is not None, "a reader came in time")
+
+
+@simulation(seeds=15, faults=3, world=stage)
+async def test_two_devices_cannot_create_more_lists_than_an_account_may_have(sim: Simulation) -> None:
+    (bob,) = await sim.people("bob")
+    for number in range(LISTS - 1):
+        one = List(sim.new_id(), bob.id, f"list {number}", "list", False, sim.run.clock.now())
+        sim.run.database.arrange(lists.insert, one, LISTS)
+
+    async with sim.together() as go:
+        for device in ("phone", "laptop"):
+            go(bob.attempt, CreateList(f"from the {device}", "list", exclusive=False), name=device)
+    await sim.calm()
+
+    owned = [row["id"] for row in sim.run.database.rows(LISTS_OF, bob.id)]
+    assert len(owned) <= LISTS
+    assert await page(sim, bob, owned[-1]) == []
+    sim.sometimes(len(owned) == LISTS, "one of the two was created")

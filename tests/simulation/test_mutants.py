@@ -142,10 +142,10 @@ def mutes_are_applied_before_their_commit(patch: Patch) -> None:
 def changes_of_lists_are_not_promised(patch: Patch) -> None:
     """Rule 2 for one kind of effect: the list's timeline is told from memory alone."""
 
-    async def changed(db: object, self: AccountActor, list: Any, origin: object) -> object:
+    async def promise(db: object, actor: object, list: Any, origin: object) -> object:
         return list_commands.NOT_FOUND if list is None else list_commands.ListChange(list, [])
 
-    patch.setattr(list_commands, "_changed", changed)
+    patch.setattr(list_commands, "_promise", promise)
 
 
 MUTANTS = [

@@ -11,7 +11,7 @@ from ....actors.account import PerspectiveOf, relation_of
 from ....actors.broadcast import account_address, home_address
 from ....actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
 from ....actors.commands.statuses import DeleteStatus, PublishStatus
-from ....actors.kernel import Message, NotAnswered, Origin, Refused
+from ....actors.kernel import Address, Message, NotAnswered, Origin, Refused
 from ....actors.rules.visibility import Relation
 from ....actors.statuses import may_see
 from ....actors.timelines.home import HomePage
@@ -128,20 +128,20 @@ class Person:
         """What the home timeline must hold, by the rows of this instant, newest first."""
         return [row["id"] for row in self._server.run.database.rows(BELONGS_AT_HOME, self.id)]
 
-    async def insist(self, message: Message[R]) -> R:
-        """Have the own account do it, however often that takes."""
-        return await insist(self._server, self.name, lambda: self.ask(message))
+    async def insist(self, message: Message[R], address: Address | None = None) -> R:
+        """Ask the own account, or another actor, until there is an answer."""
+        return await insist(self._server, self.name, lambda: self.ask(message, address))
 
-    async def attempt(self, message: Message[object]) -> None:
+    async def attempt(self, message: Message[object], address: Address | None = None) -> None:
         """Ask once and go on, whatever the answer."""
         try:
-            await self.ask(message)
+            await self.ask(message, address)
         except (Refused, NotAnswered, StorageError) as error:
             self._server.run.note(f"was told {type(error).__name__}, leaves it", self.name)
 
-    async def ask(self, message: Message[R]) -> R:
-        """Ask the own account once."""
-        return await self._server.runtime.ask(account_address(self.id), message, origin=self.origin)
+    async def ask(self, message: Message[R], address: Address | None = None) -> R:
+        """Ask the own account, or another actor, once."""
+        return await self._server.runtime.ask(address or account_address(self.id), message, origin=self.origin)
 
     @property
     def origin(self) -> Origin:
