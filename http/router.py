@@ -14,7 +14,7 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from types import NoneType
-from typing import Any, Literal, get_args
+from typing import Literal, TypedDict, Unpack, get_args
 
 from ..storage.oauth import Token
 from .access.authentication import Viewer
@@ -46,6 +46,10 @@ class EndpointCall:
     rate_status: RateStatus | None = None
 
 
+# A parameter's name, and the function that takes its value from a request.
+Argument = tuple[str, Callable[[EndpointCall], object]]
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """One method on one path: who may call it, what it takes, and the function that answers."""
@@ -63,7 +67,7 @@ class Endpoint:
     input: type[Input] | None
     wants_token: bool
     wants_viewer: bool
-    arguments: tuple[tuple[str, Callable[[EndpointCall], Any]], ...]
+    arguments: tuple[Argument, ...]
 
     async def read(self, call: EndpointCall) -> None:
         """Read the input from the request."""
@@ -76,11 +80,23 @@ class Endpoint:
         return given if isinstance(given, Answer) else await given
 
 
+class Declaration(TypedDict, total=False):
+    """What may be said about an endpoint. `Router.route` explains it."""
+
+    auth: Auth
+    scopes: tuple[str, ...]
+    rates: tuple[Rule, ...]
+    file_rates: tuple[Rule, ...]
+    body_limit: int
+    page: bool
+    waiting: bool
+
+
 @dataclass(slots=True)
 class Router:
     """All endpoints there are, in the order in which they were declared."""
 
-    endpoints: list[Endpoint] = field(default_factory=list)
+    endpoints: list[Endpoint] = field(default_factory=list[Endpoint])
 
     def route(
         self,
@@ -111,17 +127,17 @@ class Router:
 
         return declare
 
-    def get(self, path: str, **how: Any) -> Callable[[Function], Function]:
+    def get(self, path: str, **how: Unpack[Declaration]) -> Callable[[Function], Function]:
         return self.route("GET", path=path, **how)
 
-    def post(self, path: str, **how: Any) -> Callable[[Function], Function]:
+    def post(self, path: str, **how: Unpack[Declaration]) -> Callable[[Function], Function]:
         return self.route("POST", path=path, **how)
 
-    def put(self, path: str, **how: Any) -> Callable[[Function], Function]:
+    def put(self, path: str, **how: Unpack[Declaration]) -> Callable[[Function], Function]:
         """An update: clients send PUT or PATCH for the same thing."""
         return self.route("PUT", "PATCH", path=path, **how)
 
-    def delete(self, path: str, **how: Any) -> Callable[[Function], Function]:
+    def delete(self, path: str, **how: Unpack[Declaration]) -> Callable[[Function], Function]:
         return self.route("DELETE", path=path, **how)
 
 
@@ -132,7 +148,7 @@ api = Router()
 class _Taken:
     """What a function's signature says it takes."""
 
-    arguments: list[tuple[str, Callable[[EndpointCall], Any]]] = field(default_factory=list)
+    arguments: list[Argument] = field(default_factory=list[Argument])
     input: type[Input] | None = None
     token: bool = False
     viewer: bool = False
@@ -150,8 +166,8 @@ def _taken(function: Function, path: str) -> _Taken:
 
 
 def _getter(
-    taken: _Taken, function: Function, name: str, kind: Any, segments: set[str]
-) -> Callable[[EndpointCall], Any]:
+    taken: _Taken, function: Function, name: str, kind: object, segments: set[str]
+) -> Callable[[EndpointCall], object]:
     if name in segments:
         segments.discard(name)
         read = path_id if kind is int else path_text
@@ -172,7 +188,7 @@ def _getter(
     raise TypeError(f"{function.__qualname__} asks for {name}: {kind}, which nobody can give")
 
 
-def _without_none(annotation: Any) -> Any:
+def _without_none(annotation: object) -> object:
     kinds = [kind for kind in get_args(annotation) if kind is not NoneType]
     return kinds[0] if len(kinds) == 1 and NoneType in get_args(annotation) else annotation
 

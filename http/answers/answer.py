@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
@@ -31,7 +30,7 @@ class Answer:
 EMPTY = Answer(b"{}")
 
 
-def json(value: Any, status: int = 200, headers: Headers = ()) -> Answer:
+def json(value: object, status: int = 200, headers: Headers = ()) -> Answer:
     """A JSON answer from plain data; hot ones are made of prepared bytes instead."""
     return Answer(orjson.dumps(value), status, headers)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 from datetime import timedelta
-from typing import Any
 
 import orjson
 
@@ -71,7 +70,7 @@ def local_name(resource: str, domain: str, base_url: str) -> str | None:
     return handle[0] if handle is not None and handle[1] is None and "@" in resource.lstrip("@") else None
 
 
-def webfinger(account: Account, domain: str, base_url: str) -> dict[str, Any]:
+def webfinger(account: Account, domain: str, base_url: str) -> dict[str, object]:
     """RFC 7033, with what other servers look for."""
     url = account.url or account.uri
     return {
@@ -135,7 +134,7 @@ async def show_nodeinfo(context: HttpContext) -> Answer:
     return Answer(await context.kept.get("nodeinfo", context.clock.now(), make), content_type=profile)
 
 
-async def _nodeinfo(context: HttpContext) -> dict[str, Any]:
+async def _nodeinfo(context: HttpContext) -> dict[str, object]:
     now = context.clock.now()
     month = await context.database.read(instance.numbers, now - MONTH)
     half_year = await context.database.read(instance.numbers, now - HALF_YEAR)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import orjson
 
@@ -39,7 +38,7 @@ async def show_v2(context: HttpContext) -> Answer:
     return await _show(context, "v2", instance_v2)
 
 
-async def _show(context: HttpContext, version: str, fields: Callable[[About], dict[str, Any]]) -> Answer:
+async def _show(context: HttpContext, version: str, fields: Callable[[About], dict[str, object]]) -> Answer:
     async def make() -> bytes:
         return orjson.dumps(fields(await _about(context)))
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...actors.commands.media import AddMedia, AddWaitingMedia, DeleteMedia, DescribeMedia, failed
-from ...actors.media.processor import Incoming
 from ...actors.rules import limits
 from ...storage import media
 from ...storage.media import Media
@@ -65,19 +62,15 @@ async def _upload(context: HttpContext, viewer: Viewer, new: NewMedia) -> Media:
         uploads.received(context, viewer, new.file) as incoming,
         uploads.thumbnail(context, viewer, new.thumbnail) as small,
     ):
-        described = {"description": new.description or "", "focus": _point(new.focus)}
+        description, focus = new.description or "", _point(new.focus)
         if incoming.kind is not None and incoming.kind.type != "image":
-            return await viewer.ask(await _put_off(context, incoming, thumbnail=small, **described))
+            id = context.ids.next()
+            await context.media.put_off(incoming, id)
+            return await viewer.ask(AddWaitingMedia(id, incoming.kind.type, small, description, focus))
         made = await uploads.make(context, incoming, "image")
         if small is not None:
             made = await uploads.exchange_thumbnail(context, made, small)
-        return await viewer.ask(AddMedia(made, **described))
-
-
-async def _put_off(context: HttpContext, incoming: Incoming, **more: Any) -> AddWaitingMedia:
-    id = context.ids.next()
-    await context.media.put_off(incoming, id)
-    return AddWaitingMedia(id, incoming.kind.type if incoming.kind else "unknown", **more)
+        return await viewer.ask(AddMedia(made, description, focus))
 
 
 @api.get("/api/v1/media/<id>", auth="user", scopes=SCOPES)

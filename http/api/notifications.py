@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TypedDict
 
 from ...actors.broadcast import ShownNotification
 from ...actors.commands.notifications import ClearNotifications, DismissNotification
@@ -28,14 +28,22 @@ ON_A_PAGE = 40
 COUNTED, MOST_COUNTED = 100, 1000
 
 
+class Conditions(TypedDict):
+    """The conditions of a query for notifications."""
+
+    types: Sequence[str] | None
+    exclude_types: Sequence[str]
+    from_account_id: int | None
+
+
 class Sieve(Input):
-    """Which notifications are asked for. Names of types that nobody knows match nothing."""
+    """Which notifications are asked for. Unknown names of types match nothing."""
 
     types: Texts = ()
     exclude_types: Texts = ()
     account_id: AccountId = None
 
-    def conditions(self) -> dict[str, Any]:
+    def conditions(self) -> Conditions:
         types = [type for type in self.types if type]
         return {
             "types": types or None,

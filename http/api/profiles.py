@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Annotated, Literal
@@ -27,6 +27,7 @@ from ..answers.answer import Answer, json
 from ..answers.errors import NotFound
 from ..entities.account import MOST_REQUESTS_COUNTED, credential_account_fields, profile_fields
 from ..intake.input import Input
+from ..intake.nesting import Value
 from ..intake.parameters import Choice, Fields, MaybeFlag, MaybeLine, MaybeProse, MaybeText, Several, Text
 from ..intake.upload import MaybeUpload, Upload
 from ..router import api
@@ -53,7 +54,7 @@ class Source(Input):
         return Defaults(self.privacy, self.sensitive, self.quote_policy, given, code)
 
 
-def _source(value: object) -> object:
+def _source(value: Value) -> Value:
     """An empty `source` is not given, whatever it is empty of."""
     return value if isinstance(value, dict) else {}
 
@@ -206,7 +207,7 @@ async def _update(context: HttpContext, viewer: Viewer, credentials: Credentials
 @asynccontextmanager
 async def _picture(
     context: HttpContext, viewer: Viewer, upload: Upload | None, which: Literal["avatar", "header"]
-) -> AsyncIterator[str | None]:
+) -> AsyncGenerator[str | None]:
     """The file made of a picture, for as long as it may still be refused; None when there is none."""
     if upload is None:
         yield None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
 
 import orjson
 
@@ -51,7 +50,7 @@ def account_json(account: Account, renderings: Renderings, base_url: str) -> byt
     )
 
 
-def account_fields(account: Account, base_url: str, moved: Account | None = None) -> dict[str, Any]:
+def account_fields(account: Account, base_url: str, moved: Account | None = None) -> dict[str, object]:
     """The account as data. `moved` is where it went; never nested twice."""
     fields = _identity(account) | _profile(account) | _pictures(account, base_url) | _counts(account)
     if account.moved_to_id is not None:
@@ -68,7 +67,7 @@ def account_fields(account: Account, base_url: str, moved: Account | None = None
     return fields
 
 
-def _identity(account: Account) -> dict[str, Any]:
+def _identity(account: Account) -> dict[str, object]:
     return {
         "id": str(account.id),
         "username": account.username,
@@ -85,7 +84,7 @@ def _identity(account: Account) -> dict[str, Any]:
     }
 
 
-def _profile(account: Account) -> dict[str, Any]:
+def _profile(account: Account) -> dict[str, object]:
     """What people wrote about themselves; a suspended account has nothing to say."""
     suspended = account.suspended_at is not None
     return {
@@ -99,11 +98,11 @@ def _profile(account: Account) -> dict[str, Any]:
     }
 
 
-def _field(field: dict[str, Any]) -> dict[str, Any]:
+def _field(field: dict[str, object]) -> dict[str, object]:
     return {"name": field["name"], "value": field["value"], "verified_at": field.get("verified_at")}
 
 
-def _pictures(account: Account, base_url: str) -> dict[str, Any]:
+def _pictures(account: Account, base_url: str) -> dict[str, object]:
     avatar, header = avatar_url(account, base_url), header_url(account, base_url)
     return {
         "avatar": avatar,
@@ -115,7 +114,7 @@ def _pictures(account: Account, base_url: str) -> dict[str, Any]:
     }
 
 
-def _counts(account: Account) -> dict[str, Any]:
+def _counts(account: Account) -> dict[str, object]:
     return {
         "statuses_count": account.statuses_count,
         "followers_count": account.followers_count,
@@ -126,7 +125,7 @@ def _counts(account: Account) -> dict[str, Any]:
 
 def credential_account_fields(
     account: Account, user: User, requests: int, base_url: str, moved: Account | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The account for its owner: with what only they may see and change."""
     return account_fields(account, base_url, moved) | {
         "source": {
@@ -161,7 +160,7 @@ def muted_account_json(account: Account, until: datetime | None, renderings: Ren
     )
 
 
-def profile_fields(account: Account, featured: Iterable[FeaturedTag], base_url: str) -> dict[str, Any]:
+def profile_fields(account: Account, featured: Iterable[FeaturedTag], base_url: str) -> dict[str, object]:
     """The profile for its owner, as it is written rather than as it is shown."""
     public = account_fields(account, base_url)
     kept = (
@@ -182,5 +181,5 @@ def profile_fields(account: Account, featured: Iterable[FeaturedTag], base_url: 
     }
 
 
-def _source_field(field: dict[str, Any]) -> dict[str, Any]:
+def _source_field(field: dict[str, object]) -> dict[str, object]:
     return _field(field) | {"value": field.get("source", field["value"])}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...storage.oauth import Application
 
 
-def application_fields(application: Application, vapid_key: str) -> dict[str, Any]:
+def application_fields(application: Application, vapid_key: str) -> dict[str, object]:
     return {
         "id": str(application.id),
         "name": application.name,
@@ -19,7 +17,7 @@ def application_fields(application: Application, vapid_key: str) -> dict[str, An
     }
 
 
-def credential_application_fields(application: Application, secret: str, vapid_key: str) -> dict[str, Any]:
+def credential_application_fields(application: Application, secret: str, vapid_key: str) -> dict[str, object]:
     """The application for whom it was just made; the secret is not kept in clear and never shown again."""
     return application_fields(application, vapid_key) | {
         "client_id": application.client_id,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import orjson
 
 from ...actors.statuses import ShownStatus
@@ -15,7 +13,7 @@ from .times import instant
 
 def edit_json(edit: Edit, author: bytes, base_url: str) -> bytes:
     """One state of a status; `author` is the account as JSON."""
-    fields: dict[str, Any] = {
+    fields: dict[str, object] = {
         "content": edit.content,
         "spoiler_text": edit.spoiler_text,
         "sensitive": edit.sensitive,
@@ -38,7 +36,7 @@ def only_edit(shown: ShownStatus) -> Edit:
     )  # fmt: skip
 
 
-def source_fields(status: Status) -> dict[str, Any]:
+def source_fields(status: Status) -> dict[str, object]:
     """What the author typed."""
     return {
         "id": str(status.id),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import quote
 
 from ...storage.accounts import Account
@@ -10,7 +9,7 @@ from ...storage.featured_tags import FeaturedTag
 from .times import day
 
 
-def featured_tag_fields(featured: FeaturedTag, owner: Account) -> dict[str, Any]:
+def featured_tag_fields(featured: FeaturedTag, owner: Account) -> dict[str, object]:
     """Its address is that of what its owner posted under it."""
     profile = owner.url or owner.uri
     return {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from ... import __version__
 from ...actors.media.kinds import FILMS, IMAGES, SOUNDS
@@ -45,7 +44,7 @@ class About:
     contact: Account | None
 
 
-def instance_v1(about: About) -> dict[str, Any]:
+def instance_v1(about: About) -> dict[str, object]:
     shared = configuration(about)
     return {
         "uri": about.domain,
@@ -71,7 +70,7 @@ def instance_v1(about: About) -> dict[str, Any]:
     }
 
 
-def instance_v2(about: About) -> dict[str, Any]:
+def instance_v2(about: About) -> dict[str, object]:
     return {
         "domain": about.domain,
         "title": about.title,
@@ -97,11 +96,11 @@ def instance_v2(about: About) -> dict[str, Any]:
     }
 
 
-def _contact(about: About) -> dict[str, Any] | None:
+def _contact(about: About) -> dict[str, object] | None:
     return None if about.contact is None else account_fields(about.contact, about.base_url)
 
 
-def configuration(about: About) -> dict[str, Any]:
+def configuration(about: About) -> dict[str, object]:
     """Limits and switches, under the names of version 2."""
     return {
         "urls": {
@@ -145,7 +144,7 @@ def _accounts() -> dict[str, int]:
     }
 
 
-def _media(about: About) -> dict[str, Any]:
+def _media(about: About) -> dict[str, object]:
     return {
         "supported_mime_types": IMAGE_TYPES + FILM_TYPES if about.takes_films else IMAGE_TYPES,
         "description_limit": limits.MEDIA_DESCRIPTION_CHARACTERS,

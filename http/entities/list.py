@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...storage.lists import List
 
 
-def list_fields(list: List) -> dict[str, Any]:
+def list_fields(list: List) -> dict[str, object]:
     return {
         "id": str(list.id),
         "title": list.title,

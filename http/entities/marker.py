@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...storage.markers import Marker
 from .times import instant
 
 
-def marker_fields(marker: Marker) -> dict[str, Any]:
+def marker_fields(marker: Marker) -> dict[str, object]:
     return {
         "last_read_id": str(marker.last_read_id),
         "version": marker.version,

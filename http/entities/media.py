@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...storage.media import Media
 
 
-def media_fields(media: Media, base_url: str) -> dict[str, Any]:
+def media_fields(media: Media, base_url: str) -> dict[str, object]:
     """One attachment; without an address while it is not processed."""
     url = _address(media.file, base_url) or media.remote_url
     preview = _address(media.thumbnail_file, base_url) or media.thumbnail_remote_url

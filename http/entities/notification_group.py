@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...storage.accounts import Account
 from ...storage.notification_groups import Group
 from .account import avatar_url
 from .times import instant
 
 
-def group_fields(group: Group) -> dict[str, Any]:
-    fields: dict[str, Any] = {
+def group_fields(group: Group) -> dict[str, object]:
+    fields: dict[str, object] = {
         "group_key": group.key,
         "notifications_count": group.count,
         "type": group.type,
@@ -27,7 +25,7 @@ def group_fields(group: Group) -> dict[str, Any]:
     return fields
 
 
-def partial_account_fields(account: Account, base_url: str) -> dict[str, Any]:
+def partial_account_fields(account: Account, base_url: str) -> dict[str, object]:
     """PartialAccountWithAvatar: enough to draw a small picture."""
     avatar = avatar_url(account, base_url)
     return {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 import orjson
 
@@ -16,10 +15,10 @@ def poll_json(poll: Poll, now: datetime, viewer: int | None, votes: tuple[int, .
     return b',"poll":' + orjson.dumps(poll_fields(poll, now, viewer, votes))
 
 
-def poll_fields(poll: Poll, now: datetime, viewer: int | None, votes: tuple[int, ...]) -> dict[str, Any]:
+def poll_fields(poll: Poll, now: datetime, viewer: int | None, votes: tuple[int, ...]) -> dict[str, object]:
     """The poll for a viewer with their votes; without a viewer, for everybody."""
     expired = poll.expired(now)
-    fields = {
+    fields: dict[str, object] = {
         "id": str(poll.id),
         "expires_at": maybe_instant(poll.expires_at),
         "expired": expired,
@@ -33,6 +32,6 @@ def poll_fields(poll: Poll, now: datetime, viewer: int | None, votes: tuple[int,
         "emojis": [],
     }
     if viewer is not None:
-        # Whoever asks need not be asked.
+        # The author of a poll counts as having voted: clients then show the results in place of the form.
         fields |= {"voted": bool(votes) or viewer == poll.account_id, "own_votes": list(votes)}
     return fields

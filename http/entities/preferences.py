@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...storage.users import User
 
 
-def preferences_fields(user: User) -> dict[str, Any]:
+def preferences_fields(user: User) -> dict[str, object]:
     """Of reading, nothing can be set here yet: clients hear what they would take for granted."""
     return {
         "posting:default:visibility": user.default_privacy,

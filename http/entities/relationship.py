@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...storage.relations import Relationship
 from .times import maybe_instant
 
 
-def relationship_fields(relationship: Relationship) -> dict[str, Any]:
+def relationship_fields(relationship: Relationship) -> dict[str, object]:
     return {
         "id": str(relationship.id),
         "following": relationship.following,

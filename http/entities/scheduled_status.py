@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...storage.scheduled_statuses import ScheduledStatus
 from .media import media_fields
 from .times import instant
 
 
-def scheduled_status_fields(scheduled: ScheduledStatus, base_url: str) -> dict[str, Any]:
+def scheduled_status_fields(scheduled: ScheduledStatus, base_url: str) -> dict[str, object]:
     return {
         "id": str(scheduled.id),
         "scheduled_at": instant(scheduled.scheduled_at),
@@ -18,7 +16,7 @@ def scheduled_status_fields(scheduled: ScheduledStatus, base_url: str) -> dict[s
     }
 
 
-def _params(scheduled: ScheduledStatus) -> dict[str, Any]:
+def _params(scheduled: ScheduledStatus) -> dict[str, object]:
     """What was asked for, with what the reference server has beside it."""
     kept = scheduled.params
     poll = kept["poll"]
@@ -38,7 +36,7 @@ def _params(scheduled: ScheduledStatus) -> dict[str, Any]:
     }
 
 
-def _poll(poll: dict[str, Any]) -> dict[str, Any]:
+def _poll(poll: dict[str, object]) -> dict[str, object]:
     return {
         "options": poll["options"],
         "expires_in": poll["seconds"],

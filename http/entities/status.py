@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import orjson
 
@@ -23,7 +22,7 @@ from .times import instant, maybe_instant
 
 NO_FLAGS = Flags()
 # This server takes no quotes. Whatever the author has chosen for the day when it does, today nobody may quote.
-NOBODY_QUOTES = {"automatic": [], "manual": [], "current_user": "denied"}
+NOBODY_QUOTES: dict[str, object] = {"automatic": [], "manual": [], "current_user": "denied"}
 PINNABLE = frozenset({"public", "unlisted", "private"})
 
 FlagsById = Mapping[int, Flags]
@@ -71,7 +70,7 @@ def viewer_part(status: Status, flags: Flags, viewer: int) -> bytes:
 
 
 def _viewer_part(favourited: bool, reblogged: bool, bookmarked: bool, muted: bool, pinned: bool | None) -> bytes:
-    part: dict[str, Any] = {
+    part: dict[str, object] = {
         "favourited": favourited,
         "reblogged": reblogged,
         "muted": muted,
@@ -93,7 +92,7 @@ _VIEWER_PARTS = {
 }
 
 
-def _fields(status: Status, counted: Status, base_url: str) -> dict[str, Any]:
+def _fields(status: Status, counted: Status, base_url: str) -> dict[str, object]:
     fields = _text(status) | _context(status) | _counts(counted) | _attached(status, base_url)
     if status.poll is None:
         fields["poll"] = None
@@ -102,7 +101,7 @@ def _fields(status: Status, counted: Status, base_url: str) -> dict[str, Any]:
     return fields
 
 
-def _text(status: Status) -> dict[str, Any]:
+def _text(status: Status) -> dict[str, object]:
     return {
         "id": str(status.id),
         "uri": status.uri,
@@ -116,14 +115,14 @@ def _text(status: Status) -> dict[str, Any]:
     }
 
 
-def _context(status: Status) -> dict[str, Any]:
+def _context(status: Status) -> dict[str, object]:
     return {
         "in_reply_to_id": _id(status.in_reply_to_id),
         "in_reply_to_account_id": _id(status.in_reply_to_account_id),
     }
 
 
-def _counts(status: Status) -> dict[str, Any]:
+def _counts(status: Status) -> dict[str, object]:
     return {
         "replies_count": status.replies_count,
         "reblogs_count": status.reblogs_count,
@@ -132,7 +131,7 @@ def _counts(status: Status) -> dict[str, Any]:
     }
 
 
-def _attached(status: Status, base_url: str) -> dict[str, Any]:
+def _attached(status: Status, base_url: str) -> dict[str, object]:
     return {
         "media_attachments": [media_fields(one, base_url) for one in status.media],
         "mentions": [
@@ -147,7 +146,7 @@ def _attached(status: Status, base_url: str) -> dict[str, Any]:
     }
 
 
-def _application(status: Status) -> dict[str, Any] | None:
+def _application(status: Status) -> dict[str, object] | None:
     if status.application_name is None:
         return None
     return {"name": status.application_name, "website": status.application_website}

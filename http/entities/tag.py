@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from ...actors.rules.text import tag_url
 from ...storage.statuses import StatusTag
@@ -16,12 +15,12 @@ def tag_fields(
     uses: Mapping[int, tuple[int, int]],
     base_url: str,
     featuring: bool | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """`days` are the beginnings of days, oldest first, `uses` how often and by how many on the n-th of them.
 
     `featuring` is for a viewer; without one nothing is said about it.
     """
-    fields = {
+    fields: dict[str, object] = {
         "id": str(tag.id),
         "name": tag.name,
         "url": tag_url(base_url, tag.name),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
 
 
-def token_fields(secret: str, scopes: Iterable[str], created_at: datetime) -> dict[str, Any]:
+def token_fields(secret: str, scopes: Iterable[str], created_at: datetime) -> dict[str, object]:
     return {
         "access_token": secret,
         "token_type": "Bearer",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import core_schema
 
 from ... import __version__
 from ..access import scopes
@@ -79,14 +79,14 @@ def _name(endpoint: Endpoint) -> str:
 class _Lenient(GenerateJsonSchema):
     """Schemas of what should be sent; what is accepted out of leniency is not told."""
 
-    def function_before_schema(self, schema: Any) -> Schema:
+    def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> Schema:
         return self.generate_inner(schema["schema"])
 
-    def default_schema(self, schema: Any) -> Schema:
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> Schema:
         """Without the default, which may be no JSON."""
         return self.generate_inner(schema["schema"])
 
-    def field_title_should_be_set(self, schema: Any) -> bool:
+    def field_title_should_be_set(self, schema: object) -> bool:
         """A parameter's name says it."""
         return False
 

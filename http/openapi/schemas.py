@@ -11,6 +11,7 @@ from typing import Any
 
 FOLDER = Path(__file__).parent
 
+# A JSON Schema may have any members, at any depth: the standard of JSON Schema is what checks them, in the tests.
 Schema = dict[str, Any]
 
 DIGITS = "^[0-9]+$"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import jinja2
 import orjson
@@ -38,7 +37,7 @@ def _templates() -> jinja2.Environment:
     )
 
 
-def page(template: str, *, status: int = 200, form_targets: str = "", **facts: Any) -> Answer:
+def page(template: str, *, status: int = 200, form_targets: str = "", **facts: object) -> Answer:
     """A rendered page with its content policy."""
     body = _templates().get_template(template).render(**facts)
     return Answer(body.encode(), status, page_policy(form_targets), HTML)

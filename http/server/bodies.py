@@ -7,12 +7,11 @@ memory that any request can take. Here the endpoint's own reading is what lets m
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
 
 import trio
 
 from ..answers.errors import Malformed
-from ..asgi import Application, Receive, Scope, Send
+from ..asgi import Application, Message, Receive, Scope, Send
 
 KEY = "troupe.body"  # where a body stands in its request's scope
 
@@ -42,7 +41,7 @@ class Body:
             if event.get("body"):
                 yield event["body"]
 
-    async def receive(self) -> Any:
+    async def receive(self) -> Message:
         """For the framework: an empty body, and later that the client is gone."""
         if not self._told:
             self._told = True
@@ -73,7 +72,7 @@ class RequestBodies:
             return
         body = Body(receive)
 
-        async def send_after_body(event: Any) -> None:
+        async def send_after_body(event: Message) -> None:
             if event["type"] == "http.response.start" and not await body.leave() and scope["http_version"] < "2":
                 event = event | {"headers": [*event.get("headers", ()), (b"connection", b"close")]}
             await send(event)

@@ -14,7 +14,6 @@ import ssl
 import struct
 from contextlib import suppress
 from math import inf
-from typing import Any
 
 import trio
 from hypercorn.config import Config
@@ -22,7 +21,7 @@ from hypercorn.events import Closed, Event, RawData, Updated
 from hypercorn.trio.task_group import TaskGroup
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import AppWrapper, ConnectionState
-from hypercorn.utils import parse_socket_addr
+from hypercorn.utils import parse_socket_addr  # pyright: ignore[reportUnknownVariableType]  # takes an untyped tuple
 
 from . import deadlines
 from .http1 import Http1
@@ -207,7 +206,7 @@ class ClientConnection:
             await protocol.handle(Closed())
         self._life.cancel()
 
-    async def _receive(self) -> Any:
+    async def _receive(self) -> bytes | bytearray:
         try:
             return await self.stream.receive_some(READ_AT_ONCE)
         except (trio.BrokenResourceError, trio.ClosedResourceError):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import h2.connection
 import h2.errors
 import h2.events
 import h2.exceptions

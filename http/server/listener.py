@@ -15,7 +15,7 @@ import trio
 from hypercorn.config import Config
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import AppWrapper, ASGIFramework
-from hypercorn.utils import wrap_app
+from hypercorn.utils import wrap_app  # pyright: ignore[reportUnknownVariableType]  # some of its types are open
 
 from ...actors.kernel import Record
 from ..answers.refusals import OVERLOADED

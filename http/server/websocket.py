@@ -37,18 +37,20 @@ class WebSocket(WSStream):
         # The connection that hypercorn makes understands compressed frames even where they were not agreed on.
         self.connection = Connection(ConnectionType.SERVER)
         await self.send(Response(stream_id=self.stream_id, status_code=status, headers=headers))
-        self.task_group.spawn(self._send_pings)
+        # hypercorn and wsproto leave the types of the three calls that pyright ignores here open.
+        self.task_group.spawn(self._send_pings)  # pyright: ignore[reportUnknownMemberType]
 
     async def _handle_events(self) -> None:
         for event in self.connection.events():
             if isinstance(event, Message):
                 try:
-                    self.buffer.extend(event)  # all fragments of a message count together
+                    # All fragments of a message count together.
+                    self.buffer.extend(event)  # pyright: ignore[reportUnknownMemberType]
                 except FrameTooLargeError:
                     await self._end(CloseConnection(code=CloseReason.MESSAGE_TOO_BIG))
                     return
                 if event.message_finished:
-                    await self.app_put(self.buffer.to_message())
+                    await self.app_put(self.buffer.to_message())  # pyright: ignore[reportUnknownMemberType]
                     self.buffer.clear()
             elif isinstance(event, Ping):
                 await self._send_wsproto_event(event.response())

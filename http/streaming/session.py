@@ -7,7 +7,7 @@ what was sent before. A connection whose client does not read is ended, never sk
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 import orjson
@@ -156,7 +156,7 @@ class Session:
         return frames
 
     @contextmanager
-    def sending(self) -> Iterator[None]:
+    def sending(self) -> Generator[None]:
         """While the client is waited for: feeds and publishers do not wait for it too."""
         self.made_progress()
         try:

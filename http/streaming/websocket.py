@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
 
 import orjson
 import trio
@@ -17,7 +16,7 @@ from ..access.streams import End
 from ..answers.errors import TRY_AGAIN, HttpError
 from ..asgi import Message, Receive, Scope, Send, encoded, send_answer
 from ..dispatch import answer_to_error, refuse_route, with_headers
-from ..intake.nesting import nest
+from ..intake.nesting import Value, nest
 from ..intake.request import Request, request_of
 from .admission import admit, dismiss
 from .channels import RequestedStream, StreamQuery, by_name, check
@@ -132,7 +131,7 @@ class Subscriptions:
     async def obey(self, text: str) -> None:
         """Do what a frame says. Whatever is no command is passed over, as by the reference server."""
         try:
-            command: Any = orjson.loads(text)
+            command: Value = orjson.loads(text)
         except orjson.JSONDecodeError:
             return
         match command:
@@ -163,6 +162,6 @@ class Subscriptions:
 
 def _query(command: Mapping[str, object]) -> StreamQuery | None:
     try:
-        return StreamQuery.read(cast("Mapping[str, Any]", command))
+        return StreamQuery.read(command)
     except HttpError:
         return None

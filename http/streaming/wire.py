@@ -7,7 +7,9 @@ what was sent between the first of an answer and its last.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
+
+from ..asgi import Scope
 
 SHORT, LONG = 125, 0xFFFF
 
@@ -36,7 +38,7 @@ class Wire(Protocol):
         ...
 
 
-def wire_of(scope: Any) -> Wire | None:
+def wire_of(scope: Scope) -> Wire | None:
     """The wire under a request, where the server offers one. Later versions of HTTP share theirs among requests, and
     earlier ones know no chunks."""
     return scope.get("state", {}).get("wire") if scope["http_version"] == "1.1" else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Literal
@@ -38,7 +38,7 @@ class NotProcessed(HttpError):
 @asynccontextmanager
 async def received(
     context: HttpContext, viewer: Viewer, upload: Upload | None, attribute: str = "File"
-) -> AsyncIterator[Incoming]:
+) -> AsyncGenerator[Incoming]:
     """An upload, looked at; refused when it is none of the kinds that are taken, or too large for its kind."""
     if upload is None or upload.size == 0:
         raise invalid(f"{attribute} can't be blank")
@@ -64,7 +64,7 @@ def _check(context: HttpContext, incoming: Incoming, attribute: str) -> None:
 @asynccontextmanager
 async def picture(
     context: HttpContext, viewer: Viewer, upload: Upload, which: Literal["avatar", "header"]
-) -> AsyncIterator[str]:
+) -> AsyncGenerator[str]:
     """The name of a profile's picture, made of an upload. Store it in the block: if that is refused, the file goes."""
     attribute = which.capitalize()
     if upload.size > limits.PICTURE_BYTES:
@@ -79,7 +79,7 @@ async def picture(
 @asynccontextmanager
 async def thumbnail(
     context: HttpContext, viewer: Viewer, upload: Upload | None
-) -> AsyncIterator[ProcessedMedia | None]:
+) -> AsyncGenerator[ProcessedMedia | None]:
     """The small picture that a client sends along; None when it sends none."""
     if upload is None:
         yield None
