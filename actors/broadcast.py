@@ -15,7 +15,7 @@ from ..storage.notifications import Notification
 from ..storage.timeline_entries import TimelineEntry
 from .audience import Audience
 from .conversations import ShownConversation
-from .kernel import Address, Cell, Event, Message, Origin, Runtime
+from .kernel import Address, Event, Message, Origin, Runtime
 from .rules.visibility import Perspective, Relation, belongs_in_public, belongs_under_tags
 from .statuses import ShownStatus, entry_of, may_see
 
@@ -149,20 +149,20 @@ class Broadcast:
 
     def is_crowded(self, shown: ShownStatus, recipients: Iterable[int] = ()) -> bool:
         """True if a timeline that a status goes to, or the home of one of these accounts, has too much to do."""
-        if not any(self._runtime.pools[kind].crowd for kind in TIMELINES):
+        crowds = {kind: self._runtime.crowd(kind) for kind in TIMELINES}
+        if not any(crowds.values()):
             return False
-        crowds = {kind: self._runtime.pools[kind].crowd for kind in TIMELINES}
-        entry = entry_of(shown)
-        homes = [cell for account in recipients for cell in self._awake(home_address(account))]
+        entry, awake = entry_of(shown), self._runtime.awake_among
+        homes = awake(map(home_address, recipients))
         if crowds["home"].among(self._audience.cells(entry.account_id)) or crowds["home"].among(homes):
             return True
         if crowds["list"].among(self._listed.cells(entry.account_id)):
             return True
         places = (PUBLIC_ALL, PUBLIC_LOCAL if entry.local else PUBLIC_REMOTE) if belongs_in_public(entry) else ()
-        if crowds["public"].among([cell for place in places for cell in self._awake(place)]):
+        if crowds["public"].among(awake(places)):
             return True
         tags = shown.status.tags if belongs_under_tags(entry) else ()
-        return crowds["tag"].among([cell for tag in tags for cell in self._awake(tag_address(tag.name))])
+        return crowds["tag"].among(awake(tag_address(tag.name) for tag in tags))
 
     def published_to_author(self, shown: ShownStatus, origin: Origin) -> None:
         """To the author's own home alone: the others are told by the relay, which tells this one again."""
@@ -185,20 +185,19 @@ class Broadcast:
         self.note_edit(entry.id, edit_id)
         if shown.status.poll is not None:
             # To all that are awake: who had voted is not known any more.
-            accounts = list(self._runtime.pools["account"].cells.values())
-            self._runtime.tell_cells("account", accounts, PollChanged(entry.id), origin=origin)
+            self._runtime.tell_all("account", PollChanged(entry.id), origin=origin)
         message = StatusEdited(entry, edit_id, Event("status.update", shown))
         authors = (entry.account_id, *rebloggers)
         lists = {cell: None for author in authors for cell in self._listed.of(author)}
         homes = {cell: None for author in authors for cell in self._audience.of(author)}
-        homes |= {cell: None for id in entry.mentioned_ids for cell in self._awake(home_address(id))}
+        homes |= dict.fromkeys(self._runtime.awake_among(map(home_address, entry.mentioned_ids)))
         self._runtime.tell_cells("home", homes, message, origin=origin)
         self._runtime.tell_cells("list", lists, message, origin=origin)
         if belongs_in_public(entry) and not entry.silenced:
             self._to_public(entry.local, message, origin)
         if belongs_under_tags(entry) and not entry.silenced:
             # All that are awake: the edit may have taken a tag away.
-            self._runtime.tell_cells("tag", list(self._runtime.pools["tag"].cells.values()), message, origin=origin)
+            self._runtime.tell_all("tag", message, origin=origin)
 
     def note_edit(self, id: int, edit_id: int) -> None:
         """Remember the latest edit of a status that anybody was told of, or has read of in the rows."""
@@ -275,10 +274,6 @@ class Broadcast:
     def _reread_lists(self, owner: int) -> None:
         for cell in self._owned.of(owner):
             self._runtime.resync(cell.address)
-
-    def _awake(self, address: Address) -> list[Cell]:
-        cell = self._runtime.pools[address.kind].cells.get(address.key)
-        return [] if cell is None else [cell]
 
     def _retract(self, message: StatusDeleted, author: int, origin: Origin) -> None:
         self._runtime.tell_cells("home", self._audience.of(author), message, origin=origin)

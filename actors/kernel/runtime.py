@@ -10,6 +10,7 @@ import trio
 from .actor import Actor
 from .address import Address
 from .cell import Cell
+from .crowd import Crowd
 from .envelope import NOWHERE, Envelope, Origin, Reply
 from .errors import AskCycle, TimedOut
 from .feed import Subscriber
@@ -80,6 +81,23 @@ class Runtime:
     ) -> None:
         """One message into many mailboxes of one pool: the fan-out's inner loop."""
         self.pools[kind].post_to_all(cells, self._envelope(message, origin))
+
+    def tell_all(self, kind: str, message: Message[object], *, origin: Origin = NOWHERE) -> None:
+        """Send to every awake actor of one kind."""
+        self.tell_cells(kind, self.awake(kind), message, origin=origin)
+
+    def awake(self, kind: str) -> list[Cell]:
+        """The cells of one kind: those that sleep have none."""
+        return list(self.pools[kind].cells.values())
+
+    def awake_among(self, addresses: Iterable[Address]) -> list[Cell]:
+        """The cells of these addresses, without those that sleep."""
+        found = (self.pools[address.kind].cells.get(address.key) for address in addresses)
+        return [cell for cell in found if cell is not None]
+
+    def crowd(self, kind: str) -> Crowd:
+        """The actors of one kind that have so much to do that those who tell many should wait."""
+        return self.pools[kind].crowd
 
     async def ask(
         self,

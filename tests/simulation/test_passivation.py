@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import trio
 
+from troupe.actors.broadcast import home_address
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Simulation, stage
 
@@ -15,7 +16,6 @@ drowsy = partial(stage, idle=0.0)  # whoever has nothing to do falls asleep at t
 async def test_nothing_is_missed_between_waking_and_sleeping(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     bob.has_followed(ada)
-    homes = sim.runtime.pools["home"].cells
     awake: list[bool] = []
 
     async def post() -> None:
@@ -30,7 +30,7 @@ async def test_nothing_is_missed_between_waking_and_sleeping(sim: Simulation) ->
     async def doze() -> None:
         for _ in range(12):
             sim.runtime.keep()
-            awake.append(str(bob.id) in homes)
+            awake.append(bool(sim.runtime.awake_among([home_address(bob.id)])))
             await trio.lowlevel.checkpoint()
 
     async with sim.together() as go:

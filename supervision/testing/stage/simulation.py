@@ -141,7 +141,7 @@ class Simulation(SimulatedServer):
 
     def _everybody_rests(self) -> bool:
         """No actor waits for its database, or to come back from a crash; those in quarantine will not in our time."""
-        cells = [cell for pool in self.runtime.pools.values() for cell in pool.cells.values()]
+        cells = [cell for kind in self.runtime.pools for cell in self.runtime.awake(kind)]
         return self._all_is_told() and all(
             cell.phase in AT_REST or cell.phase is CellPhase.QUARANTINED for cell in cells
         )
@@ -150,8 +150,8 @@ class Simulation(SimulatedServer):
         return not self.run.database.rows(WRONG_COUNTS)
 
     def _audience_is_awake(self) -> bool:
-        awake = self.runtime.pools["home"].cells
-        return all(awake.get(cell.address.key) is cell for cell in self.actors.actor_context.audience.everybody)
+        awake = set(self.runtime.awake("home"))
+        return awake.issuperset(self.actors.actor_context.audience.everybody)
 
 
 async def _settle_in(db: Connection, people: Sequence[Person], now: datetime, *, locked: bool) -> None:

@@ -125,8 +125,8 @@ class Edge:
 
     def subscribers(self) -> int:
         """How many subscribers all feeds have."""
-        pools = self.stage.http_context.runtime.pools.values()
-        return sum(len(cell.feed) for pool in pools for cell in pool.cells.values())
+        runtime = self.stage.http_context.runtime
+        return sum(len(cell.feed) for kind in runtime.pools for cell in runtime.awake(kind))
 
     async def quiet(self) -> None:
         """Wait until nothing of any stream is left."""
