@@ -28,7 +28,7 @@ from ..storage.outbox import DueEffect, NewEffect
 from .broadcast import Broadcast
 from .effects.registry import KINDS, NAMES, EffectContext, FileRemover, Promise
 from .kernel import NOWHERE, Address, Clock, Ids, Origin, Record, Runtime
-from .kernel.portraits import describe, place
+from .kernel.errors import describe, place
 from .statuses import AccountCache, ShownStatus, StatusCache
 
 SWEEP = 1.0  # seconds between two looks at what is left over

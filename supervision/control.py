@@ -12,7 +12,7 @@ from pathlib import Path
 import orjson
 import trio
 
-from ..actors.kernel.portraits import describe
+from ..actors.kernel.errors import describe
 
 LONGEST_QUESTION = 4096
 PATIENCE = 5.0  # seconds a caller has for its question

@@ -18,7 +18,7 @@ import orjson
 import trio
 
 from ..actors.kernel.clock import Clock
-from ..actors.kernel.portraits import describe, place
+from ..actors.kernel.errors import describe, place
 from .redaction import redacted
 from .vocabulary import FACTS, Level, LogEvent
 

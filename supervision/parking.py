@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass
 import trio
 
 from ..actors.kernel import Address, Clock, Envelope, Ids
-from ..actors.kernel.portraits import describe
+from ..actors.kernel.errors import describe
 from ..storage import dead_letters
 from ..storage.dead_letters import DeadLetter
 from ..storage.engine.database import Database, StorageError

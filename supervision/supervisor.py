@@ -26,7 +26,7 @@ from typing import Protocol, cast
 import trio
 
 from ..actors.kernel import Record
-from ..actors.kernel.portraits import describe, place
+from ..actors.kernel.errors import describe, place
 from ..storage.engine.database import lone_exception
 
 # Seconds until the restart after the first, second, … crash or failed start in a row.

@@ -14,6 +14,7 @@ KernelError
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Mapping
 
 
@@ -71,3 +72,14 @@ class Stopping(NotAnswered):
     """The process is shutting down."""
 
     retry_after = 5
+
+
+def describe(error: BaseException) -> str:
+    """The class and the text of an error, as logs give them."""
+    return f"{type(error).__name__}: {error}"
+
+
+def place(error: BaseException) -> str:
+    """`file:line` of the innermost frame of an error's traceback; empty for an error that was never raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{frames[-1].filename.rsplit('/', 1)[-1]}:{frames[-1].lineno}" if frames else ""

@@ -22,12 +22,12 @@ from .address import Address
 from .cell import AT_REST, EMPTY, READY, Cell, CellPhase
 from .crowd import Crowd
 from .envelope import Envelope
-from .errors import Busy, Quarantined, Stopping, TimedOut
+from .errors import Busy, Quarantined, Stopping, TimedOut, describe, place
 from .feed import Feed
 from .mailbox import CROWDED
 from .passivation import Passivation
 from .policy import RestartPolicy
-from .portraits import describe, facts_of, holdings, place, portrait
+from .portraits import facts_of, holdings, portrait
 from .recovery import Recovery
 from .surroundings import PAUSE, Chooser, Subscribe, Surroundings
 from .watchdog import Overdue, Running, look_at_work

@@ -1,8 +1,6 @@
-"""What operators are told of actors and errors: portraits for `troupe tree`, facts for the supervision log."""
+"""What operators see of actors: portraits for `troupe tree`, facts for the supervision log."""
 
 from __future__ import annotations
-
-import traceback
 
 from .actor import Actor
 from .cell import Cell
@@ -39,13 +37,3 @@ def holdings(actor: Actor | None) -> str:
         return actor.describe() if actor is not None else ""
     except BaseException as error:
         return f"can't be described: {type(error).__name__}"
-
-
-def describe(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
-
-
-def place(error: BaseException) -> str:
-    """`file:line` of the innermost frame, as the supervision log gives it."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return f"{frames[-1].filename.rsplit('/', 1)[-1]}:{frames[-1].lineno}" if frames else ""

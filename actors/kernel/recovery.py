@@ -11,9 +11,9 @@ import trio
 from ...storage.engine.database import Unavailable
 from .cell import EMPTY, READY, Cell, CellPhase
 from .envelope import Envelope
-from .errors import Crashed
+from .errors import Crashed, describe, place
 from .policy import RestartPolicy
-from .portraits import describe, facts_of, place
+from .portraits import facts_of
 from .surroundings import Surroundings
 
 if TYPE_CHECKING:

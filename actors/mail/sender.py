@@ -22,7 +22,7 @@ from ...storage.secrets import hash_of
 from ...storage.users import User
 from ..effects.mail import CONFIRMATION, SendMail
 from ..kernel import Clock, Record
-from ..kernel.portraits import describe
+from ..kernel.errors import describe
 from ..outbox import PATIENCE
 from ..rules.mailboxes import is_mailbox
 from .templates import Letter, Sender, text_of

@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 import trio
 
-from ..kernel.portraits import describe
+from ..kernel.errors import describe
 from .jobs import LARGEST_RESULT, RESULT, SOURCE, Job
 
 PATIENCE = 60.0  # seconds

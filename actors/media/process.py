@@ -16,7 +16,7 @@ import trio
 
 from ...storage.engine.faults import free_bytes, full, machine_fault
 from ...storage.media import ProcessedMedia
-from ..kernel.portraits import describe
+from ..kernel.errors import describe
 from .jobs import LARGEST_RESULT, RESULT, FileRefused, Job, made_of, take_back
 
 WORKER = f"{__package__}.worker"

@@ -25,7 +25,7 @@ from ...storage.media import Media, ProcessedMedia
 from ..commands.media import FinishMedia
 from ..kernel import Address, Clock, Crashed, NotAnswered, Record, Runtime
 from ..kernel import Refused as NoLongerWanted
-from ..kernel.portraits import describe, place
+from ..kernel.errors import describe, place
 from .jobs import UNVERIFIED, FileRefused
 from .places import Places
 from .process import ProcessingFailed

@@ -15,7 +15,7 @@ import trio
 
 from ...actors.broadcast import account_address
 from ...actors.kernel import Address, Event, Feed, Origin, Record, Runtime
-from ...actors.kernel.portraits import describe
+from ...actors.kernel.errors import describe
 from ...actors.rules.visibility import ANONYMOUS, Perspective
 from ...actors.statuses import ShownStatus, entry_of
 from ...actors.timelines.list import ListOwner
