@@ -10,6 +10,7 @@ from ..http.conftest import Person, Reply, Stage
 from ..http.test_entities import ACCOUNT, CREDENTIAL_ACCOUNT, differences
 from ..http.test_timelines import ids, link
 from ..http.uploading import fetched, files_removed, part, picture
+from .rows import rows
 
 ACCOUNTS = "/api/v1/accounts"
 UPDATE = f"{ACCOUNTS}/update_credentials"
@@ -40,14 +41,16 @@ async def update(person: Person, **form: Any) -> Reply:
         ("off", False),
     ],
 )
-async def test_s029_booleans_are_parsed_for_truthiness(ada: Person, given: str, locked: bool) -> None:
+@rows("S029")
+async def test_booleans_are_parsed_for_truthiness(ada: Person, given: str, locked: bool) -> None:
     assert (await update(ada, locked=given)).json["locked"] is locked
     assert (await update(ada, locked="")).json["locked"] is locked
     for literal in (True, False):
         assert (await ada.send("PATCH", UPDATE, json={"locked": literal})).json["locked"] is literal
 
 
-async def test_s030_s254_a_biography_has_500_characters(ada: Person) -> None:
+@rows("S030", "S254")
+async def test_a_biography_has_500_characters(ada: Person) -> None:
     assert (await update(ada, note="x" * 500)).status == 200
     assert (await update(ada, note="https://example.org/" + "x" * 600)).status == 200
     refused = await update(ada, note="x" * 501)
@@ -60,7 +63,8 @@ async def test_s030_s254_a_biography_has_500_characters(ada: Person) -> None:
     )
 
 
-async def test_s031_metadata_entries(ada: Person) -> None:
+@rows("S031")
+async def test_metadata_entries(ada: Person) -> None:
     form = {
         "fields_attributes[0][name]": "Site", "fields_attributes[0][value]": "https://ada.example",
         "fields_attributes[-7][name]": "Pronouns", "fields_attributes[-7][value]": "she/her",
@@ -118,7 +122,8 @@ async def test_what_no_profile_can_be(ada: Person, change: dict[str, Any], text:
     assert (await ada.get(OWN)).json == before
 
 
-async def test_s032_source_holds_the_defaults_of_posts(ada: Person) -> None:
+@rows("S032")
+async def test_source_holds_the_defaults_of_posts(ada: Person) -> None:
     form = {"source[privacy]": "unlisted", "source[sensitive]": "1", "source[language]": "de"}
     source = (await ada.put(UPDATE, form)).json["source"]
     assert (source["privacy"], source["sensitive"], source["language"]) == ("unlisted", True, "de")
@@ -130,20 +135,21 @@ async def test_s032_source_holds_the_defaults_of_posts(ada: Person) -> None:
     assert (await ada.put(UPDATE, {"source[language]": ""})).json["source"]["language"] is None
 
 
-async def test_s034_bots_say_so_everywhere(ada: Person, bob: Person) -> None:
+@rows("S034")
+async def test_bots_say_so_everywhere(ada: Person, bob: Person) -> None:
     await bob.get(f"{ACCOUNTS}/{ada.id}")
     assert (await update(ada, bot="true")).json["bot"] is True
     assert (await bob.get(f"{ACCOUNTS}/{ada.id}")).json["bot"] is True
     assert (await ada.publish())["account"]["bot"] is True
 
 
-async def test_s119_an_account_for_anybody(stage: Stage, ada: Person) -> None:
+@rows("S119")
+async def test_an_account_for_anybody(stage: Stage, ada: Person) -> None:
     assert differences((await stage.anybody().get(f"{ACCOUNTS}/{ada.id}")).json, ACCOUNT) == []
 
 
-async def test_s120_s121_s122_s251_the_suspended_are_gone_until_they_are_back(
-    stage: Stage, ada: Person, bob: Person
-) -> None:
+@rows("S120", "S121", "S122", "S251")
+async def test_the_suspended_are_gone_until_they_are_back(stage: Stage, ada: Person, bob: Person) -> None:
     await stage.sql("UPDATE accounts SET suspended_at = now() WHERE id = $1", bob.account.id)
     for path in ("", "/statuses", "/followers", "/following"):
         answer = await ada.get(f"{ACCOUNTS}/{bob.id}{path}")
@@ -152,7 +158,8 @@ async def test_s120_s121_s122_s251_the_suspended_are_gone_until_they_are_back(
     assert (await ada.get(f"{ACCOUNTS}/{bob.id}")).status == 200
 
 
-async def test_s123_s124_statuses_by_hashtag(stage: Stage, ada: Person) -> None:
+@rows("S123", "S124")
+async def test_statuses_by_hashtag(stage: Stage, ada: Person) -> None:
     cats = await ada.publish("my #Cats")
     await ada.publish("my #dogs")
     for tag in ("cats", "CaTs", "%23cats", quote("\uff23\uff21\uff34\uff33")):
@@ -160,7 +167,8 @@ async def test_s123_s124_statuses_by_hashtag(stage: Stage, ada: Person) -> None:
     assert ids(await ada.get(f"{ACCOUNTS}/{ada.id}/statuses?tagged=birds")) == []
 
 
-async def test_s125_statuses_with_and_without_boosts_and_answers(ada: Person, bob: Person) -> None:
+@rows("S125")
+async def test_statuses_with_and_without_boosts_and_answers(ada: Person, bob: Person) -> None:
     own = await ada.publish("own")
     other = await bob.publish("other")
     boost = (await ada.post(f"/api/v1/statuses/{other['id']}/reblog")).json
@@ -173,7 +181,8 @@ async def test_s125_statuses_with_and_without_boosts_and_answers(ada: Person, bo
     assert ids(await bob.get(f"{path}?only_media=1")) == []
 
 
-async def test_s126_statuses_page_both_ways(stage: Stage, ada: Person) -> None:
+@rows("S126")
+async def test_statuses_page_both_ways(stage: Stage, ada: Person) -> None:
     made = [(await ada.publish(str(number)))["id"] for number in range(5)][::-1]
     path = f"{ACCOUNTS}/{ada.id}/statuses?exclude_replies=true&limit=2"
     first = await stage.anybody().get(path)
@@ -220,7 +229,8 @@ async def test_boosts_of_those_one_shuns_are_left_out(stage: Stage, ada: Person,
     assert ids(await bob.get(path)) == []
 
 
-async def test_s127_the_blocked_see_no_network(stage: Stage, ada: Person, bob: Person) -> None:
+@rows("S127")
+async def test_the_blocked_see_no_network(stage: Stage, ada: Person, bob: Person) -> None:
     cyd = await stage.person("cyd")
     for follower, target in ((cyd, bob), (bob, cyd)):
         await follower.post(f"{ACCOUNTS}/{target.id}/follow")
@@ -247,7 +257,8 @@ async def test_networks_are_hidden_on_request_and_leave_out_whom_the_viewer_shun
     assert ids(await bob.get(path)) == [cyd.id, ada.id]
 
 
-async def test_s128_one_s_own_lists_that_hold_an_account(stage: Stage, ada: Person, bob: Person) -> None:
+@rows("S128")
+async def test_one_s_own_lists_that_hold_an_account(stage: Stage, ada: Person, bob: Person) -> None:
     for id, owner in ((1, ada), (2, ada), (3, ada), (4, bob)):
         await stage.sql(
             "INSERT INTO lists (id, account_id, title, created_at) VALUES ($1, $2, 'x', now())", id, owner.account.id
@@ -265,7 +276,8 @@ async def test_s128_one_s_own_lists_that_hold_an_account(stage: Stage, ada: Pers
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
-async def test_s129_credentials_are_updated(ada: Person, bob: Person, method: str) -> None:
+@rows("S129")
+async def test_credentials_are_updated(ada: Person, bob: Person, method: str) -> None:
     change = {"display_name": "Ada L.\n", "note": "Hi @bob, #maths", "discoverable": True, "indexable": True}
     answer = await ada.send(method, UPDATE, json=change | {"source": {"privacy": "private"}})
     assert (answer.status, differences(answer.json, CREDENTIAL_ACCOUNT)) == (200, [])
@@ -280,7 +292,8 @@ async def test_s129_credentials_are_updated(ada: Person, bob: Person, method: st
     assert (await bob.get(f"{ACCOUNTS}/{ada.id}")).json["note"] == own["note"]
 
 
-async def test_s130_s247_an_empty_source_is_fine(ada: Person) -> None:
+@rows("S130", "S247")
+async def test_an_empty_source_is_fine(ada: Person) -> None:
     before = (await ada.get(OWN)).json
     answers = [
         await ada.send("PUT", UPDATE, json={"source": {}}),
@@ -291,12 +304,14 @@ async def test_s130_s247_an_empty_source_is_fine(ada: Person) -> None:
     assert [(answer.status, answer.json) for answer in answers] == [(200, before)] * 4
 
 
-async def test_s131_one_s_own_account(ada: Person) -> None:
+@rows("S131")
+async def test_one_s_own_account(ada: Person) -> None:
     own = (await ada.get(OWN)).json
     assert (own["id"], differences(own, CREDENTIAL_ACCOUNT)) == (ada.id, [])
 
 
-async def test_s208_pinned_statuses_have_no_links(stage: Stage, ada: Person) -> None:
+@rows("S208")
+async def test_pinned_statuses_have_no_links(stage: Stage, ada: Person) -> None:
     made = [(await ada.publish(str(number)))["id"] for number in range(3)]
     for id in made:
         await ada.post(f"/api/v1/statuses/{id}/pin")

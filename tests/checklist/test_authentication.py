@@ -12,6 +12,7 @@ from troupe.storage.oauth import Application
 from ..http.conftest import Person, Stage
 from ..http.test_every_endpoint import address
 from ..http.test_oauth import CALLBACK, SECRET, asked, code_in, consent, exchange, sign_in
+from .rows import rows
 
 OUTSIDE = {"error": "This action is outside the authorized scopes"}
 USER_REQUIRED = {"error": "This method requires an authenticated user"}
@@ -24,7 +25,8 @@ async def application(stage: Stage) -> Application:
     return await stage.application(SECRET, redirect_uris=(CALLBACK,), scopes=tuple(sorted(scopes.ALL)))
 
 
-async def test_s220_a_code_becomes_a_bearer_token(stage: Stage, ada: Person, application: Application) -> None:
+@rows("S220")
+async def test_a_code_becomes_a_bearer_token(stage: Stage, ada: Person, application: Application) -> None:
     answer = await consent(stage.anybody(), asked(application))
     token = (await exchange(stage, application, code_in(answer))).json
     assert (token["token_type"], token["scope"]) == ("Bearer", "read")
@@ -33,7 +35,8 @@ async def test_s220_a_code_becomes_a_bearer_token(stage: Stage, ada: Person, app
         assert (await stage.anybody(wrong).get(HOME)).status == 401
 
 
-async def test_s222_an_app_is_no_user(stage: Stage) -> None:
+@rows("S222")
+async def test_an_app_is_no_user(stage: Stage) -> None:
     app = stage.anybody(await stage.token(None, tuple(sorted(scopes.ALL))))
     for endpoint in ENDPOINTS:
         if endpoint.auth == "user":
@@ -41,7 +44,8 @@ async def test_s222_an_app_is_no_user(stage: Stage) -> None:
             assert (refused.status, refused.json) == (422, USER_REQUIRED), endpoint.path
 
 
-async def test_s223_read_reads_everything_and_write_and_follow_write(stage: Stage) -> None:
+@rows("S223")
+async def test_read_reads_everything_and_write_and_follow_write(stage: Stage) -> None:
     people = {scope: await stage.person(scope, scopes=(scope,)) for scope in ("read", "write", "follow")}
     for endpoint in ENDPOINTS:
         for scope, person in people.items():
@@ -50,7 +54,8 @@ async def test_s223_read_reads_everything_and_write_and_follow_write(stage: Stag
             assert (answer.json == OUTSIDE) != allowed, (endpoint.method, endpoint.path, scope)
 
 
-async def test_s235_whoever_may_only_read_writes_nothing(stage: Stage) -> None:
+@rows("S235")
+async def test_whoever_may_only_read_writes_nothing(stage: Stage) -> None:
     reader = await stage.person("reader", scopes=("read",))
     for endpoint in ENDPOINTS:
         if endpoint.method != "GET" and not any(scope.startswith("read") for scope in endpoint.scopes):
@@ -59,7 +64,8 @@ async def test_s235_whoever_may_only_read_writes_nothing(stage: Stage) -> None:
     assert (await reader.get("/api/v1/accounts/verify_credentials")).json["statuses_count"] == 0
 
 
-async def test_s227_s228_the_page_says_every_scope_in_words_and_marks_the_dangerous(
+@rows("S227", "S228")
+async def test_the_page_says_every_scope_in_words_and_marks_the_dangerous(
     stage: Stage, ada: Person, application: Application
 ) -> None:
     browser, wanted = stage.anybody(), sorted(scopes.ALL)

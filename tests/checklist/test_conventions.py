@@ -11,6 +11,7 @@ from troupe.http.endpoints import all_endpoints
 from troupe.http.router import Endpoint
 
 from ..http.conftest import Person, Reply, Stage
+from .rows import rows
 
 REST = re.compile(r"/api/v[12]/")
 ID = re.compile(r"[0-9]{1,19}")
@@ -61,9 +62,8 @@ def address(endpoint: Endpoint, ids: dict[str, str]) -> str:
     return re.sub(r"<\w+>", ids.get(kind, "103"), endpoint.path)
 
 
-async def test_s025_s026_s109_s112_s252_s261_every_answer_has_ids_of_digits_and_is_not_to_be_stored(
-    stage: Stage, ada: Person, bob: Person
-) -> None:
+@rows("S025", "S026", "S109", "S112", "S252", "S261")
+async def test_every_answer_has_ids_of_digits_and_is_not_to_be_stored(stage: Stage, ada: Person, bob: Person) -> None:
     ids = await filled(stage, ada, bob)
     seen = 0
     for endpoint in endpoints("GET"):
@@ -81,7 +81,8 @@ async def test_s025_s026_s109_s112_s252_s261_every_answer_has_ids_of_digits_and_
     assert seen > 150
 
 
-async def test_s027_s109_ids_are_taken_as_text_and_keep_all_their_digits(ada: Person) -> None:
+@rows("S027", "S109")
+async def test_ids_are_taken_as_text_and_keep_all_their_digits(ada: Person) -> None:
     status = await ada.publish("root")
     answer = await ada.send(
         "POST", "/api/v1/statuses", json={"status": "answer", "in_reply_to_id": status["id"]}
@@ -96,7 +97,8 @@ async def test_s027_s109_ids_are_taken_as_text_and_keep_all_their_digits(ada: Pe
     assert missing.status == 404
 
 
-async def test_s107_every_write_that_takes_parameters_reads_a_json_body_and_answers_with_json(
+@rows("S107")
+async def test_every_write_that_takes_parameters_reads_a_json_body_and_answers_with_json(
     stage: Stage, ada: Person, bob: Person
 ) -> None:
     ids = await filled(stage, ada, bob)
@@ -137,7 +139,8 @@ POST /api/v1/apps {"client_name": "so", "redirect_uris": ["a://b"]} {"name": "so
 """
 
 
-async def test_s107_what_a_json_body_says_is_done(stage: Stage, ada: Person, bob: Person) -> None:
+@rows("S107")
+async def test_what_a_json_body_says_is_done(stage: Stage, ada: Person, bob: Person) -> None:
     ids = await filled(stage, ada, bob)
     await bob.post(f"/api/v1/statuses/{ids['statuses']}/unreblog")
     ids["own"] = (await bob.publish("mine"))["id"]
@@ -151,14 +154,16 @@ async def test_s107_what_a_json_body_says_is_done(stage: Stage, ada: Person, bob
         assert {key: reply.json.get(key) for key in due} == due, path
 
 
-async def test_s222_s221_an_app_alone_is_no_user(stage: Stage) -> None:
+@rows("S222", "S221")
+async def test_an_app_alone_is_no_user(stage: Stage) -> None:
     app = stage.anybody(await stage.token(None, ("read", "write")))
     for reply in (await app.get("/api/v1/timelines/home"), await app.post("/api/v1/statuses", {"status": "hi"})):
         assert (reply.status, reply.json) == (422, {"error": "This method requires an authenticated user"})
     assert await stage.rows("SELECT FROM statuses") == []
 
 
-async def test_s223_s224_s235_coarse_scopes_take_in_the_fine_ones(stage: Stage, ada: Person) -> None:
+@rows("S223", "S224", "S235")
+async def test_coarse_scopes_take_in_the_fine_ones(stage: Stage, ada: Person) -> None:
     coarse = stage.anybody(await stage.token(ada.account, ("read",)))
     fine = stage.anybody(await stage.token(ada.account, ("read:lists",)))
     for path in ("lists", "timelines/home", "blocks", "mutes", "favourites", "bookmarks", "notifications"):
@@ -172,16 +177,16 @@ async def test_s223_s224_s235_coarse_scopes_take_in_the_fine_ones(stage: Stage, 
 
 
 @pytest.mark.parametrize("path", REMOVED)
-async def test_s023_s161_s193_s209_s259_s262_s263_s264_s265_s266_what_was_removed_is_nowhere(
-    stage: Stage, ada: Person, path: str
-) -> None:
+@rows("S023", "S161", "S193", "S209", "S259", "S262", "S263", "S264", "S265", "S266")
+async def test_what_was_removed_is_nowhere(stage: Stage, ada: Person, path: str) -> None:
     for person in (ada, stage.anybody(), stage.anybody("nonsense")):
         for method in ("GET", "POST", "DELETE"):
             reply: Reply = await person.send(method, path)
             assert (reply.status, isinstance(reply.json["error"], str)) == (404, True), (method, path)
 
 
-async def test_s257_statuses_have_500_characters_and_the_configuration_says_so(stage: Stage, ada: Person) -> None:
+@rows("S257")
+async def test_statuses_have_500_characters_and_the_configuration_says_so(stage: Stage, ada: Person) -> None:
     configured = (await stage.anybody().get("/api/v2/instance")).json["configuration"]["statuses"]
     assert (configured["max_characters"], configured["characters_reserved_per_url"]) == (500, 23)
     assert (await ada.post("/api/v1/statuses", {"status": "x" * 500})).status == 200
@@ -189,7 +194,8 @@ async def test_s257_statuses_have_500_characters_and_the_configuration_says_so(s
     assert (refused.status, refused.json["error"]) == (422, "Validation failed: Text character limit of 500 exceeded")
 
 
-async def test_s001_s002_s022_every_path_hangs_below_one_address_whatever_the_host(stage: Stage, ada: Person) -> None:
+@rows("S001", "S002", "S022")
+async def test_every_path_hangs_below_one_address_whatever_the_host(stage: Stage, ada: Person) -> None:
     for host in ("localhost:3000", "social.example"):
         for person, path in ((stage.anybody(), "/api/v1/instance"), (ada, "/api/v2/search?q=x")):
             reply = await person.get(path, headers={"Host": host})

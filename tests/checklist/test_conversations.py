@@ -4,6 +4,7 @@ from typing import Any
 
 from ..http.conftest import Person, Stage
 from ..http.test_timelines import link
+from .rows import rows
 
 CONVERSATIONS = "/api/v1/conversations"
 
@@ -23,7 +24,8 @@ async def write(author: Person, text: str, **more: Any) -> Any:
     return await author.publish(text, visibility="direct", **more)
 
 
-async def test_s015_a_direct_status_is_a_conversation_of_both(ada: Person, bob: Person) -> None:
+@rows("S015")
+async def test_a_direct_status_is_a_conversation_of_both(ada: Person, bob: Person) -> None:
     letter = await write(ada, "psst @bob")
     assert [brief(one) for one in await conversations(bob)] == [(["ada"], True, letter["id"])]
     assert [brief(one) for one in await conversations(ada)] == [(["bob"], False, letter["id"])]
@@ -34,7 +36,8 @@ async def test_s015_a_direct_status_is_a_conversation_of_both(ada: Person, bob: 
     assert len(await conversations(ada)) == 1
 
 
-async def test_s211_a_conversation_is_read_unread_and_removed(ada: Person, bob: Person) -> None:
+@rows("S211")
+async def test_a_conversation_is_read_unread_and_removed(ada: Person, bob: Person) -> None:
     letter = await write(ada, "psst @bob")
     (one,) = await conversations(bob)
     read = await bob.post(f"{CONVERSATIONS}/{one['id']}/read")

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from ..http.conftest import Person, Stage
+from .rows import rows
 
 FEATURED = "/api/v1/featured_tags"
 TAGS = "/api/v1/tags"
@@ -29,7 +30,8 @@ def numbers(featured: Any) -> tuple[str, str, bool]:
     return featured["name"], featured["statuses_count"], featured["last_status_at"] is not None
 
 
-async def test_s016_s215_hashtags_are_featured_listed_and_removed(stage: Stage, ada: Person, bob: Person) -> None:
+@rows("S016", "S215")
+async def test_hashtags_are_featured_listed_and_removed(stage: Stage, ada: Person, bob: Person) -> None:
     assert await featured_by(ada) == []
     status = await ada.publish("all about #Trio")
     made = await feature(ada, "#Trio")
@@ -48,7 +50,8 @@ async def test_s016_s215_hashtags_are_featured_listed_and_removed(stage: Stage, 
     assert await featured_by(ada) == []
 
 
-async def test_s215_suggestions_are_what_is_used_most_and_not_featured(ada: Person, bob: Person) -> None:
+@rows("S215")
+async def test_suggestions_are_what_is_used_most_and_not_featured(ada: Person, bob: Person) -> None:
     for text in ("#rare", "#much #often", "#much #often", "#much"):
         await ada.publish(text)
     await ada.publish("#hidden", visibility="private")
@@ -60,12 +63,14 @@ async def test_s215_suggestions_are_what_is_used_most_and_not_featured(ada: Pers
     assert [tag["name"] for tag in (await ada.get(f"{FEATURED}/suggestions")).json] == ["often", "rare"]
 
 
-async def test_s215_there_are_ten_suggestions_at_most(ada: Person) -> None:
+@rows("S215")
+async def test_there_are_ten_suggestions_at_most(ada: Person) -> None:
     await ada.publish(" ".join(f"#tag{number}" for number in range(12)))
     assert len((await ada.get(f"{FEATURED}/suggestions")).json) == 10
 
 
-async def test_s256_ten_are_featured_and_no_more(ada: Person) -> None:
+@rows("S256")
+async def test_ten_are_featured_and_no_more(ada: Person) -> None:
     made = [await feature(ada, f"tag{number}") for number in range(10)]
     refused = await ada.post(FEATURED, {"name": "eleven"})
     assert (refused.status, refused.json) == (422, TOO_MANY)

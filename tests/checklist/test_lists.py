@@ -6,6 +6,7 @@ import pytest
 
 from ..http.conftest import Person, Stage
 from ..http.test_timelines import HOME, ids, link
+from .rows import rows
 
 LISTS = "/api/v1/lists"
 TIMELINE = "/api/v1/timelines/list"
@@ -24,7 +25,8 @@ async def make(owner: Person, title: str = "friends", *members: Person, **terms:
     return made.json["id"]
 
 
-async def test_s165_s166_a_list_is_made_read_changed_and_deleted(ada: Person) -> None:
+@rows("S165", "S166")
+async def test_a_list_is_made_read_changed_and_deleted(ada: Person) -> None:
     made = (await ada.post(LISTS, {"title": " Friends "})).json
     assert made == {
         "id": made["id"], "title": "Friends", "replies_policy": "list", "exclusive": False, "show_replies": True,
@@ -52,7 +54,8 @@ async def test_what_no_list_can_be(ada: Person, terms: dict[str, str], text: str
     assert (refused.status, refused.json) == (422, {"error": text})
 
 
-async def test_s062_s063_show_replies_is_the_policy_in_other_words(ada: Person, bob: Person, stage: Stage) -> None:
+@rows("S062", "S063")
+async def test_show_replies_is_the_policy_in_other_words(ada: Person, bob: Person, stage: Stage) -> None:
     cleo = await stage.person("cleo")
     id = await make(ada, "friends", bob, cleo)
     root = await cleo.publish("root")
@@ -69,7 +72,8 @@ async def test_s062_s063_show_replies_is_the_policy_in_other_words(ada: Person, 
     assert (await ada.post(LISTS, {"title": "quiet", "show_replies": "false"})).json["replies_policy"] == "none"
 
 
-async def test_s061_s167_s255_fifty_lists_and_all_on_one_page(ada: Person, bob: Person) -> None:
+@rows("S061", "S167", "S255")
+async def test_fifty_lists_and_all_on_one_page(ada: Person, bob: Person) -> None:
     made = [await make(ada, f"list {number}") for number in range(50)]
     whole = await ada.get(f"{LISTS}?limit=2")
     assert [one["id"] for one in whole.json] == made
@@ -83,7 +87,8 @@ async def test_s061_s167_s255_fifty_lists_and_all_on_one_page(ada: Person, bob: 
     await make(ada)
 
 
-async def test_s168_members_come_and_go_and_the_timeline_follows(ada: Person, bob: Person, stage: Stage) -> None:
+@rows("S168")
+async def test_members_come_and_go_and_the_timeline_follows(ada: Person, bob: Person, stage: Stage) -> None:
     cleo = await stage.person("cleo")
     before = await bob.publish("before")
     id = await make(ada, "friends", bob)
@@ -111,7 +116,8 @@ async def test_s168_members_come_and_go_and_the_timeline_follows(ada: Person, bo
     assert ids(await ada.get(f"{TIMELINE}/{id}")) == []
 
 
-async def test_s060_s194_a_list_is_its_owners_alone(ada: Person, bob: Person) -> None:
+@rows("S060", "S194")
+async def test_a_list_is_its_owners_alone(ada: Person, bob: Person) -> None:
     id = await make(ada)
     for method, path in (
         ("GET", f"{LISTS}/{id}"), ("PUT", f"{LISTS}/{id}"), ("DELETE", f"{LISTS}/{id}"), ("GET", f"{TIMELINE}/{id}"),
@@ -123,14 +129,16 @@ async def test_s060_s194_a_list_is_its_owners_alone(ada: Person, bob: Person) ->
     assert len((await ada.get(LISTS)).json) == 1
 
 
-async def test_s128_my_lists_that_hold_an_account(ada: Person, bob: Person) -> None:
+@rows("S128")
+async def test_my_lists_that_hold_an_account(ada: Person, bob: Person) -> None:
     held = [await make(ada, "one", bob), await make(ada, "two", bob)]
     await make(ada, "three")
     await make(bob, "mine")
     assert [one["id"] for one in (await ada.get(f"/api/v1/accounts/{bob.id}/lists")).json] == held
 
 
-async def test_s229_s230_lists_have_scopes(stage: Stage, ada: Person) -> None:
+@rows("S229", "S230")
+async def test_lists_have_scopes(stage: Stage, ada: Person) -> None:
     id = await make(ada)
     reads = stage.anybody(await stage.token(ada.account, ("read:lists",)))
     writes = stage.anybody(await stage.token(ada.account, ("write:lists",)))

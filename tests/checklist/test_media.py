@@ -2,23 +2,27 @@
 
 from ..http.conftest import Person, Stage
 from ..http.uploading import attach, fetched, files_removed, picture, uploaded
+from .rows import rows
 
 A_DAY_AGO = "UPDATE media_attachments SET updated_at = updated_at - interval '1 day' WHERE id = $1"
 
 
-async def test_s005_and_s049_a_status_shows_its_media_in_the_order_given(ada: Person) -> None:
+@rows("S005", "S049")
+async def test_a_status_shows_its_media_in_the_order_given(ada: Person) -> None:
     first, second = await uploaded(ada), await uploaded(ada, picture(20, 20))
     status = await attach(ada, second, first)
     assert [one["id"] for one in status["media_attachments"]] == [second["id"], first["id"]]
     assert status["media_attachments"][1]["url"] == first["url"]
 
 
-async def test_s051_and_s195_a_description_is_set_at_creation(ada: Person) -> None:
+@rows("S051", "S195")
+async def test_a_description_is_set_at_creation(ada: Person) -> None:
     for path in ("/api/v1/media", "/api/v2/media"):
         assert (await uploaded(ada, path=path, description="a noisy square"))["description"] == "a noisy square"
 
 
-async def test_s052_a_description_is_changed_while_unattached(ada: Person) -> None:
+@rows("S052")
+async def test_a_description_is_changed_while_unattached(ada: Person) -> None:
     medium = await uploaded(ada, description="before")
     changed = await ada.send("PUT", f"/api/v1/media/{medium['id']}", form={"description": "after"})
     assert changed.status == 200
@@ -26,14 +30,16 @@ async def test_s052_a_description_is_changed_while_unattached(ada: Person) -> No
     assert (await ada.get(f"/api/v1/media/{medium['id']}")).json == changed.json
 
 
-async def test_s053_media_have_a_focal_point(ada: Person) -> None:
+@rows("S053")
+async def test_media_have_a_focal_point(ada: Person) -> None:
     medium = await uploaded(ada, focus="0.5,-0.5")
     assert medium["meta"]["focus"] == {"x": 0.5, "y": -0.5}
     moved = await ada.send("PUT", f"/api/v1/media/{medium['id']}", form={"focus": "-1.0,0"})
     assert moved.json["meta"] == medium["meta"] | {"focus": {"x": -1.0, "y": 0.0}}
 
 
-async def test_s100_media_of_a_deleted_status_can_be_posted_again(ada: Person) -> None:
+@rows("S100")
+async def test_media_of_a_deleted_status_can_be_posted_again(ada: Person) -> None:
     medium = await uploaded(ada)
     status = await attach(ada, medium, text="typo")
     deleted = await ada.delete(f"/api/v1/statuses/{status['id']}")
@@ -42,7 +48,8 @@ async def test_s100_media_of_a_deleted_status_can_be_posted_again(ada: Person) -
     assert again["media_attachments"] == status["media_attachments"]
 
 
-async def test_s101_unattached_media_go_after_a_day(stage: Stage, ada: Person) -> None:
+@rows("S101")
+async def test_unattached_media_go_after_a_day(stage: Stage, ada: Person) -> None:
     old, fresh, used = await uploaded(ada), await uploaded(ada), await uploaded(ada)
     await attach(ada, used, text="kept")
     for medium in (old, used):
@@ -56,7 +63,8 @@ async def test_s101_unattached_media_go_after_a_day(stage: Stage, ada: Person) -
         assert (await fetched(ada, medium["preview_url"])).status == status
 
 
-async def test_s196_attached_media_are_not_changed(ada: Person) -> None:
+@rows("S196")
+async def test_attached_media_are_not_changed(ada: Person) -> None:
     medium = await uploaded(ada, description="before")
     status = await attach(ada, medium)
     path = f"/api/v1/media/{medium['id']}"
@@ -66,7 +74,8 @@ async def test_s196_attached_media_are_not_changed(ada: Person) -> None:
     assert shown["media_attachments"] == [medium]
 
 
-async def test_s197_media_of_somebody_else_are_not_there(ada: Person, bob: Person) -> None:
+@rows("S197")
+async def test_media_of_somebody_else_are_not_there(ada: Person, bob: Person) -> None:
     medium = await uploaded(ada, description="before")
     path = f"/api/v1/media/{medium['id']}"
     for method in ("GET", "PUT", "DELETE"):

@@ -8,6 +8,7 @@ from troupe.storage import users
 
 from ..http.conftest import Person, Stage
 from ..http.registering import ACCOUNTS, OPEN, app_client, codes, form, newest_link, registered
+from .rows import rows
 
 OWN = "/api/v1/accounts/verify_credentials"
 UNCONFIRMED = (403, {"error": "Your login is missing a confirmed e-mail address"})
@@ -23,7 +24,8 @@ def options() -> dict[str, Any]:
     return OPEN
 
 
-async def test_s088_s089_s221_an_apps_token_makes_an_unconfirmed_user_and_a_token_of_the_app(stage: Stage) -> None:
+@rows("S088", "S089", "S221")
+async def test_an_apps_token_makes_an_unconfirmed_user_and_a_token_of_the_app(stage: Stage) -> None:
     application = await stage.application(name="Tusk", scopes=("read", "write", "push"))
     app = await app_client(stage, application)
     answer = await app.post(ACCOUNTS, form())
@@ -35,7 +37,8 @@ async def test_s088_s089_s221_an_apps_token_makes_an_unconfirmed_user_and_a_toke
     assert (shown.status, shown.json["name"]) == (200, "Tusk")
 
 
-async def test_s090_one_mail_with_a_link_is_sent(stage: Stage) -> None:
+@rows("S090")
+async def test_one_mail_with_a_link_is_sent(stage: Stage) -> None:
     await registered(stage)
     (letter,) = await stage.letterbox.receive()
     assert letter.to == "eve@example.org"
@@ -43,7 +46,8 @@ async def test_s090_one_mail_with_a_link_is_sent(stage: Stage) -> None:
     assert await stage.rows("SELECT FROM outbox WHERE kind = 'mail' AND attempts > 0") == []
 
 
-async def test_s091_s092_opening_the_link_confirms_and_goes_back_to_the_app(stage: Stage) -> None:
+@rows("S091", "S092")
+async def test_opening_the_link_confirms_and_goes_back_to_the_app(stage: Stage) -> None:
     application = await stage.application(redirect_uris=("com.example.app:/cb", "https://app.example/cb"))
     eve = await registered(stage, app=await app_client(stage, application))
     assert (await eve.get(OWN)).status == 403
@@ -52,7 +56,8 @@ async def test_s091_s092_opening_the_link_confirms_and_goes_back_to_the_app(stag
     assert (await eve.get(OWN)).json["username"] == "eve"
 
 
-async def test_s093_who_came_without_an_app_ends_on_a_page_of_the_server(stage: Stage) -> None:
+@rows("S093")
+async def test_who_came_without_an_app_ends_on_a_page_of_the_server(stage: Stage) -> None:
     browser = stage.anybody()
     page = await browser.get("/auth/sign_up")
     token = page.text.partition('name="form_token" value="')[2].partition('"')[0]
@@ -63,7 +68,8 @@ async def test_s093_who_came_without_an_app_ends_on_a_page_of_the_server(stage: 
     assert await stage.rows(STATE, "eve") == [[True, True]]
 
 
-async def test_s094_s095_s234_the_unconfirmed_have_no_rest_api_and_stay_so(stage: Stage) -> None:
+@rows("S094", "S095", "S234")
+async def test_the_unconfirmed_have_no_rest_api_and_stay_so(stage: Stage) -> None:
     eve = await registered(stage)
     asked = [
         await eve.get("/api/v1/timelines/home"),
@@ -79,7 +85,8 @@ async def test_s094_s095_s234_the_unconfirmed_have_no_rest_api_and_stay_so(stage
 
 
 @pytest.mark.parametrize("agreement", ["false", "0", "", "no", "yes", None])
-async def test_s096_the_agreement_must_be_true(stage: Stage, agreement: str | None) -> None:
+@rows("S096")
+async def test_the_agreement_must_be_true(stage: Stage, agreement: str | None) -> None:
     sent = form(agreement=agreement)
     answer = await (await app_client(stage)).post(ACCOUNTS, {name: v for name, v in sent.items() if v is not None})
     assert codes(answer) == {"agreement": ["ERR_ACCEPTED"]}
@@ -88,12 +95,14 @@ async def test_s096_the_agreement_must_be_true(stage: Stage, agreement: str | No
 
 
 @pytest.mark.parametrize("agreement", [True, 1, "true", "1"])
-async def test_s096_and_counts_however_true_is_written(stage: Stage, agreement: object) -> None:
+@rows("S096")
+async def test_counts_however_true_is_written(stage: Stage, agreement: object) -> None:
     answer = await (await app_client(stage)).send("POST", ACCOUNTS, json=form(agreement=agreement))
     assert answer.status == 200
 
 
-async def test_s114_it_needs_a_token_of_the_clients_own(stage: Stage, ada: Person) -> None:
+@rows("S114")
+async def test_it_needs_a_token_of_the_clients_own(stage: Stage, ada: Person) -> None:
     assert (await stage.anybody().post(ACCOUNTS, form())).status == 401
     answer = await ada.post(ACCOUNTS, form())
     text = "This method requires an client credentials authentication"
@@ -112,14 +121,16 @@ async def test_s114_it_needs_a_token_of_the_clients_own(stage: Stage, ada: Perso
         ("", None, "Confirm your e-mail address for Troupe"),
     ],
 )
-async def test_s116_the_locale_is_taken(stage: Stage, locale: str, stored: str | None, subject: str) -> None:
+@rows("S116")
+async def test_the_locale_is_taken(stage: Stage, locale: str, stored: str | None, subject: str) -> None:
     await registered(stage, locale=locale)
     (letter,) = await stage.letterbox.receive()
     assert letter.subject == subject
     assert await stage.rows("SELECT locale FROM users") == [[stored]]
 
 
-async def test_s116_a_locale_that_nobody_knows_is_refused(stage: Stage) -> None:
+@rows("S116")
+async def test_a_locale_that_nobody_knows_is_refused(stage: Stage) -> None:
     answer = await (await app_client(stage)).post(ACCOUNTS, form(locale="xx"))
     assert codes(answer) == {"locale": ["ERR_INCLUSION"]}
     assert answer.json["error"] == "Validation failed: Locale is not included in the list"
@@ -130,7 +141,8 @@ class TestByApproval:
     def options(self) -> dict[str, Any]:
         return OPEN | {"registrations": "approval"}
 
-    async def test_s115_the_reason_is_stored(self, stage: Stage) -> None:
+    @rows("S115")
+    async def test_the_reason_is_stored(self, stage: Stage) -> None:
         answer = await (await app_client(stage)).send("POST", ACCOUNTS, json=form(reason="  I like it here\n"))
         assert answer.status == 200, answer.text
         assert (await stage.anybody().get(await newest_link(stage))).status == 302
@@ -166,7 +178,8 @@ class TestClosed:
     def options(self, settings: dict[str, Any]) -> dict[str, Any]:
         return {"rate_limits": False} | settings
 
-    async def test_s117_s248_nobody_signs_up(self, stage: Stage) -> None:
+    @rows("S117", "S248")
+    async def test_nobody_signs_up(self, stage: Stage) -> None:
         for sent in (form(), {}):
             answer = await (await app_client(stage)).post(ACCOUNTS, sent)
             assert (answer.status, answer.json) == (403, {"error": "This action is not allowed"})

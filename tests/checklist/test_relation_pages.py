@@ -4,6 +4,7 @@ import pytest
 
 from ..http.conftest import Client, Person, Reply, Stage
 from ..http.test_timelines import ids, link
+from .rows import rows
 
 REQUESTS = "/api/v1/follow_requests"
 
@@ -51,9 +52,8 @@ def link_or_none(reply: Reply, relation: str) -> str | None:
         ("/api/v1/endorsements", "endorsements", "account_id"),
     ],
 )
-async def test_s108_s110_s111_s138_s139_s142_lists_of_accounts_page(
-    stage: Stage, ada: Person, path: str, table: str, column: str
-) -> None:
+@rows("S108", "S110", "S111", "S138", "S139", "S142")
+async def test_lists_of_accounts_page(stage: Stage, ada: Person, path: str, table: str, column: str) -> None:
     everybody = await made_forty_five(stage, table, column, ada)
     path = path.format(id=ada.id)
     assert ids(await ada.get(path)) == everybody[:40]
@@ -65,13 +65,15 @@ async def test_s108_s110_s111_s138_s139_s142_lists_of_accounts_page(
     assert ids(await ada.get(f"{path}?limit=0")) == []
 
 
-async def test_s110_an_empty_list_has_no_links(ada: Person) -> None:
+@rows("S110")
+async def test_an_empty_list_has_no_links(ada: Person) -> None:
     for path in ("/api/v1/blocks", "/api/v1/mutes", REQUESTS, "/api/v1/domain_blocks", "/api/v1/endorsements"):
         answer = await ada.get(path)
         assert (answer.status, answer.json, "Link" in answer.headers) == (200, [], False)
 
 
-async def test_s143_domain_blocks_page(stage: Stage, ada: Person) -> None:
+@rows("S143")
+async def test_domain_blocks_page(stage: Stage, ada: Person) -> None:
     await stage.sql(
         "INSERT INTO account_domain_blocks (id, account_id, domain, created_at) "
         "SELECT n, $1, 'd' || n, now() FROM generate_series(1, 5) n", ada.account.id

@@ -9,6 +9,7 @@ from troupe.storage.accounts import Account, NewAccount
 from ..http.conftest import Person, Stage
 from ..http.test_timelines import ids
 from ..rows import create_account
+from .rows import rows
 
 ACCOUNTS = "/api/v1/accounts"
 REQUESTS = "/api/v1/follow_requests"
@@ -53,7 +54,8 @@ async def cyd(stage: Stage) -> Person:
     return cyd
 
 
-async def test_s012_s216_endorsing(ada: Person, bob: Person, stage: Stage) -> None:
+@rows("S012", "S216")
+async def test_endorsing(ada: Person, bob: Person, stage: Stage) -> None:
     for pin, unpin in (("pin", "unpin"), ("endorse", "unendorse")):
         refused = await ada.post(f"{ACCOUNTS}/{bob.id}/{pin}")
         text = "Validation failed: You must be already following the person you want to endorse"
@@ -69,7 +71,8 @@ async def test_s012_s216_endorsing(ada: Person, bob: Person, stage: Stage) -> No
     assert (await ada.post(f"{ACCOUNTS}/1/endorse")).status == 404
 
 
-async def test_s013_blocks_mutes_and_domain_blocks_are_listed(ada: Person, bob: Person, cyd: Person) -> None:
+@rows("S013")
+async def test_blocks_mutes_and_domain_blocks_are_listed(ada: Person, bob: Person, cyd: Person) -> None:
     await ada.post(f"{ACCOUNTS}/{bob.id}/block")
     await ada.post(f"{ACCOUNTS}/{cyd.id}/mute")
     assert (await ada.post("/api/v1/domain_blocks", {"domain": "Far.Example"})).json == {}
@@ -80,14 +83,16 @@ async def test_s013_blocks_mutes_and_domain_blocks_are_listed(ada: Person, bob: 
     assert (await ada.get("/api/v1/domain_blocks")).json == []
 
 
-async def test_s024_the_removed_protocol_cannot_be_followed(stage: Stage, ada: Person) -> None:
+@rows("S024")
+async def test_the_removed_protocol_cannot_be_followed(stage: Stage, ada: Person) -> None:
     rob = await far(stage, protocol="ostatus")
     answer = await ada.post(f"{ACCOUNTS}/{rob.id}/follow")
     assert (answer.status, answer.json) == (403, {"error": "This action is not allowed"})
     assert (await relation(ada, rob))["requested"] is False
 
 
-async def test_s033_requests_are_counted(stage: Stage, ada: Person, bob: Person, cyd: Person) -> None:
+@rows("S033")
+async def test_requests_are_counted(stage: Stage, ada: Person, bob: Person, cyd: Person) -> None:
     for person in (ada, bob):
         await follow(person, cyd)
     own = (await cyd.get(f"{ACCOUNTS}/verify_credentials")).json
@@ -96,7 +101,8 @@ async def test_s033_requests_are_counted(stage: Stage, ada: Person, bob: Person,
     assert (await cyd.get(f"{ACCOUNTS}/verify_credentials")).json["follow_requests_count"] == 1
 
 
-async def test_s035_s036_following_and_muting_are_true_or_false(ada: Person, bob: Person) -> None:
+@rows("S035", "S036")
+async def test_following_and_muting_are_true_or_false(ada: Person, bob: Person) -> None:
     assert (await relation(ada, bob))["following"] is False
     await follow(ada, bob)
     assert (await relation(ada, bob))["following"] is True
@@ -104,9 +110,8 @@ async def test_s035_s036_following_and_muting_are_true_or_false(ada: Person, bob
     assert (await ada.post(f"{ACCOUNTS}/{bob.id}/unmute")).json["muting"] is False
 
 
-async def test_s037_s038_s039_s075_boosts_are_shown_unless_said_otherwise(
-    stage: Stage, ada: Person, bob: Person, cyd: Person
-) -> None:
+@rows("S037", "S038", "S039", "S075")
+async def test_boosts_are_shown_unless_said_otherwise(stage: Stage, ada: Person, bob: Person, cyd: Person) -> None:
     assert (await follow(ada, bob))["showing_reblogs"] is True
     asked = await follow(ada, cyd)
     assert (asked["requested"], asked["showing_reblogs"]) == (True, True)
@@ -116,12 +121,14 @@ async def test_s037_s038_s039_s075_boosts_are_shown_unless_said_otherwise(
 
 
 @pytest.mark.parametrize("hides", [True, False])
-async def test_s040_s132_mutes_say_whether_they_hide_notifications(ada: Person, bob: Person, hides: bool) -> None:
+@rows("S040", "S132")
+async def test_mutes_say_whether_they_hide_notifications(ada: Person, bob: Person, hides: bool) -> None:
     answer = (await ada.post(f"{ACCOUNTS}/{bob.id}/mute", {"notifications": str(hides).lower()})).json
     assert (answer["muting"], answer["muting_notifications"]) == (True, hides)
 
 
-async def test_s041_nobody_is_told_who_blocks_them(ada: Person, bob: Person) -> None:
+@rows("S041")
+async def test_nobody_is_told_who_blocks_them(ada: Person, bob: Person) -> None:
     await bob.post(f"{ACCOUNTS}/{ada.id}/block")
     answers = [await relation(ada, bob)]
     for action in ("unfollow", "block", "unblock", "mute", "unmute"):
@@ -129,7 +136,8 @@ async def test_s041_nobody_is_told_who_blocks_them(ada: Person, bob: Person) -> 
     assert not [answer for answer in answers if "blocked_by" in answer]
 
 
-async def test_s064_a_mute_keeps_or_hides_notifications(ada: Person, bob: Person) -> None:
+@rows("S064")
+async def test_a_mute_keeps_or_hides_notifications(ada: Person, bob: Person) -> None:
     await ada.post(f"{ACCOUNTS}/{bob.id}/mute", {"notifications": "false"})
     await bob.post(f"/api/v1/statuses/{(await ada.publish())['id']}/favourite")
     assert await notified(ada) == [("favourite", bob.id)]
@@ -138,7 +146,8 @@ async def test_s064_a_mute_keeps_or_hides_notifications(ada: Person, bob: Person
     assert await notified(ada) == []
 
 
-async def test_s065_s067_boosts_reach_home_unless_reblogs_is_off(stage: Stage, ada: Person, bob: Person) -> None:
+@rows("S065", "S067")
+async def test_boosts_reach_home_unless_reblogs_is_off(stage: Stage, ada: Person, bob: Person) -> None:
     cyd = await stage.person("cyd")
     await follow(ada, bob, show_reblogs="false")
     boost = await boosted_by(bob, cyd)
@@ -147,9 +156,8 @@ async def test_s065_s067_boosts_reach_home_unless_reblogs_is_off(stage: Stage, a
     assert ids(await ada.get("/api/v1/timelines/home")) == []
 
 
-async def test_s066_s079_a_request_keeps_its_terms_on_acceptance(
-    stage: Stage, ada: Person, bob: Person, cyd: Person
-) -> None:
+@rows("S066", "S079")
+async def test_a_request_keeps_its_terms_on_acceptance(stage: Stage, ada: Person, bob: Person, cyd: Person) -> None:
     await follow(ada, cyd)
     await follow(bob, cyd, reblogs="false")
     for person in (ada, bob):
@@ -163,7 +171,8 @@ async def test_s066_s079_a_request_keeps_its_terms_on_acceptance(
     assert ids(await bob.get("/api/v1/timelines/home")) == []
 
 
-async def test_s069_s076_the_locked_are_asked(ada: Person, cyd: Person) -> None:
+@rows("S069", "S076")
+async def test_the_locked_are_asked(ada: Person, cyd: Person) -> None:
     asked = await follow(ada, cyd)
     assert (asked["following"], asked["requested"]) == (False, True)
     assert await notified(cyd) == [("follow_request", ada.id)]
@@ -172,25 +181,29 @@ async def test_s069_s076_the_locked_are_asked(ada: Person, cyd: Person) -> None:
     assert await notified(cyd) == []
 
 
-async def test_s074_open_target_follows_at_once(ada: Person, bob: Person) -> None:
+@rows("S074")
+async def test_open_target_follows_at_once(ada: Person, bob: Person) -> None:
     made = await follow(ada, bob)
     assert (made["following"], made["requested"]) == (True, False)
     assert await notified(bob) == [("follow", ada.id)]
 
 
-async def test_s077_the_silenced_ask(stage: Stage, ada: Person, bob: Person) -> None:
+@rows("S077")
+async def test_the_silenced_ask(stage: Stage, ada: Person, bob: Person) -> None:
     await stage.sql(MUTED, ada.account.id)
     assert (await follow(ada, bob))["requested"] is True
 
 
-async def test_s078_the_muted_ask_without_a_hint_of_the_mute(ada: Person, bob: Person, cyd: Person) -> None:
+@rows("S078")
+async def test_the_muted_ask_without_a_hint_of_the_mute(ada: Person, bob: Person, cyd: Person) -> None:
     await bob.post(f"{ACCOUNTS}/{ada.id}/mute")
     muted, locked = await follow(ada, bob), await follow(ada, cyd)
     assert muted | {"id": cyd.id} == locked
     assert (await ada.get(f"{ACCOUNTS}/{bob.id}")).json["locked"] is False
 
 
-async def test_s080_following_again_changes_what_was_sent_alone(ada: Person, bob: Person) -> None:
+@rows("S080")
+async def test_following_again_changes_what_was_sent_alone(ada: Person, bob: Person) -> None:
     await follow(ada, bob, notify="true", **{"languages[]": "de"})
     again = await follow(ada, bob, reblogs="false")
     assert (again["following"], again["showing_reblogs"]) == (True, False)
@@ -199,7 +212,8 @@ async def test_s080_following_again_changes_what_was_sent_alone(ada: Person, bob
     assert await notified(bob) == [("follow", ada.id)]
 
 
-async def test_s081_unlocking_accepts_who_waits(ada: Person, bob: Person, cyd: Person) -> None:
+@rows("S081")
+async def test_unlocking_accepts_who_waits(ada: Person, bob: Person, cyd: Person) -> None:
     for person in (ada, bob):
         await follow(person, cyd)
     assert (await cyd.put(f"{ACCOUNTS}/update_credentials", {"locked": "false"})).json["follow_requests_count"] == 0
@@ -209,7 +223,8 @@ async def test_s081_unlocking_accepts_who_waits(ada: Person, bob: Person, cyd: P
     assert await notified(cyd) == [("follow", bob.id), ("follow", ada.id)]
 
 
-async def test_s082_s083_unlocking_accepts_neither_silenced_nor_muted(
+@rows("S082", "S083")
+async def test_unlocking_accepts_neither_silenced_nor_muted(
     stage: Stage, ada: Person, bob: Person, cyd: Person
 ) -> None:
     for person in (ada, bob):
@@ -242,7 +257,8 @@ async def test_unlocking_accepts_hundreds_at_once(stage: Stage, ada: Person, cyd
     assert await stage.rows("SELECT count(*) FROM follows") == [[249]]
 
 
-async def test_s084_s085_accepting_answers_the_relationship(ada: Person, cyd: Person) -> None:
+@rows("S084", "S085")
+async def test_accepting_answers_the_relationship(ada: Person, cyd: Person) -> None:
     await follow(ada, cyd)
     answer = await cyd.post(f"{REQUESTS}/{ada.id}/authorize")
     assert (answer.json["id"], answer.json["followed_by"], answer.json["requested_by"]) == (ada.id, True, False)
@@ -251,7 +267,8 @@ async def test_s084_s085_accepting_answers_the_relationship(ada: Person, cyd: Pe
     assert (await cyd.post(f"{REQUESTS}/{ada.id}/authorize")).status == 404
 
 
-async def test_s086_rejecting_answers_the_relationship(ada: Person, cyd: Person) -> None:
+@rows("S086")
+async def test_rejecting_answers_the_relationship(ada: Person, cyd: Person) -> None:
     await follow(ada, cyd)
     answer = await cyd.post(f"{REQUESTS}/{ada.id}/reject")
     assert (answer.json["id"], answer.json["followed_by"]) == (ada.id, False)
@@ -260,7 +277,8 @@ async def test_s086_rejecting_answers_the_relationship(ada: Person, cyd: Person)
     assert (await cyd.post(f"{REQUESTS}/{ada.id}/reject")).status == 404
 
 
-async def test_s087_open_accounts_elsewhere_count_as_followed_at_once(stage: Stage, ada: Person) -> None:
+@rows("S087")
+async def test_open_accounts_elsewhere_count_as_followed_at_once(stage: Stage, ada: Person) -> None:
     rob, locked = await far(stage), await far(stage, "lou", locked=True)
     made = await follow(ada, rob)
     assert (made["following"], made["requested"]) == (True, False)
@@ -268,27 +286,31 @@ async def test_s087_open_accounts_elsewhere_count_as_followed_at_once(stage: Sta
     assert (asked["following"], asked["requested"]) == (False, True)
 
 
-async def test_s133_muting_again_changes_the_one_mute(stage: Stage, ada: Person, bob: Person) -> None:
+@rows("S133")
+async def test_muting_again_changes_the_one_mute(stage: Stage, ada: Person, bob: Person) -> None:
     for hides in ("false", "true"):
         answer = (await ada.post(f"{ACCOUNTS}/{bob.id}/mute", {"notifications": hides})).json
     assert answer["muting_notifications"] is True
     assert await stage.rows("SELECT count(*) FROM mutes") == [[1]]
 
 
-async def test_s134_following_answers_the_relationship(ada: Person, bob: Person) -> None:
+@rows("S134")
+async def test_following_answers_the_relationship(ada: Person, bob: Person) -> None:
     made = await follow(ada, bob, reblogs="0")
     assert (made["id"], made["following"], made["showing_reblogs"]) == (bob.id, True, False)
 
 
 @pytest.mark.parametrize("uri", ["bob", "@bob", "bob@localhost:3000", "BOB@LOCALHOST:3000"])
-async def test_s135_s136_following_by_handle_answers_the_account(ada: Person, bob: Person, uri: str) -> None:
+@rows("S135", "S136")
+async def test_following_by_handle_answers_the_account(ada: Person, bob: Person, uri: str) -> None:
     for _ in range(2):
         answer = await ada.post("/api/v1/follows", {"uri": uri})
         assert (answer.status, answer.json["id"]) == (200, bob.id)
     assert (await relation(ada, bob))["following"] is True
 
 
-async def test_s135_following_by_handle_refuses_as_by_id(stage: Stage, ada: Person, bob: Person) -> None:
+@rows("S135")
+async def test_following_by_handle_refuses_as_by_id(stage: Stage, ada: Person, bob: Person) -> None:
     rob = await far(stage)
     assert (await ada.post("/api/v1/follows", {"uri": "rob@far.example"})).json["acct"] == rob.acct
     for uri in ("", "nobody", "rob@elsewhere.example", "not a handle"):
@@ -297,7 +319,8 @@ async def test_s135_following_by_handle_refuses_as_by_id(stage: Stage, ada: Pers
     assert (await ada.post("/api/v1/follows", {"uri": "bob"})).status == 403
 
 
-async def test_s137_relationships_of_many(ada: Person, bob: Person, cyd: Person) -> None:
+@rows("S137")
+async def test_relationships_of_many(ada: Person, bob: Person, cyd: Person) -> None:
     answer = (await ada.get(f"{ACCOUNTS}/relationships?id[]={bob.id}&id[]={cyd.id}&id[]=1")).json
     assert [one["id"] for one in answer] == [bob.id, cyd.id]
     assert [one["id"] for one in (await ada.get(f"{ACCOUNTS}/relationships?id={bob.id}")).json] == [bob.id]

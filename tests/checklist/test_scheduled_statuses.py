@@ -9,6 +9,7 @@ import trio.testing
 
 from ..http.conftest import Person, Reply, Stage
 from ..http.uploading import try_to_attach, uploaded
+from .rows import rows
 from .test_statuses import link
 
 STATUSES = "/api/v1/statuses"
@@ -56,7 +57,8 @@ async def posts(person: Person) -> list[Any]:
     return (await person.get(f"/api/v1/accounts/{person.id}/statuses")).json
 
 
-async def test_s014_s202_s210_a_status_is_scheduled_listed_moved_and_cancelled(stage: Stage, ada: Person) -> None:
+@rows("S014", "S202", "S210")
+async def test_a_status_is_scheduled_listed_moved_and_cancelled(stage: Stage, ada: Person) -> None:
     at = datetime.now(UTC).replace(microsecond=250_000) + HOUR
     made = await schedule(ada, scheduled_at=at.isoformat())
     moment = f"{at:%Y-%m-%dT%H:%M:%S}.250Z"
@@ -87,7 +89,8 @@ async def test_s014_s202_s210_a_status_is_scheduled_listed_moved_and_cancelled(s
     assert await stage.rows("SELECT FROM outbox") == []
 
 
-async def test_s202_everything_asked_for_is_kept_and_published(stage: Stage, ada: Person, bob: Person) -> None:
+@rows("S202")
+async def test_everything_asked_for_is_kept_and_published(stage: Stage, ada: Person, bob: Person) -> None:
     root = await bob.publish("root")
     boost = (await ada.post(f"{STATUSES}/{root['id']}/reblog")).json
     poll = {"options": ["yes", "no"], "expires_in": 600, "multiple": True, "hide_totals": True}

@@ -6,6 +6,7 @@ import pytest
 
 from ..http.conftest import Client, Person, Stage
 from ..http.test_timelines import ids
+from .rows import rows
 
 SEARCH = "/api/v2/search"
 
@@ -20,7 +21,8 @@ def names(result: dict[str, list[Any]]) -> list[str]:
     return [tag["name"] for tag in result["hashtags"]]
 
 
-async def test_s073_s260_accounts_statuses_and_rich_hashtags(stage: Stage, ada: Person, bob: Person) -> None:
+@rows("S073", "S260")
+async def test_accounts_statuses_and_rich_hashtags(stage: Stage, ada: Person, bob: Person) -> None:
     status = await ada.publish("the #Kestrel is a bird")
     await bob.put("/api/v1/accounts/update_credentials", {"display_name": "Kestrel Watcher"})
     result = await found(ada, "kestrel")
@@ -34,7 +36,8 @@ async def test_s073_s260_accounts_statuses_and_rich_hashtags(stage: Stage, ada: 
     assert tag["history"][6]["uses"] == "0"
 
 
-async def test_s152_a_type_leaves_the_others_empty(ada: Person) -> None:
+@rows("S152")
+async def test_a_type_leaves_the_others_empty(ada: Person) -> None:
     await ada.publish("#ada writes of ada")
     kinds = ("accounts", "statuses", "hashtags")
     for kind in kinds:
@@ -43,7 +46,8 @@ async def test_s152_a_type_leaves_the_others_empty(ada: Person) -> None:
     assert (await ada.get(f"{SEARCH}?q=x&type=everything")).status == 422
 
 
-async def test_s153_s154_s155_limit_and_offset_go_with_a_type(stage: Stage, ada: Person) -> None:
+@rows("S153", "S154", "S155")
+async def test_limit_and_offset_go_with_a_type(stage: Stage, ada: Person) -> None:
     for name in ("cat", "cats", "catsup"):
         await ada.publish(f"#{name}")
     assert names(await found(ada, "cat")) == ["cat", "cats", "catsup"]
@@ -52,7 +56,8 @@ async def test_s153_s154_s155_limit_and_offset_go_with_a_type(stage: Stage, ada:
     assert names(await found(ada, "cat", offset="1")) == ["cat", "cats", "catsup"]
 
 
-async def test_s156_s157_statuses_between_ids_and_of_one_author(ada: Person, bob: Person) -> None:
+@rows("S156", "S157")
+async def test_statuses_between_ids_and_of_one_author(ada: Person, bob: Person) -> None:
     made = [await ada.publish("owl") for _ in range(3)]
     await bob.publish("@ada owl")
     low, middle, high = [status["id"] for status in made]
@@ -62,7 +67,8 @@ async def test_s156_s157_statuses_between_ids_and_of_one_author(ada: Person, bob
     assert [one["account"]["id"] for one in result["statuses"]] == [bob.id]
 
 
-async def test_s158_s159_unreviewed_hashtags_can_be_left_out(stage: Stage, ada: Person) -> None:
+@rows("S158", "S159")
+async def test_unreviewed_hashtags_can_be_left_out(stage: Stage, ada: Person) -> None:
     await ada.publish("#dove #dovetail")
     await stage.sql("UPDATE tags SET reviewed_at = now() WHERE name = 'dove'")
     assert names(await found(ada, "dove")) == ["dove", "dovetail"]
@@ -74,13 +80,15 @@ class TestCap:
     def options(self) -> dict[str, Any]:
         return {"rate_limits": False, "search_results": 3}
 
-    async def test_s160_s258_the_most_results_are_a_setting(self, ada: Person) -> None:
+    @rows("S160", "S258")
+    async def test_the_most_results_are_a_setting(self, ada: Person) -> None:
         for number in range(5):
             await ada.publish(f"#jay{number}")
         assert len(names(await found(ada, "jay", type="hashtags", limit="10"))) == 3
 
 
-async def test_s161_s262_the_first_search_is_gone(stage: Stage, ada: Person) -> None:
+@rows("S161", "S262")
+async def test_the_first_search_is_gone(stage: Stage, ada: Person) -> None:
     for client in (ada, stage.anybody()):
         assert (await client.get("/api/v1/search?q=x")).status == 404
 

@@ -14,6 +14,7 @@ from troupe.http.endpoints import all_endpoints
 from ..http.conftest import Client, Person, Stage
 from ..http.test_every_endpoint import address
 from ..http.test_timelines import link
+from .rows import rows
 
 INSTANCE = "/api/v1/instance"
 APPS = "/api/v1/apps"
@@ -23,7 +24,8 @@ LARGEST = 9223372036854775807
 ENDPOINTS = [endpoint for endpoint in all_endpoints() if endpoint.path.startswith("/api/v")]
 
 
-async def test_s001_s002_s259_paths_are_below_their_version_whatever_the_host_is_called(ada: Person) -> None:
+@rows("S001", "S002", "S259")
+async def test_paths_are_below_their_version_whatever_the_host_is_called(ada: Person) -> None:
     for path in (INSTANCE, "/api/v2/search?q=x", "/api/v1/timelines/home"):
         for host in ("localhost:3000", "elsewhere.example"):
             answer = await ada.get(path, headers={"Host": host})
@@ -32,13 +34,15 @@ async def test_s001_s002_s259_paths_are_below_their_version_whatever_the_host_is
     assert (await ada.get("/timelines/home")).status == 404
 
 
-async def test_s022_the_instance_is_there_for_everybody(stage: Stage) -> None:
+@rows("S022")
+async def test_the_instance_is_there_for_everybody(stage: Stage) -> None:
     told = (await stage.anybody().get(INSTANCE)).json
     assert re.match(r"[0-9]+\.[0-9]+\.[0-9]+ \(compatible; Troupe ", told["version"])
     assert told["uri"] == stage.http_context.settings.local_domain
 
 
-async def test_s042_s198_an_app_is_told_the_key_for_push(stage: Stage) -> None:
+@rows("S042", "S198")
+async def test_an_app_is_told_the_key_for_push(stage: Stage) -> None:
     made = (await stage.anybody().post(APPS, APP)).json
     assert all(isinstance(made[name], str) and made[name] for name in ("client_id", "client_secret", "vapid_key"))
     form = {"grant_type": "client_credentials", "client_id": made["client_id"], "client_secret": made["client_secret"]}
@@ -53,7 +57,8 @@ async def test_s042_s198_an_app_is_told_the_key_for_push(stage: Stage) -> None:
     assert configured == made["vapid_key"]
 
 
-async def test_s199_an_app_looks_at_itself_with_its_token_alone(stage: Stage) -> None:
+@rows("S199")
+async def test_an_app_looks_at_itself_with_its_token_alone(stage: Stage) -> None:
     shown = await stage.anybody(await stage.token(None)).get(f"{APPS}/verify_credentials")
     assert (shown.status, shown.json["name"]) == (200, "Test app")
     for client in (stage.anybody(), stage.anybody("no such token")):
@@ -61,7 +66,8 @@ async def test_s199_an_app_looks_at_itself_with_its_token_alone(stage: Stage) ->
         assert (refused.status, refused.json) == (401, {"error": "The access token is invalid"})
 
 
-async def test_s109_ids_in_links_keep_all_their_digits(stage: Stage, ada: Person) -> None:
+@rows("S109")
+async def test_ids_in_links_keep_all_their_digits(stage: Stage, ada: Person) -> None:
     await stage.sql(
         "INSERT INTO account_domain_blocks (id, account_id, domain, created_at) "
         "SELECT $2::bigint - n, $1, 'd' || n, now() FROM generate_series(1, 3) n", ada.account.id, LARGEST
@@ -74,7 +80,8 @@ async def test_s109_ids_in_links_keep_all_their_digits(stage: Stage, ada: Person
 
 
 @pytest.mark.parametrize("who", ["anybody", "ada", "app", "nobody"])
-async def test_s112_s252_no_answer_is_stored_and_every_refusal_says_why(stage: Stage, ada: Person, who: str) -> None:
+@rows("S112", "S252")
+async def test_no_answer_is_stored_and_every_refusal_says_why(stage: Stage, ada: Person, who: str) -> None:
     clients: dict[str, Client] = {
         "anybody": stage.anybody(), "ada": ada, "app": stage.anybody(await stage.token(None)),
         "nobody": stage.anybody("no such token"),
@@ -88,7 +95,8 @@ async def test_s112_s252_no_answer_is_stored_and_every_refusal_says_why(stage: S
             assert answer.json["error"]
 
 
-async def test_s113_what_costs_a_count_is_made_now_and_then(
+@rows("S113")
+async def test_what_costs_a_count_is_made_now_and_then(
     stage: Stage, ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = await stage.anybody().get(INSTANCE)
@@ -99,7 +107,8 @@ async def test_s113_what_costs_a_count_is_made_now_and_then(
     assert now["stats"]["status_count"] == before.json["stats"]["status_count"] + 1
 
 
-async def test_s192_public_timelines_are_open_while_there_is_a_preview(stage: Stage, ada: Person) -> None:
+@rows("S192")
+async def test_public_timelines_are_open_while_there_is_a_preview(stage: Stage, ada: Person) -> None:
     status = await ada.publish("#cat")
     for path in ("public", "tag/cat"):
         shown = await stage.anybody().get(f"/api/v1/timelines/{path}")
@@ -111,7 +120,8 @@ class TestWithoutPreview:
     def options(self) -> dict[str, Any]:
         return {"rate_limits": False, "public_preview": False}
 
-    async def test_s191_s231_public_timelines_are_for_users(self, stage: Stage, ada: Person) -> None:
+    @rows("S191", "S231")
+    async def test_public_timelines_are_for_users(self, stage: Stage, ada: Person) -> None:
         for path in ("public", "tag/cat"):
             refused = await stage.anybody().get(f"/api/v1/timelines/{path}")
             assert (refused.status, refused.json) == (401, {"error": "This method requires an authenticated user"})

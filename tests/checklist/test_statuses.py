@@ -11,6 +11,7 @@ from troupe.storage.statuses import NewStatus
 
 from ..http.conftest import Person, Reply, Stage
 from ..rows import create_account
+from .rows import rows
 
 STATUSES = "/api/v1/statuses"
 POLL = {"options": ["yes", "no"], "expires_in": 300}
@@ -23,12 +24,14 @@ async def ask(person: Person, **more: Any) -> Any:
     return reply.json
 
 
-async def test_s005_s048_a_poll_is_optional(ada: Person) -> None:
+@rows("S005", "S048")
+async def test_a_poll_is_optional(ada: Person) -> None:
     assert (await ada.publish("no poll"))["poll"] is None
     assert [option["title"] for option in (await ask(ada))["poll"]["options"]] == ["yes", "no"]
 
 
-async def test_s007_s008_bookmarks_are_private_and_uncounted(stage: Stage, ada: Person, bob: Person) -> None:
+@rows("S007", "S008")
+async def test_bookmarks_are_private_and_uncounted(stage: Stage, ada: Person, bob: Person) -> None:
     status = await ada.publish("hi")
     path = f"{STATUSES}/{status['id']}"
     anybodys = (await stage.anybody().get(path)).json
@@ -48,7 +51,8 @@ PROMISED = """
 """
 
 
-async def test_s009_a_bookmark_is_told_to_nobody_not_even_the_authors_server(stage: Stage, ada: Person) -> None:
+@rows("S009")
+async def test_a_bookmark_is_told_to_nobody_not_even_the_authors_server(stage: Stage, ada: Person) -> None:
     http_context, uri = stage.http_context, "https://far.example/users/zoe"
     id, now = http_context.ids.next(), http_context.clock.now()
     zoe = await http_context.database.transact(
@@ -65,7 +69,8 @@ async def test_s009_a_bookmark_is_told_to_nobody_not_even_the_authors_server(sta
     assert await stage.rows("SELECT kind FROM promised") != []
 
 
-async def test_s010_s141_s204_bookmarks_otherwise_behave_like_favourites(ada: Person, bob: Person) -> None:
+@rows("S010", "S141", "S204")
+async def test_bookmarks_otherwise_behave_like_favourites(ada: Person, bob: Person) -> None:
     one, two = await ada.publish("one"), await ada.publish("two")
     for status in (two, one, one):
         answer = await bob.post(f"{STATUSES}/{status['id']}/bookmark")
@@ -81,7 +86,8 @@ async def test_s010_s141_s204_bookmarks_otherwise_behave_like_favourites(ada: Pe
     assert ids(await bob.get("/api/v1/bookmarks")) == [two["id"]]
 
 
-async def test_s011_s205_pinning(ada: Person, bob: Person) -> None:
+@rows("S011", "S205")
+async def test_pinning(ada: Person, bob: Person) -> None:
     own, others = await ada.publish("hi"), await bob.publish("hi")
     hidden = await bob.publish("psst", visibility="private")
     assert own["pinned"] is False
@@ -92,7 +98,8 @@ async def test_s011_s205_pinning(ada: Person, bob: Person) -> None:
     assert (await ada.post(f"{STATUSES}/{own['id']}/unpin")).json["pinned"] is False
 
 
-async def test_s043_s044_s045_s099_s207_only_the_answer_to_a_delete_has_the_source(ada: Person) -> None:
+@rows("S043", "S044", "S045", "S099", "S207")
+async def test_only_the_answer_to_a_delete_has_the_source(ada: Person) -> None:
     source = "a *b* https://x.example"
     status = await ada.publish(source)
     assert "text" not in status
@@ -101,7 +108,8 @@ async def test_s043_s044_s045_s099_s207_only_the_answer_to_a_delete_has_the_sour
     assert (deleted["text"], "content" in deleted) == (source, False)
 
 
-async def test_s046_s202_each_visibility_goes_round(ada: Person) -> None:
+@rows("S046", "S202")
+async def test_each_visibility_goes_round(ada: Person) -> None:
     for visibility in ("public", "unlisted", "private", "direct"):
         id = (await ada.publish("hi", visibility=visibility))["id"]
         assert (await ada.get(f"{STATUSES}/{id}")).json["visibility"] == visibility
@@ -111,13 +119,13 @@ async def test_s046_s202_each_visibility_goes_round(ada: Person) -> None:
     ("content_type", "content"),
     [("text/markdown", "<em>b</em>"), ("text/plain", "*b*"), ("text/nonsense", "*b*")],
 )
-async def test_s047_s202_the_content_type_takes_effect(ada: Person, content_type: str, content: str) -> None:
+@rows("S047", "S202")
+async def test_the_content_type_takes_effect(ada: Person, content_type: str, content: str) -> None:
     assert content in (await ada.publish("*b*", content_type=content_type))["content"]
 
 
-async def test_s050_s097_a_deleted_status_is_kept_and_nowhere_to_be_seen(
-    stage: Stage, ada: Person, bob: Person
-) -> None:
+@rows("S050", "S097")
+async def test_a_deleted_status_is_kept_and_nowhere_to_be_seen(stage: Stage, ada: Person, bob: Person) -> None:
     await bob.post(f"/api/v1/accounts/{ada.id}/follow")
     root = await bob.publish("root")
     status = await ada.publish("gone #tag", in_reply_to_id=root["id"])
@@ -139,14 +147,16 @@ async def test_s050_s097_a_deleted_status_is_kept_and_nowhere_to_be_seen(
     ) == [["gone #tag"]]
 
 
-async def test_s054_options_carry_counts(ada: Person, bob: Person) -> None:
+@rows("S054")
+async def test_options_carry_counts(ada: Person, bob: Person) -> None:
     status = await ask(ada)
     await bob.post(f"/api/v1/polls/{status['poll']['id']}/votes", {"choices[]": "1"})
     shown = (await ada.get(f"{STATUSES}/{status['id']}")).json["poll"]
     assert [option["votes_count"] for option in shown["options"]] == [0, 1]
 
 
-async def test_s140_favourites_page_in_the_order_of_favouriting(ada: Person, bob: Person) -> None:
+@rows("S140")
+async def test_favourites_page_in_the_order_of_favouriting(ada: Person, bob: Person) -> None:
     statuses = [await ada.publish(str(number)) for number in range(3)]
     order = [statuses[number]["id"] for number in (1, 0, 2)]
     for id in order:
@@ -159,14 +169,16 @@ async def test_s140_favourites_page_in_the_order_of_favouriting(ada: Person, bob
     assert ids(await bob.get(link(third, "prev"))) == [order[1]]
 
 
-async def test_s200_a_public_poll_is_for_anybody(stage: Stage, ada: Person) -> None:
+@rows("S200")
+async def test_a_public_poll_is_for_anybody(stage: Stage, ada: Person) -> None:
     asked = (await ask(ada))["poll"]
     reply = await stage.anybody().get(f"/api/v1/polls/{asked['id']}")
     assert (reply.status, reply.json["id"]) == (200, asked["id"])
 
 
 @pytest.mark.parametrize("visibility", ["unlisted", "private", "direct"])
-async def test_s201_s232_other_polls_need_somebody(stage: Stage, ada: Person, bob: Person, visibility: str) -> None:
+@rows("S201", "S232")
+async def test_other_polls_need_somebody(stage: Stage, ada: Person, bob: Person, visibility: str) -> None:
     cyd = await stage.person("cyd")
     await bob.post(f"/api/v1/accounts/{ada.id}/follow")
     status = await ask(ada, visibility=visibility, status="@bob ?")
@@ -177,26 +189,30 @@ async def test_s201_s232_other_polls_need_somebody(stage: Stage, ada: Person, bo
     assert (await cyd.post(f"{path}/votes", {"choices[]": "0"})).status == (200 if visibility == "unlisted" else 404)
 
 
-async def test_s202_a_poll_has_what_was_asked_for(ada: Person) -> None:
+@rows("S202")
+async def test_a_poll_has_what_was_asked_for(ada: Person) -> None:
     status = await ask(ada, poll=POLL | {"multiple": True, "hide_totals": True})
     assert status["poll"]["multiple"] is True
     assert [option["votes_count"] for option in status["poll"]["options"]] == [None, None]
 
 
-async def test_s203_a_boost_takes_a_visibility(ada: Person, bob: Person) -> None:
+@rows("S203")
+async def test_a_boost_takes_a_visibility(ada: Person, bob: Person) -> None:
     status = await ada.publish("hi")
     answer = await bob.post(f"{STATUSES}/{status['id']}/reblog", {"visibility": "private"})
     assert (answer.status, answer.json["visibility"], answer.json["reblog"]["visibility"]) == (200, "private", "public")
 
 
-async def test_s206_who_favourited_and_who_boosted(stage: Stage, ada: Person, bob: Person) -> None:
+@rows("S206")
+async def test_who_favourited_and_who_boosted(stage: Stage, ada: Person, bob: Person) -> None:
     path = f"{STATUSES}/{(await ada.publish('hi'))['id']}"
     for what, list in (("favourite", "favourited_by"), ("reblog", "reblogged_by")):
         await bob.post(f"{path}/{what}")
         assert ids(await stage.anybody().get(f"{path}/{list}")) == [bob.id]
 
 
-async def test_s226_bookmarks_have_scopes_of_their_own(stage: Stage, ada: Person, bob: Person) -> None:
+@rows("S226")
+async def test_bookmarks_have_scopes_of_their_own(stage: Stage, ada: Person, bob: Person) -> None:
     path = f"{STATUSES}/{(await ada.publish('hi'))['id']}"
     for scopes, status in (
         (("read:bookmarks", "write:bookmarks"), 200),
@@ -207,7 +223,8 @@ async def test_s226_bookmarks_have_scopes_of_their_own(stage: Stage, ada: Person
         assert (await client.get("/api/v1/bookmarks")).status == status
 
 
-async def test_s250_unknown_statuses_and_polls_are_404(ada: Person) -> None:
+@rows("S250")
+async def test_unknown_statuses_and_polls_are_404(ada: Person) -> None:
     for path in (
         "statuses/1", "statuses/1/context", "statuses/1/history", "statuses/1/source", "statuses/1/favourited_by",
         "statuses/1/reblogged_by", "polls/1",

@@ -5,6 +5,7 @@ import pytest
 
 from ..http.conftest import Person, Stage
 from ..http.streaming.conftest import PATIENCE, Edge, edge
+from .rows import rows
 
 __all__ = ["edge"]
 
@@ -24,7 +25,8 @@ async def list_id(ada: Person) -> str:
     return (await ada.post("/api/v1/lists", {"title": "friends"})).json["id"]
 
 
-async def test_s003_the_streaming_api_is_there(edge: Edge, stage: Stage, ada: Person) -> None:
+@rows("S003")
+async def test_the_streaming_api_is_there(edge: Edge, stage: Stage, ada: Person) -> None:
     health = await stage.anybody().get("/api/v1/streaming/health")
     assert (health.status, health.text) == (200, "OK")
     async with edge.socket("?stream=user", ada.token) as stream:
@@ -32,13 +34,15 @@ async def test_s003_the_streaming_api_is_there(edge: Edge, stage: Stage, ada: Pe
 
 
 @pytest.mark.parametrize("path", PATHS)
-async def test_s219_every_stream_opens_by_its_path(edge: Edge, ada: Person, list_id: str, path: str) -> None:
+@rows("S219")
+async def test_every_stream_opens_by_its_path(edge: Edge, ada: Person, list_id: str, path: str) -> None:
     async with edge.events(path.format(list=list_id), ada.token) as stream:
         assert await stream.comment() == ")"
         assert stream.response.headers["content-type"] == "text/event-stream"
 
 
-async def test_s219_every_stream_opens_by_its_name(edge: Edge, ada: Person, list_id: str) -> None:
+@rows("S219")
+async def test_every_stream_opens_by_its_name(edge: Edge, ada: Person, list_id: str) -> None:
     async with edge.socket("", ada.token) as stream:
         for name in NAMES:
             await stream.subscribe(name, tag="cat", list=list_id)
@@ -61,14 +65,16 @@ async def test_s219_every_stream_opens_by_its_name(edge: Edge, ada: Person, list
         ("list?list=103", 401, "Not authorized to stream this list"),
     ],
 )
-async def test_s219_what_is_no_stream_is_refused(edge: Edge, ada: Person, path: str, status: int, text: str) -> None:
+@rows("S219")
+async def test_what_is_no_stream_is_refused(edge: Edge, ada: Person, path: str, status: int, text: str) -> None:
     async with httpx.AsyncClient(base_url=edge.url, timeout=PATIENCE) as client:
         headers = {"Authorization": f"Bearer {ada.token}"}
         answer = await client.get(f"/api/v1/streaming/{path}", headers=headers)
     assert (answer.status_code, answer.json()) == (status, {"error": text})
 
 
-async def test_s238_a_deletion_names_the_id_as_text(edge: Edge, ada: Person) -> None:
+@rows("S238")
+async def test_a_deletion_names_the_id_as_text(edge: Edge, ada: Person) -> None:
     status = await ada.publish("a mistake")
     async with edge.socket("?stream=user", ada.token) as stream, edge.events("user", ada.token) as events:
         await stream.settle()

@@ -6,6 +6,7 @@ import pytest
 
 from ..http.conftest import Client, Person, Stage
 from ..http.test_timelines import ids, link
+from .rows import rows
 
 NOTIFICATIONS = "/api/v1/notifications"
 MARKERS = "/api/v1/markers"
@@ -36,7 +37,8 @@ async def entry(client: Client, path: str) -> Any:
     return reply.json
 
 
-async def test_s006_and_s189_timelines_take_max_id_and_min_id(ada: Person, bob: Person) -> None:
+@rows("S006", "S189")
+async def test_timelines_take_max_id_and_min_id(ada: Person, bob: Person) -> None:
     await ada.post(f"/api/v1/accounts/{bob.id}/follow")
     list = (await ada.post("/api/v1/lists", {"title": "friends"})).json["id"]
     await ada.post(f"/api/v1/lists/{list}/accounts", json={"account_ids": [bob.id]})
@@ -48,7 +50,8 @@ async def test_s006_and_s189_timelines_take_max_id_and_min_id(ada: Person, bob: 
         assert ids(await ada.get(f"{path}max_id={made[1]}&limit=2")) == made[2:4]
 
 
-async def test_s019_and_s212_markers_are_kept(ada: Person, bob: Person) -> None:
+@rows("S019", "S212")
+async def test_markers_are_kept(ada: Person, bob: Person) -> None:
     assert (await ada.get(MARKERS)).json == {}
     assert (await ada.get(f"{MARKERS}?timeline[]=home")).json == {}
     written = await ada.post(MARKERS, {"home[last_read_id]": "103035", "elsewhere[last_read_id]": "1"})
@@ -76,7 +79,8 @@ async def test_the_slower_of_two_devices_is_told_to_try_again(ada: Person) -> No
     assert (await ada.post(MARKERS, json={"home": {"last_read_id": "104", "version": 1}})).status == 200
 
 
-async def test_s020_and_s213_preferences_can_be_read(ada: Person) -> None:
+@rows("S020", "S213")
+async def test_preferences_can_be_read(ada: Person) -> None:
     assert (await ada.get("/api/v1/preferences")).json == {
         "posting:default:visibility": "public",
         "posting:default:sensitive": False,
@@ -88,7 +92,8 @@ async def test_s020_and_s213_preferences_can_be_read(ada: Person) -> None:
     }
 
 
-async def test_s023_s161_s193_s209_s266_what_was_removed_is_gone_for_everybody(stage: Stage, ada: Person) -> None:
+@rows("S023", "S161", "S193", "S209", "S266")
+async def test_what_was_removed_is_gone_for_everybody(stage: Stage, ada: Person) -> None:
     status = await ada.publish("with a card?")
     removed = (
         "/api/v1/timelines/direct", "/api/v1/search", f"/api/v1/statuses/{status['id']}/card",
@@ -102,7 +107,8 @@ async def test_s023_s161_s193_s209_s266_what_was_removed_is_gone_for_everybody(s
         assert (await ada.get(path)).json == {"error": "Not Found"}
 
 
-async def test_s028_and_s183_activity_is_told_in_texts(stage: Stage, ada: Person) -> None:
+@rows("S028", "S183")
+async def test_activity_is_told_in_texts(stage: Stage, ada: Person) -> None:
     await ada.publish("something")
     weeks = (await stage.anybody().get("/api/v1/instance/activity")).json
     assert len(weeks) == 12
@@ -117,7 +123,8 @@ async def test_what_there_is_none_of_is_an_empty_list(stage: Stage, path: str) -
 
 
 @pytest.mark.parametrize("path", ["trends", "trends/tags", "trends/statuses", "trends/links"])
-async def test_s016_trends_are_there_for_everybody_and_name_nothing_that_staff_has_not_allowed(
+@rows("S016")
+async def test_trends_are_there_for_everybody_and_name_nothing_that_staff_has_not_allowed(
     stage: Stage, ada: Person, path: str
 ) -> None:
     for number in range(6):
@@ -128,7 +135,8 @@ async def test_s016_trends_are_there_for_everybody_and_name_nothing_that_staff_h
         assert "Link" not in answer.headers
 
 
-async def test_s018_custom_emoji_are_a_list_that_names_whatever_statuses_and_accounts_show(
+@rows("S018")
+async def test_custom_emoji_are_a_list_that_names_whatever_statuses_and_accounts_show(
     stage: Stage, ada: Person
 ) -> None:
     listed = await entry(stage.anybody(), "/api/v1/custom_emojis")
@@ -145,7 +153,8 @@ async def told(person: Person, query: str = "") -> list[tuple[str, str]]:
     return [(one["type"], one["account"]["username"]) for one in await entry(person, f"{NOTIFICATIONS}{query}")]
 
 
-async def test_s145_notifications_of_one_account_are_walked_both_ways(stage: Stage, ada: Person, bob: Person) -> None:
+@rows("S145")
+async def test_notifications_of_one_account_are_walked_both_ways(stage: Stage, ada: Person, bob: Person) -> None:
     cleo = await stage.person("cleo")
     for number in range(5):
         await bob.publish(f"@ada {number}")
@@ -160,7 +169,8 @@ async def test_s145_notifications_of_one_account_are_walked_both_ways(stage: Sta
     assert f"account_id={bob.id}" in (await ada.get(f"{path}&limit=2")).headers["Link"]
 
 
-async def test_s068_s070_notifications_are_of_a_type_and_by_somebody(stage: Stage, ada: Person, bob: Person) -> None:
+@rows("S068", "S070")
+async def test_notifications_are_of_a_type_and_by_somebody(stage: Stage, ada: Person, bob: Person) -> None:
     cleo = await stage.person("cleo")
     await bob.post(f"/api/v1/accounts/{ada.id}/follow")
     await bob.publish("hello @ada")
@@ -175,13 +185,15 @@ async def test_s068_s070_notifications_are_of_a_type_and_by_somebody(stage: Stag
     assert one["status"]["favourited"] is False
 
 
-async def test_s069_asking_to_follow_is_told(ada: Person, bob: Person, stage: Stage) -> None:
+@rows("S069")
+async def test_asking_to_follow_is_told(ada: Person, bob: Person, stage: Stage) -> None:
     await stage.sql("UPDATE accounts SET locked = true WHERE id = $1", ada.account.id)
     await bob.post(f"/api/v1/accounts/{ada.id}/follow")
     assert await told(ada) == [("follow_request", "bob")]
 
 
-async def test_s146_nobody_tells_nothing(ada: Person, bob: Person) -> None:
+@rows("S146")
+async def test_nobody_tells_nothing(ada: Person, bob: Person) -> None:
     await bob.publish("hello @ada")
     for nobody in ("999999999999", "x", "-1", "1.5", str(2**63)):
         assert await told(ada, f"?account_id={nobody}") == []
@@ -189,7 +201,8 @@ async def test_s146_nobody_tells_nothing(ada: Person, bob: Person) -> None:
         assert (await ada.get(f"{NOTIFICATIONS}/unread_count?account_id={nobody}")).json == {"count": 0}
 
 
-async def test_s144_and_s147_notifications_are_walked_both_ways(ada: Person, bob: Person) -> None:
+@rows("S144", "S147")
+async def test_notifications_are_walked_both_ways(ada: Person, bob: Person) -> None:
     for number in range(5):
         await bob.publish(f"@ada {number}")
     made = [one["id"] for one in await entry(ada, NOTIFICATIONS)]

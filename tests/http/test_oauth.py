@@ -17,6 +17,7 @@ from troupe.http.streaming.session import End
 from troupe.storage import oauth
 from troupe.storage.oauth import Application
 
+from ..checklist.rows import rows
 from .conftest import PASSWORD, Client, Person, Reply, Stage
 
 SECRET = "application secret"
@@ -131,7 +132,8 @@ async def test_deny_goes_back_without_a_code(stage: Stage, ada: Person, applicat
     }
 
 
-async def test_s227_s228_the_consent_page_says_what_is_asked_and_marks_what_is_broad(
+@rows("S227", "S228")
+async def test_the_consent_page_says_what_is_asked_and_marks_what_is_broad(
     stage: Stage, ada: Person, application: Application
 ) -> None:
     page = await consent_page(stage.anybody(), asked(application, scope="read write:media read:statuses"))

@@ -10,6 +10,7 @@ from troupe.actors.kernel import SystemClock
 from troupe.actors.rules.passwords import matches
 from troupe.storage.engine.database import Doubtful
 
+from ..checklist.rows import rows
 from .conftest import Client, Stage
 from .registering import ACCOUNTS, OPEN, app_client, codes, form, registered
 
@@ -154,13 +155,14 @@ class TestReasons:
 
 
 class TestLimited:
-    """S118, S253: five in half an hour from one address."""
+    """Five in half an hour from one address."""
 
     @pytest.fixture
     def options(self) -> dict[str, Any]:
         return OPEN | {"rate_limits": True}
 
-    async def test_s118_s253_the_sixth_is_refused_until_half_an_hour_is_over(
+    @rows("S118", "S253")
+    async def test_the_sixth_is_refused_until_half_an_hour_is_over(
         self, stage: Stage, app: Client, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         now = NOON

@@ -4,6 +4,7 @@ from urllib.parse import quote
 
 import pytest
 
+from ..checklist.rows import rows
 from .conftest import BASE, Person, Stage
 from .test_timelines import ids, link
 
@@ -41,7 +42,8 @@ async def test_the_silenced_and_the_blocked_are_not_there(stage: Stage, ada: Per
     assert ids(await bob.get(f"{TAG}/cat?any[]=dog")) == []
 
 
-async def test_s190_tags_are_joined_by_four_names_each_and_stay_in_links(ada: Person) -> None:
+@rows("S190")
+async def test_tags_are_joined_by_four_names_each_and_stay_in_links(ada: Person) -> None:
     cat, both, dog, _ = [(await ada.publish(text))["id"] for text in ("#cat", "#cat #dog", "#dog", "#e5")]
     assert ids(await ada.get(f"{TAG}/cat?any[]=DOG")) == [dog, both, cat]
     assert ids(await ada.get(f"{TAG}/cat?all[]=dog")) == [both]

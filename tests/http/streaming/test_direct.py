@@ -2,6 +2,7 @@
 
 import json
 
+from ...checklist.rows import rows
 from ..conftest import Person
 from .conftest import Edge
 
@@ -20,7 +21,8 @@ async def test_the_direct_stream_shows_conversations_alone(edge: Edge, ada: Pers
         assert (read["id"], read["unread"]) == (told["id"], False)
 
 
-async def test_s239_a_deletion_reaches_hashtags_and_not_what_never_had_it(edge: Edge, ada: Person) -> None:
+@rows("S239")
+async def test_a_deletion_reaches_hashtags_and_not_what_never_had_it(edge: Edge, ada: Person) -> None:
     async with edge.socket("?stream=hashtag&tag=Tea", ada.token) as stream:
         await stream.settle()
         hidden = await ada.publish("#tea in private", visibility="private")

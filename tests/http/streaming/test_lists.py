@@ -2,6 +2,7 @@
 
 import pytest
 
+from ...checklist.rows import rows
 from ..conftest import Person, Stage
 from .conftest import Edge
 
@@ -15,7 +16,8 @@ async def list_id(ada: Person, bob: Person) -> str:
     return made
 
 
-async def test_s236_a_lists_stream_shows_its_members_alone(
+@rows("S236")
+async def test_a_lists_stream_shows_its_members_alone(
     edge: Edge, stage: Stage, ada: Person, bob: Person, list_id: str
 ) -> None:
     cleo = await stage.person("cleo")
@@ -33,7 +35,8 @@ async def test_s236_a_lists_stream_shows_its_members_alone(
         assert (await stream.hear())["payload"] == shown["id"]
 
 
-async def test_s237_a_lists_stream_is_its_owners_alone(edge: Edge, bob: Person, list_id: str) -> None:
+@rows("S237")
+async def test_a_lists_stream_is_its_owners_alone(edge: Edge, bob: Person, list_id: str) -> None:
     async with edge.socket("", bob.token) as stream:
         await stream.say(type="subscribe", stream="list", list=list_id)
         assert await stream.hear() == {"error": "Not authorized to stream this list", "status": 401}
