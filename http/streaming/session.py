@@ -61,7 +61,7 @@ class Session:
         self.blocked_since: float | None = trio.current_time()
         self._answers: deque[bytes] = deque()
         self._news: dict[Subscription, Feed] = {}  # those with events to read, in the order in which they were woken
-        self._arrival = trio.lowlevel.ParkingLot()
+        self._sender: trio.lowlevel.Task | None = None  # while it waits for something to send
         self._subscriptions: dict[tuple[str, str], Subscription] = {}
         self._watch: Watch | None = None
 
@@ -133,14 +133,14 @@ class Session:
             self.end(End.SLOW)
             return
         self._answers.append(frame)
-        self._arrival.unpark()
+        self._wake_sender()
 
     def wake(self, subscription: Subscription, feed: Feed) -> None:
         """A subscription has events to read."""
         if self.ended is not None:
             return
         self._news[subscription] = feed
-        self._arrival.unpark()
+        self._wake_sender()
 
     async def take(self) -> list[bytes]:
         """The next frames, which are to be sent at once; none when the session has ended.
@@ -152,8 +152,22 @@ class Session:
         if self._news:  # left over from the last time: others have their turn first
             await trio.lowlevel.checkpoint()
         while not (frames := self._next_frames()) and self.ended is None:
-            await self._arrival.park()
+            await self._wait_for_news()
         return frames
+
+    # A parking lot does the same at a higher price, and this happens once for each event and subscriber.
+    async def _wait_for_news(self) -> None:
+        self._sender = trio.lowlevel.current_task()
+        await trio.lowlevel.wait_task_rescheduled(self._stop_waiting)
+
+    def _wake_sender(self) -> None:
+        if self._sender is not None:
+            trio.lowlevel.reschedule(self._sender)
+            self._sender = None
+
+    def _stop_waiting(self, _: object) -> trio.lowlevel.Abort:
+        self._sender = None
+        return trio.lowlevel.Abort.SUCCEEDED
 
     @contextmanager
     def sending(self) -> Generator[None]:
@@ -179,7 +193,7 @@ class Session:
             self._answers.clear()
         self._news.clear()
         self.speaking.deadline = trio.current_time() + FAREWELL
-        self._arrival.unpark()
+        self._wake_sender()
 
     def fail(self, why: End, error: str) -> None:
         """End, and tell the operator why."""
@@ -219,7 +233,7 @@ class Session:
 class Subscription:
     """One stream of one session: a subscriber of one actor's feed."""
 
-    __slots__ = ("_session", "_shows", "_wanted", "address", "label")
+    __slots__ = ("_session", "_shows", "_wanted", "address", "label", "room")
 
     def __init__(self, session: Session, wanted: RequestedStream) -> None:
         self.address = wanted.address(session.account_id)
@@ -227,10 +241,7 @@ class Subscription:
         self._session = session
         self._wanted = wanted
         self._shows = wanted.shows(session.token)
-
-    @property
-    def room(self) -> int:
-        return self._session.room
+        self.room = session.room
 
     @property
     def blocked_since(self) -> float | None:
