@@ -1,4 +1,4 @@
-"""ASGI as far as Troupe uses it without a framework, which would double the cost of a plain request."""
+"""ASGI types and answers, for requests that are answered without the framework."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from .answers.answer import Answer, Headers
 
-# Dicts; every server and framework has types of its own for them, which agree in nothing else.
+# Dicts. Each server and framework has its own types for them, which are not compatible with each other.
 Scope = Any
 Message = Any
 Receive = Callable[[], Awaitable[Message]]
@@ -20,7 +20,7 @@ def encoded(headers: Headers) -> list[tuple[bytes, bytes]]:
 
 
 async def send_answer(send: Send, answer: Answer, prefix: str = "http") -> None:
-    """A finished answer; with the prefix `websocket.http` it refuses a handshake."""
+    """Send a finished answer. With the prefix `websocket.http` it refuses a handshake."""
     length = ("Content-Length", str(len(answer.body)))
     headers = encoded((("Content-Type", answer.content_type), length, *answer.headers))
     await send({"type": f"{prefix}.response.start", "status": answer.status, "headers": headers})

@@ -1,10 +1,10 @@
-"""The registry of endpoints. An endpoint is data around a plain function; servers mount it, nothing here serves.
+"""The registry of endpoints. An endpoint is a function and the data that `dispatch` needs to call it.
 
     @api.get("/api/v1/statuses/<id>", scopes=("read:statuses",))
     async def show(context: HttpContext, viewer: Viewer | None, id: int) -> Answer: ...
 
-A function receives what it names: `context: HttpContext`, `request: Request`, `token: Token`, `viewer: Viewer`, one
-parameter of an `Input` type, and the segments of its path (`int` for ids).
+A function receives the parameters that it names: `context: HttpContext`, `request: Request`, `token: Token`,
+`viewer: Viewer`, one parameter of an `Input` type, and the segments of its path (`int` for ids).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ UNSTORABLE = re.compile("[\\0\ud800-\udfff]")
 
 @dataclass(slots=True)
 class EndpointCall:
-    """One request on its way into an endpoint's function."""
+    """One request on its way to an endpoint's function."""
 
     context: HttpContext
     request: Request
@@ -52,7 +52,7 @@ Argument = tuple[str, Callable[[EndpointCall], object]]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One method on one path: who may call it, what it takes, and the function that answers."""
+    """One method on one path: the access rules, the input, and the function that answers."""
 
     method: str
     path: str
@@ -75,13 +75,13 @@ class Endpoint:
             call.input = self.input.read(await call.request.parameters(self.body_limit))
 
     async def answer(self, call: EndpointCall) -> Answer:
-        """Call the function with what was read."""
+        """Call the function with the values that it names."""
         given = self.function(**{name: get(call) for name, get in self.arguments})
         return given if isinstance(given, Answer) else await given
 
 
 class Declaration(TypedDict, total=False):
-    """What may be said about an endpoint. `Router.route` explains it."""
+    """The options of an endpoint. `Router.route` explains them."""
 
     auth: Auth
     scopes: tuple[str, ...]
@@ -94,7 +94,7 @@ class Declaration(TypedDict, total=False):
 
 @dataclass(slots=True)
 class Router:
-    """All endpoints there are, in the order in which they were declared."""
+    """The endpoints, in the order in which they were declared."""
 
     endpoints: list[Endpoint] = field(default_factory=list[Endpoint])
 
@@ -110,9 +110,11 @@ class Router:
         page: bool = False,
         waiting: bool = False,
     ) -> Callable[[Function], Function]:
-        """Declare the decorated function as the endpoint of these methods. A `page` is for browsers and answers errors
-        with a page as well. `waiting`: users are served too who wait to be let in. `file_rates` count each file of a
-        request, `rates` each request, before its body is read."""
+        """Declare the decorated function as the endpoint of these methods.
+
+        A `page` is for browsers: errors become pages too. With `waiting`, users may call it who are not confirmed or
+        approved yet. `rates` count each request, before its body is read; `file_rates` count each file of a request.
+        """
 
         def declare(function: Function) -> Function:
             taken = _taken(function, path)
@@ -146,7 +148,7 @@ api = Router()
 
 @dataclass(slots=True)
 class _Taken:
-    """What a function's signature says it takes."""
+    """The parameters in a function's signature."""
 
     arguments: list[Argument] = field(default_factory=list[Argument])
     input: type[Input] | None = None
@@ -185,7 +187,7 @@ def _getter(
         return lambda call: call.context
     if kind is Request:
         return lambda call: call.request
-    raise TypeError(f"{function.__qualname__} asks for {name}: {kind}, which nobody can give")
+    raise TypeError(f"{function.__qualname__} asks for {name}: {kind}, which no request has")
 
 
 def _without_none(annotation: object) -> object:
@@ -194,14 +196,14 @@ def _without_none(annotation: object) -> object:
 
 
 def path_id(segment: str) -> int:
-    """An id in a path; what can't be one is as missing as an id that nobody has."""
+    """Return an id in a path. Raises NotFound for a text that cannot be an id, as for an unknown id."""
     if segment.isascii() and segment.isdigit() and len(segment) <= 19 and (found := int(segment)) <= LARGEST_ID:
         return found
     raise NotFound
 
 
 def path_text(segment: str) -> str:
-    """A name in a path; what PostgreSQL could not store has nobody."""
+    """Return a name in a path. Raises NotFound for a text that PostgreSQL could not store."""
     if UNSTORABLE.search(segment):
         raise NotFound
     return segment

@@ -1,4 +1,4 @@
-"""Who is asking: from the token in a request to the viewer that an endpoint sees."""
+"""Authentication: from the token in a request to the viewer that an endpoint sees."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Viewer:
 
 
 def secret_in_head(request: Request) -> str | None:
-    """The token of the Authorization header, without reading anything else."""
+    """Return the token of the Authorization header; None without one. The body is not read."""
     header = request.header(b"authorization")
     if header is None:
         return None
@@ -49,8 +49,10 @@ def secret_in_head(request: Request) -> str | None:
 
 
 async def secret_of(request: Request, body_limit: int) -> str | None:
-    """The token of a request: header first, then query, then body. Nobody has files taken in before they say who they
-    are: of a body that may be large, no more is looked through than of any other."""
+    """Return the token of a request: from the header, else the query, else the body.
+
+    At most LARGEST_BODY of the body is read for it, also where files are allowed: an upload needs a token first.
+    """
     secret = secret_in_head(request)
     if secret is not None or not (request.query_string or request.has_body):
         return secret
@@ -67,7 +69,7 @@ async def secret_of(request: Request, body_limit: int) -> str | None:
 
 
 def secret_among(parameters: Mapping[str, object]) -> str | None:
-    """The token that was sent as a parameter, under either of its names."""
+    """Return the token that was sent as a parameter, under either of its names."""
     for name in TOKEN_PARAMETERS:
         value = parameters.get(name)
         if isinstance(value, str) and value:
@@ -76,7 +78,7 @@ def secret_among(parameters: Mapping[str, object]) -> str | None:
 
 
 async def find_token(context: HttpContext, secret: str) -> Token:
-    """The live token of a secret; 401 otherwise."""
+    """Return the valid token of a secret. Raises Unauthorized."""
     token = await context.tokens.find(context.database, secret)
     if token is None:
         raise Unauthorized(INVALID)
@@ -86,9 +88,9 @@ async def find_token(context: HttpContext, secret: str) -> Token:
 
 
 def viewer_of(context: HttpContext, token: Token, request_id: str, *, waiting: bool = False) -> Viewer:
-    """The user behind a token; 422 when there is none, 403 when the user may not act now.
+    """Return the user of a token. Raises 422 if the token has no user, and 403 if the user may not act now.
 
-    With `waiting`, users may act who wait to be let in.
+    With `waiting`, users may act who are not confirmed or approved yet.
     """
     if token.account_id is None:
         raise Unprocessable(USER_REQUIRED)
@@ -97,7 +99,7 @@ def viewer_of(context: HttpContext, token: Token, request_id: str, *, waiting: b
 
 
 def check_state(token: Token, *, waiting: bool = False) -> None:
-    """403 with the reason while a user may not sign in."""
+    """Raise Forbidden, with the reason, if the user may not sign in now."""
     if token.confirmed_at is None and not waiting:
         raise Forbidden("Your login is missing a confirmed e-mail address")
     if token.approved_at is None and not waiting:

@@ -1,4 +1,4 @@
-"""What the HTTP room is given to work with: everything an endpoint may reach, in one place."""
+"""The context of the HTTP room: all that an endpoint may use, in one place."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .rates import Rates
 from .streams import Streams
 from .tokens import Tokens
 
-# argon2 takes 19 MiB and some 20 ms of a core for each password: two at a time leave room for everything else.
+# argon2 takes 19 MiB and some 20 ms of a core for each password. Two at a time leave enough for other requests.
 PASSWORDS_AT_ONCE = 2
 
 
@@ -68,7 +68,7 @@ class HttpSettings(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpContext:
-    """Handed to every endpoint that asks for it."""
+    """Passed to every endpoint that has a parameter of this type."""
 
     settings: HttpSettings
     database: Database
@@ -76,7 +76,7 @@ class HttpContext:
     clock: Clock
     ids: Ids
     record: Record  # the supervision log
-    secret: Callable[[], str]  # a fresh token that nobody can guess
+    secret: Callable[[], str]  # makes a new token that cannot be guessed
     vapid_public_key: str
     accounts: AccountCache
     statuses: StatusCache
@@ -94,5 +94,5 @@ class HttpContext:
         object.__setattr__(self, "readiness", Readiness(self.database))
 
     def forget_token(self, token_hash: bytes) -> None:
-        """A token was revoked, here or by another process: it is read anew when it is seen again."""
+        """Drop a token from the cache, after it was revoked here or by another process."""
         self.tokens.forget(token_hash)

@@ -1,6 +1,6 @@
 """Rate limits: fixed windows, and the three headers that describe the one closest to its end.
 
-Windows of a rule begin at the same moment for everybody, so that its counts are one dict that is thrown away whole.
+The windows of a rule begin at the same time for all subjects, so its counts are one dict that is dropped as a whole.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
 
-# Subjects that one rule counts at a time, some 15 MB. Whoever has that many addresses gains nothing by starting the
-# counts anew; without a bound they would take all memory.
+# The most subjects that one rule counts at a time, some 15 MB. A client with more addresses than that gains nothing
+# when the counts begin again. Without a bound they would take all memory.
 MOST_SUBJECTS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """So many requests in so many seconds, counted for each subject alone."""
+    """At most `limit` requests in `seconds`, counted for each subject."""
 
     name: str
     limit: int
@@ -45,10 +45,10 @@ TOKENS = Rule("tokens", 100, 5 * MINUTE, per_address=True)
 DISCOVERY = Rule("discovery", 600, 5 * MINUTE, per_address=True)
 FILES = Rule("files", 6000, 5 * MINUTE, per_address=True)
 HEALTH = Rule("health", 3000, 5 * MINUTE, per_address=True)
-# Browsers ask for leave before a call of another origin, once for each address that they call.
+# A browser sends a preflight before a call of another origin, once for each address.
 PREFLIGHTS = Rule("preflights", 3000, 5 * MINUTE, per_address=True)
-# Streaming, per account, or per address without one. A client opens a stream again whenever it comes to the front or
-# its network changes, and subscribes to a timeline for each column that it shows.
+# Streaming, per account, or per address without one. An app opens a stream again when it comes to the foreground or its
+# network changes, and subscribes to a timeline for each column that it shows.
 STREAMS = Rule("streams", 300, 5 * MINUTE)
 SUBSCRIPTIONS = Rule("subscriptions", 600, 5 * MINUTE)
 # Certain calls, per account
@@ -71,7 +71,7 @@ CONFIRMATIONS_OF_USER = Rule("confirmations of a user", 5, 30 * MINUTE)
 
 @dataclass(frozen=True, slots=True)
 class RateStatus:
-    """Where a subject stands in a rule's running window."""
+    """The count of a subject in a rule's current window."""
 
     limit: int
     remaining: int
@@ -91,7 +91,7 @@ class RateStatus:
 
 
 class Rates:
-    """Counts of all rules. Lost with the process, which the durability table allows."""
+    """The counts of all rules. They are lost with the process, which the durability table allows."""
 
     def __init__(self) -> None:
         self._windows: dict[str, tuple[int, dict[str, int]]] = {}
@@ -107,18 +107,18 @@ class Rates:
         return RateStatus(rule.limit, rule.limit - used, (window + 1) * rule.seconds)
 
     def take_back(self, rule: Rule, subject: str, standing: RateStatus) -> None:
-        """Undo one count, whose standing this is, unless its window is over."""
+        """Undo the count that had this status, unless its window is over."""
         running, counts = self._windows.get(rule.name, (-1, {}))
         if (running + 1) * rule.seconds == standing.reset and counts.get(subject, 0) > 0:
             counts[subject] -= 1
 
     def count_all(self, charges: Iterable[tuple[Rule, str]], now: datetime) -> RateStatus | None:
-        """Count one request for several rules; the standing closest to exhaustion."""
+        """Count one request for several rules. Return the status closest to exhaustion."""
         return nearest(*(self.count(rule, subject, now) for rule, subject in charges))
 
 
 def nearest(*standings: RateStatus | None) -> RateStatus | None:
-    """The standing closest to exhaustion."""
+    """Return the status closest to exhaustion."""
     return min((one for one in standings if one is not None), key=_nearness, default=None)
 
 
@@ -128,7 +128,7 @@ def _nearness(standing: RateStatus) -> int:
 
 @lru_cache(maxsize=4096)
 def subject_of(address: str) -> str:
-    """What counts as one address: an IPv6 customer has a whole /64."""
+    """Return the subject that an address counts for: an IPv6 customer has a whole /64."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Signing up, through an app or on the page: what is wrong with the form, the slow hash, the account's first turn."""
+"""Sign-up, through an app or on the page: the checks of the form, the slow hash, the account's first turn."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MakeToken = Callable[[int], NewToken]
 
 
 async def complaints_about(context: HttpContext, form: Form) -> list[Complaint]:
-    """All that is wrong with a form. What nobody has at this moment may be taken in the next."""
+    """Return all errors of a form. A name that is free now may still be taken by another sign-up."""
     settings = context.settings
     found = list(
         complaints(
@@ -49,7 +49,7 @@ async def sign_up(
     application_id: int | None = None,
     token: MakeToken | None = None,
 ) -> User:
-    """Make the account of a form that was found right. Raises a refusal when somebody else was faster."""
+    """Make the account of a form without errors. Raises Refused if another sign-up has taken the name."""
     mailbox = mailbox_of(form.email, context.settings.local_domain)
     if mailbox is None:
         raise ValueError("the form was not looked at")
@@ -70,7 +70,7 @@ async def sign_up(
 
 
 def count_mail(context: HttpContext, email: str) -> None:
-    """429 when too many mails to one address were asked for, by whomever."""
+    """Count a mail for its address, regardless of who asks for it. Raises TooMany."""
     if context.settings.rate_limits:
         standing = context.rates.count(rates.CONFIRMATIONS_OF_USER, email.casefold(), context.clock.now())
         if standing.exceeded:

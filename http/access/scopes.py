@@ -31,14 +31,14 @@ CHILDREN: dict[str, frozenset[str]] = {
     "admin:read": frozenset(f"admin:read:{name}" for name in ADMIN),
     "admin:write": frozenset(f"admin:write:{name}" for name in ADMIN),
 }
-# What old clients still ask for and no endpoint needs any more.
+# Old clients still ask for these. No endpoint needs them any more.
 RETIRED = frozenset({"crypto", "read:reports"})
 
 ALL: frozenset[str] = frozenset({"profile", "push", *CHILDREN}).union(*CHILDREN.values())
 
-# The consent page marks both: these hold many others, and most apps ask for them.
+# The consent page marks both kinds. These contain many others, and most apps ask for them.
 BROAD: frozenset[str] = frozenset({"read", "write", "follow"})
-# It warns of these alone: they reach other people's data. A warning that every app gets is read by nobody.
+# It warns only of these, which reach other people's data. Users stop reading a warning that every app gets.
 FAR_REACHING: frozenset[str] = frozenset(scope for scope in ALL if scope.startswith("admin:"))
 
 WORDS = {
@@ -70,33 +70,33 @@ NOUNS = {
 
 
 def parse(text: str) -> tuple[str, ...]:
-    """The scopes of a parameter: words in the order given, each once."""
+    """Return the scopes of a parameter in the order given, each once."""
     return tuple(dict.fromkeys(text.replace("+", " ").replace(",", " ").split()))
 
 
 def known(scopes: Iterable[str]) -> bool:
-    """Whether an app may be registered with these."""
+    """True if an app may be registered with these."""
     return all(scope in ALL or scope in RETIRED for scope in scopes)
 
 
 def covers(granted: Collection[str], wanted: str) -> bool:
-    """Whether the granted scopes hold `wanted`, themselves or by a parent."""
+    """True if the granted scopes contain `wanted` or a parent of it."""
     return wanted in granted or any(wanted in CHILDREN.get(scope, ()) for scope in granted)
 
 
 def covers_all(granted: Collection[str], wanted: Iterable[str]) -> bool:
-    """Whether every wanted scope is granted: the test of an authorization against its app."""
+    """True if every wanted scope is granted. An authorization is checked against its app by this."""
     return all(covers(granted, scope) for scope in wanted)
 
 
 @lru_cache(maxsize=4096)
 def granted(scopes: tuple[str, ...], needed: tuple[str, ...]) -> bool:
-    """Whether a token with `scopes` may call an endpoint that takes any one of `needed`; none needed is always fine."""
+    """True if a token with `scopes` may call an endpoint that accepts any one of `needed`, or needs none."""
     return not needed or any(covers(scopes, scope) for scope in needed)
 
 
 def in_words(scope: str) -> str:
-    """A scope as the consent page says it."""
+    """Return the text of a scope on the consent page."""
     if scope in WORDS:
         return WORDS[scope]
     *way, noun = scope.split(":")
@@ -107,6 +107,6 @@ def in_words(scope: str) -> str:
 
 
 def check(scopes: tuple[str, ...], needed: tuple[str, ...]) -> None:
-    """403 unless the token reaches far enough."""
+    """Raise Forbidden unless the token has one of the needed scopes."""
     if not granted(scopes, needed):
         raise Forbidden("This action is outside the authorized scopes")

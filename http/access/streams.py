@@ -1,4 +1,4 @@
-"""The streaming connections that are open, for those who have to end them."""
+"""The open streaming connections, so that revocations and the end of the server can close them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Streams:
         self._sessions.discard(session)
 
     def close_token(self, token_id: int) -> None:
-        """The token was revoked."""
+        """Close the streams of a token that was revoked."""
         self._end(End.REVOKED, lambda session: session.token is not None and session.token.id == token_id)
 
     def open_all(self) -> None:

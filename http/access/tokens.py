@@ -1,6 +1,7 @@
-"""Access tokens: found by their hash, remembered for as long as nobody says they changed.
+"""A cache of access tokens, by their hashes. A token stays in it until a change of it is announced.
 
-Those of users who may not come in yet are not remembered: whatever lets them in, from wherever, holds at once.
+Tokens of users who are not confirmed or approved yet are not cached, so that a confirmation or an approval by any
+process takes effect at once.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ REMEMBERED = 16_384
 
 
 class Tokens:
-    """The newest tokens seen. Unknown ones are not remembered: guessing must not push out the real ones."""
+    """The tokens used last. Unknown ones are not cached: guessed tokens must not displace real ones."""
 
     def __init__(self) -> None:
         self._found: LRUCache[bytes, Token] = LRUCache(REMEMBERED)
         self._forgotten = 0
-        self.used: set[int] = set()  # ids of applications' own tokens, for the sweep of those that nobody uses
+        self.used: set[int] = set()  # ids of applications' own tokens; the unused ones are deleted
 
     async def find(self, database: Database, secret: str) -> Token | None:
-        """The record of a token, revoked ones too; None when there never was such a token."""
+        """Return the record of a token, also of a revoked one; None if there was never such a token."""
         token_hash = hash_of(secret)
         token = self._found.get(token_hash) or await self._read(database, token_hash)
         if token is not None and token.account_id is None:
@@ -35,7 +36,7 @@ class Tokens:
     async def _read(self, database: Database, token_hash: bytes) -> Token | None:
         before = self._forgotten
         token = await database.read(oauth.find_token, token_hash)
-        # A revocation that came in while the row was on its way may be newer than the row.
+        # A revocation that was announced during the query may be newer than the row.
         if token is not None and before == self._forgotten and not _waits(token):
             self._found[token_hash] = token
         return token
@@ -45,7 +46,7 @@ class Tokens:
         self._found.pop(token_hash, None)
 
     def clear(self) -> None:
-        """After the line on which changes are told was down."""
+        """Drop all tokens, after the connection that announces changes was lost."""
         self._forgotten += 1
         self._found.clear()
 

@@ -1,4 +1,4 @@
-"""What an endpoint gives back: bytes, a status and headers, whoever serves them."""
+"""The answer of an endpoint: bytes, a status and headers, independent of the server."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Headers = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A finished response. The server around it adds what every answer has: request id, cache and rate headers.
+    """A response. `dispatch` adds the headers that every answer has: request id, caching and rate limits.
 
-    What is too large for memory comes as a `stream` in place of a body, with its length among the headers.
+    A body that is too large for memory is given as a `stream`, with its length among the headers.
     """
 
     body: bytes = b""
@@ -26,20 +26,20 @@ class Answer:
     stream: Callable[[], AsyncIterator[bytes]] | None = None
 
 
-# The API's "nothing to say" is an empty object, never 204.
+# Where there is nothing to answer, the API sends an empty object, never 204.
 EMPTY = Answer(b"{}")
 
 
 def json(value: object, status: int = 200, headers: Headers = ()) -> Answer:
-    """A JSON answer from plain data; hot ones are made of prepared bytes instead."""
+    """Return a JSON answer from plain data. Frequent answers are made of prepared bytes instead."""
     return Answer(orjson.dumps(value), status, headers)
 
 
 def array(items: list[bytes], headers: Headers = ()) -> Answer:
-    """A JSON array of items that are already rendered."""
+    """Return a JSON array of items that are already rendered."""
     return Answer(b"[%b]" % b",".join(items), 200, headers)
 
 
 def redirect(location: str, headers: Headers = ()) -> Answer:
-    """302: the browser goes on to `location`."""
+    """Return a 302 that leads the browser to `location`."""
     return Answer(b"", 302, (("Location", location), *headers), "text/html; charset=utf-8")

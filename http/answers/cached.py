@@ -1,4 +1,4 @@
-"""Answers that are the same for everybody and cost a count: made now and then, served in between."""
+"""A cache of answers that are equal for all clients and need a count in the database."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FRESH = timedelta(seconds=30)
 
 
 class CachedAnswers:
-    """The last body of each such answer and when it was made."""
+    """The last body of each answer and the time when it was made."""
 
     __slots__ = ("_bodies",)
 
@@ -17,7 +17,7 @@ class CachedAnswers:
         self._bodies: dict[str, tuple[datetime, bytes]] = {}
 
     async def get(self, name: str, now: datetime, make: Callable[[], Awaitable[bytes]]) -> bytes:
-        """The body while it is fresh, else a new one."""
+        """Return the body if it is fresh, else make a new one."""
         kept = self._bodies.get(name)
         if kept is not None and now - kept[0] < FRESH:
             return kept[1]

@@ -1,4 +1,4 @@
-"""Every error, in the shape of the API: one tree, and one place that turns any exception into an answer.
+"""All errors in the shape of the API: one tree, and one function that turns an exception into an answer.
 
 HttpError                  what it becomes
 ├── Malformed              400, a parameter missing or unreadable
@@ -29,14 +29,14 @@ from ...storage.engine.faults import machine_fault
 from .answer import Answer, Headers
 
 TRY_AGAIN = "There was a temporary problem serving your request, please try again"
-# How long a client should leave a server alone whose database is away: long enough for a restart of PostgreSQL.
+# Seconds in the Retry-After while the database cannot be reached: long enough for a restart of PostgreSQL.
 STORAGE_PAUSE = 3
 # Seconds in the Retry-After of a server that is full or stops.
 OVERLOAD_PAUSE = 5
 
 
 class HttpError(Exception):
-    """A refusal decided at the edge."""
+    """A refusal by the HTTP room."""
 
     status = 500
 
@@ -121,22 +121,22 @@ class Overloaded(HttpError):
 
 
 def invalid(*messages: str) -> Unprocessable:
-    """422 in the API's wording: all messages in one sentence."""
+    """Return a 422 in the API's wording: all messages in one sentence."""
     return Unprocessable("Validation failed: " + ", ".join(messages))
 
 
 def missing(name: str) -> Malformed:
-    """400 for a parameter that has to be there."""
+    """Return a 400 for a required parameter that is missing."""
     return Malformed(f"param is missing or the value is empty: {name}")
 
 
 def is_expected(error: Exception) -> bool:
-    """Whether the error is an answer of its own; everything else is a bug and belongs in the supervision log."""
+    """True if the error is a refusal. All others are bugs and go into the supervision log."""
     return isinstance(error, HttpError | Refused | NotAnswered | StorageError)
 
 
 def error_answer(error: Exception, request_id: str) -> Answer:
-    """The answer for any exception. A client sees the safe text alone."""
+    """Return the answer for an exception. A client only sees the safe text."""
     match error:
         case HttpError():
             return _answer(error.status, error.text, error.headers, error.description, error.details)

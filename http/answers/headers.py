@@ -1,4 +1,4 @@
-"""The headers that whole families of answers have: caching, CORS, request ids, and the guards of web pages."""
+"""The headers that many answers share: caching, CORS, request ids, and the protection of web pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .answer import Headers
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 EXPOSED = "Link, X-RateLimit-Reset, X-RateLimit-Limit, X-RateLimit-Remaining, X-Request-Id, Mastodon-Async-Refresh"
-# A day: what a browser remembers of a preflight; the rules here change with releases only.
+# A browser caches a preflight for a day: the rules change with releases only.
 PREFLIGHT_AGE = "86400"
 
 CORS_METHODS = {
@@ -22,7 +22,7 @@ CORS_METHODS = {
     "/nodeinfo/": "GET, OPTIONS",
 }
 
-# REST answers are personal and must not be kept by anything on the way.
+# Answers of the API are personal. No cache on the way may store them.
 NOSNIFF = ("X-Content-Type-Options", "nosniff")
 REST: Headers = (("Cache-Control", "private, no-store"), ("Vary", "Authorization"), NOSNIFF)
 CORS: Headers = (("Access-Control-Allow-Origin", "*"), ("Access-Control-Expose-Headers", EXPOSED))
@@ -36,17 +36,17 @@ PAGE: Headers = (
 
 
 def request_id(given: str | None, make: Callable[[], str]) -> str:
-    """The caller's own id for the request when it is fit for a log, else a new one."""
+    """Return the client's id for the request if it is fit for a log, else a new one."""
     return given if given is not None and REQUEST_ID.fullmatch(given) else make()
 
 
 def cors_methods(path: str) -> str | None:
-    """Which methods other origins may use on a path; None where they may do nothing."""
+    """Return the methods that other origins may use on a path; None if they may use none."""
     return next((methods for prefix, methods in CORS_METHODS.items() if path.startswith(prefix)), None)
 
 
 def family(path: str, own: Headers = ()) -> Headers:
-    """What every answer on a path has, save what the answer itself says otherwise."""
+    """Return the headers of every answer on a path, without those that the answer sets itself."""
     shared = REST_WITH_CORS if path.startswith("/api/") or cors_methods(path) else PAGE
     if not own:
         return shared
@@ -55,7 +55,7 @@ def family(path: str, own: Headers = ()) -> Headers:
 
 
 def preflight(methods: str, wanted_headers: str | None) -> Headers:
-    """The answer to a browser that asks first. Naming the headers is needed: `*` would not cover Authorization."""
+    """Return the headers that answer a preflight. They are named, because `*` does not cover Authorization."""
     return (
         ("Access-Control-Allow-Methods", methods),
         ("Access-Control-Allow-Headers", wanted_headers or "Authorization, Content-Type, Idempotency-Key"),
@@ -64,8 +64,11 @@ def preflight(methods: str, wanted_headers: str | None) -> Headers:
 
 
 def page_policy(form_targets: str = "") -> Headers:
-    """The content policy of a web page. Browsers hold the redirect that follows a form to `form-action` as well, so a
-    page whose form ends in an app names the app's scheme or origin."""
+    """Return the content security policy of a web page.
+
+    Browsers apply `form-action` to the redirect after a form too. So a page with a form that leads to an app names the
+    app's scheme or origin.
+    """
     policy = (
         "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
         f"form-action 'self' {form_targets}"

@@ -1,5 +1,7 @@
-"""Paths that clients ask for and this server does not serve: 404 for everybody, whatever the method, with or without a
-token. The routes are declared because another one would fit: a word in the place of an id is never taken for an id."""
+"""Paths that clients ask for and this server does not serve: 404 for every method, with and without a token.
+
+The routes are declared because others would match, with the last word of the path in the place of an id.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 @api.route(*METHODS, path="/api/v1/timelines/direct")
 @api.route(*METHODS, path="/api/v1/search")
 @api.route(*METHODS, path="/api/v1/notifications/dismiss")
-# Not built here. Whoever builds one of them takes it out.
+# Not implemented. Remove the line of an endpoint that you add.
 @api.route(*METHODS, path="/api/v1/notifications/policy")
 @api.route(*METHODS, path="/api/v2/notifications/policy")
 @api.route(*METHODS, path="/api/v1/notifications/requests")

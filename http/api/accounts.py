@@ -1,4 +1,4 @@
-"""Accounts: shown, looked up and searched, with what they posted and whom they know."""
+"""Accounts: shown, looked up and searched, with their statuses, followers and lists."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class AccountSearch(Input):
 
 @api.get("/api/v1/accounts")
 async def show_several(context: HttpContext, wanted: AccountIds) -> Answer:
-    """Those that are there, in the order asked for."""
+    """The accounts that exist, in the order of the ids."""
     return array(await render_accounts(context, wanted.id[:MOST_AT_ONCE]))
 
 
@@ -76,7 +76,7 @@ async def look_up(context: HttpContext, viewer: Viewer | None, lookup: Lookup) -
 
 @api.get("/api/v1/accounts/search", auth="user", scopes=READ)
 async def show_found(context: HttpContext, viewer: Viewer, query: AccountSearch) -> Answer:
-    """Accounts by a handle or the words of a name, an exact handle first. Other servers are not asked."""
+    """Search accounts by a handle or words of a name, an exact handle first. Other servers are not asked."""
     ids = await context.database.read(
         search.accounts,
         search.names_of(query.q, handle_of(query.q, context.settings.local_domain)),
@@ -98,7 +98,7 @@ async def show(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
 async def show_statuses(
     context: HttpContext, request: Request, viewer: Viewer | None, id: int, wanted: Posts
 ) -> Answer:
-    """What an account has posted and boosted, as far as the viewer may see it; nothing for those it blocks."""
+    """The statuses and boosts of an account that the viewer may see; an empty list for accounts that it blocks."""
     account = await find_account(context, id)
     perspective = await perspective_of(viewer)
     if not shows_profile(account.id, perspective):
@@ -146,7 +146,7 @@ async def _statuses(
 async def show_followers(
     context: HttpContext, request: Request, viewer: Viewer | None, id: int, paged: Paged
 ) -> Answer:
-    """Who follows an account, the latest first."""
+    """The followers of an account, the latest first."""
     return await _network(context, request, viewer, await find_account(context, id), paged, follows.followers_page)
 
 
@@ -154,14 +154,17 @@ async def show_followers(
 async def show_following(
     context: HttpContext, request: Request, viewer: Viewer | None, id: int, paged: Paged
 ) -> Answer:
-    """Whom an account follows, the latest first."""
+    """The accounts that an account follows, the latest first."""
     return await _network(context, request, viewer, await find_account(context, id), paged, follows.following_page)
 
 
 async def _network(
     context: HttpContext, request: Request, viewer: Viewer | None, account: Account, paged: Paged, page_of: PageOf
 ) -> Answer:
-    """Nothing for those it blocks, nor for others when it keeps its network to itself."""
+    """A page of followers or of accounts followed.
+
+    It is empty for accounts that the account blocks, and for all others while the account hides its network.
+    """
     if not shows_network(account, await perspective_of(viewer)):
         return array([])
     own = viewer is not None and viewer.account_id == account.id

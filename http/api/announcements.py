@@ -1,4 +1,4 @@
-"""Announcements: there is no way yet to make one, so there are none to read, dismiss or react to."""
+"""Announcements. They cannot be made yet, so there are none to read, dismiss or react to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Applications register themselves, and look at what they were given."""
+"""Applications: registered by themselves, and shown to themselves."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class NewApplication(Input):
     website: MaybeLine = None
 
     def redirects(self) -> list[str]:
-        """The addresses, whether they came as a list or in one text."""
+        """The addresses, which clients send as a list or in one text."""
         return list(dict.fromkeys(uri for text in self.redirect_uris for uri in text.split()))
 
 
@@ -65,7 +65,7 @@ async def show_own(context: HttpContext, token: Token) -> Answer:
 
 
 def _complaints(new: NewApplication, redirects: list[str], wanted: tuple[str, ...]) -> list[str]:
-    """What is wrong, in the API's words."""
+    """The errors of a registration, in the API's words."""
     found: list[str] = []
     if not new.client_name:
         found.append("Name can't be blank")

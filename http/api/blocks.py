@@ -16,7 +16,7 @@ READ = ("read:blocks", "follow")
 
 @api.get("/api/v1/blocks", auth="user", scopes=READ)
 async def show_blocks(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
-    """Whom the viewer blocks, the latest first."""
+    """The accounts that the viewer blocks, the latest first."""
     page = paged.page(PEOPLE)
     rows = await context.database.read(blocks.page, viewer.account_id, page)
     return await accounts_page(context, request, rows, page.limit)

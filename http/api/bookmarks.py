@@ -1,4 +1,4 @@
-"""Bookmarks: set, taken out, listed for their owner alone."""
+"""Bookmarks: added, removed, listed for their owner only."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ async def unbookmark(context: HttpContext, viewer: Viewer, id: int) -> Answer:
 
 @api.get("/api/v1/bookmarks", auth="user", scopes=("read:bookmarks",))
 async def show_bookmarks(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
-    """What the viewer has bookmarked, the latest bookmark first."""
+    """The viewer's bookmarks, the latest first."""
     return await statuses_of(context, request, viewer, paged, bookmarks.page)

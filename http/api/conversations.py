@@ -23,15 +23,15 @@ ON_A_PAGE = 20
 
 @api.get("/api/v1/conversations", auth="user", scopes=("read:statuses",))
 async def show_all(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
-    """Those with something new first; the cursors are ids of last statuses."""
+    """The conversations of the viewer, the latest first. The cursors are ids of last statuses."""
     page = paged.page(ON_A_PAGE)
     found = await context.database.read(conversations.page, viewer.account_id, page)
-    told = await shown_conversations(found, context.accounts, context.statuses)
+    shown = await shown_conversations(found, context.accounts, context.statuses)
     ids = [one.last_status_id for one in found if one.last_status_id is not None]
     headers = links(
         context.settings.base_url + request.path, request.query_texts, ids, full=len(found) == page.limit
     )  # fmt: skip
-    return array(await _render(context, viewer, told), headers)
+    return array(await _render(context, viewer, shown), headers)
 
 
 @api.delete("/api/v1/conversations/<id>", auth="user", scopes=WRITE)
@@ -54,9 +54,9 @@ async def _mark(context: HttpContext, viewer: Viewer, message: MarkConversation)
     return Answer((await _render(context, viewer, [await viewer.ask(message)]))[0])
 
 
-async def _render(context: HttpContext, viewer: Viewer, told: list[ShownConversation]) -> list[bytes]:
-    """Without the last status where it may not be seen any more."""
+async def _render(context: HttpContext, viewer: Viewer, shown: list[ShownConversation]) -> list[bytes]:
+    """Render conversations, without the last status where the viewer may not see it any more."""
     perspective = await perspective_of(viewer)
-    told = [one if one.last is None or may_see(one.last, perspective) else replace(one, last=None) for one in told]
-    flags = await flags_of(viewer, [one.last for one in told if one.last is not None])
-    return [conversation_json(one, context.rendered, context.settings.base_url, flags) for one in told]
+    shown = [one if one.last is None or may_see(one.last, perspective) else replace(one, last=None) for one in shown]
+    flags = await flags_of(viewer, [one.last for one in shown if one.last is not None])
+    return [conversation_json(one, context.rendered, context.settings.base_url, flags) for one in shown]

@@ -1,4 +1,4 @@
-"""How other servers find accounts and statistics sites learn what runs here: webfinger, host-meta, nodeinfo."""
+"""Discovery: webfinger and host-meta for other servers, nodeinfo for statistics sites, health for operators."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Sought(Input):
 
 @api.get("/.well-known/webfinger")
 async def show_webfinger(context: HttpContext, sought: Sought) -> Answer:
-    """Where a local account is, by its handle or one of its links. Other servers' accounts are theirs to tell of."""
+    """The links of a local account, by its handle or one of its links. 404 for accounts of other servers."""
     name = local_name(sought.resource, context.settings.local_domain, context.settings.base_url)
     if name is None:
         raise NotFound
@@ -66,12 +66,12 @@ def local_name(resource: str, domain: str, base_url: str) -> str | None:
         found = PATH.fullmatch(resource.removeprefix(base_url))
         return found[1] if found else None
     handle = handle_of(resource.removeprefix("acct:"), domain)
-    # A bare name says nothing about whose it is.
+    # A name without a domain may belong to any server.
     return handle[0] if handle is not None and handle[1] is None and "@" in resource.lstrip("@") else None
 
 
 def webfinger(account: Account, domain: str, base_url: str) -> dict[str, object]:
-    """RFC 7033, with what other servers look for."""
+    """The answer of RFC 7033, with the links that other servers look for."""
     url = account.url or account.uri
     return {
         "subject": f"acct:{account.username}@{domain}",
@@ -89,13 +89,13 @@ def webfinger(account: Account, domain: str, base_url: str) -> dict[str, object]
 
 @api.get("/.well-known/host-meta")
 def show_host_meta(context: HttpContext, request: Request) -> Answer:
-    """RFC 6415: where to ask for accounts, as XML unless JSON is asked for."""
+    """RFC 6415: the address of webfinger, as XML unless JSON is asked for."""
     return _as_json(context) if "json" in (request.header(b"accept") or "") else _as_xml(context)
 
 
 @api.get("/.well-known/host-meta.json")
 def show_host_meta_json(context: HttpContext) -> Answer:
-    """The same for those who ask by path."""
+    """The same as JSON, for clients that ask by path."""
     return _as_json(context)
 
 
@@ -125,7 +125,7 @@ def show_nodeinfo_links(context: HttpContext) -> Answer:
 
 @api.get("/nodeinfo/2.0")
 async def show_nodeinfo(context: HttpContext) -> Answer:
-    """What runs here and how much it is used."""
+    """The software of this server and how much it is used."""
 
     async def make() -> bytes:
         return orjson.dumps(await _nodeinfo(context))

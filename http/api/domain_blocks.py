@@ -19,7 +19,7 @@ from ..views.listing import row_links
 READ = ("read:blocks", "follow")
 WRITE = ("write:blocks", "follow")
 
-DOMAINS = 100  # on a page, when nobody says how many
+DOMAINS = 100  # on a page, unless the request says how many
 
 
 class Domain(Input):

@@ -1,4 +1,4 @@
-"""Edits of statuses: made, listed, and what to begin one with."""
+"""Edits of statuses: made and listed, and the source text to begin one with."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class QuotePolicy(Input):
 
 @api.put("/api/v1/statuses/<id>", auth="user", scopes=WRITE, rates=(rates.STATUSES,))
 async def edit(context: HttpContext, viewer: Viewer, id: int, edit: EditForm) -> Answer:
-    """A full replacement: what is left out is emptied."""
+    """Replace the content of a status. A parameter that is left out empties its field."""
     edit.check()
     await viewer.ask(
         EditStatus(
@@ -87,7 +87,7 @@ async def edit(context: HttpContext, viewer: Viewer, id: int, edit: EditForm) ->
 
 @api.put("/api/v1/statuses/<id>/interaction_policy", auth="user", scopes=WRITE)
 async def change_quote_policy(context: HttpContext, viewer: Viewer, id: int, policy: QuotePolicy) -> Answer:
-    """Who may quote an own status; without a policy nothing changes."""
+    """Change who may quote a status of the viewer's. Without a policy nothing changes."""
     if policy.quote_approval_policy is not None:
         await viewer.ask(SetQuotePolicy(id, policy.quote_approval_policy))
     return await answer_with(context, viewer, id)
@@ -95,8 +95,11 @@ async def change_quote_policy(context: HttpContext, viewer: Viewer, id: int, pol
 
 @api.get("/api/v1/statuses/<id>/history", scopes=READ)
 async def show_history(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
-    """The states of a status, the first one first. Who was first mentioned by an edit sees none from before it, unless
-    the status is visible to them in another way."""
+    """The states of a status, the oldest first.
+
+    An account that was first mentioned by an edit sees no state from before it, unless the status is visible to it in
+    another way.
+    """
     shown = await find_visible(context, viewer, id)
     original, perspective = shown.boosted or shown, await perspective_of(viewer)
     base_url = context.settings.base_url
@@ -108,6 +111,6 @@ async def show_history(context: HttpContext, viewer: Viewer | None, id: int) -> 
 
 @api.get("/api/v1/statuses/<id>/source", auth="user", scopes=READ)
 async def show_source(context: HttpContext, viewer: Viewer, id: int) -> Answer:
-    """What was typed, to edit it."""
+    """The source text of a status, to edit it."""
     shown = await find_visible(context, viewer, id)
     return json(source_fields((shown.boosted or shown).status))

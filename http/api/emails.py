@@ -1,4 +1,4 @@
-"""The address of a user who signed up through an app: whether it is confirmed, and another mail to confirm it by."""
+"""The e-mail address of a user who signed up through an app: its state, and another confirmation mail."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class NewEmail(Input):
     waiting=True,
 )
 async def resend_confirmation(context: HttpContext, viewer: Viewer, given: NewEmail) -> Answer:
-    """Another mail, and to another address if one is given."""
+    """Send another confirmation mail, to another address if one is given."""
     user = await context.database.read(users.find_user, viewer.account_id)
     if user is None:
         raise NotFound
@@ -50,5 +50,5 @@ async def resend_confirmation(context: HttpContext, viewer: Viewer, given: NewEm
 
 @api.get("/api/v1/emails/check_confirmation", auth="user", scopes=("read:accounts",), waiting=True)
 async def check_confirmation(viewer: Viewer) -> Answer:
-    """`true` or `false`, nothing around it."""
+    """True if the address is confirmed. The whole body is `true` or `false`."""
     return json(viewer.token.confirmed_at is not None)

@@ -39,7 +39,7 @@ async def unendorse(context: HttpContext, viewer: Viewer, id: int) -> Answer:
 async def show_endorsements_of(
     context: HttpContext, request: Request, viewer: Viewer | None, id: int, paged: Paged
 ) -> Answer:  # fmt: skip
-    """Whom an account recommends; nothing for those it blocks."""
+    """The accounts that an account recommends; an empty list for accounts that it blocks."""
     account = await find_account(context, id)
     if not shows_profile(account.id, await perspective_of(viewer)):
         return array([])
@@ -49,7 +49,7 @@ async def show_endorsements_of(
 
 @api.get("/api/v1/endorsements", auth="user", scopes=READ)
 async def show_endorsements(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
-    """Whom the viewer recommends."""
+    """The accounts that the viewer recommends."""
     rows, limit = await _endorsements(context, viewer.account_id, paged)
     return await accounts_page(context, request, rows, limit)
 

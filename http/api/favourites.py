@@ -1,4 +1,4 @@
-"""Favourites: set, taken back, listed by who has them and by status."""
+"""Favourites: added, removed, listed by account and by status."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def unfavourite(context: HttpContext, viewer: Viewer, id: int) -> Answer:
 
 @api.get("/api/v1/favourites", auth="user", scopes=("read:favourites",))
 async def show_favourites(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
-    """What the viewer has favourited, the latest favourite first."""
+    """The viewer's favourites, the latest first."""
     return await statuses_of(context, request, viewer, paged, favourites.page)
 
 
@@ -38,7 +38,7 @@ async def show_favourites(context: HttpContext, request: Request, viewer: Viewer
 async def show_favourited_by(
     context: HttpContext, request: Request, viewer: Viewer | None, id: int, paged: Paged
 ) -> Answer:
-    """Who has favourited a status."""
+    """The accounts that have favourited a status."""
     shown = await find_visible(context, viewer, id)
     page = paged.page(PEOPLE)
     rows = await context.database.read(favourites.page_of_status, (shown.boosted or shown).id, page)

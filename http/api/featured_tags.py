@@ -1,4 +1,4 @@
-"""Featured hashtags: what a profile shows as its owner's subjects."""
+"""Featured hashtags, which a profile shows as its owner's subjects."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class NewFeaturedTag(Input):
     name: Given
 
     def hashtag(self) -> Hashtag:
-        """The hashtag named, with or without its sign."""
+        """The name of the hashtag, which clients send with or without `#`."""
         found = whole_hashtag(self.name.strip())
         if found is None:
             raise invalid("Name is invalid")
@@ -37,13 +37,13 @@ class NewFeaturedTag(Input):
 
 @api.get("/api/v1/featured_tags", auth="user", scopes=READ)
 async def show(context: HttpContext, viewer: Viewer) -> Answer:
-    """What the viewer features."""
+    """The hashtags that the viewer features."""
     return await _featured_by(context, await _own(context, viewer))
 
 
 @api.get("/api/v1/accounts/<id>/featured_tags")
 async def show_of(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
-    """What an account features; nothing for those it blocks."""
+    """The hashtags that an account features; an empty list for accounts that it blocks."""
     account = await find_account(context, id)
     if not shows_profile(account.id, await perspective_of(viewer)):
         return array([])
@@ -59,7 +59,7 @@ async def suggest(context: HttpContext, viewer: Viewer) -> Answer:
 
 @api.post("/api/v1/featured_tags", auth="user", scopes=WRITE)
 async def feature(context: HttpContext, viewer: Viewer, new: NewFeaturedTag) -> Answer:
-    """A hashtag more, or the one that is there."""
+    """Feature a hashtag. One that is featured already is returned as it is."""
     featured = await viewer.ask(FeatureTag.of(new.hashtag()))
     return json(featured_tag_fields(featured, await _own(context, viewer)))
 

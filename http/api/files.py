@@ -1,4 +1,4 @@
-"""The media files themselves: static, under names that nobody guesses, and never anything that a browser would run."""
+"""Media files: static, under names that cannot be guessed, and of no type that a browser would run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..router import api
 from ..server.descriptors import check_file
 
 AT_ONCE = 256 * 1024
-ETAG = re.compile(r'"[^"]*"')  # of a list of them, weak ones too: a name says all about its file
+ETAG = re.compile(r'"[^"]*"')  # weak ones too: a file never changes under its name
 RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
 
 # A file never changes under its name.
@@ -69,7 +69,7 @@ def _range(request: Request, tag: str) -> str | None:
 def _part(path: Path, size: int, asked: str | None, headers: Headers, content_type: str) -> Answer:
     wanted = RANGE.fullmatch(asked or "")
     if wanted is None or wanted[0] == "bytes=-":
-        # Several ranges at once are nobody's right: the whole is always an answer.
+        # A server may always answer several ranges with the whole file (RFC 9110, section 14.2).
         return Answer(b"", 200, (*headers, _length(size)), content_type, stream=lambda: _read(path, 0, size))
     first, last = _bounds(wanted[1], wanted[2], size)
     if first >= size or first > last:

@@ -1,4 +1,4 @@
-"""Who asks to follow the viewer, and the answers."""
+"""Requests to follow the viewer: listed, accepted, rejected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WRITE = ("write:follows", "follow")
 
 @api.get("/api/v1/follow_requests", auth="user", scopes=READ)
 async def show(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
-    """The latest request first."""
+    """The accounts that ask to follow the viewer, the latest request first."""
     page = paged.page(PEOPLE)
     rows = await context.database.read(follow_requests.page, viewer.account_id, page)
     return await accounts_page(context, request, rows, page.limit)

@@ -1,4 +1,4 @@
-"""What this server is, for anyone who asks."""
+"""The description of this server."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from ..router import api
 
 MONTH = timedelta(days=30)
 WEEK = timedelta(days=7)
-WEEKS = 12  # of which the activity is told
+WEEKS = 12  # that the activity covers
 PNG = "image/png"
-# Pictures of nobody never change.
+# A drawn picture depends on its address alone, so it never changes.
 KEPT_BY_BROWSERS = (("Cache-Control", "public, max-age=86400"),)
 KEPT_FOR_EVER = (("Cache-Control", "public, max-age=31536000, immutable"),)
 
@@ -65,7 +65,7 @@ async def _about(context: HttpContext) -> About:
 
 
 async def _contact(context: HttpContext) -> Account | None:
-    """The account that the operator named, else the first of the staff."""
+    """The account that the operator has named, else the first staff account."""
     if context.settings.contact_account is not None:
         return await context.database.read(accounts.find_by_acct, context.settings.contact_account, None)
     id = await context.database.read(instance.contact_account_id)
@@ -74,7 +74,7 @@ async def _contact(context: HttpContext) -> Account | None:
 
 @api.get("/api/v1/instance/peers")
 async def show_peers(context: HttpContext) -> Answer:
-    """The servers that this one has heard of."""
+    """The domains of the servers that this one knows."""
 
     async def make() -> bytes:
         return orjson.dumps(await context.database.read(instance.peers))
@@ -84,13 +84,13 @@ async def show_peers(context: HttpContext) -> Answer:
 
 @api.get("/api/v1/instance/activity")
 async def show_activity(context: HttpContext) -> Answer:
-    """What was going on here in the last weeks, the current one first. Every number is a text."""
+    """Statuses, logins and registrations of the last weeks, the current one first. Every number is a text."""
 
     async def make() -> bytes:
         begins = weeks(context.clock.now())
         stretches = [(first_id_at(monday), first_id_at(monday + WEEK)) for monday in begins]
-        told = await context.database.read(instance.activity, stretches)
-        return orjson.dumps([activity_fields(monday, what) for monday, what in zip(begins, told, strict=True)])
+        counted = await context.database.read(instance.activity, stretches)
+        return orjson.dumps([activity_fields(monday, what) for monday, what in zip(begins, counted, strict=True)])
 
     return Answer(await context.kept.get("activity", context.clock.now(), make))
 
@@ -105,7 +105,7 @@ def weeks(now: datetime) -> list[datetime]:
 @api.route("GET", path="/", page=True)
 @api.route("GET", path="/about", page=True)
 def show_about(context: HttpContext) -> Answer:
-    """The page for people who come by browser."""
+    """The page for people who open the server in a browser."""
     settings = context.settings
     return page(
         "about.html",

@@ -1,4 +1,4 @@
-"""The viewer's lists, and who is on them."""
+"""The viewer's lists and their members."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Members(Input):
 
 @api.get("/api/v1/lists", auth="user", scopes=READ)
 async def show_all(context: HttpContext, viewer: Viewer) -> Answer:
-    """All of them, on one page."""
+    """All lists of the viewer, on one page."""
     return json([list_fields(one) for one in await context.database.read(lists.all_of, viewer.account_id)])
 
 
@@ -82,7 +82,7 @@ async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
 
 @api.put("/api/v1/lists/<id>", auth="user", scopes=WRITE)
 async def change(viewer: Viewer, id: int, terms: Terms) -> Answer:
-    """What is not sent stays as it is."""
+    """Change a list. A parameter that is not sent keeps its value."""
     change = ChangeList(
         viewer.account_id, terms.checked_title(), terms.checked_policy(), terms.show_replies, terms.exclusive
     )
@@ -97,7 +97,7 @@ async def delete(viewer: Viewer, id: int) -> Answer:
 
 @api.get("/api/v1/lists/<id>/accounts", auth="user", scopes=READ)
 async def show_members(context: HttpContext, request: Request, viewer: Viewer, id: int, paged: Paged) -> Answer:
-    """A page; `limit=0` asks for all at once."""
+    """A page of a list's members; `limit=0` asks for all at once."""
     await _find(context, viewer, id)
     page = paged.page(ON_A_PAGE)
     ids = await context.database.read(lists.members_page, id, page)
@@ -111,7 +111,7 @@ async def show_members(context: HttpContext, request: Request, viewer: Viewer, i
 
 @api.post("/api/v1/lists/<id>/accounts", auth="user", scopes=WRITE)
 async def add(viewer: Viewer, id: int, members: Members) -> Answer:
-    """All of them or none."""
+    """Add accounts to a list: all or none."""
     await viewer.ask(AddToList(viewer.account_id, members.given()), list_address(id))
     return EMPTY
 

@@ -1,4 +1,4 @@
-"""How far the viewer has read."""
+"""Read markers: how far the viewer has read."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class Positions(Input):
 
 @api.get("/api/v1/markers", auth="user", scopes=("read:statuses",))
 async def show(context: HttpContext, viewer: Viewer, wanted: Timelines) -> Answer:
-    """The markers asked for; none asked for, none shown."""
+    """The markers that the request names."""
     return _answer(await context.database.read(markers.find, viewer.account_id, wanted.timeline))
 
 
 @api.post("/api/v1/markers", auth="user", scopes=("write:statuses",))
 async def move(viewer: Viewer, positions: Positions) -> Answer:
-    """The markers as they are now; a client may say which version it saw, and is told when that is not the last."""
+    """Move markers. 409 if the client names a version that is not the last."""
     return _answer(await viewer.ask(MoveMarkers(positions.moves())))
 
 

@@ -1,4 +1,4 @@
-"""Media attachments: uploaded, described, deleted while no status has them."""
+"""Media attachments: uploaded, described, and deleted while no status has them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..router import api
 from ..views import uploads
 
 SCOPES = ("write:media",)
-LONGEST_DESCRIPTION = 10_000  # code points, of which a character that a reader sees may have many
+LONGEST_DESCRIPTION = 10_000  # code points; one visible character may have many
 
 
 class Described(Input):
@@ -28,7 +28,7 @@ class Described(Input):
     focus: Focus = None
 
     def check(self) -> None:
-        """Refuse a description that would have to be cut."""
+        """Refuse a description that is too long."""
         text, most = self.description or "", limits.MEDIA_DESCRIPTION_CHARACTERS
         if len(text) > LONGEST_DESCRIPTION or limits.graphemes(text) > most:
             raise invalid(f"Description is too long (maximum is {most} characters)")
@@ -40,7 +40,7 @@ class NewMedia(Described):
 
 @api.post("/api/v1/media", auth="user", scopes=SCOPES, rates=(rates.MEDIA,), body_limit=uploads.MEDIA_BODY)
 async def upload_and_wait(context: HttpContext, viewer: Viewer, new: NewMedia) -> Answer:
-    """Answered when it is processed; with 202 when that takes very long, or has to be tried again later."""
+    """Answer when the upload is processed; 202 if that takes very long or has to be tried again later."""
     medium = await _upload(context, viewer, new)
     if medium.state == "waiting":
         await context.media.finished(medium.id)
@@ -50,7 +50,7 @@ async def upload_and_wait(context: HttpContext, viewer: Viewer, new: NewMedia) -
 
 @api.post("/api/v2/media", auth="user", scopes=SCOPES, rates=(rates.MEDIA,), body_limit=uploads.MEDIA_BODY)
 async def upload(context: HttpContext, viewer: Viewer, new: NewMedia) -> Answer:
-    """200 with images, which are ready; 202 with what is processed later."""
+    """Answer 200 with an image, which is ready, and 202 with video and sound, which are processed later."""
     medium = await _upload(context, viewer, new)
     context.media.wake()
     return _answer(context, medium, unfinished=202)
@@ -75,13 +75,13 @@ async def _upload(context: HttpContext, viewer: Viewer, new: NewMedia) -> Media:
 
 @api.get("/api/v1/media/<id>", auth="user", scopes=SCOPES)
 async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
-    """206 until it is processed; a status's media are shown with the status only."""
+    """Show an attachment that no status has yet; 206 until it is processed."""
     return _answer(context, await _own(context, viewer, id))
 
 
 @api.put("/api/v1/media/<id>", auth="user", scopes=SCOPES, file_rates=(rates.MEDIA,), body_limit=uploads.THUMBNAIL_BODY)
 async def describe(context: HttpContext, viewer: Viewer, id: int, described: Described) -> Answer:
-    """Only while no status has it."""
+    """Describe an attachment that no status has yet."""
     described.check()
     await _own(context, viewer, id)
     async with uploads.thumbnail(context, viewer, described.thumbnail) as small:

@@ -16,7 +16,7 @@ from ..views.listing import row_links
 
 @api.get("/api/v1/mutes", auth="user", scopes=("read:mutes", "follow"))
 async def show_mutes(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
-    """Whom the viewer mutes, the latest first, with the ends of the mutes that end by themselves."""
+    """The accounts that the viewer mutes, the latest first, each with the end of its mute."""
     page = paged.page(PEOPLE)
     muted = await context.database.read(mutes.page, viewer.account_id, context.clock.now(), page)
     found = await context.accounts.find_many(mute.account_id for mute in muted)

@@ -21,7 +21,7 @@ class Note(Input):
 
 @api.post("/api/v1/accounts/<id>/note", auth="user", scopes=("write:accounts",))
 async def write_note(context: HttpContext, viewer: Viewer, id: int, note: Note) -> Answer:
-    """A note that only the viewer sees; an empty one strikes it out."""
+    """Write a note that only the viewer sees. An empty one deletes it."""
     if len(note.comment) > LONGEST_NOTE:
         raise invalid(f"Comment is too long (maximum is {LONGEST_NOTE} characters)")
     await viewer.ask(WriteNote(id, note.comment))

@@ -1,4 +1,4 @@
-"""What the viewer was told, with what is alike told as one."""
+"""The viewer's notifications, with similar ones in one group."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def show(context: HttpContext, viewer: Viewer, group_key: str) -> Answer:
 
 @api.get("/api/v2/notifications/<group_key>/accounts", auth="user", scopes=(*READ, *WRITE))
 async def show_accounts(context: HttpContext, viewer: Viewer, group_key: str) -> Answer:
-    """Everybody in the group, the latest first."""
+    """All accounts in a group, the latest first."""
     ids = await context.database.read(notification_groups.members, viewer.account_id, group_key)
     found = await context.accounts.find_many(ids)
     return array([account_json(one, context.rendered, context.settings.base_url) for one in found.values()])
@@ -95,7 +95,7 @@ async def dismiss(viewer: Viewer, group_key: str) -> Answer:
 async def _render(
     context: HttpContext, viewer: Viewer, groups: list[Group], statuses: Statuses, *, partial: bool
 ) -> bytes:
-    """The groups, and beside them what they name, each once."""
+    """Render groups, and beside them each account and status that they name, once."""
     accounts = await context.accounts.find_many(id for one in groups for id in one.account_ids)
     whole = {one.account_ids[0] for one in groups} if partial else accounts.keys()
     base_url = context.settings.base_url
@@ -111,8 +111,10 @@ async def _render(
 
 
 async def _seen(context: HttpContext, viewer: Viewer, groups: list[Group]) -> tuple[list[Group], Statuses]:
-    """Those about what the viewer may still see, with that. A mention is shown to whom it names, even by somebody who
-    blocks them."""
+    """The groups whose status the viewer may still see, with it.
+
+    A mention is shown to the account that it names even if the author has blocked it since.
+    """
     mentions = {one.status_id for one in groups if one.type == "mention"}
     perspective = await perspective_of(viewer)
     found = await context.statuses.show_many(one.status_id for one in groups if one.status_id is not None)

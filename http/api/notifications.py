@@ -1,4 +1,4 @@
-"""What the viewer was told."""
+"""The viewer's notifications."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Conditions(TypedDict):
 
 
 class Sieve(Input):
-    """Which notifications are asked for. Unknown names of types match nothing."""
+    """Which notifications a request asks for. Unknown names of types match nothing."""
 
     types: Texts = ()
     exclude_types: Texts = ()
@@ -62,7 +62,7 @@ class Counted(Sieve):
 
 @api.get("/api/v1/notifications", auth="user", scopes=READ)
 async def show_all(context: HttpContext, request: Request, viewer: Viewer, wanted: NotificationQuery) -> Answer:
-    """A page with both links, for whose cursors hidden ones count as well."""
+    """A page of notifications with links to both sides. Hidden notifications count for the cursors too."""
     page = wanted.page(ON_A_PAGE)
     found = await context.database.read(notifications.page, viewer.account_id, page, **wanted.conditions())
     bodies = await _render(context, viewer, found)
@@ -72,7 +72,7 @@ async def show_all(context: HttpContext, request: Request, viewer: Viewer, wante
 
 @api.get("/api/v1/notifications/unread_count", auth="user", scopes=READ)
 async def count_unread(context: HttpContext, viewer: Viewer, wanted: Counted) -> Answer:
-    """How many came after the marker."""
+    """The number of notifications after the read marker."""
     limit = clamp(wanted.limit, COUNTED, MOST_COUNTED)
     count = await context.database.read(notifications.unread, viewer.account_id, **wanted.conditions(), limit=limit)
     return json({"count": count})
@@ -100,21 +100,21 @@ async def dismiss(viewer: Viewer, id: int) -> Answer:
 
 
 async def _render(context: HttpContext, viewer: Viewer, found: Sequence[Notification]) -> list[bytes]:
-    told = await _tell(context, viewer, found)
-    flags = await flags_of(viewer, [one.shown for one in told if one.shown is not None])
+    visible = await _visible(context, viewer, found)
+    flags = await flags_of(viewer, [one.shown for one in visible if one.shown is not None])
     base_url = context.settings.base_url
-    return [notification_json(one, context.rendered, base_url, flags) for one in told]
+    return [notification_json(one, context.rendered, base_url, flags) for one in visible]
 
 
-async def _tell(context: HttpContext, viewer: Viewer, found: Sequence[Notification]) -> list[ShownNotification]:
-    """With accounts and statuses; without what the viewer may not see any more."""
+async def _visible(context: HttpContext, viewer: Viewer, found: Sequence[Notification]) -> list[ShownNotification]:
+    """Return notifications with their accounts and statuses, without those that the viewer may not see any more."""
     senders = await context.accounts.find_many(one.from_account_id for one in found)
     statuses = await context.statuses.show_many(one.status_id for one in found if one.status_id is not None)
     perspective = await perspective_of(viewer)
-    told: list[ShownNotification] = []
+    visible: list[ShownNotification] = []
     for one in found:
         sender, shown = senders.get(one.from_account_id), statuses.get(one.status_id or 0)
         if sender is None or (one.status_id is not None and shown is None):
             continue
-        told.append(ShownNotification(one, sender, shown))
-    return [one for one in told if one.is_for(perspective)]
+        visible.append(ShownNotification(one, sender, shown))
+    return [one for one in visible if one.is_for(perspective)]

@@ -1,4 +1,4 @@
-"""This API, described for programs."""
+"""The OpenAPI document as an endpoint."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def show_document(context: HttpContext) -> Answer:
 
 @lru_cache(maxsize=1)
 def _body(base_url: str) -> bytes:
-    """It changes with releases only."""
+    """The document, which changes with releases only."""
     return orjson.dumps(document(api.endpoints, base_url))

@@ -1,4 +1,4 @@
-"""Pins: own statuses that a profile shows first."""
+"""Pins: the viewer's statuses that the profile shows first."""
 
 from __future__ import annotations
 

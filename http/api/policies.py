@@ -1,4 +1,4 @@
-"""What this server asks of people and promises them."""
+"""Rules, privacy policy, terms and languages of this server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..answers.answer import Answer, array, json
 from ..answers.errors import NotFound
 from ..router import api
 
-# What the software itself does with data; an operator who does more has to say so elsewhere.
+# This says what the software does with data. An operator who does more has to say so elsewhere.
 PRIVACY = """
 <p>This server keeps what you give it: your e-mail address, your password as a hash, your profile, your posts and what
 you do with other people's posts. Public posts can be read by everybody and may be copied by other servers; all others
@@ -24,7 +24,7 @@ PRIVACY_SINCE = "2026-11-21T00:00:00.000Z"
 @api.get("/api/v1/instance/rules")
 @api.get("/api/v1/instance/domain_blocks")
 def show_none() -> Answer:
-    """No rules are written down, and no server is shut out."""
+    """An empty list: there are no rules and no blocked servers."""
     return array([])
 
 
@@ -42,7 +42,7 @@ def show_privacy() -> Answer:
 
 @api.get("/api/v1/instance/translation_languages")
 def show_languages() -> Answer:
-    """Nothing is translated here."""
+    """An empty object: this server translates no statuses."""
     return json({})
 
 

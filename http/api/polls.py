@@ -23,13 +23,13 @@ class Ballot(Input):
 
 @api.get("/api/v1/polls/<id>", scopes=("read:statuses",))
 async def show_poll(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
-    """A poll; without a token those of public statuses alone."""
+    """A poll. Without a token only polls of public statuses are shown."""
     return await _answer(context, viewer, await _find_asking(context, viewer, id))
 
 
 @api.post("/api/v1/polls/<id>/votes", auth="user", scopes=("write:statuses",))
 async def vote(context: HttpContext, viewer: Viewer, id: int, ballot: Ballot) -> Answer:
-    """All the choices or none; the poll with them."""
+    """Vote for choices, all or none, and show the poll with them."""
     if not ballot.choices:
         raise missing("choices")
     asking = await _find_asking(context, viewer, id)

@@ -1,4 +1,4 @@
-"""The viewer's preferences, to read: they are written as an account's `source`."""
+"""The viewer's preferences, read-only: an account's `source` is where they are changed."""
 
 from __future__ import annotations
 

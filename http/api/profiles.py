@@ -1,4 +1,4 @@
-"""The viewer's own account: shown with what only they may see, and changed."""
+"""The viewer's own account, shown with its private parts, and changed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from ..views.uploads import PICTURE_BODY, picture
 READ = ("profile", "read:accounts")
 WRITE = ("write:accounts",)
 MOST_DOMAINS = 10
-# What storage takes of a text that looks short, because it is full of characters that nobody sees.
+# The most code points that storage takes of a text. A text that looks short may be full of invisible characters.
 NAME_CODE_POINTS = 2048
 NOTE_CODE_POINTS = 20_480
 
@@ -48,19 +48,19 @@ class Source(Input):
     quote_policy: Annotated[Literal["public", "followers", "nobody"] | None, Choice] = None
 
     def defaults(self) -> Defaults:
-        """A language is taken back by an empty one; one that nobody knows changes nothing."""
+        """The defaults for new statuses. An empty language removes the default; an unknown one changes nothing."""
         code = language_code(self.language)
         given = self.language is not None and (code is not None or not self.language.strip())
         return Defaults(self.privacy, self.sensitive, self.quote_policy, given, code)
 
 
 def _source(value: Value) -> Value:
-    """An empty `source` is not given, whatever it is empty of."""
+    """An empty `source`, as text, list or null, counts as not given."""
     return value if isinstance(value, dict) else {}
 
 
 class Credentials(Input):
-    """Everything that can be changed about oneself; what is not given stays as it is."""
+    """All that the viewer can change about the account. A parameter that is not given keeps its value."""
 
     display_name: MaybeLine = None
     note: MaybeProse = None
@@ -81,7 +81,7 @@ class Credentials(Input):
     source: Annotated[Source, BeforeValidator(_source)] = Source()
 
     def command(self) -> UpdateProfile:
-        """The command, once nothing is wrong."""
+        """Return the command. Raises 422 if a value is too long."""
         fields = _fields(self.fields_attributes)
         domains = None if self.attribution_domains is None else [domain_of(name) for name in self.attribution_domains]
         profile = Profile(
@@ -105,7 +105,7 @@ class Credentials(Input):
 
 
 def _fields(given: tuple[tuple[str, str], ...] | None) -> tuple[tuple[str, str], ...] | None:
-    """Names and values, cut to what they may measure; entries without either are left out."""
+    """Names and values, cut to their largest lengths. Empty entries are left out."""
     if given is None:
         return None
     fields = [
@@ -142,7 +142,7 @@ def _complaints_about_fields(fields: tuple[tuple[str, str], ...] | None) -> Iter
 
 @api.get("/api/v1/accounts/verify_credentials", auth="user", scopes=READ)
 async def show_own(context: HttpContext, viewer: Viewer) -> Answer:
-    """The viewer's own account, with what only they may see."""
+    """The viewer's own account, with its private parts."""
     return await _own_account(context, viewer)
 
 
@@ -150,14 +150,14 @@ async def show_own(context: HttpContext, viewer: Viewer) -> Answer:
     "/api/v1/accounts/update_credentials", auth="user", scopes=WRITE, file_rates=(rates.MEDIA,), body_limit=PICTURE_BODY
 )
 async def update_own(context: HttpContext, viewer: Viewer, credentials: Credentials) -> Answer:
-    """Change what is given."""
+    """Change the parts of the account that are given."""
     await _update(context, viewer, credentials)
     return await _own_account(context, viewer)
 
 
 @api.get("/api/v1/profile", auth="user", scopes=READ)
 async def show_profile(context: HttpContext, viewer: Viewer) -> Answer:
-    """The viewer's profile as they wrote it."""
+    """The viewer's profile as it was typed."""
     return await _own_profile(context, viewer)
 
 
@@ -208,7 +208,7 @@ async def _update(context: HttpContext, viewer: Viewer, credentials: Credentials
 async def _picture(
     context: HttpContext, viewer: Viewer, upload: Upload | None, which: Literal["avatar", "header"]
 ) -> AsyncGenerator[str | None]:
-    """The file made of a picture, for as long as it may still be refused; None when there is none."""
+    """The name of the file made of a picture; None without a picture. If the block fails, the file is deleted."""
     if upload is None:
         yield None
         return
@@ -224,7 +224,7 @@ async def _own(context: HttpContext, viewer: Viewer) -> Account:
 
 
 async def _credentials(db: Connection, account_id: int) -> tuple[User | None, int]:
-    """The user, and how many ask to follow: one visit to the database."""
+    """The user and the number of follow requests, on one connection."""
     user = await users.find_user(db, account_id)
     asking = await follow_requests.page(db, account_id, Page(MOST_REQUESTS_COUNTED))
     return user, len(asking)

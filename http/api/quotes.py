@@ -1,4 +1,4 @@
-"""Quotes and translations: this server has neither yet, and says so as clients expect."""
+"""Quotes and translations. This server has neither yet, and answers as clients expect."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ READ = ("read:statuses",)
 
 @api.get("/api/v1/statuses/<id>/quotes", auth="user", scopes=READ)
 async def show_quotes(context: HttpContext, viewer: Viewer, id: int, paged: Paged) -> Answer:
-    """Nobody has quoted it."""
+    """An empty list: statuses cannot be quoted yet."""
     await find_visible(context, viewer, id)
     return array([])
 
@@ -28,6 +28,6 @@ async def revoke_quote(context: HttpContext, viewer: Viewer, id: int, quoting_st
 
 @api.post("/api/v1/statuses/<id>/translate", auth="user", scopes=READ)
 async def translate(context: HttpContext, viewer: Viewer, id: int) -> Answer:
-    """As the reference server without a translation service."""
+    """The answer of the reference server without a translation service."""
     await find_visible(context, viewer, id)
     raise NotFound

@@ -1,4 +1,4 @@
-"""Boosts: made, taken back, listed by status."""
+"""Boosts: made, undone, listed by status."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Boost(Input):
 
 @api.post("/api/v1/statuses/<id>/reblog", auth="user", scopes=WRITE, rates=(rates.STATUSES,))
 async def reblog(context: HttpContext, viewer: Viewer, id: int, boost: Boost) -> Answer:
-    """The status that boosts, with what it boosts inside."""
+    """Boost a status. The answer is the boost, with the original inside."""
     return await answer_with(context, viewer, await viewer.ask(Reblog(id, boost.visibility)))
 
 
 @api.post("/api/v1/statuses/<id>/unreblog", auth="user", scopes=WRITE, rates=(rates.DELETIONS,))
 async def unreblog(context: HttpContext, viewer: Viewer, id: int) -> Answer:
-    """The original, without the viewer's boost."""
+    """Undo a boost. The answer is the original."""
     return await answer_with(context, viewer, await viewer.ask(Unreblog(id)))
 
 
@@ -41,7 +41,7 @@ async def unreblog(context: HttpContext, viewer: Viewer, id: int) -> Answer:
 async def show_reblogged_by(
     context: HttpContext, request: Request, viewer: Viewer | None, id: int, paged: Paged
 ) -> Answer:
-    """Who has boosted a status openly."""
+    """The accounts with a boost of the status that is not private."""
     shown = await find_visible(context, viewer, id)
     page = paged.page(PEOPLE)
     rows = await context.database.read(reblogs.page, (shown.boosted or shown).id, page)

@@ -1,4 +1,7 @@
-"""Signing up through an app: the app's own token makes an account and a user's token, good once the address is."""
+"""Sign-up through an app: the app's own token makes an account and a user token.
+
+The user token works once the e-mail address is confirmed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the viewer stands to others: following, blocking and muting."""
+"""The viewer's relations to other accounts: follows, blocks and mutes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BLOCKS = ("write:blocks", "follow")
 MUTES = ("write:mutes", "follow")
 MOST_AT_ONCE = 1000  # relationships: apps ask for a whole page of people, and pages differ
 MOST_FAMILIAR = 40  # accounts whose followers are looked through
-LONGEST_MUTE = 100 * 365 * 24 * 60 * 60  # seconds; who wants more wants it for good
+LONGEST_MUTE = 100 * 365 * 24 * 60 * 60  # seconds; a longer mute has no end
 FAMILIAR = 40  # of one account
 
 
@@ -62,7 +62,7 @@ class Handle(Input):
 
 @api.get("/api/v1/accounts/relationships", auth="user", scopes=("read:follows",))
 async def show_relationships(context: HttpContext, viewer: Viewer, wanted: RelationshipIds) -> Answer:
-    """How the viewer stands to these accounts, in the order asked for."""
+    """The viewer's relations to these accounts, in the order of the ids."""
     ids = list(dict.fromkeys(wanted.id))[:MOST_AT_ONCE]
     known = (await context.accounts.find_many(ids)).values()
     shown = [one.id for one in known if is_presentable(one) and (wanted.with_suspended or one.suspended_at is None)]
@@ -72,8 +72,11 @@ async def show_relationships(context: HttpContext, viewer: Viewer, wanted: Relat
 
 @api.get("/api/v1/accounts/familiar_followers", auth="user", scopes=("read:follows",))
 async def show_familiar_followers(context: HttpContext, viewer: Viewer, wanted: RelationshipIds) -> Answer:
-    """Of each account, those of its followers whom the viewer follows. It is empty for an account that does not show
-    its followers, and leaves out followers that do not show whom they follow."""
+    """For each account, its followers that the viewer follows too.
+
+    The list is empty for an account that hides its followers. Followers that hide the accounts they follow are left
+    out.
+    """
     perspective = await perspective_of(viewer)
     targets = await context.accounts.find_many(list(dict.fromkeys(wanted.id))[:MOST_FAMILIAR])
     present = [one for one in targets.values() if is_presentable(one) and one.suspended_at is None]
@@ -90,14 +93,14 @@ async def show_familiar_followers(context: HttpContext, viewer: Viewer, wanted: 
 
 @api.post("/api/v1/accounts/<id>/follow", auth="user", scopes=FOLLOWS, rates=(rates.FOLLOWS,))
 async def follow(context: HttpContext, viewer: Viewer, id: int, terms: FollowForm) -> Answer:
-    """Follow, ask to, or change the terms; what is not sent stays as it is."""
+    """Follow, request to follow, or change the options. A parameter that is not sent keeps its value."""
     await viewer.ask(terms.command(id))
     return json(relationship_fields(await _as_if_accepted(context, await _find(context, viewer, id))))
 
 
 @api.post("/api/v1/follows", auth="user", scopes=FOLLOWS, rates=(rates.FOLLOWS,))
 async def follow_by_handle(context: HttpContext, viewer: Viewer, handle: Handle) -> Answer:
-    """Follow by `user@domain`, or by name whoever is of this server; answered with the account."""
+    """Follow an account by `user@domain`, or by its name if it is local. The answer is the account."""
     named = handle_of(handle.uri, context.settings.local_domain)
     if named is None:
         raise NotFound
@@ -140,7 +143,7 @@ async def unblock(context: HttpContext, viewer: Viewer, id: int) -> Answer:
 
 @api.post("/api/v1/accounts/<id>/mute", auth="user", scopes=MUTES)
 async def mute(context: HttpContext, viewer: Viewer, id: int, terms: MuteTerms) -> Answer:
-    """Mute, or change how."""
+    """Mute an account, or change the options of a mute."""
     duration = min(max(terms.duration or 0, 0), LONGEST_MUTE)
     await viewer.ask(Mute(id, terms.notifications, duration))
     return await relationship(context, viewer, id)
@@ -153,7 +156,7 @@ async def unmute(context: HttpContext, viewer: Viewer, id: int) -> Answer:
 
 
 async def relationship(context: HttpContext, viewer: Viewer, id: int) -> Answer:
-    """How the viewer stands to one account now."""
+    """The viewer's relation to an account as it is now."""
     return json(relationship_fields(await _find(context, viewer, id)))
 
 

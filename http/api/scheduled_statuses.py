@@ -1,4 +1,4 @@
-"""Scheduled statuses: listed, given another time, cancelled. They are made where statuses are published."""
+"""Scheduled statuses: listed, moved to another time, cancelled. `statuses.py` makes them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..router import api
 
 READ = ("read:statuses",)
 WRITE = ("write:statuses",)
-STATUSES = 20  # on a page, when nobody says how many
+STATUSES = 20  # on a page, unless the request says how many
 
 UNREADABLE = Unprocessable("Record invalid")
 
@@ -28,7 +28,7 @@ class Scheduled(Input):
     scheduled_at: MaybeText = None
 
     def moment(self) -> datetime | None:
-        """The time, in UTC; without an offset it is meant so."""
+        """The time in UTC. A time without an offset is taken as UTC."""
         if self.scheduled_at is None or not self.scheduled_at.strip():
             return None
         try:
@@ -40,7 +40,7 @@ class Scheduled(Input):
 
 @api.get("/api/v1/scheduled_statuses", auth="user", scopes=READ)
 async def show_all(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
-    """What the viewer has scheduled, the last made first."""
+    """The viewer's scheduled statuses, the last made first."""
     page = paged.page(STATUSES)
     found = await context.database.read(scheduled_statuses.page, viewer.account_id, page)
     base_url = context.settings.base_url
@@ -56,7 +56,7 @@ async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
 
 @api.put("/api/v1/scheduled_statuses/<id>", auth="user", scopes=WRITE)
 async def move(context: HttpContext, viewer: Viewer, id: int, scheduled: Scheduled) -> Answer:
-    """Another time; nothing else of it can be changed."""
+    """Change the time. The other parts of a scheduled status cannot be changed."""
     at = scheduled.moment()
     if at is None:
         return await _answer(context, viewer, id)
@@ -71,7 +71,7 @@ async def cancel(viewer: Viewer, id: int) -> Answer:
 
 
 async def _answer(context: HttpContext, viewer: Viewer, id: int) -> Answer:
-    """One of the viewer's own. Other people's are as missing as those that nobody has."""
+    """Answer with a scheduled status of the viewer's. 404 for those of other accounts, as for missing ones."""
     found = await context.database.read(scheduled_statuses.find, id, viewer.account_id)
     if found is None:
         raise NotFound

@@ -25,7 +25,7 @@ from ..views.hashtags import render_tags
 from ..views.statuses import perspective_of, render_all
 
 HASHTAG_ALONE = re.compile(r"[#\uff03]\S+")
-RESULTS = 20  # of one kind, when nobody says how many
+RESULTS = 20  # of one kind, unless the request says how many
 
 PAGING = "Search queries pagination is not supported without authentication"
 RESOLVING = "Search queries that resolve remote resources are not supported without authentication"
@@ -45,7 +45,7 @@ class SearchQuery(Input):
     offset: Count = None
 
     def check(self, viewer: Viewer | None) -> None:
-        """Refuse what only users may do, and what nobody can."""
+        """Refuse what needs a user without one, and combinations that cannot work."""
         if (self.limit or 0) < 0 or (self.offset or 0) < 0:
             raise Malformed(NEGATIVE)
         if viewer is None and self.offset:
@@ -60,7 +60,7 @@ class SearchQuery(Input):
         return self.type in (None, kind)
 
     def page(self, most: int) -> Page:
-        """How many, and from where: paging is for one kind alone."""
+        """Limit and offset. Only a search for one kind has an offset."""
         limit = min(clamp(self.limit, RESULTS), most)
         return Page(limit) if self.type is None else Page(limit, max_id=self.max_id, min_id=self.min_id)
 
@@ -71,7 +71,7 @@ class SearchQuery(Input):
 
 @api.get("/api/v2/search", scopes=("read:search",))
 async def show(context: HttpContext, viewer: Viewer | None, query: SearchQuery) -> Answer:
-    """What is here by these words; other servers are not asked."""
+    """Search this server. Other servers are not asked."""
     query.check(viewer)
     page = query.page(context.settings.search_results)
     people = await _accounts(context, viewer, query, page) if query.wants("accounts") else []

@@ -29,13 +29,13 @@ from ..router import api
 from ..views.statuses import find_visible, perspective_of, render, render_all
 from .scheduled_statuses import Scheduled
 
-# How much of a thread is shown: up, down, and how deep; to those with a token, and to everybody.
+# How much of a thread is shown, with a token and without one: ancestors, descendants, and their depth.
 FOR_USERS = (4096, 4096, 4096)
 FOR_EVERYBODY = (40, 60, 20)
 
 MOST_AT_ONCE = 40
 LONGEST_KEY = 255
-LONGEST_NAMED = 40  # of what is said to be no id
+LONGEST_NAMED = 40  # of a value that cannot be an id, in its error
 
 
 class PollForm(Input):
@@ -50,7 +50,7 @@ class PollForm(Input):
 
 
 class Writing(Input):
-    """What a status is made of, when it is new and when it is edited."""
+    """The parameters that a new status and an edit share."""
 
     status: Prose = ""
     spoiler_text: Prose = ""
@@ -62,14 +62,14 @@ class Writing(Input):
     quote_approval_policy: Annotated[Literal["public", "followers", "nobody"] | None, Choice] = None
 
     def media(self) -> tuple[int, ...]:
-        """The attachments, each once; what cannot be the id of one is refused as one that is not there."""
+        """The ids of the attachments, each once. A value that cannot be an id is refused like an unknown id."""
         written = dict.fromkeys(id for id in self.media_ids if id)
         if wrong := [id[:LONGEST_NAMED] for id in written if not is_id(id)]:
             raise Unprocessable(attachments.not_found(wrong[: limits.STATUS_MEDIA]))
         return tuple(dict.fromkeys(map(int, written)))
 
     def check(self) -> None:
-        """Refuse what no status can be made of."""
+        """Refuse values that no status can have."""
         media = self.media()
         if self.poll is not None and media:
             raise Unprocessable(f"Cannot attach more than {limits.STATUS_MEDIA} files")
@@ -85,7 +85,7 @@ class StatusForm(Writing, Scheduled):
     quoted_status_id: StatusId = None
 
     def check(self) -> None:
-        """The same, and what this server does not do: better than to publish something else than what was meant."""
+        """Refuse the same values, and features that this server lacks: ignoring them would publish another status."""
         if self.quoted_status_id is not None:
             raise Unprocessable("This server takes no quotes")
         super().check()
@@ -103,7 +103,7 @@ class Several(Input):
 
 @api.post("/api/v1/statuses", auth="user", scopes=("write:statuses",), rates=(rates.STATUSES,))
 async def publish(context: HttpContext, request: Request, viewer: Viewer, new: StatusForm) -> Answer:
-    """A new status, now or at a time to come; with an Idempotency-Key it is made once, however often it is sent."""
+    """Publish a status, now or at a later time. Requests with the same Idempotency-Key make one status."""
     new.check()
     post, at = _post(request, viewer, new), new.moment()
     wanted = ScheduleStatus(post, at) if at is not None and at > context.clock.now() else post
@@ -132,7 +132,7 @@ def _post(request: Request, viewer: Viewer, new: StatusForm) -> PublishStatus:
 
 @api.get("/api/v1/statuses", scopes=("read:statuses",))
 async def show_several(context: HttpContext, viewer: Viewer | None, wanted: Several) -> Answer:
-    """Those that are there and may be seen, in the order asked for."""
+    """The statuses that exist and that the viewer may see, in the order of the ids."""
     perspective = await perspective_of(viewer)
     shown = await context.statuses.show_many(wanted.id[:MOST_AT_ONCE])
     return array(await render_all(context, viewer, [one for one in shown.values() if may_see(one, perspective)]))
@@ -146,7 +146,7 @@ async def show(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
 
 @api.delete("/api/v1/statuses/<id>", auth="user", scopes=("write:statuses",), rates=(rates.DELETIONS,))
 async def delete(context: HttpContext, viewer: Viewer, id: int, deletion: Deletion) -> Answer:
-    """The status as it was, with its source text, so that it can be written anew."""
+    """Delete a status. The answer has its source text, so that it can be written again."""
     deleted = await viewer.ask(DeleteStatus(id, deletion.delete_media))
     shown = await _shown(context, deleted)
     return Answer(deleted_status_json(shown, context.rendered, context.settings.base_url))
@@ -154,7 +154,7 @@ async def delete(context: HttpContext, viewer: Viewer, id: int, deletion: Deleti
 
 @api.get("/api/v1/statuses/<id>/context", scopes=("read:statuses",))
 async def show_context(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
-    """What the status answers, and what answers it."""
+    """The thread around a status: the statuses that it answers, and the answers to it."""
     shown = await find_visible(context, viewer, id)
     up, down, depth = FOR_EVERYBODY if viewer is None else FOR_USERS
     ancestors = await context.database.read(timeline_entries.ancestors, shown.id, up)
@@ -173,7 +173,7 @@ async def _thread(
 
 
 async def _shown(context: HttpContext, status: Status) -> ShownStatus:
-    """An own status that need not be in the cache any more, or again."""
+    """A status of the viewer's, which may not be in the cache."""
     author = await context.accounts.find(status.account_id)
     if author is None:
         raise NotFound

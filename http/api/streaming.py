@@ -8,5 +8,5 @@ from ..router import api
 
 @api.get("/api/v1/streaming/health")
 def show_health() -> Answer:
-    """That the server can be reached."""
+    """Show that the streaming server can be reached."""
     return Answer(b"OK", content_type="text/plain; charset=utf-8")

@@ -27,7 +27,7 @@ async def show(context: HttpContext, viewer: Viewer | None, name: str) -> Answer
 
 @api.post("/api/v1/tags/<name>/feature", auth="user", scopes=WRITE)
 async def feature(context: HttpContext, viewer: Viewer, name: str) -> Answer:
-    """Show it on the viewer's profile, be it used or not."""
+    """Show a hashtag on the viewer's profile. It need not be in use."""
     tag = await _find(context, name) or _unused(name)
     written = whole_hashtag(name)
     featured = await viewer.ask(FeatureTag(tag.name, tag.display_name if written is None else written.text))
@@ -42,14 +42,14 @@ async def unfeature(context: HttpContext, viewer: Viewer, name: str) -> Answer:
 
 
 async def _find(context: HttpContext, named: str) -> StatusTag | None:
-    """By its name or, as digits alone are no name, by its id."""
+    """Find a hashtag by its name or by its id. Digits alone are never a name."""
     if named.isascii() and named.isdigit():
         return await context.database.read(tags.find_by_id, path_id(named))
     return await context.database.read(tags.find, tag_name(named))
 
 
 def _unused(named: str) -> StatusTag:
-    """The hashtag of a well-formed name that nothing has been posted under; 404 for an ill-formed name."""
+    """The hashtag of a well-formed name that no status has used; 404 for an ill-formed name."""
     hashtag = whole_hashtag(named)
     if hashtag is None:
         raise NotFound

@@ -22,7 +22,7 @@ from ..intake.request import Request
 from ..router import api
 from ..views.statuses import perspective_of, render_ids
 
-STATUSES = 20  # on a page, when nobody says how many
+STATUSES = 20  # on a page, unless the request says how many
 TAGS = 4  # that one condition of a tag timeline can name; more are passed over
 LONGEST_TAG = 255
 
@@ -33,7 +33,7 @@ class PublicTimeline(Paged):
     only_media: Flag = False
 
     def place(self) -> str:
-        """Which public timeline; asked for both halves, it is the whole."""
+        """Which public timeline. `local` and `remote` together ask for the whole one."""
         if self.local == self.remote:
             return "all"
         return "local" if self.local else "remote"
@@ -53,14 +53,14 @@ class TagTimeline(PublicTimeline):
 
 @api.get("/api/v1/timelines/home", auth="user", scopes=("read:statuses",))
 async def show_home(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
-    """What those the viewer follows have posted."""
+    """The home timeline: statuses of the accounts and hashtags that the viewer follows."""
     ids = await viewer.ask(HomePage(paged.page(STATUSES)), Address("home", str(viewer.account_id)))
     return await _timeline(context, request, viewer, ids)
 
 
 @api.get("/api/v1/timelines/public", scopes=("read:statuses",))
 async def show_public(context: HttpContext, request: Request, viewer: Viewer | None, wanted: PublicTimeline) -> Answer:
-    """What everybody has posted."""
+    """The public timeline."""
     _check_preview(context, viewer)
     message = PublicPage(wanted.page(STATUSES), await perspective_of(viewer), wanted.only_media)
     ids = await context.runtime.ask(Address("public", wanted.place()), message, origin=request.origin)
@@ -71,7 +71,7 @@ async def show_public(context: HttpContext, request: Request, viewer: Viewer | N
 async def show_tag(
     context: HttpContext, request: Request, viewer: Viewer | None, hashtag: str, wanted: TagTimeline
 ) -> Answer:
-    """What everybody has posted under a hashtag, answers too."""
+    """The public statuses with a hashtag, answers too."""
     _check_preview(context, viewer)
     name = tag_name(hashtag)
     if not name or len(name) > LONGEST_TAG:
@@ -83,7 +83,7 @@ async def show_tag(
 
 @api.get("/api/v1/timelines/list/<id>", auth="user", scopes=("read:lists",))
 async def show_list(context: HttpContext, request: Request, viewer: Viewer, id: int, paged: Paged) -> Answer:
-    """What those on one of the viewer's lists have posted."""
+    """The timeline of one of the viewer's lists."""
     ids = await viewer.ask(ListPage(viewer.account_id, paged.page(STATUSES)), list_address(id))
     return await _timeline(context, request, viewer, ids)
 
@@ -98,6 +98,6 @@ def _check_preview(context: HttpContext, viewer: Viewer | None) -> None:
 
 
 async def _timeline(context: HttpContext, request: Request, viewer: Viewer | None, ids: Sequence[int]) -> Answer:
-    """A page with both links, for whose cursors hidden and deleted entries count as well."""
+    """A page of a timeline with links to both sides. Hidden and deleted entries count for the cursors too."""
     bodies = await render_ids(context, viewer, ids)
     return array(bodies, links(context.settings.base_url + request.path, request.query_texts, ids))

@@ -1,4 +1,4 @@
-"""Trends. A hashtag trends when staff allow it, and this server has no way yet to allow one: nothing does."""
+"""Trends. A hashtag trends when staff allow it, which is not implemented yet, so the lists are empty."""
 
 from __future__ import annotations
 

@@ -15,12 +15,12 @@ from .featured_tag import featured_tag_fields
 from .rendered import Renderings
 from .times import day, maybe_instant, midnight
 
-# Of a suspended account nothing of its own is shown.
+# The profile of a suspended account is not shown.
 HIDDEN_AVATAR = "/avatars/original/missing.png"
 MISSING_HEADER = "/headers/original/missing.png"
 
-# Roles as the reference server has them, with its permission bits. There everybody's has the id -99, which breaks the
-# rule that ids are digits.
+# Roles and their permission bits as in the reference server. Its default role has the id -99, which breaks the rule
+# that ids are digits.
 PERMISSIONS = {"user": 0x10000, "moderator": 1308, "admin": 983036, "owner": 1}
 ROLE_IDS = {"user": "0", "moderator": "1", "admin": "2", "owner": "3"}
 
@@ -28,7 +28,7 @@ MOST_REQUESTS_COUNTED = 40  # by the reference server; `requests` below comes co
 
 
 def avatar_url(account: Account, base_url: str) -> str:
-    """The address of an account's picture. An account without one has one that is drawn from its id."""
+    """Return the address of an account's picture. An account without a picture has one that is drawn from its id."""
     if account.suspended_at is not None:
         return f"{base_url}{HIDDEN_AVATAR}"
     if account.avatar_file is not None:
@@ -43,7 +43,7 @@ def header_url(account: Account, base_url: str) -> str:
 
 
 def account_json(account: Account, renderings: Renderings, base_url: str) -> bytes:
-    """The account for everybody."""
+    """Return the account as all viewers see it."""
     kept = renderings.accounts
     return kept.find(account.id, account) or kept.keep(
         orjson.dumps(account_fields(account, base_url)), account.id, account
@@ -51,7 +51,7 @@ def account_json(account: Account, renderings: Renderings, base_url: str) -> byt
 
 
 def account_fields(account: Account, base_url: str, moved: Account | None = None) -> dict[str, object]:
-    """The account as data. `moved` is where it went; never nested twice."""
+    """Return the account as data. `moved` is the account that it has moved to, nested once at most."""
     fields = _identity(account) | _profile(account) | _pictures(account, base_url) | _counts(account)
     if account.moved_to_id is not None:
         fields["moved"] = None if moved is None or account.suspended_at else account_fields(moved, base_url)
@@ -85,7 +85,7 @@ def _identity(account: Account) -> dict[str, object]:
 
 
 def _profile(account: Account) -> dict[str, object]:
-    """What people wrote about themselves; a suspended account has nothing to say."""
+    """The texts of a profile, which are empty for a suspended account."""
     suspended = account.suspended_at is not None
     return {
         "display_name": "" if suspended else account.display_name,
@@ -126,7 +126,7 @@ def _counts(account: Account) -> dict[str, object]:
 def credential_account_fields(
     account: Account, user: User, requests: int, base_url: str, moved: Account | None = None
 ) -> dict[str, object]:
-    """The account for its owner: with what only they may see and change."""
+    """Return the account for its owner, with its private parts."""
     return account_fields(account, base_url, moved) | {
         "source": {
             "privacy": user.default_privacy,
@@ -153,7 +153,7 @@ def credential_account_fields(
 
 
 def muted_account_json(account: Account, until: datetime | None, renderings: Renderings, base_url: str) -> bytes:
-    """The account in the list of those one mutes, with the end of the mute."""
+    """Return an account in the list of muted accounts, with the end of its mute."""
     return b'%b,"mute_expires_at":%b}' % (
         account_json(account, renderings, base_url)[:-1],
         orjson.dumps(maybe_instant(until)),
@@ -161,7 +161,7 @@ def muted_account_json(account: Account, until: datetime | None, renderings: Ren
 
 
 def profile_fields(account: Account, featured: Iterable[FeaturedTag], base_url: str) -> dict[str, object]:
-    """The profile for its owner, as it is written rather than as it is shown."""
+    """Return the profile for its owner, as it was typed."""
     public = account_fields(account, base_url)
     kept = (
         "id", "display_name", "avatar_description", "header_description", "locked", "bot", "hide_collections",

@@ -18,7 +18,7 @@ def application_fields(application: Application, vapid_key: str) -> dict[str, ob
 
 
 def credential_application_fields(application: Application, secret: str, vapid_key: str) -> dict[str, object]:
-    """The application for whom it was just made; the secret is not kept in clear and never shown again."""
+    """Return a new application with its secret, which is stored as a hash and never shown again."""
     return application_fields(application, vapid_key) | {
         "client_id": application.client_id,
         "client_secret": secret,

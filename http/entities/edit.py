@@ -12,7 +12,7 @@ from .times import instant
 
 
 def edit_json(edit: Edit, author: bytes, base_url: str) -> bytes:
-    """One state of a status; `author` is the account as JSON."""
+    """Return one state of a status; `author` is the account as JSON."""
     fields: dict[str, object] = {
         "content": edit.content,
         "spoiler_text": edit.spoiler_text,
@@ -27,7 +27,7 @@ def edit_json(edit: Edit, author: bytes, base_url: str) -> bytes:
 
 
 def only_edit(shown: ShownStatus) -> Edit:
-    """The history of a status that was never edited."""
+    """Return the history of a status that was never edited."""
     status = shown.status
     options = None if status.poll is None else tuple(option.title for option in status.poll.options)
     return Edit(
@@ -37,7 +37,7 @@ def only_edit(shown: ShownStatus) -> Edit:
 
 
 def source_fields(status: Status) -> dict[str, object]:
-    """What the author typed."""
+    """Return the text that the author typed."""
     return {
         "id": str(status.id),
         "text": status.text,

@@ -10,7 +10,7 @@ from .times import day
 
 
 def featured_tag_fields(featured: FeaturedTag, owner: Account) -> dict[str, object]:
-    """Its address is that of what its owner posted under it."""
+    """Return a featured hashtag. Its address lists the owner's statuses with it."""
     profile = owner.url or owner.uri
     return {
         "id": str(featured.id),

@@ -1,4 +1,4 @@
-"""Instance and V1::Instance: what this server is called, what it takes and what it can do."""
+"""Instance and V1::Instance: the server's name, its limits and its features."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ...storage.accounts import Account
 from ...storage.instance import Activity, Numbers
 from .account import account_fields
 
-# Clients switch features on by the number in front and by the API's own version number, so both name the latest of
-# which all is served. 4.2 has no grouped notifications; 2 has them. 3 (attribution of links), 4 (deletion of media),
-# 5 (filters that blur) and 7 (quotes) come when they are built; tests/http/test_instance.py says what each asks for.
+# Clients switch features on by the number in front and by the API's own version number. Both name the latest version
+# that is served completely. 4.2 has no grouped notifications; 2 has them. 3 (attribution of links), 4 (deletion of
+# media), 5 (filters that blur) and 7 (quotes) are not built yet; tests/http/test_instance.py says what each needs.
 VERSION = f"4.2.0 (compatible; Troupe {__version__})"
 API_VERSION = 2
 
@@ -161,11 +161,11 @@ def _access(level: str) -> dict[str, dict[str, str]]:
     return {feed: {"local": level, "remote": level} for feed in feeds}
 
 
-def activity_fields(monday: datetime, told: Activity) -> dict[str, str]:
+def activity_fields(monday: datetime, activity: Activity) -> dict[str, str]:
     """InstanceActivity; every number is a text."""
     return {
         "week": str(int(monday.timestamp())),
-        "statuses": str(told.statuses),
-        "logins": str(told.logins),
-        "registrations": str(told.registrations),
+        "statuses": str(activity.statuses),
+        "logins": str(activity.logins),
+        "registrations": str(activity.registrations),
     }

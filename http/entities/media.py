@@ -6,7 +6,7 @@ from ...storage.media import Media
 
 
 def media_fields(media: Media, base_url: str) -> dict[str, object]:
-    """One attachment; without an address while it is not processed."""
+    """Return an attachment. It has no address until it is processed."""
     url = _address(media.file, base_url) or media.remote_url
     preview = _address(media.thumbnail_file, base_url) or media.thumbnail_remote_url
     return {

@@ -12,10 +12,10 @@ from .times import instant
 
 
 def notification_json(
-    told: ShownNotification, renderings: Renderings, base_url: str, flags: FlagsById | None = None
+    shown: ShownNotification, renderings: Renderings, base_url: str, flags: FlagsById | None = None
 ) -> bytes:
-    """What its recipient is told, with the status if there is one."""
-    notification = told.notification
+    """Return a notification for its recipient, with its status if it has one."""
+    notification = shown.notification
     head = orjson.dumps(
         {
             "id": str(notification.id),
@@ -24,8 +24,8 @@ def notification_json(
             "group_key": notification.group_key,
         }
     )[:-1]
-    account = account_json(told.account, renderings, base_url)
-    if told.shown is None:
+    account = account_json(shown.account, renderings, base_url)
+    if shown.shown is None:
         return b'%b,"account":%b}' % (head, account)
-    status = status_json(told.shown, renderings, base_url, notification.account_id, flags)
+    status = status_json(shown.shown, renderings, base_url, notification.account_id, flags)
     return b'%b,"account":%b,"status":%b}' % (head, account, status)

@@ -1,4 +1,4 @@
-"""Poll. Made anew each time: it ends by itself."""
+"""Poll. It is rendered for each request, because it ends at a time of its own."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .times import maybe_instant
 
 
 def poll_json(poll: Poll, now: datetime, viewer: int | None, votes: tuple[int, ...]) -> bytes:
-    """The poll as a member of a status."""
+    """Return the poll as a member of a status."""
     return b',"poll":' + orjson.dumps(poll_fields(poll, now, viewer, votes))
 
 
 def poll_fields(poll: Poll, now: datetime, viewer: int | None, votes: tuple[int, ...]) -> dict[str, object]:
-    """The poll for a viewer with their votes; without a viewer, for everybody."""
+    """Return the poll, with a viewer's votes if there is a viewer."""
     expired = poll.expired(now)
     fields: dict[str, object] = {
         "id": str(poll.id),

@@ -1,4 +1,4 @@
-"""Preferences, with names as flat as the API has them."""
+"""Preferences, with the flat names of the API."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ...storage.users import User
 
 
 def preferences_fields(user: User) -> dict[str, object]:
-    """Of reading, nothing can be set here yet: clients hear what they would take for granted."""
+    """Return the preferences. Those about reading cannot be set yet and have the clients' default values."""
     return {
         "posting:default:visibility": user.default_privacy,
         "posting:default:sensitive": user.default_sensitive,

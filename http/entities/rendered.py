@@ -1,7 +1,7 @@
-"""JSON that is made once: the bytes of a record, kept for as long as the record is the same object.
+"""Caches of rendered JSON: the bytes of a record, valid as long as the record is the same object.
 
-Records are frozen and the caches over the rows hand out one object until the row changes, so identity is all the
-freshness there is to check.
+Records are frozen, and the caches of rows return one object until the row changes. So a comparison of identity shows
+whether the bytes are still right.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ STATUSES = 20_000  # about 1 KB each
 
 
 class Rendered:
-    """Renderings of one kind of thing, by id. The oldest goes first: making it again costs less than keeping order."""
+    """Renderings of one kind of record, by id. The oldest is dropped first: an LRU order costs more than it saves."""
 
     __slots__ = ("_capacity", "_kept")
 
@@ -23,14 +23,14 @@ class Rendered:
         self._kept: dict[int, tuple[object, object, bytes]] = {}
 
     def find(self, id: int, record: object, other: object = None) -> bytes | None:
-        """The bytes made of exactly these records."""
+        """Return the bytes that were made of exactly these records."""
         kept = self._kept.get(id)
         if kept is not None and kept[0] is record and kept[1] is other:
             return kept[2]
         return None
 
     def keep(self, body: bytes, id: int, record: object, other: object = None) -> bytes:
-        """Keep what was made of these records; the bytes again."""
+        """Store the bytes that were made of these records, and return them."""
         self._kept[id] = (record, other, body)
         if len(self._kept) > self._capacity:
             del self._kept[next(iter(self._kept))]
@@ -38,7 +38,7 @@ class Rendered:
 
 
 class Renderings:
-    """What the server has rendered, and the time, on which a little of it depends."""
+    """The rendered accounts and statuses, and the clock for the parts that depend on the time."""
 
     __slots__ = ("accounts", "now", "statuses")
 

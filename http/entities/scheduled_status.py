@@ -17,7 +17,7 @@ def scheduled_status_fields(scheduled: ScheduledStatus, base_url: str) -> dict[s
 
 
 def _params(scheduled: ScheduledStatus) -> dict[str, object]:
-    """What was asked for, with what the reference server has beside it."""
+    """The parameters of the request, with the further members that the reference server has."""
     kept = scheduled.params
     poll = kept["poll"]
     return {

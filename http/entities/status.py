@@ -1,4 +1,4 @@
-"""Status: rendered once for everybody, with the author and the viewer's part spliced in.
+"""Status: rendered once for all viewers, with the author and the viewer's part inserted.
 
 {…the status, its counts} ,"poll": {…} ,"account": {…} ,"reblog": {…} ,"favourited": … }
  made once a record        each time    once a record  the same again  for each viewer
@@ -21,7 +21,7 @@ from .rendered import Renderings
 from .times import instant, maybe_instant
 
 NO_FLAGS = Flags()
-# This server takes no quotes. Whatever the author has chosen for the day when it does, today nobody may quote.
+# This server has no quotes yet. The policy that the author has chosen is stored and not applied.
 NOBODY_QUOTES: dict[str, object] = {"automatic": [], "manual": [], "current_user": "denied"}
 PINNABLE = frozenset({"public", "unlisted", "private"})
 
@@ -31,7 +31,7 @@ FlagsById = Mapping[int, Flags]
 def status_json(
     shown: ShownStatus, renderings: Renderings, base_url: str, viewer: int | None = None, flags: FlagsById | None = None
 ) -> bytes:
-    """The status for a viewer, with flags by the id of the original; without a viewer, for everybody."""
+    """Return the status. With a viewer it has the viewer's flags, which are given by the id of the original."""
     status, boosted = shown.status, shown.boosted
     counted = status if boosted is None else boosted.status
     kept = renderings.statuses
@@ -47,12 +47,12 @@ def status_json(
 
 
 def static_part(status: Status, counted: Status, base_url: str) -> bytes:
-    """What is always the same for everybody, without the closing brace. A boost shows the counts of its original."""
+    """Return the part that is equal for all viewers, without the closing brace. A boost has its original's counts."""
     return orjson.dumps(_fields(status, counted, base_url) | {"content": status.content})[:-1]
 
 
 def deleted_status_json(shown: ShownStatus, renderings: Renderings, base_url: str) -> bytes:
-    """The answer to a delete: with the source text, so that it can be written anew, and without content."""
+    """Return the answer to a delete: with the source text, so that it can be written again, and without content."""
     status = shown.status
     source = {"text": status.text, "content_type": status.content_type, "reblog": None}
     body = orjson.dumps(_fields(status, status, base_url) | source)[:-1]
@@ -62,7 +62,7 @@ def deleted_status_json(shown: ShownStatus, renderings: Renderings, base_url: st
 
 
 def viewer_part(status: Status, flags: Flags, viewer: int) -> bytes:
-    """What the viewer did with it; one of a few dozen texts that exist once."""
+    """Return the viewer's part: whether they favourited, boosted, bookmarked, muted or pinned it."""
     pinnable = status.account_id == viewer and status.reblog_of_id is None and status.visibility in PINNABLE
     return _VIEWER_PARTS[
         flags.favourited, flags.reblogged, flags.bookmarked, flags.muted, flags.pinned if pinnable else None

@@ -16,9 +16,10 @@ def tag_fields(
     base_url: str,
     featuring: bool | None = None,
 ) -> dict[str, object]:
-    """`days` are the beginnings of days, oldest first, `uses` how often and by how many on the n-th of them.
+    """Return a hashtag with its history.
 
-    `featuring` is for a viewer; without one nothing is said about it.
+    `days` are the beginnings of days, oldest first. `uses` has the number of uses and of accounts on the n-th day.
+    `featuring` is left out if it is None, because there is no viewer.
     """
     fields: dict[str, object] = {
         "id": str(tag.id),

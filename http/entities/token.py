@@ -1,4 +1,4 @@
-"""Token: an access token for whom it was just made."""
+"""Token: a new access token, as its client gets it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Multipart bodies (RFC 7578), read chunk by chunk: fields stay in memory, files go to disk when they are large.
 
-By hand, because Werkzeug's decoder (3.1.9) puts a stray CR at the end of a file when a chunk ends inside the delimiter.
+Werkzeug's decoder (3.1.9) is not used: it puts a stray CR at the end of a file if a chunk ends inside the delimiter.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .decoding import MOST_PARAMETERS, text
 from .nesting import Pairs
 from .upload import Upload
 
-# Fields together; files count for the body's own limit.
+# All fields together. Files count for the limit of the body.
 LARGEST_FIELDS = 1024 * 1024
 LARGEST_HEAD = 16 * 1024  # of one part
 KEPT_IN_MEMORY = 512 * 1024
@@ -26,7 +26,7 @@ UNREADABLE = "The multipart body is not readable"
 
 
 async def read_multipart(content_type: str, chunks: AsyncIterable[bytes]) -> Pairs:
-    """The fields and files of a body."""
+    """Return the fields and files of a body."""
     boundary = parse_options_header(content_type)[1].get("boundary", "")
     if not 0 < len(boundary) <= LONGEST_BOUNDARY or not boundary.isascii():
         raise Malformed("The multipart body has no boundary")
@@ -37,7 +37,7 @@ async def read_multipart(content_type: str, chunks: AsyncIterable[bytes]) -> Pai
 
 
 class _Part:
-    """One part: a field, or a file when it has a name of one."""
+    """One part: a file if it has a file name, else a field."""
 
     def __init__(self, head: bytes) -> None:
         headers = dict(_header(line) for line in head.split(b"\r\n"))
@@ -49,12 +49,12 @@ class _Part:
         self.content_type = headers.get("content-type", "application/octet-stream")
         self.text = bytearray()
         self._gap = 2  # the empty line's break, which a part without a body may leave out (RFC 2046)
-        # Closed by whoever takes the upload, or with the last reference to it.
+        # The endpoint closes it; else it is closed with the last reference to it.
         self.spool = SpooledTemporaryFile()  # noqa: SIM115
         self._on_disk = False
 
     def begun(self, data: bytes) -> bytes:
-        """Data without the empty line before it."""
+        """Return data without the empty line before it."""
         begun, self._gap = data[self._gap :], max(self._gap - len(data), 0)
         return begun
 
@@ -80,7 +80,7 @@ class _Part:
 
 
 class _Reader:
-    """What is left of the chunks so far, and the part that is being read."""
+    """The parser: the bytes that are not consumed yet, and the current part."""
 
     def __init__(self, boundary: bytes) -> None:
         self._delimiter = b"\r\n--" + boundary
@@ -91,13 +91,13 @@ class _Reader:
         self.pairs: Pairs = []
 
     def feed(self, chunk: bytes) -> None:
-        """Go on as far as the bytes reach."""
+        """Parse as far as the bytes allow."""
         self._buffer += chunk
         while self._step():
             pass
 
     def finish(self) -> Pairs:
-        """Everything, once the closing delimiter was there."""
+        """Return all fields and files. Raises Malformed if the closing delimiter is missing."""
         if self._step != self._ignore:
             raise Malformed(UNREADABLE)
         return self.pairs
@@ -115,9 +115,9 @@ class _Reader:
         return True
 
     def _take_data(self) -> bytes | None:
-        """Data up to the delimiter, which is taken off; None while it may still come."""
+        """Return the data up to the delimiter and remove both; None while the delimiter may still come."""
         end = self._buffer.find(self._delimiter)
-        # What is shorter than a delimiter may be the beginning of one.
+        # The last bytes may be the beginning of a delimiter.
         certain = end if end >= 0 else max(0, len(self._buffer) - len(self._delimiter) + 1)
         data = bytes(self._buffer[:certain])
         if self._part is not None:

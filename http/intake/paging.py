@@ -1,4 +1,4 @@
-"""Pages: cursors, limits, and the Link header that leads to the neighbours."""
+"""Pages: cursors, limits, and the Link header with the addresses of the pages before and after."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .parameters import Count
 from .request import TOKEN_PARAMETERS
 
 CURSORS = frozenset({"max_id", "since_id", "min_id", "page", "offset"})
-# What a link does not repeat: the cursors, which it replaces, and secrets, which proxies and histories would keep.
+# A link leaves out the cursors, which it replaces, and secrets, which proxies and histories would keep.
 LEFT_OUT = CURSORS | frozenset(TOKEN_PARAMETERS)
 PREV = Literal["min_id", "since_id"]
 
-# What stays as it is in an address. Headers are ASCII: a path may be a hashtag in any script.
+# Characters that are not escaped in an address. All others are: headers are ASCII, and a hashtag may be in any script.
 OF_ADDRESSES = "/:@[]"
 
 
@@ -31,12 +31,12 @@ class Paged(Input):
     limit: Count = None
 
     def page(self, default: int, largest: int | None = None) -> Page:
-        """The page asked for; unless said otherwise the largest is twice the default."""
+        """Return the page that the request asks for. The largest limit is twice the default, unless given."""
         return Page(clamp(self.limit, default, largest), self.max_id, self.since_id, self.min_id)
 
 
 def clamp(limit: int | None, default: int, largest: int | None = None) -> int:
-    """Above the maximum is the maximum, a negative number loses its sign; nothing is refused."""
+    """Return a limit within its bounds. One above the maximum becomes the maximum, a negative one loses its sign."""
     if limit is None:
         return default
     return min(abs(limit), largest or 2 * default)
@@ -50,10 +50,10 @@ def links(
     prev: PREV = "min_id",
     full: bool = True,
 ) -> Headers:
-    """The Link header of a page with these paging ids, newest first; none for an empty page.
+    """Return the Link header of a page with these paging ids, newest first; no header for an empty page.
 
-    `query` is the request's own, whose filters and limit stay and whose cursors and token go. `full` is False when
-    nothing can follow, which leaves out `next`; timelines always name both.
+    `query` is the request's own. Its filters and its limit are repeated, its cursors and its token are not. With `full`
+    False, the link to the next page is left out. Timelines always have both links.
     """
     if not ids:
         return ()

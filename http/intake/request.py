@@ -1,4 +1,4 @@
-"""A request as endpoints see it, whichever server took it in."""
+"""A request as endpoints see it, independent of the server and the framework."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .nesting import Pairs, Tree, nest
 
 # The parameters in which a client may send its token. No answer repeats them.
 TOKEN_PARAMETERS = ("access_token", "bearer_token")
-# Text only; endpoints that take files say how much they take.
+# The bound of bodies without files. Endpoints that take files declare their own.
 LARGEST_BODY = 1024 * 1024
-# A body that trickles in slower than this holds a connection for nothing. Large ones may take longer: a minute more for
-# every four MiB that are allowed.
+# The time for a body, so that a slow client cannot hold a connection for long. Large bodies get a minute more for every
+# four MiB that are allowed.
 BODY_SECONDS = 60
 BYTES_A_SECOND = 64 * 1024
 
-# An entry of X-Forwarded-For that is more than an address: `192.0.2.1:5678`, `[2001:db8::1]` or `[2001:db8::1]:443`.
+# An entry of X-Forwarded-For with a port or brackets: `192.0.2.1:5678`, `[2001:db8::1]` or `[2001:db8::1]:443`.
 HOP = re.compile(r"(?P<v4>[0-9.]+):[0-9]{1,5}|\[(?P<v6>[^\]]+)\](?::[0-9]{1,5})?")
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -37,7 +37,7 @@ class SlowBody(HttpError):
 
 
 class Request:
-    """Method, path, headers and parameters. The body is read when first asked for, once."""
+    """Method, path, headers and parameters. The body is read once, when the parameters are first needed."""
 
     __slots__ = ("_body", "_headers", "_parameters", "_query", "method", "path", "peer", "query_string", "request_id")
 
@@ -62,7 +62,7 @@ class Request:
         self._parameters: Tree | None = None
 
     def header(self, name: bytes) -> str | None:
-        """A header by its lower-case name."""
+        """Return a header by its lower-case name; None if the request has none."""
         value = self._headers.get(name)
         return None if value is None else value.decode("latin-1")
 
@@ -80,16 +80,16 @@ class Request:
 
     @property
     def origin(self) -> Origin:
-        """How messages name this request as what they come from."""
+        """The origin of the messages that this request causes."""
         return Origin(self.request_id)
 
     @property
     def has_body(self) -> bool:
-        """Whether there is a body that says what it is; HTTP/2 need not announce its length."""
+        """True if there is a body with a type. Its length says less: HTTP/2 need not announce it."""
         return b"content-type" in self._headers
 
     async def parameters(self, body_limit: int = LARGEST_BODY) -> Tree:
-        """Query and body in one nested dict; the body wins."""
+        """Return query and body in one nested dict. Where both have a parameter, the body's is taken."""
         if self._parameters is None:
             tree = nest(self.query) if self.query_string else {}
             if self.has_body:
@@ -130,12 +130,13 @@ class Request:
             yield chunk
 
     def address(self, trusted: Sequence[Network] = ()) -> str:
-        """Who is asking: the peer, or what the trusted proxies in front of us say it is."""
+        """Return the client's address: the peer's, or the one that the trusted proxies give."""
         forwarded = self.header(b"x-forwarded-for")
         if forwarded is None or not trusted:
             return self.peer
         here = self.peer
-        # From the nearest proxy outwards: the first that is not ours is the client. What stands before it is hearsay.
+        # From the nearest proxy outwards: the first address that is not a trusted proxy's is the client's. The client
+        # may have written the entries before it.
         for hop in filter(None, map(str.strip, reversed(forwarded.split(",")))):
             if not _inside(here, trusted) or (address := _without_port(hop)) is None:
                 break
@@ -169,7 +170,7 @@ def _inside(address: str, networks: Sequence[Network]) -> bool:
 
 
 def request_of(scope: Scope, secret: Callable[[], str], body: AsyncIterable[bytes] | None = None) -> Request:
-    """Return the request of an ASGI scope. `secret` makes its id when the client sent none."""
+    """Return the request of an ASGI scope. `secret` makes its id if the client sent none."""
     peer = (scope.get("client") or ("127.0.0.1", 0))[0]
     request = Request(
         scope.get("method", "GET"), scope["path"], scope["query_string"], scope["headers"], peer, body or _nothing()

@@ -25,7 +25,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def document(endpoints: Iterable[Endpoint], base_url: str) -> Schema:
-    """OpenAPI 3.1. Pages and pictures are not in it, nor is what answers 404 to everybody."""
+    """Return the OpenAPI 3.1 document. It leaves out pages, pictures and paths that always answer 404."""
     paths: dict[str, Schema] = {}
     schemas = dict(entities())
     for endpoint in endpoints:
@@ -77,22 +77,22 @@ def _name(endpoint: Endpoint) -> str:
 
 
 class _Lenient(GenerateJsonSchema):
-    """Schemas of what should be sent; what is accepted out of leniency is not told."""
+    """Schemas of the values that clients should send. The further ones that are accepted are left out."""
 
     def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> Schema:
         return self.generate_inner(schema["schema"])
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> Schema:
-        """Without the default, which may be no JSON."""
+        """The schema without the default, which JSON may not be able to express."""
         return self.generate_inner(schema["schema"])
 
     def field_title_should_be_set(self, schema: object) -> bool:
-        """A parameter's name says it."""
+        """False: a title would repeat the parameter's name."""
         return False
 
 
 def _input(model: type[Input], schemas: dict[str, Schema]) -> str:
-    """The name of an input's schema, which is put among the others. Two files may call theirs the same."""
+    """Add an input's schema to the others and return its name, with the module's name in front to keep it unique."""
     prefix = model.__module__.rpartition(".")[2]
     made = model.model_json_schema(schema_generator=_Lenient, ref_template=f"{SCHEMAS}{prefix}.{{model}}")
     for name, inner in made.pop("$defs", {}).items():
@@ -159,7 +159,7 @@ def _statuses(endpoint: Endpoint) -> Iterable[int]:
 
 
 def _security(endpoint: Endpoint) -> list[Schema]:
-    """Any one of these is enough; the empty one is no token at all."""
+    """The accepted kinds of access, of which one is enough. An empty object stands for a request without a token."""
     anonymous: list[Schema] = [{}] if endpoint.auth == "none" else []
     if endpoint.auth == "none" and not endpoint.wants_viewer:
         return anonymous

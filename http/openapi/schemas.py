@@ -1,4 +1,4 @@
-"""The API's objects as JSON Schemas, out of tables that people can read: `entities.txt` and `answers.txt`."""
+"""The API's objects as JSON Schemas, read from two tables: `entities.txt` and `answers.txt`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TYPES: dict[str, Schema] = {
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One row of the table, with the rows that stand below it."""
+    """A row of the table, with the rows below it."""
 
     name: str
     optional: bool
@@ -56,7 +56,7 @@ class Member:
 
 @cache
 def entities() -> dict[str, Schema]:
-    """Every object of the API by its name."""
+    """Return every object of the API by its name."""
     found: dict[str, list[Member]] = {}
     for name, parent, members in _blocks(_table("entities.txt")):
         found[name] = [*found.get(parent, ()), *members]
@@ -65,7 +65,7 @@ def entities() -> dict[str, Schema]:
 
 @cache
 def answers() -> dict[tuple[str, str], str]:
-    """What each endpoint answers, by its method and the shape of its path."""
+    """Return the type of each endpoint's answer, by method and shape of the path."""
     found: dict[tuple[str, str], str] = {}
     for row in _table("answers.txt").splitlines():
         method, path, notation = row.split()
@@ -75,12 +75,12 @@ def answers() -> dict[tuple[str, str], str]:
 
 
 def shape(path: str) -> str:
-    """A path without the names of its segments."""
+    """Return a path without the names of its parameters."""
     return re.sub(r"<\w+>", "<>", path)
 
 
 def schema_of(notation: str, inner: Schema = TYPES["object"]) -> Schema:
-    """The schema of a type; `inner` is what `object` stands for in it."""
+    """Return the schema of a type; `inner` is the schema that `object` stands for in it."""
     if notation.endswith("?"):
         return _or_null(schema_of(notation[:-1], inner))
     if notation.startswith("["):

@@ -1,4 +1,4 @@
-"""The few web pages: templates with autoescape, one small style sheet, no script."""
+"""The web pages: templates with autoescape, one style sheet, no scripts."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def _templates() -> jinja2.Environment:
 
 
 def page(template: str, *, status: int = 200, form_targets: str = "", **facts: object) -> Answer:
-    """A rendered page with its content policy."""
+    """Return a rendered page with its content security policy."""
     body = _templates().get_template(template).render(**facts)
     return Answer(body.encode(), status, page_policy(form_targets), HTML)
 
 
 def error_page(answer: Answer) -> Answer:
-    """An API error as people read it, with the same status and headers."""
+    """Return the page for an API error, with the same status and headers."""
     text = orjson.loads(answer.body)["error"]
     made = page("error.html", status=answer.status, title=TITLES.get(answer.status, "That did not work"), text=text)
     return Answer(made.body, made.status, (*answer.headers, *made.headers), made.content_type)

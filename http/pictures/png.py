@@ -1,4 +1,4 @@
-"""PNG files made of nothing but numbers, so that the addresses of pictures that nobody has uploaded are true."""
+"""PNG files made without an imaging library, for the pictures of accounts that have uploaded none."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ DAY = timedelta(days=1)
 
 
 async def render_tags(context: HttpContext, found: Sequence[StatusTag], featuring: bool | None = None) -> list[bytes]:
-    """In the order given; `featuring` says whether the viewer does, where that is told."""
+    """Return hashtags in the order given. `featuring` says whether the viewer features them; None without a viewer."""
     today = context.clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
     days = [today - DAY * ago for ago in reversed(range(DAYS))]
     uses = await context.database.read(tags.uses, [tag.id for tag in found], [first_id_at(day) for day in days])

@@ -1,4 +1,4 @@
-"""Lists that page by rows of their own, whose ids nobody sees: favourites, bookmarks, and who favourited or boosted."""
+"""Lists that are paged by the ids of rows that the API does not show: favourites, bookmarks and boosts."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ..intake.paging import PREV, Paged, links
 from ..intake.request import Request
 from .statuses import perspective_of, render_all
 
-STATUSES = 20  # on a page, when nobody says how many
+STATUSES = 20  # on a page, unless the request says how many
 PEOPLE = 40
 
-Rows = Sequence[tuple[int, int]]  # the paging id and what is listed, newest first
+Rows = Sequence[tuple[int, int]]  # each the paging id and the id of the account or status, newest first
 
 
 async def statuses_of(
@@ -28,7 +28,7 @@ async def statuses_of(
     paged: Paged,
     page_of: Callable[..., Awaitable[list[tuple[int, int]]]],
 ) -> Answer:
-    """A page of what the viewer has put aside, without what is hidden from them by now."""
+    """Answer with a page of favourites or bookmarks, without statuses that are hidden from the viewer."""
     page = paged.page(STATUSES)
     rows = await context.database.read(page_of, viewer.account_id, page)
     perspective = await perspective_of(viewer)
@@ -38,7 +38,7 @@ async def statuses_of(
 
 
 async def people(context: HttpContext, request: Request, viewer: Viewer | None, rows: Rows, limit: int) -> Answer:
-    """A page of accounts, without those that the viewer shuns."""
+    """Answer with a page of accounts, without those that the viewer blocks or mutes."""
     perspective = await perspective_of(viewer)
     found = await context.accounts.find_many(id for _, id in rows)
     bodies = [
@@ -50,7 +50,7 @@ async def people(context: HttpContext, request: Request, viewer: Viewer | None, 
 
 
 def row_links(context: HttpContext, request: Request, rows: Rows, limit: int, prev: PREV) -> Headers:
-    """To the neighbours; to older rows only when the page was full."""
+    """Return the links to newer and older rows. There is no link to older rows if the page was not full."""
     ids = [id for id, _ in rows]
     return links(context.settings.base_url + request.path, request.query_texts, ids, prev=prev, full=len(ids) == limit)
 

@@ -1,4 +1,4 @@
-"""Statuses rendered for one viewer: every endpoint that answers with statuses uses these functions."""
+"""Statuses for one viewer. Every endpoint that answers with statuses uses these functions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..entities.status import FlagsById, status_json
 
 
 async def perspective_of(viewer: Viewer | None) -> Perspective:
-    """What the viewer's relations let them see; without a viewer, what everybody sees."""
+    """Return the viewer's perspective, which decides what they may see; without a viewer, the anonymous one."""
     return ANONYMOUS if viewer is None else await viewer.ask(PerspectiveOf())
 
 
 async def find_visible(context: HttpContext, viewer: Viewer | None, id: int) -> ShownStatus:
-    """A status that the viewer may see. Hidden is the same as missing."""
+    """Return a status that the viewer may see. Raises NotFound for a hidden status as for a missing one."""
     shown = await context.statuses.show(id)
     if shown is None or not may_see(shown, await perspective_of(viewer)):
         raise NotFound
@@ -28,7 +28,7 @@ async def find_visible(context: HttpContext, viewer: Viewer | None, id: int) -> 
 
 
 async def answer_with(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
-    """The status as the viewer sees it now."""
+    """Answer with the status as the viewer sees it now."""
     return Answer(await render(context, viewer, await find_visible(context, viewer, id)))
 
 
@@ -38,13 +38,13 @@ async def render(context: HttpContext, viewer: Viewer | None, shown: ShownStatus
 
 
 async def render_ids(context: HttpContext, viewer: Viewer | None, ids: Sequence[int]) -> list[bytes]:
-    """The statuses of a timeline's page, which has decided who may see them, but keeps no watch on their authors."""
+    """Return the statuses of a timeline's page. The timeline has checked the viewer's rights, but no authors."""
     shown = await context.statuses.show_many(ids)
     return await render_all(context, viewer, [one for one in shown.values() if not one.is_withdrawn])
 
 
 async def render_all(context: HttpContext, viewer: Viewer | None, shown: Sequence[ShownStatus]) -> list[bytes]:
-    """Several statuses, with the viewer's flags asked for once."""
+    """Return several statuses. The viewer's flags are read once for all."""
     base_url = context.settings.base_url
     if viewer is None:
         return [status_json(one, context.rendered, base_url) for one in shown]
@@ -53,6 +53,6 @@ async def render_all(context: HttpContext, viewer: Viewer | None, shown: Sequenc
 
 
 async def flags_of(viewer: Viewer, shown: Iterable[ShownStatus]) -> FlagsById:
-    """What the viewer did with these, by the ids of the originals."""
+    """Return the viewer's flags of these statuses, by the ids of the originals."""
     originals = tuple(dict.fromkeys((one.boosted or one).id for one in shown))
     return await viewer.ask(ViewerFlags(originals)) if originals else {}

@@ -1,4 +1,4 @@
-"""Uploads: from a file in a request to files that are served. The one way in for media, avatars and headers."""
+"""Uploads: from a file in a request to files that are served. Media, avatars and headers all pass here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..access.context import HttpContext
 from ..answers.errors import HttpError, TooMany, Unprocessable, invalid
 from ..intake.upload import Upload
 
-# What a request may hold beside its file.
+# The bytes that a request may hold beside its file.
 AROUND = 1024 * 1024
 PICTURE_BODY = 2 * limits.PICTURE_BYTES + AROUND  # an avatar and a header
 THUMBNAIL_BODY = limits.IMAGE_BYTES + AROUND
@@ -30,7 +30,7 @@ SIZES = {"avatar": (400, 400), "header": (1500, 500)}
 
 
 class NotProcessed(HttpError):
-    """500: the file may be good, but nothing could be made of it."""
+    """500: the file may be good, but it could not be processed."""
 
     status = 500
 
@@ -39,7 +39,7 @@ class NotProcessed(HttpError):
 async def received(
     context: HttpContext, viewer: Viewer, upload: Upload | None, attribute: str = "File"
 ) -> AsyncGenerator[Incoming]:
-    """An upload, looked at; refused when it is none of the kinds that are taken, or too large for its kind."""
+    """The upload with its kind. It is refused if its kind is not accepted, or if it is too large for its kind."""
     if upload is None or upload.size == 0:
         raise invalid(f"{attribute} can't be blank")
     with upload.file:
@@ -65,7 +65,7 @@ def _check(context: HttpContext, incoming: Incoming, attribute: str) -> None:
 async def picture(
     context: HttpContext, viewer: Viewer, upload: Upload, which: Literal["avatar", "header"]
 ) -> AsyncGenerator[str]:
-    """The name of a profile's picture, made of an upload. Store it in the block: if that is refused, the file goes."""
+    """The name of a profile's picture, made of an upload. Store it in the block: if the block fails, it is deleted."""
     attribute = which.capitalize()
     if upload.size > limits.PICTURE_BYTES:
         raise too_large(attribute, limits.PICTURE_BYTES)
@@ -80,7 +80,7 @@ async def picture(
 async def thumbnail(
     context: HttpContext, viewer: Viewer, upload: Upload | None
 ) -> AsyncGenerator[ProcessedMedia | None]:
-    """The small picture that a client sends along; None when it sends none."""
+    """The thumbnail that a client sends; None if it sends none."""
     if upload is None:
         yield None
         return
@@ -91,7 +91,7 @@ async def thumbnail(
 
 
 async def exchange_thumbnail(context: HttpContext, made: ProcessedMedia, small: ProcessedMedia) -> ProcessedMedia:
-    """What was made, with the small picture of its owner's choice in place of its own."""
+    """Return the processed media with the client's thumbnail in place of its own."""
     if made.thumbnail_file is not None:
         await context.media.remove([made.thumbnail_file])
     meta = made.meta | small.meta
@@ -99,7 +99,7 @@ async def exchange_thumbnail(context: HttpContext, made: ProcessedMedia, small: 
 
 
 async def make(context: HttpContext, incoming: Incoming, task: Task, **more: int) -> ProcessedMedia:
-    """Have files made of an upload, in a process of its own."""
+    """Make files of an upload, in a separate process."""
     try:
         return await context.media.make(incoming, task, **more)
     except NoSuchFile as refusal:
