@@ -11,20 +11,20 @@ from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
 
 SIZE = 400  # the feed's length in the reference server
-RECENT = 40  # a boost of something so near is no news
+RECENT = 40  # a boost of a status that stands among the last so many entries is not shown
 
 
 class Window:
-    """At most SIZE entries, the newest. `complete` says that there are no older ones in the rows.
+    """The newest entries, at most SIZE. `complete` is true if the rows have no older ones.
 
-    Boosts of what stands near are held and not shown: which those are follows from the entries alone, so that a window
-    shows the same however it came about.
+    Boosts of statuses that stand nearby are held but not shown. Which boosts these are follows from the entries alone,
+    so that a window shows the same whether it was read from rows or grew entry by entry.
     """
 
     def __init__(self) -> None:
         self._ids: list[int] = []
         self._entries: dict[int, TimelineEntry] = {}
-        self._shown: list[int] | None = None  # without repeated boosts; made when it is asked for
+        self._shown: list[int] | None = None  # ids without repeated boosts; computed when needed
         self.complete = False
 
     def __len__(self) -> int:
@@ -46,7 +46,7 @@ class Window:
         return list(self._ids)
 
     def fill(self, entries: Iterable[TimelineEntry], *, complete: bool) -> None:
-        """Start over with these."""
+        """Replace all entries."""
         self._entries = {entry.id: entry for entry in entries}
         self._ids = sorted(self._entries)
         self._shown = None
@@ -54,7 +54,7 @@ class Window:
         self._trim()
 
     def add(self, entry: TimelineEntry) -> bool:
-        """Whether it was new."""
+        """Add an entry. True if it was not there."""
         if entry.id in self._entries:
             return False
         insort(self._ids, entry.id)
@@ -64,7 +64,7 @@ class Window:
         return True
 
     def repeats(self, entry: TimelineEntry) -> bool:
-        """Whether this is a boost of something that is among the newest shown already, boosted or by itself."""
+        """True if the entry boosts a status that stands among the newest shown, boosted or by itself."""
         if entry.reblog_of_id is None:
             return False
         newest = (self._entries[id] for id in self.shown[-RECENT:] if id != entry.id)
@@ -72,14 +72,14 @@ class Window:
 
     @property
     def shown(self) -> list[int]:
-        """Ids without those of boosts that repeat what stands among the nearest before them; oldest first."""
+        """The ids, oldest first, without boosts of a status that stands among the RECENT ids before them."""
         if self._shown is None:
             self._shown = self._without_repeats()
         return self._shown
 
     def _without_repeats(self) -> list[int]:
         shown: list[int] = []
-        places: dict[int, int] = {}  # where among the shown each original stands last, by itself or boosted
+        places: dict[int, int] = {}  # of each original: where in `shown` it stands last, by itself or boosted
         for id in self._ids:
             boosted = self._entries[id].reblog_of_id
             if boosted is not None and len(shown) - places.get(boosted, -SIZE) <= RECENT:
@@ -89,15 +89,15 @@ class Window:
         return shown
 
     def reaches(self, id: int) -> bool:
-        """Whether a status so old would stand here if it belonged to the timeline."""
+        """True if a status with this id would be in the window if it belonged to the timeline."""
         return self.complete or (bool(self._ids) and id > self._ids[0])
 
     def may_hold(self, id: int) -> bool:
-        """Whether a status stands here, or may stand on an older page."""
+        """True if the timeline may hold a status: here, or on a page older than the window."""
         return id in self._entries or not self.reaches(id)
 
     def amend(self, entry: TimelineEntry, admits: Callable[[TimelineEntry], bool]) -> bool:
-        """A status was edited: take its new state, for boosts of it too. Whether any of that stays."""
+        """Replace an edited status and the boosts of it. True if any of these entries is still admitted."""
         stays = False
         for known in [known for known in self._entries.values() if entry.id in (known.id, known.reblog_of_id)]:
             changed = entry if known.id == entry.id else _boost_of(entry, known)
@@ -116,13 +116,13 @@ class Window:
         return True
 
     def keep(self, belongs: Callable[[TimelineEntry], bool]) -> None:
-        """Drop what does not belong here any more."""
+        """Remove the entries that do not belong here."""
         self._ids = [id for id in self._ids if belongs(self._entries[id])]
         self._entries = {id: self._entries[id] for id in self._ids}
         self._shown = None
 
     def page(self, cursors: Page, admits: Callable[[TimelineEntry], bool] | None = None) -> list[int] | None:
-        """Ids of one page, newest first; None when not all of it is in memory."""
+        """Return the ids of one page, newest first; None if the window does not hold all of it."""
         ids = self.shown
         below, above, _ = cursors.bounds
         upper, lower = bisect_left(ids, below), bisect_left(ids, above + 1)
@@ -150,5 +150,5 @@ class Window:
 
 
 def _boost_of(entry: TimelineEntry, boost: TimelineEntry) -> TimelineEntry:
-    """A boost has its original's mentions, language and media."""
+    """Return a boost with the mentions, language and media of its edited original."""
     return replace(boost, mentioned_ids=entry.mentioned_ids, language=entry.language, has_media=entry.has_media)
