@@ -1,7 +1,7 @@
-"""The authorization page: sign in, see what the app wants, allow or deny, and go back to the app with a code.
+"""The authorization page: sign in, see the scopes that the app asks for, allow or deny, return to the app with a code.
 
-One path for all steps: every form posts to /oauth/authorize and carries the app's request along, so that a browser
-without JavaScript, with two tabs or a back button is never in a state of its own.
+All steps have one path. Every form posts to /oauth/authorize with the app's request in it, so it works without
+JavaScript, in two tabs, and after the back button.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ WRONG = "That name and password do not belong together."
 
 
 class Asked(Input):
-    """What an app asks for; the same in the address and in every form."""
+    """The app's request; it is the same in the address and in every form."""
 
     client_id: Given
     redirect_uri: Given
@@ -46,11 +46,11 @@ class Asked(Input):
     code_challenge: MaybeText = None
     code_challenge_method: MaybeText = None
     force_login: Flag = False
-    # Ours: set on the way from a sign-in that was forced, so that consent is asked for and the password is not again.
+    # Set by this server after a forced sign-in, so that the next page asks for consent, not for the password again.
     ask_consent: Flag = False
 
     def carried(self) -> Iterator[tuple[str, str]]:
-        """The parameters that forms hand on."""
+        """The parameters that forms repeat."""
         for name in ("client_id", "redirect_uri", "response_type", "scope", "state"):
             if (value := getattr(self, name)) is not None:
                 yield name, value
@@ -69,7 +69,7 @@ class AuthorizeForm(Asked):
 
 @dataclass(frozen=True, slots=True)
 class Authorization:
-    """A request that was found right, and the app that makes it."""
+    """A valid request, and the app that makes it."""
 
     application: Application
     asked: Asked
@@ -84,7 +84,7 @@ def show_style() -> Answer:
 
 @api.get("/oauth/authorize", page=True)
 async def show(context: HttpContext, request: Request, asked: Asked) -> Answer:
-    """The sign-in page, the consent page, or straight back to an app that is allowed already."""
+    """Show the sign-in page or the consent page, or return at once to an app that is allowed already."""
     authorization = await _checked(context, asked)
     secret = sessions.secret_of(request)
     user = await _signed_in(context, secret)
@@ -97,7 +97,7 @@ async def show(context: HttpContext, request: Request, asked: Asked) -> Answer:
 
 @api.post("/oauth/authorize", page=True)
 async def act(context: HttpContext, request: Request, posted: AuthorizeForm) -> Answer:
-    """A sent form: the password, or the decision."""
+    """Take a form: the password, or the decision."""
     authorization = await _checked(context, posted)
     secret = sessions.secret_of(request)
     if secret is None or not sessions.is_own_form(secret, posted.form_token):
@@ -114,7 +114,7 @@ async def act(context: HttpContext, request: Request, posted: AuthorizeForm) -> 
 
 @api.get("/oauth/authorize/native", page=True)
 def show_code(request: Request) -> Answer:
-    """The code of an app that has no address to go back to; the page's own address carries it as well."""
+    """Show the code of an app without a redirect address. The page's address has it too."""
     code = dict(request.query_texts).get("code")
     if not code:
         raise NotFound("There is no code in this address")
@@ -125,7 +125,7 @@ def show_code(request: Request) -> Answer:
 
 
 async def _checked(context: HttpContext, asked: Asked) -> Authorization:
-    """The authorization asked for. What is wrong with it is shown here and never sent on to the app."""
+    """Return the authorization that is asked for. Its errors are shown here and never sent to the app."""
     application = await context.database.read(oauth.find_client, asked.client_id)
     if application is None:
         raise Malformed("This app is not known here. It may have to be registered again.")
@@ -181,13 +181,13 @@ async def _sign_in(
 
 
 async def _leave(context: HttpContext, posted: AuthorizeForm, secret: str) -> Answer:
-    """End the browser's session and ask who is there, for the same request of the app."""
+    """End the browser's session and show the sign-in page for the same request of the app."""
     fresh = await sessions.sign_out(context, secret)
     return redirect(_here(posted), sessions.cookie(context, fresh))
 
 
 def _here(posted: AuthorizeForm) -> str:
-    """This page again, now signed in; forced sign-ins go on to the question, whatever was allowed before."""
+    """Redirect to this page after a sign-in. After a forced one it asks for consent, even if that was given before."""
     again = dict(posted.carried())
     return with_query("/oauth/authorize", **again, ask_consent="true" if posted.force_login else None)
 

@@ -1,7 +1,7 @@
 """The link of a confirmation mail, and the page on which another mail can be asked for.
 
-Opening the link is all that it takes. Programs that look through mails open links too, and so may have been first: who
-comes second is told that all is well, and sent on by a link of the page.
+Opening the link confirms the address. Programs that scan mails open links too and may be first. So a second visit shows
+that the address is confirmed, with a link to the app.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ async def confirm(context: HttpContext, request: Request, link: ConfirmationLink
 
 @api.get("/auth/confirmation/new", page=True)
 def show_form(context: HttpContext, request: Request) -> Answer:
-    """Where to ask for another mail."""
+    """Show the form that asks for another mail."""
     return _form(context, request)
 
 
 @api.post("/auth/confirmation/new", page=True, rates=(rates.CONFIRMATIONS,))
 async def resend(context: HttpContext, request: Request, wanted: ResendForm) -> Answer:
-    """Send another mail, if it is wanted by somebody; the answer does not tell."""
+    """Send another mail if a user with this address waits for one. The answer does not show whether."""
     if not sessions.is_own_form(sessions.secret_of(request), wanted.form_token):
         return _form(context, request, OUTDATED, wanted.email)
     email = wanted.email.strip()
@@ -81,12 +81,12 @@ async def resend(context: HttpContext, request: Request, wanted: ResendForm) -> 
 
 @api.get("/auth/confirmation/sent", page=True)
 def show_sent(context: HttpContext) -> Answer:
-    """What to do now."""
+    """Show that a mail was sent."""
     return page("sent.html", approval=context.settings.sign_ups == "approval")
 
 
 async def _confirmed(context: HttpContext, request: Request, token_hash: bytes) -> tuple[User | None, bool]:
-    """The user whose address a link has confirmed, and whether that was now."""
+    """Return the user whose address the link confirms, and True if that happened now."""
     account_id = await context.database.read(registration.find_confirmation, token_hash, context.clock.now())
     if account_id is None:
         return None, False
@@ -102,7 +102,7 @@ async def _resend(context: HttpContext, request: Request, user: User) -> None:
 
 
 async def _origin(context: HttpContext, user: User) -> tuple[Application | None, str | None]:
-    """The app through which somebody has signed up, and its first address when that is a place to go to."""
+    """Return the app through which the user has signed up, and its first redirect address if a browser can open it."""
     if user.created_by_application_id is None:
         return None, None
     application = await context.database.read(oauth.find_application, user.created_by_application_id)

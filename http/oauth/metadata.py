@@ -1,4 +1,4 @@
-"""What a client can find out by itself: the server's OAuth metadata, and whose token it holds."""
+"""The server's OAuth metadata, and the claims about the user of a token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Redirect addresses of apps: which may be registered, and how an answer travels in one."""
+"""Redirect addresses of apps: which may be registered, and how an answer is added to one."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ FORBIDDEN = frozenset(
     {"about", "blob", "data", "file", "filesystem", "javascript", "vbscript", "view-source"}
 )  # fmt: skip
 LONGEST = 2000
-# All that an address may consist of (RFC 3986): it goes into headers as it is.
+# The characters of an address (RFC 3986). It is written into headers as it is.
 CHARACTERS = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]*")
 
 
 def complaint(uri: str) -> str | None:
-    """What is wrong with a redirect address, in the API's words; None when nothing is."""
+    """Return the error of a redirect address, in the API's words; None if it is valid."""
     if uri == OUT_OF_BAND:
         return None
     if CHARACTERS.fullmatch(uri) is None or len(uri) > LONGEST:
@@ -35,13 +35,13 @@ def complaint(uri: str) -> str | None:
 
 
 def with_query(uri: str, **query: str | None) -> str:
-    """The address with parameters added; custom schemes are left as they were registered."""
+    """Return the address with parameters added. Custom schemes stay as they were registered."""
     added = urlencode({name: value for name, value in query.items() if value is not None})
     return f"{uri}{'&' if '?' in uri else '?'}{added}"
 
 
 def form_target(uri: str) -> str:
-    """How a content policy names the place that an address leads to."""
+    """Return the source expression for an address in a content security policy."""
     parts = urlsplit(uri)
     if parts.scheme in ("http", "https"):
         return f"{parts.scheme}://{parts.netloc}".translate({ord(";"): None, ord(","): None})

@@ -1,4 +1,4 @@
-"""A browser's session: an unguessable cookie, kept as its hash once somebody has signed in, and its form tokens."""
+"""Browser sessions: a secret cookie, stored as a hash after a sign-in, and its form tokens."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ LASTS = timedelta(days=14)
 
 
 def secret_of(request: Request) -> str | None:
-    """The browser's session secret, whether somebody is signed in with it or not."""
+    """Return the browser's session secret, with or without a sign-in; None without a cookie."""
     return parse_cookie(request.header(b"cookie") or "").get(COOKIE) or None
 
 
 def cookie(context: HttpContext, secret: str) -> Headers:
-    """The header that gives a browser its session."""
+    """Return the header that sets a browser's session cookie."""
     secure = "; Secure" if context.settings.secure else ""
     age = int(LASTS.total_seconds())
     return (("Set-Cookie", f"{COOKIE}={secret}; Path=/; Max-Age={age}; HttpOnly; SameSite=Lax{secure}"),)
 
 
 def with_cookie(context: HttpContext, answer: Answer, secret: str) -> Answer:
-    """An answer that also gives the browser its session."""
+    """Return the answer with the session cookie."""
     return replace(answer, headers=(*answer.headers, *cookie(context, secret)))
 
 
 async def account_of(context: HttpContext, secret: str | None) -> int | None:
-    """Who is signed in with this session."""
+    """Return the account that is signed in with this session."""
     if secret is None:
         return None
     return await context.database.read(oauth.find_session, hash_of(secret), context.clock.now())
 
 
 async def sign_in(context: HttpContext, account_id: int, old: str | None) -> str:
-    """A new session for the account. Its secret is new as well: one that somebody planted before is worth nothing."""
+    """Make a session for the account and return its secret. The old secret may have been set by an attacker."""
     secret, now = context.secret(), context.clock.now()
     if old is not None:
         await context.database.transact(oauth.delete_session, hash_of(old))
@@ -52,16 +52,16 @@ async def sign_in(context: HttpContext, account_id: int, old: str | None) -> str
 
 
 async def sign_out(context: HttpContext, secret: str) -> str:
-    """End the session. Returns the secret of a new one, in which nobody is signed in."""
+    """End the session. Return the secret of a new one without a sign-in."""
     await context.database.transact(oauth.delete_session, hash_of(secret))
     return context.secret()
 
 
 def form_token(secret: str) -> str:
-    """What a form of this session carries, so that no other site can send one in its name."""
+    """Return the token of this session's forms, so that no other site can send them."""
     return hashlib.sha256(b"form:" + secret.encode()).hexdigest()
 
 
 def is_own_form(secret: str | None, token: str | None) -> bool:
-    """Whether a form came from a page that this session was shown."""
+    """True if a form has the token of this session."""
     return secret is not None and token is not None and equal_secrets(form_token(secret), token)

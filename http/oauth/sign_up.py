@@ -29,7 +29,7 @@ BOUNDS = {
     "password": rules.PASSWORD_CHARACTERS,
     "reason": rules.REASON_CHARACTERS,
 }
-# The page says of whom it speaks: everything but the attribute's own text.
+# The names of attributes in the errors on the page.
 WORDS = {"password": "The password", "username": "The name", "email": "The address", "reason": "The answer"}
 
 
@@ -48,7 +48,7 @@ class SignUpForm(Input):
 
 @api.get("/auth/sign_up", page=True)
 def show(context: HttpContext, request: Request) -> Answer:
-    """The empty form, or that there is none."""
+    """Show the empty form, or that sign-up is closed."""
     if context.settings.sign_ups == "closed":
         return page("error.html", title="Sign-ups are closed", text=CLOSED)
     return _page(context, request, EMPTY, {})
@@ -56,7 +56,7 @@ def show(context: HttpContext, request: Request) -> Answer:
 
 @api.post("/auth/sign_up", page=True, rates=(rates.SIGN_UPS,))
 async def act(context: HttpContext, request: Request, posted: SignUpForm) -> Answer:
-    """The form that somebody has filled in."""
+    """Take a filled-in form."""
     if context.settings.sign_ups == "closed":
         raise Forbidden(CLOSED)
     form = posted.form(_language(request))
@@ -67,7 +67,7 @@ async def act(context: HttpContext, request: Request, posted: SignUpForm) -> Ans
     limits.count_for_address(context, request, rates.ACCOUNTS)  # as for accounts that apps make
     try:
         await sign_up(context, request, form)
-    except Refused as refusal:  # somebody was faster
+    except Refused as refusal:  # another sign-up has taken the name
         named = list(refusal.details or ())
         return _page(context, request, form, {name: _sentence(name, rules.TAKEN) for name in named})
     return redirect("/auth/confirmation/sent")
@@ -98,6 +98,6 @@ def _sentence(attribute: str, text: str) -> str:
 
 
 def _language(request: Request) -> str:
-    """The language that the browser likes best of those known here."""
+    """Return the known language that the browser prefers."""
     wanted = (part.partition(";")[0] for part in (request.header(b"accept-language") or "")[:200].split(","))
     return next((code for one in wanted if (code := language_code(one)) is not None), "")

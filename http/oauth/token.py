@@ -1,4 +1,4 @@
-"""The token endpoint and its opposite: codes and client secrets in, tokens out; tokens in, nothing left."""
+"""The token endpoint and the revocation endpoint."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _challenge(word: str, described: str) -> Headers:
 
 
 class Client(Input):
-    """How a client names itself in a body."""
+    """The client's id and secret in a body."""
 
     client_id: Text = ""
     client_secret: Text = ""
@@ -73,7 +73,7 @@ class Revocation(Client):
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A new token and its secret, which exists here and at the client only."""
+    """A new token and its secret. Only the secret's hash is stored."""
 
     secret: str
     token: Token
@@ -81,7 +81,7 @@ class Issued:
 
 @api.post("/oauth/token")
 async def issue(context: HttpContext, request: Request, wanted: TokenRequest) -> Answer:
-    """A code, the client's own secret or, where the operator allows it, a user's password for a token."""
+    """Issue a token for a code, for the client's own secret or, if the operator allows it, for a user's password."""
     if not wanted.grant_type:
         raise OAuthError("invalid_request", "Missing required parameter: grant_type.")
     match wanted.grant_type:
@@ -98,7 +98,7 @@ async def issue(context: HttpContext, request: Request, wanted: TokenRequest) ->
 
 @api.post("/oauth/revoke")
 async def revoke(context: HttpContext, request: Request, given: Revocation) -> Answer:
-    """The end of a token; repeating it, or naming an unknown one, changes nothing and is fine."""
+    """Revoke a token. A token that is revoked already or unknown is no error."""
     application = await _find_client(context, request, given)
     if application is None:
         raise OAuthError("unauthorized_client")
@@ -113,7 +113,7 @@ async def revoke(context: HttpContext, request: Request, given: Revocation) -> A
 
 
 def _forget(context: HttpContext, token_id: int, token_hash: bytes) -> None:
-    """A token was revoked: what remembers it or streams by it ends."""
+    """Drop a revoked token from the cache and close its streams."""
     context.forget_token(token_hash)
     context.streams.close_token(token_id)
 
@@ -129,7 +129,7 @@ async def _client(context: HttpContext, request: Request, given: Client) -> Appl
 
 
 async def _find_client(context: HttpContext, request: Request, given: Client) -> Application | None:
-    """The client that proves to be one, by HTTP Basic or in the body."""
+    """Return the client that authenticates itself, by HTTP Basic or in the body."""
     client_id, secret = _basic(request) or (given.client_id, given.client_secret)
     application = await context.database.read(oauth.find_client, client_id) if client_id else None
     if application is None or not equal_secrets(application.secret_hash, hash_of(secret)):
@@ -143,7 +143,7 @@ def _basic(request: Request) -> tuple[str, str] | None:
         return None
     try:
         name, _, secret = text(base64.b64decode(value.strip(), validate=True)).partition(":")
-    except (ValueError, Malformed):  # no base64, or no text that anybody could have as a name
+    except (ValueError, Malformed):  # not base64, or not a text that could be a client's id
         raise OAuthError("invalid_client") from None
     return name, secret
 
@@ -169,10 +169,10 @@ async def _by_code(context: HttpContext, application: Application, wanted: Token
 async def exchange(
     db: Connection, application_id: int, wanted: TokenRequest, token_id: int, token_hash: bytes, now: datetime
 ) -> Token | RevokedToken | None:
-    """Use the code up and make its token, both or neither.
+    """Use up the code and make its token, in one transaction.
 
-    A code that was used before revokes the token that it made (RFC 6749, 4.1.2): either this request or that one came
-    from a thief.
+    A code that was used before revokes the token that it made (RFC 6749, 4.1.2), because one of the two requests came
+    from an attacker.
     """
     code_hash = hash_of(wanted.code)
     grant = await oauth.find_grant(db, code_hash, now)
@@ -189,7 +189,7 @@ async def exchange(
 
 
 def _verifies(challenge: str | None, verifier: str) -> bool:
-    """RFC 7636, method S256. A verifier without a challenge means that somebody took the challenge off on the way."""
+    """Check RFC 7636, method S256. A verifier without a challenge fails: an attacker may have removed the challenge."""
     if challenge is None:
         return not verifier
     digest = hashlib.sha256(verifier.encode()).digest()

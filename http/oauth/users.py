@@ -1,9 +1,8 @@
-"""Who signs in: a name or an address with its password, counted against guessing.
+"""Sign-in by a name or an e-mail address and its password, with limits against guessing.
 
-Only wrong passwords count: for the address that they come from, and for the account that they are meant for, however
-its login is spelled. An address that failed too often is refused. An account at which too many passwords failed still
-lets in whoever has the right one, from an address where nothing failed within the hour: guessing from elsewhere does
-not lock the owner out.
+Only wrong passwords count: for the network address that they come from, and for the account, in every spelling of its
+login. A network address with too many failures is refused. For an account with too many failures the right password
+still works from a network address without a failure in the last hour, so guessing does not lock the owner out.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from . import passwords
 
 
 async def user_with(context: HttpContext, request: Request, login: str, password: str) -> User | None:
-    """The user to whom both belong, who may still be barred; None when they don't belong together."""
+    """Return the user with this login and password, who may still be barred; None if there is none."""
     possible = 0 < len(login) <= EMAIL_CHARACTERS
     user = await context.database.read(users.find_user_by_login, login) if possible else None
     attempt = _Attempt(context, request, _subject(user, login if possible else ""))
@@ -34,7 +33,7 @@ async def user_with(context: HttpContext, request: Request, login: str, password
 
 
 def barred(user: User) -> str | None:
-    """Why a user may not sign in, in the API's words."""
+    """Return the reason why a user may not sign in, in the API's words; None if they may."""
     if user.confirmed_at is None:
         return "Your login is missing a confirmed e-mail address"
     if user.approved_at is None:
@@ -45,14 +44,14 @@ def barred(user: User) -> str | None:
 
 
 def _subject(user: User | None, login: str) -> str:
-    """What failures count for: the account, or the one spelling of a login that nobody has."""
+    """The subject that failures count for: the account, or the normalized login if there is no such account."""
     if user is not None:
         return f"account {user.account_id}"
     return f"login {login.strip().lstrip('@').strip().casefold()}"
 
 
 class _Attempt:
-    """One try, counted as a failure until it succeeds: tries that run at the same time must not all be the first."""
+    """One attempt, counted as a failure until it succeeds, so that attempts at the same time are all counted."""
 
     def __init__(self, context: HttpContext, request: Request, subject: str) -> None:
         """Raises TooMany."""
@@ -70,7 +69,7 @@ class _Attempt:
             raise TooMany(at_account.headers)
 
     def succeed(self) -> None:
-        """The password was right: it was no failure. Earlier ones stay counted."""
+        """Take back the count of this attempt. Earlier failures stay counted."""
         for rule, subject, standing in self._counts:
             self._context.rates.take_back(rule, subject, standing)
 

@@ -1,7 +1,7 @@
 """Request bodies, taken from the network as they are read.
 
-Quart takes a body in as fast as it comes and keeps it until somebody asks, so that the largest upload would be the
-memory that any request can take. Here the endpoint's own reading is what lets more of a body through.
+Quart receives a body as fast as it arrives and keeps it in memory until it is read, so every request could take as much
+memory as the largest upload. Here more of a body is received only when the endpoint reads it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import trio
 from ..answers.errors import Malformed
 from ..asgi import Application, Message, Receive, Scope, Send
 
-KEY = "troupe.body"  # where a body stands in its request's scope
+KEY = "troupe.body"  # the key of a body in its request's scope
 
-# When an answer is ready and its body not read to the end, so much is thrown away, so that the connection can go on.
+# If an answer is ready and the body was not read to its end, this much of it is read and dropped, so that the
+# connection can be used again.
 LEFT_BYTES = 1024 * 1024
 LEFT_SECONDS = 5
 
@@ -26,7 +27,7 @@ class Body:
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
         self._ended = trio.Event()
-        self._told = False
+        self._empty_sent = False
         self._gone = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -42,15 +43,15 @@ class Body:
                 yield event["body"]
 
     async def receive(self) -> Message:
-        """For the framework: an empty body, and later that the client is gone."""
-        if not self._told:
-            self._told = True
+        """Return events for the framework: an empty body, and later that the client has disconnected."""
+        if not self._empty_sent:
+            self._empty_sent = True
             return {"type": "http.request", "body": b"", "more_body": False}
         await self._ended.wait()
         return {"type": "http.disconnect"} if self._gone else await self._receive()
 
     async def leave(self) -> bool:
-        """Nobody will read the rest; whether that was little enough to be thrown away."""
+        """Drop the rest of the body. Return True if the end was reached within the limits."""
         left = LEFT_BYTES
         with trio.move_on_after(LEFT_SECONDS):
             async for chunk in self:
@@ -61,7 +62,7 @@ class Body:
 
 
 class RequestBodies:
-    """An ASGI application around another one, which finds each body in the scope."""
+    """An ASGI application around another one, which gets each body in the scope."""
 
     def __init__(self, inner: Application) -> None:
         self._inner = inner

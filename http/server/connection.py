@@ -1,8 +1,8 @@
 """One client's connection: the socket under hypercorn's protocol classes.
 
-It takes the place of hypercorn's own TCP server, in which a send waits for as long as the client likes, even when the
-server stops; in which nobody looks for the answers to pings; and in which a connection lives on after the end of its
-WebSocket. Here every wait has a deadline, and the end of a connection is the end of all its tasks.
+It replaces hypercorn's own TCP server. There a send waits without a bound, also while the server stops; the answers to
+pings are not checked; and a connection stays open after the end of its WebSocket. Here every wait has a deadline, and
+the end of a connection is the end of all its tasks.
 """
 
 from __future__ import annotations
@@ -61,23 +61,23 @@ class ClientConnection:
         self._last_words = b""
 
     def expect_traffic(self, within: float) -> None:
-        """From now on, end when nothing was heard for so many seconds."""
+        """From now on, end if the client sends nothing for so many seconds."""
         self._patience = within
         self._hearing.deadline = trio.current_time() + within
 
     def hear(self) -> None:
-        """The client has shown that it is there."""
+        """The client has sent something: begin the wait for its next bytes again."""
         self._hearing.deadline = trio.current_time() + self._patience
 
     def rest(self) -> None:
-        """Between two requests: end when the next one takes too long."""
+        """Begin the wait for the next request, which ends the connection if it takes too long."""
         self._idle = True
         self._hearing.deadline = trio.current_time() + self._config.keep_alive_timeout
         if self._context.terminated.is_set():
             self._hearing.cancel()
 
     def work(self) -> None:
-        """A request is here."""
+        """End the wait: a request has arrived."""
         self._idle = False
         self._hearing.deadline = trio.current_time() + self._patience
 
@@ -89,13 +89,13 @@ class ClientConnection:
             self._life.cancel()
 
     def cut(self) -> None:
-        """The server's time is over: refuse the requests whose answers have not begun, and end."""
+        """The server's grace is over: refuse the requests whose answers have not begun, and end."""
         if self.protocol is not None and not self._life.cancel_called:
             self._last_words = self.protocol.refusals()
         self._life.cancel()
 
     async def run(self) -> None:
-        """Serve the client, and close the stream. What goes wrong here is no other connection's concern."""
+        """Serve the client, and close the stream. An error here ends no other connection."""
         try:
             with self._life:
                 await self._serve()
@@ -107,9 +107,9 @@ class ClientConnection:
             await trio.aclose_forcefully(self.stream)
 
     async def protocol_send(self, event: Event) -> None:
-        """What the protocol classes call to send, and to say that they are idle, busy or done."""
+        """Called by the protocol classes to send, and to report that they are idle, busy or done."""
         if isinstance(event, RawData):
-            # An answer whose length was told ends with b"". After the end hypercorn would still send a 500.
+            # An answer with a Content-Length ends with b"". After the end hypercorn would still send a 500.
             if event.data and not self._life.cancel_called:
                 await self.write(event.data)
         elif isinstance(event, Updated):
@@ -118,12 +118,12 @@ class ClientConnection:
             self._life.cancel()
 
     def limit_buffer(self, size: int) -> None:
-        """From now on, leave no more than so many bytes with the kernel, which would take megabytes."""
+        """From now on, leave at most so many bytes in the kernel's buffer, which otherwise takes megabytes."""
         if self._plain and self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) > size:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
 
     def write_now(self, data: bytes | memoryview) -> memoryview:
-        """Write what the kernel takes without waiting; the rest, which is for `write`."""
+        """Write as much as the kernel takes without waiting. Return the rest, which is for `write`."""
         left = memoryview(data)
         if self._send_lock.locked():
             return left
@@ -134,7 +134,7 @@ class ClientConnection:
             return left[:0]
 
     async def write(self, data: bytes | memoryview) -> None:
-        """Write; a write that was given up half-way has ruined the connection, so that it ends."""
+        """Write. If the write is cancelled, the connection ends: part of a message may have been sent."""
         try:
             if left := self.write_now(data):
                 async with self._send_lock:
@@ -147,7 +147,7 @@ class ClientConnection:
             raise
 
     def _give_up(self) -> None:
-        """End at once. Without a reset the kernel would keep what the client has not taken for minutes."""
+        """End at once. Without a reset the kernel would keep the unsent bytes for minutes."""
         with suppress(OSError):  # closed already
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         self._ruined = True
@@ -184,7 +184,7 @@ class ClientConnection:
             await self._listen(self.protocol)
 
     async def _agree(self) -> type[Http1] | type[Http2] | None:
-        """Which version of HTTP it will be; None when the client does not finish the TLS handshake."""
+        """Return the version of HTTP; None if the client does not finish the TLS handshake."""
         if not isinstance(self.stream, trio.SSLStream):
             return Http1
         try:
@@ -213,7 +213,7 @@ class ClientConnection:
             return b""
 
     async def _part(self) -> None:
-        """Close so that the last answer arrives: the kernel throws it away when bytes of the client's are unread."""
+        """Close so that the last answer arrives. The kernel drops it if bytes of the client are unread."""
         try:
             with trio.move_on_after(deadlines.CLOSE, shield=True):
                 if self._last_words:

@@ -60,7 +60,7 @@ class Http1(H11Protocol):
 
     @property
     def may_be_sending(self) -> bool:
-        """True if the client may still be sending something that nobody is going to read."""
+        """True if the client may still be sending bytes that will not be read."""
         return self.connection.their_state in (None, h11.SEND_BODY, h11.ERROR)
 
     def refusals(self) -> bytes:
@@ -74,7 +74,7 @@ class Http1(H11Protocol):
         await super().stream_send(event)
 
     async def _check_protocol(self, event: h11.Request) -> None:
-        """Change to no other protocol."""
+        """Do nothing: the protocol is never changed."""
 
     async def _create_stream(self, request: h11.Request) -> None:
         """Hand a request to the application."""
@@ -108,15 +108,15 @@ class Http1(H11Protocol):
         self.keep_alive_requests += 1
 
     async def _send_error_response(self, status_code: int) -> None:
-        """Refuse what is not valid HTTP. The connection closes right after that."""
+        """Refuse a request that is not valid HTTP, and close the connection."""
         await self.send(RawData(data=http_1_bytes(refusal(status_code))))
 
     async def _maybe_recycle(self) -> None:
         """Get ready for the next request, or close.
 
-        hypercorn first tells the application that the request is over, and waits until the application takes the news.
+        hypercorn first notifies the application that the request is over, and waits until the application receives it.
         One that has answered without reading the whole body never does: the connection would be neither ready nor
-        closed. So here it is told last.
+        closed. So here the application is notified last.
         """
         stream, self.stream = self.stream, None
         if (
@@ -135,7 +135,7 @@ class Http1(H11Protocol):
 
 
 def _with_close(event: Response) -> list[tuple[bytes, bytes]]:
-    """The headers, and that the connection closes, unless it changes to a WebSocket."""
+    """Return the headers with `Connection: close`, unless the answer changes to a WebSocket."""
     return event.headers if event.status_code < 200 else [*event.headers, (b"connection", b"close")]
 
 

@@ -1,6 +1,6 @@
-"""HTTP/2, by hypercorn's protocol class, with an end to every wait. Only a TLS handshake chooses it, by ALPN.
+"""HTTP/2, by hypercorn's protocol class, with a deadline for every wait. Only a TLS handshake chooses it, by ALPN.
 
-A client decides by its flow control windows when it is sent what. One that never opens them would keep a request, its
+A client's flow control windows decide when data is sent. A client that never opens them would keep a request, its
 connection and a stopping server for ever.
 """
 
@@ -85,7 +85,7 @@ class Http2(H2Protocol):
             await super()._create_stream(request)
 
     async def _close_stream(self, stream_id: int) -> None:
-        """Forget a request that is over. The application hears of it last, as in `Http1._maybe_recycle`."""
+        """Remove a request that is over. The application is notified last, as in `Http1._maybe_recycle`."""
         stream = self.streams.pop(stream_id, None)
         if stream is not None:
             await self.send(Updated(idle=not self.streams))

@@ -1,4 +1,4 @@
-"""The HTTP server: where it listens, how many connections it takes, and how it stops. hypercorn is around the app."""
+"""The HTTP server: its sockets, its connections and how it stops. hypercorn calls the application."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REFUSED_AT_ONCE = 32
 
 
 def bind(addresses: Sequence[tuple[str, int]]) -> list[socket.socket]:
-    """Listening sockets for all addresses, or OSError. A host without IPv6 serves the IPv4 address alone."""
+    """Return listening sockets for all addresses. Raises OSError. A host without IPv6 serves only IPv4."""
     bound: list[socket.socket] = []
     try:
         for host, port in addresses:
@@ -54,7 +54,7 @@ def _bind_one(host: str, port: int, *, needed: bool) -> list[socket.socket]:
         return []
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if family == socket.AF_INET6:
-        # Both families have a socket of their own, so that each address in the settings means itself.
+        # IPv4 and IPv6 have separate sockets, so that an IPv6 address in the settings does not listen on IPv4 too.
         listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
     try:
         listener.bind(address)
@@ -69,7 +69,7 @@ def _bind_one(host: str, port: int, *, needed: bool) -> list[socket.socket]:
 
 
 def hypercorn_config() -> Config:
-    """What hypercorn is told; the sockets are bound by us."""
+    """Return hypercorn's configuration. It binds no sockets: `bind` does."""
     config = Config()
     config.accesslog = None
     config.errorlog = logging.getLogger("hypercorn.error")
@@ -83,7 +83,7 @@ def hypercorn_config() -> Config:
 
 
 def _ignore(event: str, /, **facts: object) -> None:
-    """Record nothing."""
+    """A log of hypercorn that records nothing."""
 
 
 async def serve(
@@ -182,7 +182,7 @@ class Clients:
         try:
             if self._refused <= REFUSED_AT_ONCE and self._tls is None:
                 with trio.move_on_after(deadlines.REFUSAL):
-                    await _read_head(stream)  # Some clients don't look for an answer before they have asked.
+                    await _read_head(stream)  # Some clients don't read an answer before they have sent a request.
                     await stream.send_all(OVERLOADED)
                     await stream.send_eof()
                     while await stream.receive_some():
@@ -205,13 +205,13 @@ async def _read_head(stream: trio.SocketStream) -> None:
 
 @contextmanager
 def _copies(listeners: Sequence[socket.socket]) -> Generator[list[socket.socket]]:
-    """The listening sockets once more. Trio closes those it accepts from, and connections may still wait in them."""
+    """Return copies of the listening sockets. Trio closes the originals, and connections may still wait in them."""
     with ExitStack() as opened:
         yield [opened.enter_context(listener.dup()) for listener in listeners]
 
 
 def _emptied(queue: socket.socket) -> Iterator[trio.socket.SocketType]:
-    """The connections that wait in a listening socket, which is closed after the last of them."""
+    """Yield the connections that wait in a listening socket, and close it after the last of them."""
     with queue:
         while True:
             try:

@@ -1,4 +1,4 @@
-"""What every connection passes first: paths in the one spelling that limits, headers and endpoints go by."""
+"""The outermost layer of the application: each path gets the one spelling that limits, headers and endpoints use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ..asgi import Application, Receive, Scope, Send
 
 
 class NormalizedPaths:
-    """An ASGI application around another one."""
+    """An ASGI application around another one, which gets normalized paths."""
 
     def __init__(self, inner: Application) -> None:
         self._inner = inner
@@ -19,8 +19,11 @@ class NormalizedPaths:
 
 
 def normalized(path: str) -> str:
-    """A path with one slash in front. RFC 9112 has servers take whole addresses in its place; slashes too many are
-    nothing to the framework's router, and would be a way around all that looks at how a path begins."""
+    """Return a path with exactly one slash in front.
+
+    RFC 9112 lets clients send a whole address in place of a path. The framework's router ignores further slashes;
+    without this, they would circumvent all checks of how a path begins.
+    """
     _, colon, rest = path.partition("://")
     if colon and not path.startswith("/"):
         path = rest.partition("/")[2]
@@ -28,8 +31,8 @@ def normalized(path: str) -> str:
 
 
 def without_host(inner: Application) -> Application:
-    """The application without the Host header, of which nothing here depends and at which the framework fails when it
-    is no name."""
+    """Return an application that gets no Host header. No answer depends on it, and the framework fails if it is not a
+    valid name."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if any(name == b"host" for name, _ in scope.get("headers", ())):

@@ -1,7 +1,7 @@
-"""Whether the server can do its work: its database answers.
+"""Readiness: the server can do its work if its database answers.
 
-Anyone may ask, as often as they like. So one question to the database answers everybody for a moment, and a database
-that does not answer is asked by one task only, not by one for each request.
+Any client may ask, as often as it likes. So the result of one query is used for all requests of a moment, and only one
+task waits for a database that does not answer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PATIENCE = 1.0
 
 
 class Readiness:
-    """Asks the database when somebody wants to know."""
+    """Checks the database when a request asks for it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -48,7 +48,7 @@ class Readiness:
     async def _ask(self) -> bool:
         try:
             await self._database.read(_nothing)
-        except Exception:  # whatever it is: the server serves on, and others report it
+        except Exception:  # any error: the server goes on, and the storage room logs it
             return False
         return True
 

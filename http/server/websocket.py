@@ -1,8 +1,8 @@
-"""The protocol of WebSockets, by hypercorn's stream class and wsproto. What is said in them is in `streaming/`.
+"""The WebSocket protocol, by hypercorn's stream class and wsproto. `streaming/` has the messages.
 
-hypercorn always accepts `permessage-deflate`, and looks at the size of a message after it was inflated: 60 kB become
-60 MB. Here the extension does not exist, so that a compressed frame is a protocol error. hypercorn also waits for the
-client after it has found one at fault; here the connection then closes.
+hypercorn always accepts `permessage-deflate`, and checks the size of a message after it was inflated: 60 kB become
+60 MB. Here the extension is not offered, so a compressed frame is a protocol error. After an error of the client
+hypercorn waits for the client to close; here the connection closes at once.
 """
 
 from __future__ import annotations

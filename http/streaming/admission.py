@@ -1,4 +1,4 @@
-"""From a request to an open session: who is there, and whether they may listen."""
+"""From a request to an open session: the token and its rights."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ INVALID = "Invalid access token"
 
 
 def secret_of(request: Request, protocol: str | None = None) -> str | None:
-    """The token of a handshake: header, then query, then what stands in the place of a WebSocket's protocol."""
+    """Return the token of a handshake: from the header, else the query, else the WebSocket's protocol."""
     return secret_in_head(request) or secret_among(nest(request.query)) or protocol
 
 
 async def identify(context: HttpContext, secret: str | None) -> Token | None:
-    """The live token of a user; None for anonymous people where they are let in."""
+    """Return the valid token of a user; None for an anonymous client, if those are allowed. Raises Unauthorized."""
     if secret is None:
         if not context.settings.public_preview:
             raise Unauthorized(MISSING)
@@ -45,9 +45,9 @@ async def admit(
     protocol: str | None = None,
     want: Callable[[Token | None], RequestedStream | None] = lambda _: None,
 ) -> Session:
-    """A session that whoever asked for it ends by `dismiss`.
+    """Open a session. The caller ends it with `dismiss`.
 
-    `want` names the stream that is opened with the session, or raises why there is none: then no session is opened.
+    `want` returns the stream that is opened with the session. If it raises an error, no session is opened.
     Every handshake counts, refused ones for their address. Raises TooMany.
     """
     secret = token = None
@@ -62,7 +62,7 @@ async def admit(
     )
     context.streams.add(session)
     try:
-        # Once more, now that a revocation would find the session: none can slip through in between.
+        # Once more, now that a revocation would find the session: one may have come in between.
         await identify(context, secret)
         await session.watch_account()
         if wanted is not None:
@@ -74,6 +74,6 @@ async def admit(
 
 
 def dismiss(context: HttpContext, session: Session) -> None:
-    """The connection is over: nothing keeps it."""
+    """End a session whose connection is closed."""
     context.streams.remove(session)
     session.leave()

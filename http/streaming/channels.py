@@ -1,4 +1,4 @@
-"""The streams there are: what each shows, who may open it, and which actor's feed it reads."""
+"""The kinds of streams: the events of each, the scopes it needs, and the feed it reads."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Channel:
 
     @property
     def public(self) -> bool:
-        """Whether it shows what is everybody's, so that nobody has to say who they are."""
+        """True if the stream shows public statuses, so that it needs no token."""
         return self.place is not None or self.parameter == "tag"
 
 
@@ -88,21 +88,21 @@ class RequestedStream:
 
     @property
     def tag(self) -> str | None:
-        """The hashtag to look for, as statuses have it."""
+        """The normalized hashtag; None for other kinds of streams."""
         return tag_name(self.parameter) if self.channel.parameter == "tag" else None
 
     @property
     def key(self) -> tuple[str, str]:
-        """Equal for what is the same stream."""
+        """The identity of the stream: equal for two names of one stream."""
         return self.channel.name, self.tag or self.parameter
 
     @property
     def label(self) -> tuple[str, ...]:
-        """How frames name the stream."""
+        """The name of the stream in frames."""
         return (self.channel.name, self.parameter) if self.channel.parameter else (self.channel.name,)
 
     def address(self, account_id: int | None) -> Address | None:
-        """Whose feed it reads; None for a stream that nothing feeds yet."""
+        """Return the actor whose feed it reads; None for a stream without a feed."""
         if self.channel.place is not None:
             return self.channel.place
         if self.tag is not None:
@@ -114,14 +114,14 @@ class RequestedStream:
         return home_address(account_id)
 
     def shows(self, token: Token | None) -> frozenset[str]:
-        """The kinds of events; one's own stream has notifications too for those who may read them."""
+        """Return the kinds of events. The `user` stream has notifications if the token may read them."""
         if self.channel.name == "user" and token and scopes.granted(token.scopes, READ_NOTIFICATIONS):
             return self.channel.shows | NOTIFICATIONS
         return self.channel.shows
 
 
 def by_name(query: StreamQuery) -> RequestedStream:
-    """The stream that a socket asks for."""
+    """Return the stream that a WebSocket asks for. Raises Malformed."""
     channel = CHANNELS.get(query.stream)
     if channel is None:
         raise Malformed("Unknown stream type")
@@ -129,7 +129,7 @@ def by_name(query: StreamQuery) -> RequestedStream:
 
 
 def by_path(path: str, parameters: Mapping[str, object]) -> RequestedStream:
-    """The stream of a path below the streaming API; the media variants are asked for by a parameter there."""
+    """Return the stream of a path below the streaming API, where a parameter selects the media variants."""
     query = StreamQuery.read(parameters)
     name = path.replace("/", ":") if ":" not in path and not path.endswith("/media") else ""
     if query.only_media and f"{name}:media" in CHANNELS:
@@ -141,7 +141,7 @@ def by_path(path: str, parameters: Mapping[str, object]) -> RequestedStream:
 
 
 def check(wanted: RequestedStream, token: Token | None) -> None:
-    """Refuse a stream to whoever may not open it, or who did not say all of its name."""
+    """Refuse a stream that the token may not open, or whose name is incomplete."""
     channel = wanted.channel
     if token is None and not channel.public:
         raise Unauthorized("Missing access token")

@@ -1,7 +1,7 @@
-"""Sending to a streaming client, and finding out whether it reads.
+"""Sending to a streaming client, and detecting one that does not read.
 
-A client reads when the kernel takes more from us. One that takes nothing for `UNREAD_SECONDS` is cut; a slow one is
-sent the next events when it has taken the ones before.
+A client reads if the kernel accepts more bytes for it. A client that accepts nothing for `UNREAD_SECONDS` is
+disconnected. A slow one is sent the next events when it has accepted the ones before.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 UNREAD_SECONDS = 20.0
 # A client that takes less than this in that time does not read.
 PIECE = 8 * 1024
-# What the kernel may hold of one stream. Left to itself it takes megabytes for a client that never reads.
+# The kernel's buffer for one stream. By default it takes megabytes for a client that never reads.
 KERNEL_BUFFER = 64 * 1024
 
 
@@ -44,7 +44,7 @@ async def deliver_by_server(session: Session, send: Callable[[object], Awaitable
 
 
 async def _is_taken(session: Session, send: Callable[[T], Awaitable[None]], data: T) -> bool:
-    """Send; False when the client did not take it, and the session is over."""
+    """Send. Return False if the client did not accept it in time; then the session has ended."""
     patience = trio.move_on_after(UNREAD_SECONDS)
     try:
         with patience:

@@ -1,4 +1,4 @@
-"""The streaming API in front of the framework: what is a stream is served here, all else behind."""
+"""The routes of the streaming API, which is served without the framework."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ READING = ("GET", "HEAD")
 
 
 class StreamingRoutes:
-    """An ASGI application around another one."""
+    """An ASGI application around another one, which gets all requests that are not streams."""
 
     def __init__(self, context: HttpContext, inner: Application) -> None:
         self._context = context
@@ -35,7 +35,7 @@ class StreamingRoutes:
 
 
 def _below_root(path: str) -> str | None:
-    """What follows the root of the streaming API, without slashes around it; None for other paths."""
+    """Return the part of a path below the streaming API, without slashes around it; None for other paths."""
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         return None
     return path[len(ROOT) :].strip("/")

@@ -1,7 +1,7 @@
 """One streaming connection: the streams it reads, and how far its client keeps up with them.
 
-Each of its streams is a cursor over a feed. What is to be sent next is read from the feeds when the socket has taken
-what was sent before. A connection whose client does not read is ended, never skipped.
+Each of its streams is a cursor over a feed. The next events are read from the feeds when the socket has accepted the
+ones before. A connection whose client does not read is closed; no event is skipped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..access.streams import End
 from ..answers.errors import HttpError, Unauthorized
 from .channels import NOT_ONES_OWN, RequestedStream, check
 
-# Seconds in which a connection that ends may still take its last words.
+# Seconds in which a connection that ends may still send its last frames.
 FAREWELL = 1.0
 # Streams on one connection: far more than any client opens, and little enough to stay cheap.
 MOST_STREAMS = 100
@@ -43,7 +43,7 @@ class TooManyStreams(HttpError):
 
 
 class Session:
-    """The inner half of a connection; the outer half takes frames from it and sends them."""
+    """The streams of a connection as one queue of frames. `sse` and `websocket` take frames from it and send them."""
 
     def __init__(
         self, runtime: Runtime, token: Token | None, origin: Origin, frame: Frame, room: int, record: Record
@@ -57,7 +57,7 @@ class Session:
         self._frame = frame
         self._record = record
         self.room = room  # events that each stream may be behind when the client does not read
-        # Nobody waits for a client before it has been sent anything.
+        # Until the first frame the session counts as blocked, so that feeds do not wait for it.
         self.blocked_since: float | None = trio.current_time()
         self._answers: deque[bytes] = deque()
         self._news: dict[Subscription, Feed] = {}  # those with events to read, in the order in which they were woken
@@ -78,7 +78,7 @@ class Session:
             await self._join(account_address(self.account_id), self._watch)
 
     async def subscribe(self, wanted: RequestedStream) -> None:
-        """Open a stream; once it is open nothing changes. Raises what `check` raises, and NotAnswered."""
+        """Open a stream, unless it is open already. Raises the errors of `check`, and NotAnswered."""
         if wanted.key in self._subscriptions:
             return
         check(wanted, self.token)
@@ -94,14 +94,14 @@ class Session:
                 raise
 
     def unsubscribe(self, wanted: RequestedStream) -> None:
-        """Close a stream; one that is not open stays so."""
+        """Close a stream if it is open."""
         subscription = self._subscriptions.pop(wanted.key, None)
         if subscription is not None and subscription.address is not None:
             self._news.pop(subscription, None)
             self._runtime.unsubscribe(subscription.address, subscription)
 
     def leave(self) -> None:
-        """Let go of every feed: the connection is over."""
+        """End the session and unsubscribe from every feed: the connection is closed."""
         self.end(End.LOST)
         if self._watch is not None and self.account_id is not None:
             self._runtime.unsubscribe(account_address(self.account_id), self._watch)
@@ -111,7 +111,7 @@ class Session:
         self._subscriptions.clear()
 
     async def _check_owner(self, wanted: RequestedStream) -> None:
-        """A list is streamed to its owner alone; other people's are as unknown as those that nobody has."""
+        """Refuse a list of another account, in the same way as a list that does not exist."""
         address = wanted.address(self.account_id)
         if wanted.channel.parameter != "list" or address is None:
             return
@@ -119,7 +119,7 @@ class Session:
             raise Unauthorized(NOT_ONES_OWN)
 
     async def _join(self, address: Address, subscriber: Subscription | Watch) -> None:
-        # Shielded, because a message that nobody waits for any more would still join: the feed would keep it for ever.
+        # Shielded: a subscription whose asker is cancelled would still be carried out, and never be removed.
         with trio.CancelScope(shield=True):
             await self._runtime.subscribe(address, subscriber, origin=self._origin)
 
@@ -143,10 +143,10 @@ class Session:
         self._wake_sender()
 
     async def take(self) -> list[bytes]:
-        """The next frames, which are to be sent at once; none when the session has ended.
+        """Return the next frames, which are sent together; an empty list if the session has ended.
 
-        Events are read from the feeds only now, so that what a slow client has not taken waits there, once for all
-        subscribers, and not in a queue of its own.
+        Events are read from the feeds only now. So the events that a slow client has not accepted wait there, once for
+        all subscribers, and not in a queue of each session.
         """
         self.blocked_since = None
         if self._news:  # left over from the last time: others have their turn first
@@ -171,7 +171,7 @@ class Session:
 
     @contextmanager
     def sending(self) -> Generator[None]:
-        """While the client is waited for: feeds and publishers do not wait for it too."""
+        """Mark the time in which the session waits for its client, so that feeds and publishers do not wait for it too."""
         self.made_progress()
         try:
             yield
@@ -179,11 +179,11 @@ class Session:
             self.blocked_since = None
 
     def made_progress(self) -> None:
-        """The client has taken something."""
+        """The client has accepted bytes."""
         self.blocked_since = trio.current_time()
 
     def end(self, why: End) -> None:
-        """Send nothing new, and be done within a moment; only the first reason counts."""
+        """End the session: no new events, and a deadline for the last frames. Only the first reason counts."""
         if self.ended is not None:
             return
         self.ended = why
@@ -196,7 +196,7 @@ class Session:
         self._wake_sender()
 
     def fail(self, why: End, error: str) -> None:
-        """End, and tell the operator why."""
+        """End the session, and log the reason."""
         if self.ended is None:
             self._record(
                 "stream.cut", actor=str(self._place), request_id=self._origin.request_id, error=error, decision="cut"
@@ -222,7 +222,7 @@ class Session:
                     if (frame := self._frame_of(subscription, event)) is not None:
                         frames.append(frame)
                         size += len(frame)
-        except Exception as error:  # an event that cannot be rendered is the misfortune of this stream alone
+        except Exception as error:  # an event that cannot be rendered ends only this connection
             self.fail(End.LOST, describe(error))
         return frames
 
@@ -251,15 +251,15 @@ class Subscription:
         self._session.wake(self, feed)
 
     def cut(self) -> None:
-        """The feed no longer holds what comes next; or, when nothing holds up the client, its actor is gone."""
+        """The feed no longer has the next event; or, if the client is not blocked, the actor is gone."""
         self._session.end(End.LOST if self._session.blocked_since is None else End.SLOW)
 
     def admits(self, event: Event) -> bool:
-        """Whether the stream shows this event to its viewer."""
+        """True if the stream shows this event to its viewer."""
         return event.kind in self._shows and self._admits(event.subject)
 
     def _admits(self, subject: object) -> bool:
-        """A public timeline's feed is everybody's: what this viewer hides or did not ask for is left out."""
+        """True if the viewer may see the status and asked for it. All viewers of a public timeline share its feed."""
         channel = self._wanted.channel
         if not isinstance(subject, ShownStatus):
             return True
@@ -270,13 +270,13 @@ class Subscription:
                 return False
             if channel.only_local and not subject.status.local:
                 return False
-        # In a stream of one's own too: an account may have been blocked since this was logged for a slow client.
+        # Also in the viewer's own streams: the author may have been blocked after the event was published.
         sifts = self._session.sifts
         return sifts is None or sifts(entry_of(subject))
 
 
 class Watch:
-    """A subscriber of the account's own feed: every change of its perspective. Never shown to the client."""
+    """A subscriber of the account's own feed, which has each change of its perspective. The client does not see it."""
 
     __slots__ = ("_session",)
 

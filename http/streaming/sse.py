@@ -1,4 +1,4 @@
-"""Streams as server-sent events: one a connection, named by the path."""
+"""Streams as server-sent events: one stream on each connection, named by the path."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .frames import Frames
 from .session import Session
 from .wire import Wire, chunk, wire_of
 
-# Comments, which tell proxies and clients that the line is alive.
+# Comments, which show proxies and clients that the connection is alive.
 GREETING = b":)\n\n"
 HEARTBEAT = b":thump\n\n"
 HEARTBEAT_SECONDS = 15.0
@@ -35,7 +35,7 @@ HEADERS = (
 async def serve_sse(
     context: HttpContext, frames: Frames, scope: Scope, path: str, receive: Receive, send: Send
 ) -> None:
-    """One stream from its request to its end; `path` is what stands below the streaming API."""
+    """Serve one stream from its request to its end; `path` is the part below the streaming API."""
     request = request_of(scope, context.secret)
     try:
         session = await _admit(context, frames, request, path)

@@ -25,14 +25,14 @@ from .frames import Frames, refusal
 from .session import Session
 from .wire import Wire, text_frame, wire_of
 
-# A ping goes out every 14 s: its answer is missing when the next one is due. So a client that reads nothing is cut
-# within 30 s also when the kernel has room for all that it was sent.
+# A ping is sent every 14 s, so a client that does not answer is noticed when the next one is due. It is disconnected
+# within 30 s, even if the kernel's buffer has room for all that it was sent.
 SILENCE_SECONDS = 28.0
 
 
 async def serve_websocket(context: HttpContext, frames: Frames, scope: Scope, receive: Receive, send: Send) -> None:
-    """One connection from its handshake to its end."""
-    await receive()  # that somebody wants to connect
+    """Serve one connection from its handshake to its end."""
+    await receive()  # `websocket.connect`
     request = request_of(scope, context.secret)
     protocols: list[str] = scope["subprotocols"]
     try:
@@ -52,7 +52,7 @@ async def serve_websocket(context: HttpContext, frames: Frames, scope: Scope, re
 
 
 async def refuse_websocket(context: HttpContext, scope: Scope, receive: Receive, send: Send) -> None:
-    """The answer to a handshake where nothing streams."""
+    """Refuse a handshake on a path without streams."""
     await receive()
     answer = await refuse_route(context, request_of(scope, context.secret), None)
     await send_answer(send, answer, "websocket.http")
@@ -68,7 +68,7 @@ async def _admit(context: HttpContext, frames: Frames, request: Request, protoco
 
 
 def _named(query: StreamQuery) -> RequestedStream | None:
-    """The stream of the URL, if it is one: what is wrong with it is said in the open socket."""
+    """Return the stream of the URL; None if it is wrong. The error is then sent over the open socket."""
     try:
         return by_name(query)
     except HttpError:
@@ -76,7 +76,7 @@ def _named(query: StreamQuery) -> RequestedStream | None:
 
 
 def _acceptance(request: Request, protocols: list[str]) -> Message:
-    """Browsers want to hear one of the protocols that they offered, though it is a token."""
+    """The answer to a handshake. Browsers require one of the protocols that they offered, although it is a token."""
     return {
         "type": "websocket.accept",
         "subprotocol": protocols[0] if protocols else None,
@@ -129,7 +129,7 @@ class Subscriptions:
         self._session = session
 
     async def obey(self, text: str) -> None:
-        """Do what a frame says. Whatever is no command is passed over, as by the reference server."""
+        """Carry out the command in a frame. A frame that is not a command is ignored, as by the reference server."""
         try:
             command: Value = orjson.loads(text)
         except orjson.JSONDecodeError:
@@ -143,7 +143,7 @@ class Subscriptions:
                 pass
 
     async def open(self, query: StreamQuery | None) -> None:
-        """Open a stream, or say in a frame why not. Each try counts."""
+        """Open a stream, or send the reason why not in a frame. Each attempt counts."""
         session = self._session
         try:
             count_for_account(self._context, self._request, session.token, SUBSCRIPTIONS)

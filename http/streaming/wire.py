@@ -1,8 +1,8 @@
-"""The way around the server below: what a stream says goes to its socket by one system call.
+"""Direct writes to a stream's socket, by one system call, without hypercorn.
 
-Through hypercorn each message of each subscriber visits scopes, channels and a state machine, which costs several times
-what sending does. What it would put around a message is put here, and it is told nothing: no state of its depends on
-what was sent between the first of an answer and its last.
+In hypercorn each message to each subscriber passes scopes, channels and a state machine, which costs several times as
+much as sending. The framing that it would add is added here. It need not know: its state does not depend on the bytes
+between the first and the last of an answer.
 """
 
 from __future__ import annotations
@@ -15,37 +15,39 @@ SHORT, LONG = 125, 0xFFFF
 
 
 class Wire(Protocol):
-    """A connection that carries one stream and nothing else."""
+    """A connection with one stream only."""
 
     def expect_traffic(self, within: float) -> None:
-        """From now on, end when nothing was heard for so many seconds."""
+        """From now on, end if the client sends nothing for so many seconds."""
         ...
 
     def hear(self) -> None:
-        """The client has shown that it is there."""
+        """The client has shown that it is alive."""
         ...
 
     def limit_buffer(self, size: int) -> None:
-        """From now on, leave no more than so many bytes with the kernel."""
+        """From now on, leave at most so many bytes in the kernel's buffer."""
         ...
 
     def write_now(self, data: bytes) -> memoryview:
-        """Write what can be written without waiting; the rest, which is for `write`."""
+        """Write as much as possible without waiting. Return the rest, which is for `write`."""
         ...
 
     async def write(self, data: memoryview) -> None:
-        """Write, after whatever is being written. Ends the connection when it is cancelled."""
+        """Write, after the writes that are in progress. If it is cancelled, the connection ends."""
         ...
 
 
 def wire_of(scope: Scope) -> Wire | None:
-    """The wire under a request, where the server offers one. Later versions of HTTP share theirs among requests, and
-    earlier ones know no chunks."""
+    """Return the wire of a request; None if the server offers none.
+
+    In later versions of HTTP, requests share a connection, and HTTP/1.0 has no chunks.
+    """
     return scope.get("state", {}).get("wire") if scope["http_version"] == "1.1" else None
 
 
 def text_frame(text: bytes) -> bytes:
-    """A WebSocket's text message in one frame, as servers send it: not masked (RFC 6455, section 5.2)."""
+    """Return a WebSocket's text message in one frame, as servers send it: not masked (RFC 6455, section 5.2)."""
     size = len(text)
     if size <= SHORT:
         return b"\x81%c%b" % (size, text)
@@ -55,5 +57,5 @@ def text_frame(text: bytes) -> bytes:
 
 
 def chunk(body: bytes) -> bytes:
-    """A piece of a body whose length nobody knows (RFC 9112, section 7.1)."""
+    """Return a chunk of a body of unknown length (RFC 9112, section 7.1)."""
     return b"%x\r\n%b\r\n" % (len(body), body)
