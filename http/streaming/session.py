@@ -171,7 +171,7 @@ class Session:
 
     @contextmanager
     def sending(self) -> Generator[None]:
-        """Mark the time in which the session waits for its client, so that feeds and publishers do not wait for it too."""
+        """Mark the time in which the session waits for its client: feeds and publishers do not wait for it too."""
         self.made_progress()
         try:
             yield
