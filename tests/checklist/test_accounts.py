@@ -6,9 +6,8 @@ from urllib.parse import quote
 import pytest
 import pyvips
 
-from ..http.conftest import Person, Reply, Stage
-from ..http.test_entities import ACCOUNT, CREDENTIAL_ACCOUNT, differences
-from ..http.test_timelines import ids, link
+from ..clients import Person, Reply, Stage, ids, link
+from ..http.entity_shapes import ACCOUNT, CREDENTIAL_ACCOUNT, differences
 from ..http.uploading import fetched, files_removed, part, picture
 from .rows import rows
 

@@ -9,9 +9,8 @@ from troupe.http.access import scopes
 from troupe.http.endpoints import all_endpoints
 from troupe.storage.oauth import Application
 
-from ..http.conftest import Person, Stage
-from ..http.test_every_endpoint import address
-from ..http.test_oauth import CALLBACK, SECRET, asked, code_in, consent, exchange, sign_in
+from ..clients import Person, Stage, address
+from ..http.signing_in import CALLBACK, SECRET, asked, code_in, consent, exchange, sign_in
 from .rows import rows
 
 OUTSIDE = {"error": "This action is outside the authorized scopes"}

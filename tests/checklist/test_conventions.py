@@ -10,7 +10,7 @@ import pytest
 from troupe.http.endpoints import all_endpoints
 from troupe.http.router import Endpoint
 
-from ..http.conftest import Person, Reply, Stage
+from ..clients import Person, Reply, Stage
 from .rows import rows
 
 REST = re.compile(r"/api/v[12]/")

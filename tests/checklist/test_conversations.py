@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from ..http.conftest import Person, Stage
-from ..http.test_timelines import link
+from ..clients import Person, Stage, link
 from .rows import rows
 
 CONVERSATIONS = "/api/v1/conversations"

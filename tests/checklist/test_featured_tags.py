@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ..http.conftest import Person, Stage
+from ..clients import Person, Stage
 from .rows import rows
 
 FEATURED = "/api/v1/featured_tags"

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from ..http.conftest import Person, Stage
-from ..http.test_timelines import HOME, ids, link
+from ..clients import HOME, Person, Stage, ids, link
 from .rows import rows
 
 LISTS = "/api/v1/lists"

@@ -1,6 +1,6 @@
 """The seed checklist's rows on media."""
 
-from ..http.conftest import Person, Stage
+from ..clients import Person, Stage
 from ..http.uploading import attach, fetched, files_removed, picture, uploaded
 from .rows import rows
 

@@ -6,7 +6,7 @@ import pytest
 
 from troupe.storage import users
 
-from ..http.conftest import Person, Stage
+from ..clients import Person, Stage
 from ..http.registering import ACCOUNTS, OPEN, app_client, codes, form, newest_link, registered
 from .rows import rows
 

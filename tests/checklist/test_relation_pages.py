@@ -2,8 +2,7 @@
 
 import pytest
 
-from ..http.conftest import Client, Person, Reply, Stage
-from ..http.test_timelines import ids, link
+from ..clients import Client, Person, Reply, Stage, ids, link
 from .rows import rows
 
 REQUESTS = "/api/v1/follow_requests"

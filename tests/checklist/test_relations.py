@@ -6,8 +6,7 @@ import pytest
 
 from troupe.storage.accounts import Account, NewAccount
 
-from ..http.conftest import Person, Stage
-from ..http.test_timelines import ids
+from ..clients import Person, Stage, ids
 from ..rows import create_account
 from .rows import rows
 

@@ -7,10 +7,9 @@ import pytest
 import trio
 import trio.testing
 
-from ..http.conftest import Person, Reply, Stage
+from ..clients import Person, Reply, Stage, link
 from ..http.uploading import try_to_attach, uploaded
 from .rows import rows
-from .test_statuses import link
 
 STATUSES = "/api/v1/statuses"
 SCHEDULED = "/api/v1/scheduled_statuses"

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from ..http.conftest import Client, Person, Stage
-from ..http.test_timelines import ids
+from ..clients import Client, Person, Stage, ids
 from .rows import rows
 
 SEARCH = "/api/v2/search"

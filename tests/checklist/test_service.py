@@ -11,9 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from troupe.http.answers import cached
 from troupe.http.endpoints import all_endpoints
 
-from ..http.conftest import Client, Person, Stage
-from ..http.test_every_endpoint import address
-from ..http.test_timelines import link
+from ..clients import Client, Person, Stage, address, link
 from .rows import rows
 
 INSTANCE = "/api/v1/instance"

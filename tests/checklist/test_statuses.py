@@ -1,6 +1,5 @@
 """The seed checklist's rows on statuses, on polls, and on what one does with them."""
 
-import re
 from typing import Any
 
 import pytest
@@ -9,7 +8,7 @@ from troupe.storage import statuses
 from troupe.storage.accounts import NewAccount
 from troupe.storage.statuses import NewStatus
 
-from ..http.conftest import Person, Reply, Stage
+from ..clients import Person, Reply, Stage, link
 from ..rows import create_account
 from .rows import rows
 
@@ -236,9 +235,3 @@ async def test_unknown_statuses_and_polls_are_404(ada: Person) -> None:
 def ids(reply: Reply) -> list[str]:
     assert reply.status == 200, reply.text
     return [one["id"] for one in reply.json]
-
-
-def link(reply: Reply, relation: str) -> str:
-    found = re.search(rf'<http://localhost:3000([^>]+)>; rel="{relation}"', reply.headers["Link"])
-    assert found is not None
-    return found[1]

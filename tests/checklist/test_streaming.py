@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from ..http.conftest import Person, Stage
+from ..clients import Person, Stage
 from ..http.streaming.conftest import PATIENCE, Edge, edge
 from .rows import rows
 

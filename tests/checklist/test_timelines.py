@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from ..http.conftest import Client, Person, Stage
-from ..http.test_timelines import ids, link
+from ..clients import Client, Person, Stage, ids, link
 from .rows import rows
 
 NOTIFICATIONS = "/api/v1/notifications"

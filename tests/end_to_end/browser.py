@@ -142,3 +142,8 @@ def _is_gone(element: WebElement) -> bool:
     except WebDriverException:
         return True
     return False
+
+
+PHONE, DESK = (360, 740), (1280, 900)
+# The page is as wide as the window, and nothing sticks out of it.
+FITS = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"

@@ -12,14 +12,11 @@ from selenium.webdriver.common.by import By
 
 from troupe.http.access import scopes
 
-from .browser import Visitor, chromium, press, query_of, sign_in, text_of
+from .browser import DESK, FITS, PHONE, Visitor, chromium, press, query_of, sign_in, text_of
 from .server import PASSWORD, Person, Server
 
 OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"
 CUSTOM_SCHEME = "com.example.app:/cb"
-PHONE, DESK = (360, 740), (1280, 900)
-# The page is as wide as the window, and nothing sticks out of it.
-FITS = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 
 
 @pytest.fixture(scope="module")

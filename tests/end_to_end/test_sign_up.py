@@ -13,10 +13,9 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 
 from ..mail.mailserver import HOST, MailServer, mail_server
-from .browser import chromium, fill, press, text_of
+from .browser import DESK, FITS, PHONE, chromium, fill, press, text_of
 from .conftest import made
 from .server import PASSWORD, Server
-from .test_pages import DESK, FITS, PHONE
 
 SCOPES = ["read", "write", "follow"]
 CALLBACK = "com.example.app:/cb"

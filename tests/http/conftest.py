@@ -1,189 +1,27 @@
 """A whole server in one process, save the sockets: real PostgreSQL, real actors, Quart's test client for requests."""
 
-import json
 import secrets
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import trio
-from quart.typing import TestClientProtocol
 
 from troupe.actors.kernel import Ids, Runtime, SystemClock
 from troupe.actors.mail.sender import Letterhead, MailSender
-from troupe.actors.mail.templates import Letter, Sender
+from troupe.actors.mail.templates import Sender
 from troupe.actors.media.processor import MediaProcessor
-from troupe.actors.outbox import Outbox
-from troupe.actors.rules.passwords import hashed
 from troupe.http.access.context import HttpContext
-from troupe.http.access.tokens import hash_of
-from troupe.http.app import make_app
-from troupe.storage import oauth
-from troupe.storage.accounts import Account, NewAccount
 from troupe.storage.engine.pool import open_pool
 from troupe.storage.files import Folder
-from troupe.storage.oauth import Application, NewToken
-from troupe.storage.users import NewUser
 from troupe.supervision.configuration import Settings
 from troupe.supervision.keys import vapid_public_key
 from troupe.supervision.tree import Actors
 
-from ..rows import create_account, create_user
-from .shapes import check
-
-PASSWORD = "correct horse battery"
-SCOPES = ("read", "write", "follow", "push", "profile")
-BASE = "http://localhost:3000"
-PATIENCE = 20  # seconds, for what comes at once
-
-# Made once: it is slow on purpose.
-PASSWORD_HASH = hashed(PASSWORD)
-
-
-class Reply:
-    """A response, read to its end."""
-
-    def __init__(self, status: int, headers: Any, body: bytes) -> None:
-        self.status = status
-        self.headers = headers
-        self.body = body
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-    @property
-    def text(self) -> str:
-        return self.body.decode()
-
-
-class Client:
-    """Sends requests, with a token when it has one."""
-
-    def __init__(self, stage: "Stage", token: str | None = None) -> None:
-        self._stage = stage
-        self._browser: TestClientProtocol = stage.app.test_client()
-        self.token = token
-
-    async def send(self, method: str, path: str, headers: dict[str, str] | None = None, **how: Any) -> Reply:
-        given = {"Authorization": f"Bearer {self.token}"} if self.token else {}
-        response = await self._browser.open(path, method=method, headers=given | (headers or {}), **how)
-        body = cast(bytes, await response.get_data())
-        check(method, path, response.status_code, response.headers.get("Content-Type", ""), body)
-        return Reply(response.status_code, response.headers, body)
-
-    async def get(self, path: str, **how: Any) -> Reply:
-        return await self.send("GET", path, **how)
-
-    async def post(self, path: str, form: dict[str, Any] | None = None, **how: Any) -> Reply:
-        return await self.send("POST", path, **({"form": form} if form is not None else {}), **how)
-
-    async def put(self, path: str, form: dict[str, Any] | None = None, **how: Any) -> Reply:
-        return await self.send("PUT", path, **({"form": form} if form is not None else {}), **how)
-
-    async def delete(self, path: str, **how: Any) -> Reply:
-        return await self.send("DELETE", path, **how)
-
-
-class Person(Client):
-    """A client with a user's token."""
-
-    def __init__(self, stage: "Stage", account: Account, token: str) -> None:
-        super().__init__(stage, token)
-        self.account = account
-        self.id = str(account.id)
-
-    async def publish(self, text: str = "hello", **more: Any) -> Any:
-        reply = await self.post("/api/v1/statuses", {"status": text, **more})
-        assert reply.status == 200, reply.text
-        return reply.json
-
-
-class Letterbox:
-    """Where the mails of a server arrive."""
-
-    def __init__(self) -> None:
-        self.letters: list[Letter] = []
-        self._arrived = trio.Event()
-
-    async def __call__(self, letter: Letter) -> None:
-        self.letters.append(letter)
-        self._arrived.set()
-
-    async def receive(self, count: int = 1) -> list[Letter]:
-        """The letters, as soon as there are so many."""
-        with trio.fail_after(PATIENCE):
-            while len(self.letters) < count:
-                self._arrived = trio.Event()
-                await self._arrived.wait()
-        return self.letters
-
-
-class Stage:
-    """A server without sockets, and the means to fill it with people."""
-
-    def __init__(
-        self, http_context: HttpContext, letterbox: Letterbox, outbox: Outbox,
-        records: list[tuple[str, dict[str, object]]],
-    ) -> None:  # fmt: skip
-        self.letterbox = letterbox
-        self.http_context = http_context
-        self.outbox = outbox
-        self.app = make_app(http_context)
-        self._records = records
-
-    def told(self, event: str) -> list[dict[str, object]]:
-        """The facts of every record of this event."""
-        return [facts for word, facts in self._records if word == event]
-
-    @property
-    def failures(self) -> list[dict[str, object]]:
-        return self.told("request.failed")
-
-    def anybody(self, token: str | None = None) -> Client:
-        return Client(self, token)
-
-    async def account(self, name: str, **state: Any) -> Account:
-        """A local account with a user who may sign in, unless `state` says otherwise."""
-        now, id = self.http_context.clock.now(), self.http_context.ids.next()
-        new = NewAccount(id, name, None, f"{BASE}/users/{name}", f"{BASE}/@{name}", display_name=name.capitalize())
-        account = await self.http_context.database.transact(create_account, new, now)
-        state = {"confirmed_at": now, "approved_at": now} | state
-        user = NewUser(account.id, f"{name}@example.org", PASSWORD_HASH, **state)
-        await self.http_context.database.transact(create_user, user, now)
-        return account
-
-    async def application(self, secret: str = "application secret", **more: Any) -> Application:
-        id, now = self.http_context.ids.next(), self.http_context.clock.now()
-        facts = {"name": "Test app", "website": None, "redirect_uris": ("https://app.example/cb",), "scopes": SCOPES}
-        application = Application(
-            id=id, client_id=f"client-{id}", secret_hash=hash_of(secret), created_at=now, **(facts | more)
-        )
-        await self.http_context.database.transact(oauth.insert_application, application)
-        return application
-
-    async def token(self, account: Account | None, scopes: tuple[str, ...] = SCOPES) -> str:
-        secret, application = secrets.token_urlsafe(32), await self.application()
-        owner = account.id if account else None
-        new = NewToken(self.http_context.ids.next(), hash_of(secret), application.id, owner, scopes)
-        await self.http_context.database.transact(oauth.insert_token, new, self.http_context.clock.now())
-        return secret
-
-    async def person(self, name: str, scopes: tuple[str, ...] = SCOPES, **state: Any) -> Person:
-        account = await self.account(name, **state)
-        return Person(self, account, await self.token(account, scopes))
-
-    async def rows(self, query: str, *args: object) -> list[list[Any]]:
-        """What the database holds."""
-        return [list(row.values()) for row in await self.http_context.database.read(lambda db: db.fetch(query, *args))]
-
-    async def sql(self, query: str, *args: object) -> None:
-        """Change a row behind everybody's back, and have it noticed."""
-        await self.http_context.database.transact(lambda db: db.execute(query, *args))
-        self.http_context.tokens.clear()
-        self.http_context.accounts.clear()
+from ..clients import Letterbox, Person, Stage
+from .serving import serving
 
 
 @pytest.fixture
@@ -242,3 +80,9 @@ async def ada(stage: Stage) -> Person:
 @pytest.fixture
 async def bob(stage: Stage) -> Person:
     return await stage.person("bob")
+
+
+@pytest.fixture
+async def port(stage: Stage) -> AsyncIterator[int]:
+    async with serving(stage) as server:
+        yield server.port

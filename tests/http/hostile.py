@@ -1,5 +1,6 @@
 """What a hostile client sends, as data: bodies that are none, values of the wrong kind, text that hurts."""
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import orjson
@@ -111,3 +112,8 @@ VALUES: dict[str, object] = {
 
 # What stands where an id should.
 SEGMENTS = ("0", "-1", "9" * 19, "9" * 40, "1e5", "%00", "%ff", "%D9%A3", "a" * 3000, "..%2f..", "%3Cscript%3E", "1;2")
+
+
+async def chunks(body: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(body), 16_384):
+        yield body[start : start + 16_384]

@@ -34,8 +34,8 @@ from troupe.storage.notifications import NewNotification
 from troupe.storage.polls import NewPoll
 from troupe.storage.statuses import NewStatus, Status, StatusTag
 
+from ..clients import Client, Person, Stage
 from ..rows import create_account
-from .conftest import Client, Person, Stage
 
 VISIBILITIES = {"p": "public", "u": "unlisted", "f": "private", "d": "direct"}
 KINDS = ("post", "answer", "aside", "shared", "echo")

@@ -8,7 +8,7 @@ from troupe.storage import oauth
 from troupe.storage.oauth import Application, NewToken
 from troupe.storage.secrets import hash_of
 
-from .conftest import Client, Reply, Stage
+from ..clients import Client, Reply, Stage
 
 ACCOUNTS = "/api/v1/accounts"
 OPEN = {"rate_limits": False, "registrations": "open", "smtp_host": "localhost"}

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from troupe.http.server.listener import bind, serve
 
-from .conftest import Stage
+from ..clients import Stage
 
 PATIENCE = 10
 GRACE = 1.0

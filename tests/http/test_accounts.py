@@ -2,7 +2,7 @@
 
 import pytest
 
-from .conftest import Person, Stage
+from ..clients import Person, Stage
 
 ACCOUNTS = "/api/v1/accounts"
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Stage
+from ..clients import Stage
 
 OOB = "urn:ietf:wg:oauth:2.0:oob"
 APPS = "/api/v1/apps"

@@ -8,7 +8,7 @@ import pyvips
 from troupe.actors.kernel import Ids, SystemClock
 from troupe.http.pictures import avatars
 
-from .conftest import BASE, Person, Stage
+from ..clients import BASE, Person, Stage
 
 SIZE = 240
 

@@ -4,11 +4,9 @@ from pathlib import Path
 
 import trio
 
-from .conftest import Person, Stage
-from .test_server import port, request, say
+from ..clients import Person, Stage
+from .serving import request, say
 from .uploading import part, picture
-
-__all__ = ["port"]
 
 MIB = 1024 * 1024
 PIECE = b"\0" * MIB

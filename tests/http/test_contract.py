@@ -10,7 +10,7 @@ from troupe.http.api import absent
 from troupe.http.endpoints import all_endpoints
 from troupe.http.router import Endpoint
 
-from .conftest import Person, Stage
+from ..clients import Person, Stage
 
 TABLE = Path(__file__).parent / "contract" / "scopes.txt"
 # Ours alone: pages and pictures, the JSON form of a file that the contract has as XML, and the document of this API.

@@ -13,7 +13,7 @@ from troupe.http.access.tokens import Tokens
 from troupe.http.answers.cached import CachedAnswers
 from troupe.http.server import deadlines
 
-from .conftest import Stage
+from ..clients import Stage
 from .serving import (
     PATIENCE,
     Serving,

@@ -9,7 +9,7 @@ import pytest
 from troupe.http.intake.multipart import KEPT_IN_MEMORY
 from troupe.http.server import descriptors
 
-from .conftest import Person, Stage
+from ..clients import Person, Stage
 from .serving import request, rest, say, serving
 from .uploading import picture, upload
 

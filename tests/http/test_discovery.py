@@ -6,7 +6,7 @@ import pytest
 
 from troupe.http.api.discovery import local_name
 
-from .conftest import BASE, Person, Reply, Stage
+from ..clients import BASE, Person, Reply, Stage
 
 DOMAIN = "localhost:3000"
 WEBFINGER = "/.well-known/webfinger"

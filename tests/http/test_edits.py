@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Person, Stage
+from ..clients import Person, Stage
 from .uploading import attach, fetched, files_removed, uploaded
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from troupe.http.access.rates import CONFIRMATIONS_OF_USER
 
-from .conftest import Person, Stage
+from ..clients import Person, Stage
 from .registering import OPEN, codes, link_in, newest_link, registered
 
 RESEND = "/api/v1/emails/confirmations"

@@ -1,18 +1,12 @@
 """What holds for every endpoint there is, whoever adds the next one."""
 
-import re
 from collections.abc import Iterator
 
 from troupe.http.answers.headers import cors_methods
 from troupe.http.endpoints import all_endpoints
 from troupe.http.router import Endpoint
 
-from .conftest import Person, Stage
-
-
-def address(endpoint: Endpoint, id: str) -> str:
-    """The endpoint's path with an id, or whatever stands there, filled in."""
-    return re.sub(r"<\w+>", id, endpoint.path)
+from ..clients import Person, Stage, address
 
 
 def reads() -> Iterator[Endpoint]:

@@ -18,9 +18,9 @@ from troupe.supervision.commands import making
 from troupe.supervision.commands.making import RequestedAccount
 from troupe.supervision.configuration import Settings
 
-from .conftest import PASSWORD, Client, Person, Stage
+from ..clients import PASSWORD, Client, Person, Stage
 from .registering import OPEN, app_client, newest_link, registered
-from .test_oauth import SECRET, asked, code_in, consent, exchange, sign_in
+from .signing_in import SECRET, asked, code_in, consent, exchange, sign_in
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 

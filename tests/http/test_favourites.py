@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from .conftest import Person, Stage
+from ..clients import Person, Stage
 
 
 async def test_a_favourite_is_counted_once_and_notified_once(stage: Stage, ada: Person, bob: Person) -> None:

@@ -2,11 +2,9 @@
 
 import pytest
 
-from .conftest import Person, Stage
-from .test_server import port, request, say
+from ..clients import Person, Stage
+from .serving import request, say
 from .uploading import fetched, picture, uploaded
-
-__all__ = ["port"]
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from troupe.http.answers.headers import request_id
 from troupe.storage import oauth
 from troupe.storage.engine.database import Doubtful, Unavailable
 
-from .conftest import Person, Stage
+from ..clients import Person, Stage
 
 HOME = "/api/v1/timelines/home"
 

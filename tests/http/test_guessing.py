@@ -9,8 +9,8 @@ import trio
 from troupe.http.access.rates import FAILED_SIGN_INS, FAILED_SIGN_INS_OF_ACCOUNT
 from troupe.storage.oauth import Application
 
-from .conftest import PASSWORD, Person, Reply, Stage
-from .test_oauth import CALLBACK, SECRET, asked, hidden
+from ..clients import PASSWORD, Person, Reply, Stage
+from .signing_in import CALLBACK, SECRET, asked, hidden
 
 AT_HOME, ELSEWHERE = "192.0.2.1", "198.51.100.{}"
 SPELLINGS = ("bob", "@bob", "@@bob", " bob ", "BOB", "@BoB", "bob@example.org", "BOB@Example.ORG", "@bob@example.org")

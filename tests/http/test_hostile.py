@@ -1,6 +1,6 @@
 """Whatever is sent to whichever endpoint: a clear error in the API's shape or a harmless result, and never a 5xx."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from itertools import product
 from typing import Any, get_args
 
@@ -13,9 +13,8 @@ from troupe.http.intake.input import Input
 from troupe.http.intake.request import Request
 from troupe.http.router import SEGMENT, Endpoint
 
-from .conftest import Person, Stage
-from .hostile import FORM, JSON, ODD, SEGMENTS, UNREADABLE, VALUES, Sent
-from .test_every_endpoint import address
+from ..clients import Person, Stage, address
+from .hostile import FORM, JSON, ODD, SEGMENTS, UNREADABLE, VALUES, Sent, chunks
 
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
@@ -29,11 +28,6 @@ async def send(stage: Stage, person: Person, endpoint: Endpoint, sent: Sent, seg
         headers.append((b"content-length", str(sent.declared).encode()))
     request = Request(endpoint.method, endpoint.path, sent.query, headers, "127.0.0.1", chunks(sent.body), "r1")
     return await respond(stage.http_context, endpoint, request, dict.fromkeys(SEGMENT.findall(endpoint.path), segment))
-
-
-async def chunks(body: bytes) -> AsyncIterator[bytes]:
-    for start in range(0, len(body), 16_384):
-        yield body[start : start + 16_384]
 
 
 def check(answer: Answer, endpoint: Endpoint, name: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Person, Stage
+from ..clients import Person, Stage
 from .uploading import animation, fetched, photo_of_a_place, picture, upload, uploaded
 
 WRONG_TYPE = "Validation failed: File content type is invalid, File is invalid"

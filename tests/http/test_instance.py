@@ -7,7 +7,7 @@ import pytest
 
 from troupe.http.endpoints import all_endpoints
 
-from .conftest import Person, Stage
+from ..clients import Person, Stage
 
 
 async def test_numbers_are_counted_now_and_then(stage: Stage) -> None:

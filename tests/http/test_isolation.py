@@ -12,7 +12,7 @@ import trio
 
 from troupe.storage.engine.database import Connection
 
-from .conftest import Person, Reply, Stage
+from ..clients import Person, Reply, Stage
 
 HOLD = "LOCK TABLE outbox IN SHARE MODE"
 WAITING = """

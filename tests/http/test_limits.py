@@ -14,7 +14,7 @@ from troupe.http.access import limits, rates
 from troupe.http.access.rates import Rule
 from troupe.http.endpoints import all_endpoints
 
-from .conftest import Client, Person, Stage
+from ..clients import Client, Person, Stage
 from .serving import request, say, serving
 from .streaming.conftest import Edge, edge
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Person, Stage
+from ..clients import Person, Stage
 from .registering import ACCOUNTS, OPEN, app_client, form
 from .uploading import part, picture
 

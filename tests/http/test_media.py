@@ -10,7 +10,7 @@ import trio.testing
 
 from troupe.actors.media import process, processor
 
-from .conftest import Person, Stage
+from ..clients import Person, Stage
 from .uploading import (
     animation,
     attach,

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from .conftest import Person, Stage
-from .test_timelines import link
+from ..clients import Person, Stage, link
 
 GROUPS = "/api/v2/notifications"
 

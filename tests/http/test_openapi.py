@@ -16,7 +16,7 @@ from troupe.http.endpoints import all_endpoints
 from troupe.http.openapi.document import document
 from troupe.http.openapi.schemas import answers, entities, schema_of, shape
 
-from .conftest import BASE, Person, Reply, Stage
+from ..clients import BASE, Person, Reply, Stage
 
 EXAMPLES = 2  # for each operation; hypothesis draws the same ones each time
 DOCUMENT = document(all_endpoints(), BASE)

@@ -6,7 +6,7 @@ import pytest
 
 from troupe.storage.oauth import Application
 
-from .conftest import PASSWORD, Person, Reply, Stage
+from ..clients import PASSWORD, Person, Reply, Stage
 
 SECRET = "application secret"
 

@@ -1,6 +1,6 @@
 """Pins and muted conversations."""
 
-from .conftest import Person, Stage
+from ..clients import Person, Stage
 
 
 async def test_five_pins_and_no_more(ada: Person) -> None:

@@ -8,7 +8,7 @@ import trio
 from troupe.actors.broadcast import ShownNotification, account_address, home_address
 from troupe.actors.kernel import Feed
 
-from .conftest import Person, Stage
+from ..clients import Person, Stage
 
 FORM = "status=%3F&poll[options][]=yes&poll[options][]=no&poll[expires_in]=300&poll[multiple]=true"
 

@@ -8,7 +8,7 @@ import trio
 from h2.connection import H2Connection
 from h2.events import StreamEnded
 
-from .conftest import Stage
+from ..clients import Stage
 from .serving import PATIENCE, Serving, ask, connect_by_tls, http2_client, request, say, serving, tls_server
 
 ASK = b"GET /api/v1/instance HTTP/1.1\r\nHost: localhost\r\n"

@@ -7,7 +7,7 @@ import pytest
 
 from troupe.storage.engine import pool
 
-from .conftest import Person, Stage
+from ..clients import Person, Stage
 
 ASKING = frozenset({"fetch", "fetchrow", "fetchval", "execute", "executemany"})
 FEW, MANY = 2, 5

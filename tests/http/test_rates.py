@@ -6,7 +6,7 @@ import pytest
 
 from troupe.http.access.rates import PER_ACCOUNT, Rates, Rule, subject_of
 
-from .conftest import Person, Stage
+from ..clients import Person, Stage
 from .serving import request, say, serving
 
 START = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)

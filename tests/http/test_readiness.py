@@ -10,7 +10,7 @@ from troupe.http.server import readiness
 from troupe.http.server.readiness import KEPT, PATIENCE, Readiness
 from troupe.storage.engine.database import Unavailable
 
-from .conftest import Stage
+from ..clients import Stage
 
 Clock = trio.testing.MockClock
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from .conftest import Person, Stage
+from ..clients import Person, Stage
 
 
 async def test_a_boost_is_a_status_around_another(stage: Stage, ada: Person, bob: Person) -> None:

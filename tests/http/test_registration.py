@@ -11,7 +11,7 @@ from troupe.actors.rules.passwords import matches
 from troupe.storage.engine.database import Doubtful
 
 from ..checklist.rows import rows
-from .conftest import Client, Stage
+from ..clients import Client, Stage
 from .registering import ACCOUNTS, OPEN, app_client, codes, form, registered
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -1,7 +1,6 @@
 """hypercorn and the application over real sockets, spoken to byte by byte."""
 
 import socket
-from collections.abc import AsyncIterator
 
 import pytest
 import trio
@@ -10,14 +9,8 @@ import trio.testing
 from troupe.http.answers.cached import CachedAnswers
 from troupe.http.server.listener import LARGEST_HEAD, bind, serve
 
-from .conftest import Stage
-from .serving import request, say, serving
-
-
-@pytest.fixture
-async def port(stage: Stage) -> AsyncIterator[int]:
-    async with serving(stage) as server:
-        yield server.port
+from ..clients import Stage
+from .serving import request, say
 
 
 async def test_head_sends_no_body(port: int) -> None:

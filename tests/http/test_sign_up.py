@@ -11,7 +11,7 @@ from troupe.actors.mail import sender as post
 from troupe.http.access.rates import ACCOUNTS as ACCOUNTS_RULE
 from troupe.http.access.rates import CONFIRMATIONS_OF_USER
 
-from .conftest import Client, Reply, Stage
+from ..clients import Client, Reply, Stage
 from .registering import OPEN, app_client, form, newest_link, registered
 
 PAGE = "/auth/sign_up"

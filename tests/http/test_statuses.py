@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Person, Stage
+from ..clients import Person, Stage
 
 STATUSES = "/api/v1/statuses"
 NO_PARENT = "The post you are trying to reply to does not appear to exist."

@@ -6,8 +6,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-import trio
-import trio.testing
 
 from troupe.http.access import scopes
 from troupe.http.answers.answer import Answer
@@ -16,17 +14,15 @@ from troupe.http.endpoints import all_endpoints
 from troupe.http.intake.request import Request
 from troupe.http.router import SEGMENT, Endpoint
 from troupe.storage import media
-from troupe.storage.engine.database import Connection
 from troupe.storage.media import ProcessedMedia
 
-from .conftest import Person, Stage
-from .test_hostile import chunks
+from ..clients import Person, Stage
+from .hostile import chunks
+from .stored import rows
 
 # Grants nothing of what is asked for, each for itself.
 SINGLE = sorted(scope for scope in scopes.ALL if scope not in scopes.CHILDREN)
-TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename"
 
-SUM = "SELECT coalesce(sum(hashtext(t::text)::bigint), 0) FROM {} t"
 # Fit for every endpoint, so that its id is what is wrong.
 BODY = b'{"status": "text", "title": "text", "choices": [0], "scheduled_at": "2100-01-01", "account_ids": ["1"]}'
 
@@ -56,24 +52,6 @@ async def call(stage: Stage, endpoint: Endpoint, token: str | None, id: str) -> 
         headers.append((b"content-type", b"application/json"))
     request = Request(endpoint.method, endpoint.path, b"", headers, "127.0.0.1", chunks(BODY), "r1")
     return await respond(stage.http_context, endpoint, request, dict.fromkeys(SEGMENT.findall(endpoint.path), id))
-
-
-async def rows(stage: Stage) -> dict[str, int]:
-    """A sum over every row of every table, when no promise is on its way."""
-    await promises_forgotten(stage)
-    return await stage.http_context.database.read(add_up)
-
-
-async def promises_forgotten(stage: Stage) -> None:
-    """Wait until nothing is left of what was promised for now: promises that were kept go a moment later."""
-    with trio.fail_after(30):
-        while await stage.rows("SELECT id FROM outbox WHERE due_at <= now()"):
-            await trio.testing.wait_all_tasks_blocked(0.01)
-
-
-async def add_up(db: Connection) -> dict[str, int]:
-    names = [row["tablename"] for row in await db.fetch(TABLES)]
-    return {name: await db.fetchval(SUM.format(name)) for name in names}
 
 
 # Ids that are nobody's own: people are there to be looked at, followed and blocked.

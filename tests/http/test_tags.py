@@ -5,8 +5,7 @@ from urllib.parse import quote
 import pytest
 
 from ..checklist.rows import rows
-from .conftest import BASE, Person, Stage
-from .test_timelines import ids, link
+from ..clients import BASE, Person, Stage, ids, link
 
 TAG = "/api/v1/timelines/tag"
 

@@ -1,24 +1,10 @@
 """Home and public timelines, page by page."""
 
-import re
-
 import pytest
 
-from .conftest import Person, Reply, Stage
+from ..clients import HOME, Person, Stage, ids, link
 
-HOME = "/api/v1/timelines/home"
 PUBLIC = "/api/v1/timelines/public"
-
-
-def ids(answer: Reply) -> list[str]:
-    assert answer.status == 200
-    return [status["id"] for status in answer.json]
-
-
-def link(answer: Reply, relation: str) -> str:
-    found = re.search(rf'<http://localhost:3000([^>]*)>; rel="{relation}"', answer.headers["Link"])
-    assert found is not None
-    return found[1]
 
 
 @pytest.mark.parametrize("path", [HOME, PUBLIC])

@@ -19,8 +19,8 @@ from troupe.actors.media import process, processor, queue
 from troupe.actors.media.jobs import Job
 from troupe.http.access.rates import Rates
 
+from ..clients import Person, Stage
 from ..small_disks import fill, small_disk
-from .conftest import Person, Stage
 from .uploading import files_removed, film, part, picture, try_to_attach, upload, uploaded
 
 FAILED = "Error processing thumbnail for uploaded media"

@@ -21,9 +21,9 @@ from troupe.http.streaming.channels import CHANNELS, StreamQuery, by_name
 from troupe.http.streaming.frames import Frames
 from troupe.http.streaming.session import Session
 
-from .conftest import Person, Reply, Stage
+from ..clients import Person, Reply, Stage
 from .matrix import VISIBILITIES, Viewer, marker, read, world_of
-from .test_strangers import rows
+from .stored import rows
 
 # Everybody's name says what they are: a `follower` follows the author, a `mentioned` one is named by all posts, and so
 # on. Who is `distant` or `domain-blocking` looks at an author of another server. All of them follow Tom, who boosts.

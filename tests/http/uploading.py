@@ -12,7 +12,7 @@ import trio
 import trio.testing
 from quart.datastructures import FileStorage
 
-from .conftest import Client, Person, Reply, Stage
+from ..clients import Client, Person, Reply, Stage
 
 
 def picture(width: int = 64, height: int = 40, kind: str = "png", **how: Any) -> bytes:

@@ -1,70 +1,18 @@
 """Lists that change while their timelines are read, their members post and their owner unfollows."""
 
 from troupe.actors.broadcast import list_address
-from troupe.actors.commands.lists import AddToList, ChangeList, CreateList, DeleteList, RemoveFromList
+from troupe.actors.commands.lists import AddToList, ChangeList, CreateList, DeleteList
 from troupe.actors.kernel import Refused
 from troupe.actors.rules.limits import LISTS
-from troupe.actors.timelines.list import ListPage
 from troupe.storage import lists
 from troupe.storage.lists import List
-from troupe.storage.paging import Page
 from troupe.supervision.testing import simulation
-from troupe.supervision.testing.stage import PAGE, Person, Simulation, stage
+from troupe.supervision.testing.stage import Simulation, stage
 
-ON_THE_LIST = """
-    SELECT s.id FROM statuses s JOIN list_accounts m ON m.account_id = s.account_id
-    WHERE m.list_id = $1 AND s.deleted_at IS NULL ORDER BY s.id DESC
-"""
+from .scenarios import EXCLUSIVE, change_a_list_amid_posts, page, post
+
 MEMBERS = "SELECT account_id FROM list_accounts WHERE list_id = $1"
-EXCLUSIVE = "SELECT exclusive FROM lists WHERE id = $1"
 LISTS_OF = "SELECT id FROM lists WHERE account_id = $1 ORDER BY id"
-
-
-async def page(sim: Simulation, owner: Person, id: int) -> list[int] | None:
-    """The first page of a list, as the API would render it; None if the owner has no such list."""
-    try:
-        ids = await owner.insist(ListPage(owner.id, Page(PAGE)), list_address(id))
-    except Refused as refusal:
-        if refusal.status != 404:
-            raise
-        return None
-    return await sim.shown(ids)
-
-
-async def post(who: Person) -> None:
-    for _ in range(2):
-        await who.publish()
-
-
-async def change_a_list_amid_posts(sim: Simulation) -> None:
-    """Bob changes his list from an app that asks once for each change, while ada and cyd post."""
-    ada, bob, cyd = await sim.people("ada", "bob", "cyd")
-    bob.has_followed(ada)
-    bob.has_followed(cyd)
-    mine = await bob.insist(CreateList("mine", "list", exclusive=False))
-    address = list_address(mine.id)
-
-    async def sort_people() -> None:
-        await bob.attempt(AddToList(bob.id, (ada.id,)), address)
-        await bob.attempt(AddToList(bob.id, (cyd.id,)), address)
-        await bob.attempt(ChangeList(bob.id, exclusive=True), address)
-        await bob.attempt(RemoveFromList(bob.id, (ada.id,)), address)
-
-    assert await page(sim, bob, mine.id) == []
-    await bob.home()
-    async with sim.together() as go:
-        go(sort_people, name="bob")
-        go(post, ada, name="ada")
-        go(post, cyd, name="cyd")
-    await sim.calm()
-
-    listed = [row["id"] for row in sim.run.database.rows(ON_THE_LIST, mine.id)]
-    exclusive = sim.run.database.rows(EXCLUSIVE, mine.id)[0]["exclusive"]
-    assert await page(sim, bob, mine.id) == listed, "the list shows what its members posted"
-    hidden = listed if exclusive else []
-    assert await bob.home() == [id for id in bob.belongs_at_home() if id not in hidden], "home shows the others"
-    sim.sometimes(bool(listed), "somebody stayed on the list")
-    sim.sometimes(exclusive, "the list took its members away from home")
 
 
 @simulation(seeds=60, faults=3, world=stage)

@@ -25,8 +25,7 @@ from troupe.supervision.testing import Budget, Fault, simulation
 from troupe.supervision.testing.series import PlayedSeed, Series
 from troupe.supervision.testing.stage import Simulation, stage
 
-from .test_lists import change_a_list_amid_posts
-from .test_memory import change_ones_mind
+from .scenarios import change_a_list_amid_posts, change_ones_mind
 
 MOST = 200  # seeds until a mutant counts as not found
 KINDS = frozenset({Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.DOUBT_DONE, Fault.LOST})

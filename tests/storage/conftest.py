@@ -117,3 +117,24 @@ async def transaction(db: Connection) -> AsyncIterator[None]:
 
 
 _ids = count(1 << 40)
+
+
+def counted(stage: Stage) -> bool:
+    """Whether every count equals the rows it counts."""
+    wrong = stage.sql(
+        """
+        SELECT c.status_id FROM status_counts c WHERE
+            c.replies <> (SELECT count(*) FROM statuses s WHERE s.in_reply_to_id = c.status_id
+                          AND s.deleted_at IS NULL AND s.visibility IN ('public', 'unlisted'))
+            OR c.reblogs <> (SELECT count(*) FROM statuses s
+                             WHERE s.reblog_of_id = c.status_id AND s.deleted_at IS NULL)
+            OR c.favourites <> (SELECT count(*) FROM favourites f WHERE f.status_id = c.status_id)
+        UNION ALL
+        SELECT c.account_id FROM account_counts c WHERE
+            c.statuses <> (SELECT count(*) FROM statuses s WHERE s.account_id = c.account_id
+                           AND s.deleted_at IS NULL AND s.visibility <> 'direct')
+            OR c.followers <> (SELECT count(*) FROM follows f WHERE f.target_account_id = c.account_id)
+            OR c.following <> (SELECT count(*) FROM follows f WHERE f.account_id = c.account_id)
+        """
+    )
+    return not wrong

@@ -1,7 +1,6 @@
 """Two sessions at once: what a simulation in lockstep cannot show. Waiting is seen in pg_stat_activity, not guessed."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
@@ -33,31 +32,8 @@ from troupe.storage.outbox import NewEffect
 from troupe.storage.secrets import hash_of
 from troupe.storage.statuses import NewStatus, StatusTag
 
-from .conftest import NOW, Stage, new_id, session, transaction
-from .test_statuses import counted
-
-WAITING = """
-    SELECT count(*) FROM pg_stat_activity
-    WHERE datname = current_database() AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()
-"""
-
-Work = Callable[[Connection], Awaitable[Any]]
-
-
-def race(stage: Stage, first: Work, second: Work) -> list[Any]:
-    """Both in a transaction: the first stops before its COMMIT until the second waits for it, or is done."""
-
-    async def main() -> list[Any]:
-        async with session(stage.dsn) as one, session(stage.dsn) as two, session(stage.dsn) as watcher:
-            await one.execute("BEGIN")
-            outcome = await first(one)
-            other = asyncio.ensure_future(whole(two, second))
-            while not other.done() and not await watcher.fetchval(WAITING):
-                pass
-            await one.execute("COMMIT")
-            return [outcome, await other]
-
-    return run(main)
+from .conftest import NOW, Stage, counted, new_id, session
+from .racing import Work, race, whole
 
 
 def crowd(stage: Stage, works: list[Work]) -> list[Any]:
@@ -71,11 +47,6 @@ def crowd(stage: Stage, works: list[Work]) -> list[Any]:
         return await asyncio.gather(*map(alone, works))
 
     return run(main)
-
-
-async def whole(db: Connection, work: Work) -> Any:
-    async with transaction(db):
-        return await work(db)
 
 
 def following(a: int, b: int) -> Work:

@@ -13,7 +13,7 @@ from troupe.storage.registration import Confirmation, Taken
 from troupe.storage.users import NewUser
 
 from .conftest import NOW, Stage, new_id
-from .test_isolation import Work, race
+from .racing import Work, race
 
 LATER = NOW + timedelta(days=2)
 

@@ -5,8 +5,7 @@ from troupe.storage.follows import Change, FollowTerms
 from troupe.storage.notifications import NewNotification
 from troupe.storage.paging import Page
 
-from .conftest import Stage, new_id
-from .test_statuses import counted
+from .conftest import Stage, counted, new_id
 
 
 def test_a_follow_counts_once_on_both_sides(stage: Stage) -> None:

@@ -26,28 +26,7 @@ from troupe.storage.status_flags import Flags
 from troupe.storage.statuses import Mention, NewStatus, Status, StatusTag
 from troupe.storage.timeline_entries import TimelineEntry
 
-from .conftest import NOW, Stage, new_id
-
-
-def counted(stage: Stage) -> bool:
-    """Whether every count equals the rows it counts."""
-    wrong = stage.sql(
-        """
-        SELECT c.status_id FROM status_counts c WHERE
-            c.replies <> (SELECT count(*) FROM statuses s WHERE s.in_reply_to_id = c.status_id
-                          AND s.deleted_at IS NULL AND s.visibility IN ('public', 'unlisted'))
-            OR c.reblogs <> (SELECT count(*) FROM statuses s
-                             WHERE s.reblog_of_id = c.status_id AND s.deleted_at IS NULL)
-            OR c.favourites <> (SELECT count(*) FROM favourites f WHERE f.status_id = c.status_id)
-        UNION ALL
-        SELECT c.account_id FROM account_counts c WHERE
-            c.statuses <> (SELECT count(*) FROM statuses s WHERE s.account_id = c.account_id
-                           AND s.deleted_at IS NULL AND s.visibility <> 'direct')
-            OR c.followers <> (SELECT count(*) FROM follows f WHERE f.target_account_id = c.account_id)
-            OR c.following <> (SELECT count(*) FROM follows f WHERE f.account_id = c.account_id)
-        """
-    )
-    return not wrong
+from .conftest import NOW, Stage, counted, new_id
 
 
 def test_a_status_is_read_back_with_its_mentions_and_tags(stage: Stage) -> None:

@@ -14,7 +14,7 @@ from trio_websocket import ConnectionClosed, WebSocketConnection, open_websocket
 
 from troupe.http.server.listener import bind, serve
 
-from ..conftest import Person, Stage
+from ...clients import Person, Stage
 
 # Far more than anything takes: a frame that does not come is to be told, not waited for.
 PATIENCE = 10

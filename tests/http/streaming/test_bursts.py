@@ -17,7 +17,7 @@ from troupe.actors.kernel import Event
 from troupe.actors.statuses import ShownStatus, entry_of
 from troupe.http.streaming import delivery
 
-from ..conftest import Person, Stage
+from ...clients import Person, Stage
 from .conftest import PATIENCE, Edge, open_deaf, until
 
 READERS = 10

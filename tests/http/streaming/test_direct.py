@@ -3,7 +3,7 @@
 import json
 
 from ...checklist.rows import rows
-from ..conftest import Person
+from ...clients import Person
 from .conftest import Edge
 
 

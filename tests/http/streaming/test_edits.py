@@ -1,6 +1,6 @@
 """An edit reaches everyone who has the status, once."""
 
-from ..conftest import Person, Stage
+from ...clients import Person, Stage
 from .conftest import Edge
 
 

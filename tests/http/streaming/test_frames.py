@@ -6,7 +6,7 @@ import zlib
 import pytest
 import trio
 
-from ..conftest import Person
+from ...clients import Person
 from ..serving import rest
 from .conftest import PATIENCE, Edge
 

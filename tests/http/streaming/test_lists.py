@@ -3,7 +3,7 @@
 import pytest
 
 from ...checklist.rows import rows
-from ..conftest import Person, Stage
+from ...clients import Person, Stage
 from .conftest import Edge
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from troupe.http.streaming import sse
 
-from ..conftest import Person, Stage
+from ...clients import Person, Stage
 from .conftest import PATIENCE, Edge
 
 

@@ -6,7 +6,7 @@ from trio_websocket import ConnectionRejected
 
 from troupe.http.streaming import websocket
 
-from ..conftest import Person, Stage
+from ...clients import Person, Stage
 from .conftest import Edge, open_deaf, read_to_the_end
 
 WITHOUT_NOTIFICATIONS = ("read:statuses", "write")

@@ -1,0 +1,84 @@
+"""Scenarios that are played with the right rules and with broken ones."""
+
+from troupe.actors.account import PerspectiveOf, perspective_of
+from troupe.actors.broadcast import list_address
+from troupe.actors.commands.lists import AddToList, ChangeList, CreateList, RemoveFromList
+from troupe.actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
+from troupe.actors.kernel import Refused
+from troupe.actors.timelines.list import ListPage
+from troupe.storage import relations
+from troupe.storage.paging import Page
+from troupe.supervision.testing.stage import PAGE, Person, Simulation
+
+ON_THE_LIST = """
+    SELECT s.id FROM statuses s JOIN list_accounts m ON m.account_id = s.account_id
+    WHERE m.list_id = $1 AND s.deleted_at IS NULL ORDER BY s.id DESC
+"""
+
+
+EXCLUSIVE = "SELECT exclusive FROM lists WHERE id = $1"
+
+
+async def page(sim: Simulation, owner: Person, id: int) -> list[int] | None:
+    """The first page of a list, as the API would render it; None if the owner has no such list."""
+    try:
+        ids = await owner.insist(ListPage(owner.id, Page(PAGE)), list_address(id))
+    except Refused as refusal:
+        if refusal.status != 404:
+            raise
+        return None
+    return await sim.shown(ids)
+
+
+async def post(who: Person) -> None:
+    for _ in range(2):
+        await who.publish()
+
+
+async def change_a_list_amid_posts(sim: Simulation) -> None:
+    """Bob changes his list from an app that asks once for each change, while ada and cyd post."""
+    ada, bob, cyd = await sim.people("ada", "bob", "cyd")
+    bob.has_followed(ada)
+    bob.has_followed(cyd)
+    mine = await bob.insist(CreateList("mine", "list", exclusive=False))
+    address = list_address(mine.id)
+
+    async def sort_people() -> None:
+        await bob.attempt(AddToList(bob.id, (ada.id,)), address)
+        await bob.attempt(AddToList(bob.id, (cyd.id,)), address)
+        await bob.attempt(ChangeList(bob.id, exclusive=True), address)
+        await bob.attempt(RemoveFromList(bob.id, (ada.id,)), address)
+
+    assert await page(sim, bob, mine.id) == []
+    await bob.home()
+    async with sim.together() as go:
+        go(sort_people, name="bob")
+        go(post, ada, name="ada")
+        go(post, cyd, name="cyd")
+    await sim.calm()
+
+    listed = [row["id"] for row in sim.run.database.rows(ON_THE_LIST, mine.id)]
+    exclusive = sim.run.database.rows(EXCLUSIVE, mine.id)[0]["exclusive"]
+    assert await page(sim, bob, mine.id) == listed, "the list shows what its members posted"
+    hidden = listed if exclusive else []
+    assert await bob.home() == [id for id in bob.belongs_at_home() if id not in hidden], "home shows the others"
+    sim.sometimes(bool(listed), "somebody stayed on the list")
+    sim.sometimes(exclusive, "the list took its members away from home")
+
+
+CHANGES = (Follow, Mute, Unmute, Block, Unblock, Follow, Unfollow)
+
+
+async def change_ones_mind(sim: Simulation) -> None:
+    """Bob does everything that he can do to ada, and asks once for each."""
+    ada, bob = await sim.people("ada", "bob")
+    for change in CHANGES:
+        await bob.attempt(change(ada.id))
+        assert await bob.insist(PerspectiveOf()) == stored_perspective(sim, bob), f"after {change.__name__}"
+        await ada.publish()
+        assert await bob.home() == bob.belongs_at_home(), f"at home after {change.__name__}"
+
+
+def stored_perspective(sim: Simulation, person: Person) -> object:
+    """The perspective as a restarted account would read it."""
+    return perspective_of(person.id, sim.run.database.arrange(relations.relations, person.id))
