@@ -6,6 +6,7 @@ Memory mirrors rows and changes only after commit. The commands are in `commands
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -15,6 +16,16 @@ from ..storage.status_flags import Flags
 from .broadcast import PollChanged, Related, RelationStamps
 from .context import ActorContext
 from .entity import EntityActor
+from .facts import (
+    ChangedConversationMutes,
+    ChangedDomainBlocks,
+    ChangedRelation,
+    ChangedUser,
+    DeletedStatus,
+    Fact,
+    MarkedStatus,
+    UnmarkedStatus,
+)  # fmt: skip
 from .kernel import Answer, Cell, Event, Message, Runtime, Subscriber, turn
 from .rules.visibility import Following, Muting, Perspective, Relation
 
@@ -66,6 +77,11 @@ class AccountActor(EntityActor):
             raise LookupError(f"{self.address} has no user")
         return self.user
 
+    def learn(self, fact: Fact) -> None:
+        """Apply a fact of this account to what its owner sees the world through; other accounts' are left out."""
+        if (learn := LEARNING.get(type(fact))) is not None and getattr(fact, "account_id", self.id) == self.id:
+            learn(self, fact)
+
     def set_relation(self, other: int, relation: Relation) -> None:
         """How the account now stands to `other`: after a commit, its own or the other's."""
         changed = self.perspective.after(other, relation)
@@ -82,12 +98,6 @@ class AccountActor(EntityActor):
         self.flags.move_to_end(id)
         if len(self.flags) > FLAGS_KEPT:
             self.flags.popitem(last=False)
-
-    def mark(self, id: int, **changed: Any) -> None:
-        """The account did something with a status, and it is committed."""
-        flags = self.flags.get(id)
-        if flags is not None:
-            self.flags[id] = replace(flags, **changed)
 
     def current_perspective(self) -> Perspective:
         """The perspective without the mutes that are over."""
@@ -107,8 +117,7 @@ def tell_perspective(account: AccountActor, message: PerspectiveOf) -> Perspecti
 
 @turn(AccountActor, Related)
 def change_relation(account: AccountActor, message: Related) -> None:
-    if account.relation_stamps.takes(message):
-        account.set_relation(message.other, message.relation)
+    account.learn(ChangedRelation(account.id, message))
 
 
 @turn(AccountActor, PollChanged)
@@ -159,3 +168,58 @@ def relation_of(bond: relations.Bond) -> Relation:
 
 def expired(muting: Muting, now: datetime) -> bool:
     return muting.expires_at is not None and muting.expires_at <= now
+
+
+# Facts about the account -------------------------------------------------------------------------------------------
+
+
+def _learn_user(account: AccountActor, fact: ChangedUser) -> None:
+    account.user = fact.user
+
+
+def _learn_mark(account: AccountActor, fact: MarkedStatus) -> None:
+    flags = account.flags.get(fact.id)
+    if flags is not None:
+        account.flags[fact.id] = Flags(
+            favourited=flags.favourited if fact.favourited is None else fact.favourited,
+            reblogged=flags.reblogged if fact.reblogged is None else fact.reblogged,
+            bookmarked=flags.bookmarked if fact.bookmarked is None else fact.bookmarked,
+            muted=flags.muted,
+            pinned=flags.pinned if fact.pinned is None else fact.pinned,
+            votes=flags.votes if fact.votes is None else fact.votes,
+        )
+
+
+def _learn_new_status(account: AccountActor, fact: UnmarkedStatus) -> None:
+    account.keep_flags(fact.id, Flags())
+
+
+def _learn_deletion(account: AccountActor, fact: DeletedStatus) -> None:
+    status = fact.deleted.status
+    if status.account_id == account.id and status.reblog_of_id is not None:
+        account.learn(MarkedStatus(account.id, status.reblog_of_id, reblogged=False))
+
+
+def _learn_conversation_mutes(account: AccountActor, fact: ChangedConversationMutes) -> None:
+    account.flags.clear()
+
+
+def _learn_relation(account: AccountActor, fact: ChangedRelation) -> None:
+    if account.relation_stamps.takes(fact.change):
+        account.set_relation(fact.change.other, fact.change.relation)
+
+
+def _learn_domain_blocks(account: AccountActor, fact: ChangedDomainBlocks) -> None:
+    account.perspective = replace(account.perspective, domain_blocks=fact.domains)
+    account.announce_perspective()
+
+
+LEARNING: dict[type, Callable[[AccountActor, Any], None]] = {
+    ChangedUser: _learn_user,
+    MarkedStatus: _learn_mark,
+    UnmarkedStatus: _learn_new_status,
+    DeletedStatus: _learn_deletion,
+    ChangedConversationMutes: _learn_conversation_mutes,
+    ChangedRelation: _learn_relation,
+    ChangedDomainBlocks: _learn_domain_blocks,
+}

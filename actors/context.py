@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..storage.engine.database import Database
 from .audience import Audience
 from .broadcast import Broadcast
+from .facts import Facts
 from .kernel import Clock, Ids
 from .outbox import Outbox
 from .statuses import AccountCache, StatusCache
@@ -28,6 +29,7 @@ class ActorContext:
     listed: Audience
     owned: Audience
     broadcast: Broadcast
+    facts: Facts
     outbox: Outbox
     base_url: str
     local_domain: str

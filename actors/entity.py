@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Concatenate, ParamSpec, TypeVar
 
 from ..storage.engine.database import Connection
 from .context import ActorContext
+from .facts import AddedNotifications, EditedStatus, Fact, PublishedStatus
 from .kernel import Actor, Cell, Runtime
 
 P = ParamSpec("P")
@@ -31,3 +32,36 @@ class EntityActor(Actor):
         """Run this turn's one transaction."""
         self.check_current()
         return await self.context.database.transact(work, *args, **kwargs)
+
+    async def publish(self, *facts: Fact, promised: Sequence[int] = ()) -> None:
+        """Say what the transaction of this turn changed, before the answer, and hand over what it promised.
+
+        When the timelines that a status goes to stay crowded, the relay carries the promises out after the answer.
+        """
+        context = self.context
+        for fact in facts:
+            self.learn(fact)
+        context.facts.keep(facts)
+        for fact in facts:
+            if isinstance(fact, PublishedStatus | EditedStatus) and not await self._finds_room(fact, facts, promised):
+                return
+        await context.facts.announce(facts, self.origin)
+        if promised:
+            context.outbox.hand_over(promised)
+
+    async def _finds_room(
+        self, fact: PublishedStatus | EditedStatus, facts: Sequence[Fact], promised: Sequence[int]
+    ) -> bool:
+        """Wait for crowded timelines. False if they stay crowded: then the author's home alone is told of a post."""
+        context = self.context
+        shown = await context.facts.show(fact)
+        added = [one for other in facts if isinstance(other, AddedNotifications) for one in other.notifications]
+        recipients = [notification.account_id for notification in added]
+        if shown is None or await context.outbox.finds_room(self.address, promised, shown, recipients):
+            return True
+        if isinstance(fact, PublishedStatus):
+            context.facts.announce_to_author(shown, self.origin)
+        return False
+
+    def learn(self, fact: Fact) -> None:
+        """Apply a fact to this actor's own memory, which mirrors no rows of most facts."""

@@ -44,6 +44,7 @@ from ..actors.broadcast import Broadcast
 from ..actors.context import ActorContext
 from ..actors.effects.registry import FileRemover
 from ..actors.expiry import Expiry
+from ..actors.facts import Facts
 from ..actors.kernel import IDLE, Ids, Runtime, SystemClock
 from ..actors.kernel.watchdog import Watchdog
 from ..actors.mail.sender import Letterhead, MailSender
@@ -121,8 +122,9 @@ class Actors:
             database, runtime, clock, ids, self.accounts, self.statuses, broadcast, record,
             remove_files=remove_files, on_mail=on_mail,
         )  # fmt: skip
+        facts = Facts(self.accounts, self.statuses, broadcast)
         self.actor_context = ActorContext(
-            database, clock, ids, self.accounts, self.statuses, audience, listed, owned, broadcast, self.outbox,
+            database, clock, ids, self.accounts, self.statuses, audience, listed, owned, broadcast, facts, self.outbox,
             base_url, local_domain,
         )  # fmt: skip
         self.pools = {

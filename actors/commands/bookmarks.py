@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ...storage import bookmarks, statuses
 from ...storage.engine.database import Connection
 from ..account import AccountActor
+from ..facts import MarkedStatus
 from ..kernel import Message, Refused, turn
 from .interacting import original_of
 from .statuses import NOT_FOUND, find_original
@@ -31,8 +32,7 @@ async def bookmark(account: AccountActor, message: Bookmark) -> Refused | None:
     status = await find_original(account, message.status_id)
     if status is None or not await account.transact(_bookmark, account, status.id):
         return NOT_FOUND
-    account.mark(status.id, bookmarked=True)
-    return None
+    return await account.publish(MarkedStatus(account.id, status.id, bookmarked=True))
 
 
 async def _bookmark(db: Connection, account: AccountActor, status_id: int) -> bool:
@@ -47,4 +47,4 @@ async def _bookmark(db: Connection, account: AccountActor, status_id: int) -> bo
 async def unbookmark(account: AccountActor, message: Unbookmark) -> None:
     status_id = await original_of(account, message.status_id)
     await account.transact(bookmarks.delete, account.id, status_id)
-    account.mark(status_id, bookmarked=False)
+    await account.publish(MarkedStatus(account.id, status_id, bookmarked=False))

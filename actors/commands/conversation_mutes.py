@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ...storage import conversation_mutes
 from ...storage.engine.database import Connection
 from ..account import AccountActor
+from ..facts import ChangedConversationMutes
 from ..kernel import Message, Refused, turn
 from .interacting import NOT_ALLOWED
 from .statuses import NOT_FOUND, find_original
@@ -34,8 +35,7 @@ async def mute_conversation(account: AccountActor, message: MuteConversation) ->
         return NOT_FOUND
     if not await account.transact(_mute, account, status.conversation_id):
         return NOT_ALLOWED
-    account.flags.clear()  # they do not say which statuses are of the thread
-    return None
+    return await account.publish(ChangedConversationMutes(account.id))
 
 
 async def _mute(db: Connection, account: AccountActor, conversation_id: int) -> bool:
@@ -51,5 +51,4 @@ async def unmute_conversation(account: AccountActor, message: UnmuteConversation
     if status is None:
         return NOT_FOUND
     await account.transact(conversation_mutes.delete, account.id, status.conversation_id)
-    account.flags.clear()
-    return None
+    return await account.publish(ChangedConversationMutes(account.id))

@@ -8,6 +8,7 @@ from ...storage import conversations
 from ...storage.conversations import Conversation
 from ..account import AccountActor
 from ..conversations import ShownConversation, shown_conversations
+from ..facts import ChangedConversation
 from ..kernel import Message, Refused, turn
 
 NOT_FOUND = Refused(404, "Record not found")
@@ -35,7 +36,7 @@ async def mark(account: AccountActor, message: MarkConversation) -> ShownConvers
     if marked is None:
         return NOT_FOUND
     (shown,) = await shown_conversations([marked], context.accounts, context.statuses)
-    context.broadcast.corresponded(shown, account.origin, news=False)
+    await account.publish(ChangedConversation(shown, news=False))
     return shown
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from ...storage import domain_blocks, follows
@@ -10,6 +10,7 @@ from ...storage.engine.database import Connection
 from ..account import AccountActor
 from ..effects.relations import relations_changed
 from ..effects.reminders import DomainBlocked, reminder
+from ..facts import ChangedDomainBlocks
 from ..kernel import Message, Origin, turn
 from .follow_requests import AT_ONCE, remove_followers
 from .pairs import PairChanges, publish_changes
@@ -33,15 +34,15 @@ class UnblockDomain(Message[None]):
 async def block_domain(account: AccountActor, message: BlockDomain) -> None:
     promised = await account.transact(_block, account, message.domain, account.now, account.origin)
     await end_follows(account, message.domain)
-    see_without(account, account.perspective.domain_blocks | {message.domain})
-    account.context.outbox.hand_over(promised)
+    domains = account.perspective.domain_blocks | {message.domain}
+    await account.publish(ChangedDomainBlocks(account.id, domains), promised=promised)
 
 
 @turn(AccountActor, UnblockDomain)
 async def unblock_domain(account: AccountActor, message: UnblockDomain) -> None:
     promised = await account.transact(_unblock, account, message.domain, account.origin)
-    see_without(account, account.perspective.domain_blocks - {message.domain})
-    account.context.outbox.hand_over(promised)
+    domains = account.perspective.domain_blocks - {message.domain}
+    await account.publish(ChangedDomainBlocks(account.id, domains), promised=promised)
 
 
 @turn(AccountActor, DomainBlocked)
@@ -55,13 +56,6 @@ async def end_follows(account: AccountActor, domain: str) -> None:
     while more:
         dealt, more = await account.transact(_sever_some, account, domain, account.origin)
         await publish_changes(account, dealt)
-
-
-def see_without(account: AccountActor, domains: frozenset[str]) -> None:
-    """After the commit, before the answer: streams and the home timeline go by the new blocks."""
-    account.perspective = replace(account.perspective, domain_blocks=domains)
-    account.announce_perspective()
-    account.context.broadcast.reread_home(account.id)
 
 
 async def _block(db: Connection, account: AccountActor, domain: str, now: datetime, origin: Origin) -> list[int]:

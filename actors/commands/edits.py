@@ -18,13 +18,14 @@ from ..effects.conversations import conversation_changed
 from ..effects.notifications import notification_added
 from ..effects.polls import forget_poll, poll_ends
 from ..effects.statuses import status_edited
+from ..facts import AddedNotifications, ChangedConversation, ChangedStatus, EditedStatus
 from ..kernel import Message, Origin, Refused, turn
 from ..rules import text
 from ..rules.attachments import complaint
 from ..rules.languages import language_code
 from ..rules.polls import PollTerms
 from ..statuses import ShownStatus
-from .interacting import NOT_ALLOWED, invalid, notify
+from .interacting import NOT_ALLOWED, invalid
 from .statuses import BLANK, NOT_FOUND, Written, correspond, quote_policy, says_nothing, write
 
 NO_DEADLINE = invalid("Deadline can't be blank")
@@ -95,8 +96,12 @@ async def edit_status(account: AccountActor, message: EditStatus) -> Refused | N
     edited = await account.transact(_edit, account, message, written, account.now, account.origin)
     if isinstance(edited, Refused):
         return edited
-    await _spread(account, message.status_id, edited)
-    return None
+    if edited.edit_id is None:
+        return await account.publish(ChangedStatus(message.status_id))
+    return await account.publish(
+        EditedStatus(message.status_id, edited.edit_id, edited.rebloggers), AddedNotifications(edited.told),
+        *(ChangedConversation(letter) for letter in edited.letters), promised=edited.promised,
+    )  # fmt: skip
 
 
 @turn(AccountActor, SetQuotePolicy)
@@ -105,8 +110,7 @@ async def set_quote_policy(account: AccountActor, message: SetQuotePolicy) -> Re
     if status is None or status.account_id != account.id:
         return NOT_FOUND
     await account.transact(edits.set_quote_policy, status.id, quote_policy(status.visibility, message.policy))
-    account.context.statuses.drop(status.id)
-    return None
+    return await account.publish(ChangedStatus(status.id))
 
 
 async def _edit(
@@ -249,21 +253,3 @@ async def _correspond(
         return []
     named = [notification.account_id for notification in told if notification.type == "mention"]
     return await correspond(db, account, ShownStatus(status, author), named)
-
-
-async def _spread(account: AccountActor, status_id: int, edited: Edited) -> None:
-    """After the commit, before the answer: whoever has it gets it as it is now."""
-    context = account.context
-    context.statuses.drop(status_id)
-    if edited.edit_id is None:
-        return
-    shown = await context.statuses.show(status_id)
-    if shown is not None and not context.statuses.is_deleted(status_id):
-        recipients = [notification.account_id for notification in edited.told]
-        if not await context.outbox.finds_room(account.address, edited.promised, shown, recipients):
-            return
-        context.broadcast.edited(shown, edited.edit_id, edited.rebloggers, account.origin)
-    await notify(account, status_id, edited.told)
-    for letter in edited.letters:
-        context.broadcast.corresponded(letter, account.origin)
-    context.outbox.hand_over(edited.promised)

@@ -10,8 +10,9 @@ from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification
 from ...storage.statuses import Status
 from ..account import AccountActor
+from ..facts import MarkedStatus
 from ..kernel import Message, Origin, Refused, turn
-from .interacting import Interaction, admit, original_of, promise, settle
+from .interacting import Interaction, admit, original_of, promise
 from .statuses import NOT_FOUND, find_original
 
 
@@ -37,8 +38,8 @@ async def favourite(account: AccountActor, message: Favourite) -> Refused | None
     kept = await account.transact(_favourite, account, status, account.now, account.origin)
     if isinstance(kept, Refused):
         return kept
-    account.mark(status.id, favourited=True)
-    await settle(account, status.id, kept)
+    marked = MarkedStatus(account.id, status.id, favourited=True)
+    await account.publish(marked, *kept.facts_about(status.id), promised=kept.promised)
     return None
 
 
@@ -59,8 +60,8 @@ async def _favourite(
 async def unfavourite(account: AccountActor, message: Unfavourite) -> None:
     status_id = await original_of(account, message.status_id)
     kept = await account.transact(_unfavourite, account, status_id, account.origin)
-    account.mark(status_id, favourited=False)
-    await settle(account, status_id, kept)
+    marked = MarkedStatus(account.id, status_id, favourited=False)
+    await account.publish(marked, *kept.facts_about(status_id), promised=kept.promised)
 
 
 async def _unfavourite(db: Connection, account: AccountActor, status_id: int, origin: Origin) -> Interaction:

@@ -10,9 +10,9 @@ from ...storage.engine.database import Connection
 from ...storage.notifications import Notification
 from ...storage.statuses import Status
 from ..account import AccountActor
-from ..broadcast import ShownNotification
 from ..effects.notifications import notification_added
 from ..effects.statuses import counts_changed
+from ..facts import AddedNotifications, ChangedStatus, Fact
 from ..kernel import Origin, Refused
 from .statuses import NOT_FOUND
 
@@ -25,6 +25,10 @@ class Interaction:
 
     told: list[Notification] = field(default_factory=list[Notification])
     promised: list[int] = field(default_factory=list[int])
+
+    def facts_about(self, status_id: int) -> list[Fact]:
+        """Return what changed for others: its counts, and notifications."""
+        return [ChangedStatus(status_id), AddedNotifications(self.told)] if self.promised else []
 
 
 def invalid(text: str) -> Refused:
@@ -46,25 +50,6 @@ async def promise(
     """That the status is shown with its new counts, and that whoever is notified hears of it."""
     promises = [counts_changed(status_id, account.id), *(notification_added(one) for one in told)]
     return await account.context.outbox.promise(db, promises, origin)
-
-
-async def settle(account: AccountActor, status_id: int, kept: Interaction) -> None:
-    """After the commit, before the answer."""
-    if not kept.promised:
-        return
-    account.context.statuses.drop(status_id)
-    await notify(account, status_id, kept.told)
-    account.context.outbox.hand_over(kept.promised)
-
-
-async def notify(account: AccountActor, status_id: int, told: Sequence[Notification]) -> None:
-    """Into the streams of those who are told."""
-    context = account.context
-    sender = await context.accounts.find(account.id) if told else None
-    shown = await context.statuses.show(status_id) if told else None
-    for notification in told:
-        if sender is not None and shown is not None:
-            context.broadcast.notified(ShownNotification(notification, sender, shown), account.origin)
 
 
 async def original_of(account: AccountActor, id: int) -> int:

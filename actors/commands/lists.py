@@ -11,6 +11,7 @@ from ...storage.lists import List
 from ..account import AccountActor
 from ..effects.lists import list_changed
 from ..entity import EntityActor
+from ..facts import ChangedList
 from ..kernel import Message, Origin, Refused, turn
 from ..rules.limits import LISTS
 from ..timelines.list import NOT_FOUND, ListTimeline
@@ -92,7 +93,7 @@ async def create(account: AccountActor, message: CreateList) -> List | Refused:
     new = List(
         account.context.ids.next(), account.id, message.title, message.replies_policy, message.exclusive, account.now
     )  # fmt: skip
-    return _tell(account, await account.transact(_create, account, new, account.origin))
+    return await _publish(account, await account.transact(_create, account, new, account.origin))
 
 
 @turn(ListTimeline, ChangeList)
@@ -100,7 +101,7 @@ async def change(timeline: ListTimeline, message: ChangeList) -> List | Refused:
     before = timeline.owned_by(message.viewer_id)
     if before is None:
         return NOT_FOUND
-    return _tell(timeline, await timeline.transact(_change, timeline, before, message, timeline.origin))
+    return await _publish(timeline, await timeline.transact(_change, timeline, before, message, timeline.origin))
 
 
 @turn(ListTimeline, DeleteList)
@@ -108,7 +109,7 @@ async def delete(timeline: ListTimeline, message: DeleteList) -> List | Refused:
     before = timeline.owned_by(message.viewer_id)
     if before is None:
         return NOT_FOUND
-    return _tell(timeline, await timeline.transact(_delete, timeline, before, timeline.origin))
+    return await _publish(timeline, await timeline.transact(_delete, timeline, before, timeline.origin))
 
 
 @turn(ListTimeline, AddToList)
@@ -118,7 +119,9 @@ async def add(timeline: ListTimeline, message: AddToList) -> List | Refused:
         return NOT_FOUND
     ids = list(dict.fromkeys(message.account_ids))
     try:
-        return _tell(timeline, await timeline.transact(_add, timeline, before, ids, timeline.now, timeline.origin))
+        return await _publish(
+            timeline, await timeline.transact(_add, timeline, before, ids, timeline.now, timeline.origin)
+        )
     except AlreadyMember:
         return ON_IT_ALREADY
 
@@ -129,7 +132,7 @@ async def remove(timeline: ListTimeline, message: RemoveFromList) -> List | Refu
     if before is None:
         return NOT_FOUND
     removed = timeline.transact(_remove, timeline, before, message.account_ids, timeline.origin)
-    return _tell(timeline, await removed)
+    return await _publish(timeline, await removed)
 
 
 async def _create(db: Connection, account: AccountActor, new: List, origin: Origin) -> ListChange | Refused:
@@ -179,10 +182,9 @@ async def _promise(db: Connection, actor: EntityActor, list: List | None, origin
     return ListChange(list, await actor.context.outbox.promise(db, promises, origin))
 
 
-def _tell(actor: EntityActor, changed: ListChange | Refused) -> List | Refused:
+async def _publish(actor: EntityActor, changed: ListChange | Refused) -> List | Refused:
     """After the commit, before the answer: have the list and its owner's home timeline read their rows again."""
     if isinstance(changed, Refused):
         return changed
-    actor.context.broadcast.list_changed(changed.list.id, changed.list.account_id)
-    actor.context.outbox.hand_over(changed.promised)
+    await actor.publish(ChangedList(changed.list.id, changed.list.account_id), promised=changed.promised)
     return changed.list

@@ -7,16 +7,17 @@ from then on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...storage import relations
 from ...storage.engine.database import Connection
 from ...storage.notifications import Notification
 from ..account import AccountActor, relation_of
-from ..broadcast import Related, ShownNotification
+from ..broadcast import Related
 from ..effects.notifications import notification_added
 from ..effects.relations import relations_changed
+from ..facts import AddedNotifications, ChangedAccount, ChangedRelation
 from ..kernel import Origin
 from ..rules.visibility import Relation
 
@@ -74,24 +75,11 @@ async def _deal(
 
 async def publish_changes(account: AccountActor, dealt: PairChanges) -> None:
     """After the commit, before the answer: everybody concerned knows."""
-    context = account.context
-    for changed in (account.id, *dealt.theirs):
-        context.accounts.drop(changed)
-    for other, relation in dealt.mine.items():
-        mine = Related(other, relation, dealt.stamp, dealt.drawn)
-        context.broadcast.related(account.id, mine, account.origin)
-        if account.relation_stamps.takes(mine):
-            account.set_relation(other, relation)
-    for other, relation in dealt.theirs.items():
-        theirs = Related(account.id, relation, dealt.stamp, dealt.drawn)
-        context.broadcast.related(other, theirs, account.origin)
-    await _notify(account, dealt.told)
-    context.outbox.hand_over(dealt.promised)
-
-
-async def _notify(account: AccountActor, told: Iterable[Notification]) -> None:
-    senders = await account.context.accounts.find_many(notification.from_account_id for notification in told)
-    for notification in told:
-        if notification.from_account_id in senders:
-            sender = senders[notification.from_account_id]
-            account.context.broadcast.notified(ShownNotification(notification, sender, None), account.origin)
+    mine = {other: Related(other, relation, dealt.stamp, dealt.drawn) for other, relation in dealt.mine.items()}
+    theirs = {id: Related(account.id, relation, dealt.stamp, dealt.drawn) for id, relation in dealt.theirs.items()}
+    await account.publish(
+        *(ChangedAccount(id) for id in (account.id, *theirs)),
+        *(ChangedRelation(account.id, change) for change in mine.values()),
+        *(ChangedRelation(id, change) for id, change in theirs.items()),
+        AddedNotifications(dealt.told), promised=dealt.promised,
+    )  # fmt: skip

@@ -9,6 +9,7 @@ from ...storage import pins, statuses
 from ...storage.engine.database import Connection
 from ...storage.statuses import Status
 from ..account import AccountActor
+from ..facts import MarkedStatus
 from ..kernel import Message, Refused, turn
 from ..rules.limits import PINS
 from .interacting import invalid
@@ -41,7 +42,7 @@ async def pin(account: AccountActor, message: Pin) -> Refused | None:
         return invalid(", ".join(complaints))
     refusal = await account.transact(_pin, account, status.id)
     if refusal is None:
-        account.mark(status.id, pinned=True)
+        await account.publish(MarkedStatus(account.id, status.id, pinned=True))
     return refusal
 
 
@@ -69,4 +70,4 @@ async def _pin(db: Connection, account: AccountActor, status_id: int) -> Refused
 @turn(AccountActor, Unpin)
 async def unpin(account: AccountActor, message: Unpin) -> None:
     await account.transact(pins.delete, account.id, message.status_id)
-    account.mark(message.status_id, pinned=False)
+    await account.publish(MarkedStatus(account.id, message.status_id, pinned=False))

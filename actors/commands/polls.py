@@ -11,6 +11,7 @@ from ...storage.engine.database import Connection
 from ...storage.polls import PollState
 from ...storage.statuses import Status
 from ..account import AccountActor
+from ..facts import ChangedStatus, MarkedStatus
 from ..kernel import Message, Origin, Refused, turn
 from .interacting import admit, invalid, promise
 from .statuses import NOT_FOUND, find_original
@@ -48,10 +49,8 @@ async def vote(account: AccountActor, message: Vote) -> Refused | None:
     voted = await account.transact(_vote, account, status, message, account.now, account.origin)
     if isinstance(voted, Refused):
         return voted
-    account.mark(status.id, votes=voted.votes)
-    account.context.statuses.drop(status.id)
-    account.context.outbox.hand_over(voted.promised)
-    return None
+    marked = MarkedStatus(account.id, status.id, votes=voted.votes)
+    return await account.publish(marked, ChangedStatus(status.id), promised=voted.promised)
 
 
 async def _vote(

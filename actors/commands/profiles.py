@@ -13,6 +13,7 @@ from ...storage.profiles import Defaults, Profile
 from ..account import AccountActor
 from ..effects.files import files_unused
 from ..effects.reminders import Unlocked, reminder
+from ..facts import ChangedAccount, ChangedUser
 from ..kernel import Message, Origin, turn
 from ..rules import text
 from .follow_requests import accept_waiting
@@ -42,8 +43,7 @@ class Updated:
 async def update_profile(account: AccountActor, message: UpdateProfile) -> None:
     profile = await compose(account, message)
     updated = await account.transact(_update, account, profile, message.defaults, account.now, account.origin)
-    account.user = updated.user
-    account.context.accounts.put(account.id, updated.account)
+    await account.publish(ChangedUser(account.id, updated.user), ChangedAccount(account.id, updated.account))
     if updated.promised:
         await accept_waiting(account)
         account.context.outbox.hand_over(updated.promised)

@@ -9,14 +9,22 @@ from ...storage import notifications, statuses
 from ...storage.deletions import Deleted
 from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification, Notification
-from ...storage.status_flags import Flags
 from ...storage.statuses import NewStatus, Status
 from ..account import AccountActor
 from ..effects.notifications import notification_added
 from ..effects.statuses import counts_changed, status_changed
+from ..facts import (
+    AddedNotifications,
+    ChangedAccount,
+    ChangedStatus,
+    DeletedStatus,
+    MarkedStatus,
+    PublishedStatus,
+    UnmarkedStatus,
+)
 from ..kernel import Message, Origin, Refused, turn
-from .interacting import NOT_ALLOWED, admit, notify, original_of
-from .statuses import NOT_FOUND, choose_visibility, delete, find_original, retract
+from .interacting import NOT_ALLOWED, admit, original_of
+from .statuses import NOT_FOUND, choose_visibility, delete, find_original
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +63,12 @@ async def reblog(account: AccountActor, message: Reblog) -> int | Refused:
     if isinstance(boosted, Refused):
         return boosted
     if boosted.promised:
-        await _spread(account, original.id, boosted)
+        await account.publish(
+            ChangedStatus(original.id), ChangedAccount(account.id),
+            MarkedStatus(account.id, original.id, reblogged=True),
+            UnmarkedStatus(account.id, boosted.id), PublishedStatus(boosted.id), AddedNotifications(boosted.told),
+            promised=boosted.promised,
+        )  # fmt: skip
     return boosted.id
 
 
@@ -91,30 +104,13 @@ async def _reblog(
     return Boosted(new.id, told, await account.context.outbox.promise(db, promises, origin))
 
 
-async def _spread(account: AccountActor, original_id: int, boosted: Boosted) -> None:
-    """After the commit, before the answer. What is missing then was deleted meanwhile, and whoever did it tells."""
-    context = account.context
-    context.statuses.drop(original_id)
-    context.accounts.drop(account.id)
-    account.mark(original_id, reblogged=True)
-    account.keep_flags(boosted.id, Flags())
-    shown = await context.statuses.show(boosted.id)
-    if shown is not None and not context.statuses.is_deleted(boosted.id):
-        recipients = [notification.account_id for notification in boosted.told]
-        if not await context.outbox.finds_room(account.address, boosted.promised, shown, recipients):
-            context.broadcast.published_to_author(shown, account.origin)
-            return
-        context.broadcast.published(shown, account.origin)
-    await notify(account, original_id, boosted.told)
-    context.outbox.hand_over(boosted.promised)
-
-
 @turn(AccountActor, Unreblog)
 async def unreblog(account: AccountActor, message: Unreblog) -> int:
     original_id = await original_of(account, message.status_id)
     buried = await account.transact(_unreblog, account, original_id, account.now, account.origin)
     if buried is not None:
-        retract(account, *buried)
+        deleted, promised = buried
+        await account.publish(DeletedStatus(deleted), promised=promised)
     return original_id
 
 

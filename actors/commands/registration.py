@@ -16,6 +16,7 @@ from ...storage.registration import Taken
 from ...storage.users import NewUser, User
 from ..account import AccountActor
 from ..effects.mail import CONFIRMATION, forget_mail, mail
+from ..facts import ChangedAccount, ChangedUser
 from ..kernel import Message, Origin, Refused, turn
 from ..rules.complaints import refusal
 from ..rules.identity import local_account
@@ -57,12 +58,12 @@ class ResendConfirmation(Message[None]):
 async def sign_up(account: AccountActor, message: SignUp) -> User | Refused:
     """The user as stored; a mail is promised."""
     try:
-        account.user = await account.transact(_sign_up, account, message, account.now, account.origin)
+        user = await account.transact(_sign_up, account, message, account.now, account.origin)
     except Taken as error:
         return refusal([taken(error.attribute)])
-    account.context.accounts.drop(account.id)
+    await account.publish(ChangedUser(account.id, user), ChangedAccount(account.id))
     account.context.outbox.wake_mail()
-    return account.user
+    return user
 
 
 async def _sign_up(db: Connection, account: AccountActor, message: SignUp, now: datetime, origin: Origin) -> User:
@@ -89,9 +90,9 @@ async def confirm_email(account: AccountActor, message: ConfirmEmail) -> bool | 
         confirmed = await account.transact(_confirm, account, message.token_hash, account.now)
     finally:
         # Even if nobody knows whether it was committed: for others the account may be there now.
-        account.context.accounts.drop(account.id)
+        await account.publish(ChangedAccount(account.id))
     if confirmed is not None:
-        account.user = confirmed.user
+        await account.publish(ChangedUser(account.id, confirmed.user))
     return None if confirmed is None else confirmed.now
 
 
@@ -119,7 +120,7 @@ async def resend_confirmation(account: AccountActor, message: ResendConfirmation
         return refusal([taken(error.attribute)])
     if user is None:
         return NOT_AWAITED
-    account.user = user
+    await account.publish(ChangedUser(account.id, user))
     account.context.outbox.wake_mail()
     return None
 

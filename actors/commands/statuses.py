@@ -23,16 +23,23 @@ from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification, Notification
 from ...storage.polls import NewPoll
 from ...storage.scheduled_statuses import ScheduledStatus
-from ...storage.status_flags import Flags
 from ...storage.statuses import NewStatus, Status, StatusTag
 from ..account import AccountActor
-from ..broadcast import ShownNotification
 from ..conversations import ShownConversation
 from ..effects.conversations import conversation_changed
 from ..effects.files import files_unused
 from ..effects.notifications import notification_added
 from ..effects.polls import poll_ends
 from ..effects.statuses import counts_changed, status_changed
+from ..facts import (
+    AddedNotifications,
+    ChangedConversation,
+    ChangedStatus,
+    DeletedStatus,
+    Fact,
+    PublishedStatus,
+    UnmarkedStatus,
+)
 from ..kernel import Message, Origin, Refused, turn
 from ..rules import text
 from ..rules.attachments import complaint
@@ -323,26 +330,16 @@ async def made_before(
 
 
 async def spread(account: AccountActor, published: Published) -> None:
-    """After the commit, before the answer: caches, timelines, streams. When timelines are crowded, the relay tells them
-    after the answer."""
-    context, status = account.context, published.status
-    context.statuses.put(status.id, status)
-    context.accounts.put(account.id, published.author)
+    """After the commit, before the answer."""
+    status = published.status
+    facts: list[Fact] = [PublishedStatus(status.id, ShownStatus(status, published.author))]
     if status.in_reply_to_id is not None:
-        context.statuses.drop(status.in_reply_to_id)
+        facts.append(ChangedStatus(status.in_reply_to_id))
     else:
-        account.keep_flags(status.id, Flags())  # an answer may be part of a muted conversation
-    shown = ShownStatus(status, published.author)
-    recipients = [notification.account_id for notification in published.told]
-    if not await context.outbox.finds_room(account.address, published.promised, shown, recipients):
-        context.broadcast.published_to_author(shown, account.origin)
-        return
-    context.broadcast.published(shown, account.origin)
-    for notification in published.told:
-        context.broadcast.notified(ShownNotification(notification, published.author, shown), account.origin)
-    for letter in published.letters:
-        context.broadcast.corresponded(letter, account.origin)
-    context.outbox.hand_over(published.promised)
+        facts.append(UnmarkedStatus(account.id, status.id))  # an answer may be part of a muted conversation
+    facts.append(AddedNotifications(published.told))
+    facts += [ChangedConversation(letter) for letter in published.letters]
+    await account.publish(*facts, promised=published.promised)
 
 
 @turn(AccountActor, DeleteStatus)
@@ -352,15 +349,9 @@ async def delete_status(account: AccountActor, message: DeleteStatus) -> Status 
     )
     if buried is None:
         return NOT_FOUND
-    retract(account, *buried)
-    return buried[0].status
-
-
-def retract(account: AccountActor, deleted: Deleted, promised: list[int]) -> None:
-    """After the commit, before the answer: nobody shows it any more."""
-    forget(account, deleted)
-    account.context.broadcast.deleted(deleted, account.origin)
-    account.context.outbox.hand_over(promised)
+    deleted, promised = buried
+    await account.publish(DeletedStatus(deleted), promised=promised)
+    return deleted.status
 
 
 async def delete(
@@ -382,18 +373,3 @@ async def delete(
     counted = (status.in_reply_to_id, status.reblog_of_id)
     promises += [counts_changed(other, account.id) for other in counted if other is not None]
     return deleted, await outbox.promise(db, promises, origin)
-
-
-def forget(account: AccountActor, deleted: Deleted) -> None:
-    """Nothing in memory shows the status or its boosts any more, and every count is read again."""
-    context, status = account.context, deleted.status
-    context.statuses.delete(status.id)
-    context.accounts.drop(account.id)
-    for counted in (status.in_reply_to_id, status.reblog_of_id):
-        if counted is not None:
-            context.statuses.drop(counted)
-    if status.reblog_of_id is not None:
-        account.mark(status.reblog_of_id, reblogged=False)
-    for boost, booster in deleted.reblogs:
-        context.statuses.delete(boost)
-        context.accounts.drop(booster)

@@ -1,0 +1,254 @@
+"""Facts: what a commit changed, and the one place that applies them to the caches and tells awake actors.
+
+A turn says its facts once, after the commit and before the answer (`EntityActor.publish`). They are applied in two
+steps. First `keep` brings the caches up to date, at once. Then `announce` tells the actors that are awake, which may
+need rows and may have to wait for crowded timelines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..storage.accounts import Account
+from ..storage.deletions import Deleted
+from ..storage.notifications import Notification
+from ..storage.users import User
+from .broadcast import Broadcast, Related, ShownNotification
+from .conversations import ShownConversation
+from .kernel import Origin
+from .statuses import AccountCache, ShownStatus, StatusCache
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedAccount:
+    """An account's row, which is given if it is known, or its counts."""
+
+    id: int
+    row: Account | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedUser:
+    """The user of an account."""
+
+    account_id: int
+    user: User | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedStatus:
+    """A status's counts, or another part of it of which streams are not told."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedStatus:
+    """A status is there. Its rows are given if they are known."""
+
+    id: int
+    shown: ShownStatus | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EditedStatus:
+    """A status was edited. These accounts boosted it."""
+
+    id: int
+    edit_id: int
+    rebloggers: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedStatus:
+    """A status was deleted, and its boosts with it."""
+
+    deleted: Deleted
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedStatus:
+    """What an account did with a status. None stays as it is."""
+
+    account_id: int
+    id: int
+    favourited: bool | None = None
+    reblogged: bool | None = None
+    bookmarked: bool | None = None
+    pinned: bool | None = None
+    votes: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnmarkedStatus:
+    """A new status, with which its author did nothing yet, and which is in no muted conversation."""
+
+    account_id: int
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedConversationMutes:
+    """The conversations that an account muted. Which statuses are in them is not known."""
+
+    account_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class AddedNotifications:
+    """New notifications, of any accounts."""
+
+    notifications: Sequence[Notification]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedConversation:
+    """A conversation has a new last status or, when that is no news, was marked."""
+
+    shown: ShownConversation
+    news: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedList:
+    """A list, or its members."""
+
+    id: int
+    owner_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRelation:
+    """How an account stands to another one."""
+
+    account_id: int
+    change: Related
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedDomainBlocks:
+    """All domains that an account blocks now."""
+
+    account_id: int
+    domains: frozenset[str]
+
+
+Fact = (
+    ChangedAccount | ChangedUser | ChangedStatus | PublishedStatus | EditedStatus | DeletedStatus | MarkedStatus
+    | UnmarkedStatus | ChangedConversationMutes | AddedNotifications | ChangedConversation | ChangedRelation
+    | ChangedDomainBlocks | ChangedList
+)  # fmt: skip
+
+
+class Facts:
+    """Applies facts in this process."""
+
+    def __init__(self, accounts: AccountCache, statuses: StatusCache, broadcast: Broadcast) -> None:
+        self._accounts = accounts
+        self._statuses = statuses
+        self._broadcast = broadcast
+        self._keep: dict[type, Callable[[Any], None]] = {
+            ChangedAccount: self._keep_account,
+            ChangedStatus: self._keep_status,
+            PublishedStatus: self._keep_published,
+            EditedStatus: self._keep_status,
+            DeletedStatus: self._keep_deleted,
+        }
+        self._announce: dict[type, Callable[[Any, Origin], Awaitable[None] | None]] = {
+            PublishedStatus: self._announce_published,
+            EditedStatus: self._announce_edited,
+            DeletedStatus: self._announce_deleted,
+            AddedNotifications: self._announce_notifications,
+            ChangedConversation: self._announce_conversation,
+            ChangedList: self._announce_list,
+            ChangedRelation: self._announce_relation,
+            ChangedDomainBlocks: self._announce_domain_blocks,
+        }
+
+    def keep(self, facts: Iterable[Fact]) -> None:
+        """Bring the caches up to date."""
+        for fact in facts:
+            if (keep := self._keep.get(type(fact))) is not None:
+                keep(fact)
+
+    async def announce(self, facts: Iterable[Fact], origin: Origin) -> None:
+        """Tell the awake actors, in the order of the facts."""
+        for fact in facts:
+            announce = self._announce.get(type(fact))
+            if announce is not None and (waiting := announce(fact, origin)) is not None:
+                await waiting
+
+    async def show(self, fact: PublishedStatus | EditedStatus) -> ShownStatus | None:
+        """Return the status that timelines will be told of. None if it was deleted meanwhile: its deletion is told."""
+        shown = fact.shown if isinstance(fact, PublishedStatus) else None
+        shown = shown or await self._statuses.show(fact.id)
+        return None if self._statuses.is_deleted(fact.id) else shown
+
+    def announce_to_author(self, shown: ShownStatus, origin: Origin) -> None:
+        """Tell the author's own home alone of a new status: the relay tells the others, and this home again."""
+        self._broadcast.published_to_author(shown, origin)
+
+    # Caches ---------------------------------------------------------------------------------------------------------
+
+    def _keep_account(self, fact: ChangedAccount) -> None:
+        if fact.row is None:
+            self._accounts.drop(fact.id)
+        else:
+            self._accounts.put(fact.id, fact.row)
+
+    def _keep_status(self, fact: ChangedStatus | EditedStatus) -> None:
+        self._statuses.drop(fact.id)
+
+    def _keep_published(self, fact: PublishedStatus) -> None:
+        if fact.shown is not None:
+            self._statuses.put(fact.id, fact.shown.status)
+            self._accounts.put(fact.shown.author.id, fact.shown.author)
+
+    def _keep_deleted(self, fact: DeletedStatus) -> None:
+        """Nothing shows the status or its boosts any more, and every count is read again."""
+        status = fact.deleted.status
+        self._statuses.delete(status.id)
+        self._accounts.drop(status.account_id)
+        for counted in (status.in_reply_to_id, status.reblog_of_id):
+            if counted is not None:
+                self._statuses.drop(counted)
+        for boost, booster in fact.deleted.reblogs:
+            self._statuses.delete(boost)
+            self._accounts.drop(booster)
+
+    # Awake actors ---------------------------------------------------------------------------------------------------
+
+    async def _announce_published(self, fact: PublishedStatus, origin: Origin) -> None:
+        if (shown := await self.show(fact)) is not None:
+            self._broadcast.published(shown, origin)
+
+    async def _announce_edited(self, fact: EditedStatus, origin: Origin) -> None:
+        if (shown := await self.show(fact)) is not None:
+            self._broadcast.edited(shown, fact.edit_id, fact.rebloggers, origin)
+
+    def _announce_deleted(self, fact: DeletedStatus, origin: Origin) -> None:
+        self._broadcast.deleted(fact.deleted, origin)
+
+    async def _announce_notifications(self, fact: AddedNotifications, origin: Origin) -> None:
+        """Notifications whose sender or status is gone are not shown."""
+        senders = await self._accounts.find_many(one.from_account_id for one in fact.notifications)
+        statuses = await self._statuses.show_many(one.status_id for one in fact.notifications if one.status_id)
+        for notification in fact.notifications:
+            sender = senders.get(notification.from_account_id)
+            shown = statuses.get(notification.status_id) if notification.status_id else None
+            if sender is not None and (shown is not None or notification.status_id is None):
+                self._broadcast.notified(ShownNotification(notification, sender, shown), origin)
+
+    def _announce_conversation(self, fact: ChangedConversation, origin: Origin) -> None:
+        self._broadcast.corresponded(fact.shown, origin, news=fact.news)
+
+    def _announce_list(self, fact: ChangedList, origin: Origin) -> None:
+        self._broadcast.list_changed(fact.id, fact.owner_id)
+
+    def _announce_relation(self, fact: ChangedRelation, origin: Origin) -> None:
+        self._broadcast.related(fact.account_id, fact.change, origin)
+
+    def _announce_domain_blocks(self, fact: ChangedDomainBlocks, origin: Origin) -> None:
+        self._broadcast.reread_home(fact.account_id)
