@@ -1,11 +1,12 @@
 """Accounts, local and remote: who writes, and who is written to."""
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from .engine.database import Connection, Row
+from .engine.sql import Statement, quoted, rows_of
 
 # In the order of Account's fields: by position a row becomes a record in half the time.
 COLUMNS = """
@@ -46,25 +47,39 @@ FIND_MENTIONABLE = f"""
     AND (a.domain IS NOT NULL OR (u.confirmed_at IS NOT NULL AND u.approved_at IS NOT NULL))
 """
 
-INSERT_FIELDS = """
-    id, username, domain, uri, url, inbox_url, shared_inbox_url, outbox_url, followers_url, following_url, featured_url,
-    public_key, private_key, display_name, note_source, note, locked, bot, "group", discoverable, indexable, protocol
-"""
+NEW_COLUMNS = {
+    "id": "bigint",
+    "username": "text",
+    "domain": "text",
+    "uri": "text",
+    "url": "text",
+    "inbox_url": "text",
+    "shared_inbox_url": "text",
+    "outbox_url": "text",
+    "followers_url": "text",
+    "following_url": "text",
+    "featured_url": "text",
+    "public_key": "text",
+    "private_key": "text",
+    "display_name": "text",
+    "note_source": "text",
+    "note": "text",
+    "locked": "boolean",
+    "bot": "boolean",
+    "group": "boolean",
+    "discoverable": "boolean",
+    "indexable": "boolean",
+    "protocol": "text",
+}
 
-UNNEST_ARGUMENTS = """
-    $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
-    $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::boolean[],
-    $19::boolean[], $20::boolean[], $21::boolean[], $22::boolean[], $23::text[]
-"""
-
-INSERT_MANY = f"""
+INSERT_MANY = Statement(f"""
     WITH made AS (
-        INSERT INTO accounts ({INSERT_FIELDS}, created_at, updated_at)
-        SELECT *, $1::timestamptz, $1::timestamptz FROM unnest({UNNEST_ARGUMENTS})
+        INSERT INTO accounts ({quoted(NEW_COLUMNS)}, created_at, updated_at)
+        SELECT new.*, :now::timestamptz, :now::timestamptz FROM {rows_of(NEW_COLUMNS, "new")}
         RETURNING id
     )
     INSERT INTO account_counts (account_id) SELECT id FROM made
-"""
+""")
 
 LOCK_COUNTS = (
     "SELECT account_id FROM account_counts WHERE account_id = ANY($1::bigint[]) ORDER BY account_id FOR UPDATE"
@@ -136,7 +151,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class NewAccount:
-    """What is known of an account when it is first stored. The order of the fields is that of INSERT_FIELDS."""
+    """What is known of an account when it is first stored."""
 
     id: int
     username: str
@@ -166,7 +181,7 @@ async def create_local_many(db: Connection, new: Sequence[NewAccount], now: date
     """Store many local accounts in one statement, all or none."""
     if any(account.domain is not None for account in new):
         raise ValueError("a local account has no domain")
-    await db.execute(INSERT_MANY, now, *_columns(new))
+    await db.execute(*INSERT_MANY.bind_many(new, now=now))
 
 
 async def find(db: Connection, id: int) -> Account | None:
@@ -203,7 +218,3 @@ async def lock_counts(db: Connection, ids: Sequence[int]) -> None:
 
 def _account(row: Row | None) -> Account | None:
     return Account(*row.values()) if row is not None else None
-
-
-def _columns(new: Sequence[NewAccount]) -> list[list[Any]]:
-    return [list(column) for column in zip(*map(astuple, new), strict=True)]

@@ -5,13 +5,14 @@ from datetime import datetime
 from typing import Any
 
 from .engine.database import Connection
+from .engine.sql import Statement, insert_into
 from .paging import Page, both_ways
 
 COLUMNS = "id, address, kind, message, error, request_id, causes, created_at"
 
-INSERT = f"""
-    INSERT INTO dead_letters ({COLUMNS}) VALUES ($1, $2, $3, $4, left($5, 2000), $6, $7, $8) ON CONFLICT (id) DO NOTHING
-"""
+INSERT = Statement(f"""
+    {insert_into("dead_letters", COLUMNS, error="left(:error, 2000)")} ON CONFLICT (id) DO NOTHING
+""")
 
 PAGE = both_ways(f"SELECT {COLUMNS} FROM dead_letters WHERE id < $1 AND id > $2 ORDER BY id {{order}} LIMIT $3")
 
@@ -34,10 +35,7 @@ class DeadLetter:
 
 async def insert(db: Connection, letter: DeadLetter) -> None:
     """Park a message; a repeat is harmless."""
-    await db.execute(
-        *(INSERT, letter.id, letter.address, letter.kind, letter.message, letter.error, letter.request_id),
-        *(letter.causes, letter.created_at),
-    )
+    await db.execute(*INSERT.bind(letter))
 
 
 async def page(

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from . import featured_tags, media
 from .engine.database import Connection, Row
+from .engine.sql import Statement, assigned
 from .statuses import StatusTag
 
 SNAPSHOT = f"""
@@ -23,12 +24,9 @@ SNAPSHOT = f"""
 # Before the first edit, so that the history begins with what was published.
 FIRST = f"{SNAPSHOT} AND NOT EXISTS (SELECT FROM status_edits e WHERE e.status_id = $1)"
 
-REVISE = """
-    UPDATE statuses SET
-        text = $2, content = $3, content_type = $4, spoiler_text = $5, sensitive = $6, language = $7,
-        mentioned_ids = $8, media_ids = $9, poll_id = $10, edited_at = $11
-    WHERE id = $1
-"""
+REVISED = "text, content, content_type, spoiler_text, sensitive, language, mentioned_ids, media_ids, poll_id, edited_at"
+
+REVISE = Statement(f"UPDATE statuses SET {assigned(REVISED)} WHERE id = :status_id")
 
 # Whoever was named once goes on seeing the status, silently.
 MENTIONS = """
@@ -120,10 +118,7 @@ async def revise(db: Connection, id: int, revision: Revision, now: datetime) -> 
     everybody = [*revision.mentioned_ids, *revision.silent_mention_ids]
     await db.execute(DETACH, revision.status_id, list(revision.media_ids), now)
     await media.attach(db, revision.media_ids, revision.status_id, now)
-    await db.execute(
-        REVISE, revision.status_id, revision.text, revision.content, revision.content_type, revision.spoiler_text,
-        revision.sensitive, revision.language, everybody, list(revision.media_ids), revision.poll_id, now,
-    )  # fmt: skip
+    await db.execute(*REVISE.bind(revision, mentioned_ids=everybody, edited_at=now))
     await db.execute(MENTIONS, revision.status_id, everybody, list(revision.mentioned_ids))
     await _set_tags(db, revision, now)
     await db.execute(SNAPSHOT, revision.status_id, id)

@@ -5,13 +5,13 @@ from datetime import datetime
 
 from . import accounts
 from .engine.database import Connection
-from .follows import COLUMNS, FORGET, FollowTerms, values_of
+from .engine.sql import Statement, insert_into
+from .follows import COLUMNS, FORGET, FollowTerms
 from .paging import Page, both_ways, page_of
 
-INSERT = f"""
-    INSERT INTO follow_requests ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-    ON CONFLICT (account_id, target_account_id) DO NOTHING RETURNING id
-"""
+INSERT = Statement(f"""
+    {insert_into("follow_requests", COLUMNS)} ON CONFLICT (account_id, target_account_id) DO NOTHING RETURNING id
+""")
 
 DELETE = f"DELETE FROM follow_requests WHERE account_id = $1 AND target_account_id = $2 RETURNING {COLUMNS}"
 
@@ -63,7 +63,7 @@ PAGE = both_ways("""
 
 async def insert(db: Connection, request: FollowTerms, now: datetime) -> bool:
     """Ask to follow; False when it was asked before."""
-    return await db.fetchval(INSERT, *values_of(request, now)) is not None
+    return await db.fetchval(*INSERT.bind(request, created_at=request.created_at or now)) is not None
 
 
 async def delete(db: Connection, account_id: int, target_id: int) -> bool:

@@ -1,20 +1,18 @@
 """Follows. Take `relations.lock_pair` first: these functions do not look for a block."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from . import accounts
 from .engine.database import Connection
+from .engine.sql import Statement, insert_into
 from .paging import Page, both_ways, page_of
 
 COLUMNS = "id, account_id, target_account_id, show_reblogs, notify, languages, uri, created_at"
 
-INSERT = f"""
-    INSERT INTO follows ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-    ON CONFLICT (account_id, target_account_id) DO NOTHING RETURNING id
-"""
+INSERT = Statement(f"""
+    {insert_into("follows", COLUMNS)} ON CONFLICT (account_id, target_account_id) DO NOTHING RETURNING id
+""")
 
 
 # Stored on the request too, and kept on acceptance.
@@ -110,7 +108,7 @@ class Change:
 async def insert_follow(db: Connection, follow: FollowTerms, now: datetime) -> bool:
     """Begin a follow and count it on both sides; False when it was there."""
     await accounts.lock_counts(db, [follow.account_id, follow.target_account_id])
-    if await db.fetchval(INSERT, *values_of(follow, now)) is None:
+    if await db.fetchval(*INSERT.bind(follow, created_at=follow.created_at or now)) is None:
         return False
     await db.execute(COUNT, follow.account_id, follow.target_account_id, 1)
     return True
@@ -155,11 +153,3 @@ async def following_page(
 ) -> list[tuple[int, int]]:  # fmt: skip
     """Whom an account follows, likewise."""
     return await page_of(db, PAGE_FOLLOWING, page, account_id, viewer)
-
-
-def values_of(follow: FollowTerms, now: datetime) -> Sequence[Any]:
-    """Return the values of COLUMNS."""
-    return (
-        *(follow.id, follow.account_id, follow.target_account_id, follow.show_reblogs, follow.notify),
-        *(follow.languages, follow.uri, follow.created_at or now),
-    )

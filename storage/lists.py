@@ -1,10 +1,11 @@
 """Lists: accounts that an owner reads together."""
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 
 from .engine.database import Connection, Row
+from .engine.sql import Statement
 from .paging import Page, both_ways
 from .timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, TimelineEntry, entry_of
 
@@ -20,11 +21,12 @@ ALL = f"SELECT {COLUMNS} FROM lists l WHERE l.account_id = $1 ORDER BY l.id"
 
 FIND = f"SELECT {COLUMNS} FROM lists l WHERE l.id = $1"
 
-INSERT = """
+INSERT = Statement("""
     INSERT INTO lists (id, account_id, title, replies_policy, exclusive, created_at)
-    SELECT $1, $2, $3, $4, $5, $6 WHERE (SELECT count(*) FROM lists WHERE account_id = $2) < $7
+    SELECT :id, :account_id, :title, :replies_policy, :exclusive, :created_at
+    WHERE (SELECT count(*) FROM lists WHERE account_id = :account_id) < :most
     RETURNING id
-"""
+""")
 
 CHANGE = f"""
     UPDATE lists l SET
@@ -110,7 +112,7 @@ async def find(db: Connection, id: int) -> List | None:
 
 async def insert(db: Connection, new: List, most: int) -> bool:
     """Store a list, unless its owner has as many as anybody may. Owners do one thing at a time."""
-    return await db.fetchval(INSERT, *astuple(new), most) is not None
+    return await db.fetchval(*INSERT.bind(new, most=most)) is not None
 
 
 async def change(

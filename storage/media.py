@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from .engine.database import Connection, Row
+from .engine.sql import Statement, assigned, insert_into
 
 COLUMNS = """
     id, account_id, status_id, type, state, file, file_type, file_size, thumbnail_file, remote_url,
@@ -24,14 +25,13 @@ OF_STATUS = f"""
 # Held until the transaction ends, in one order for all, so that two statuses never take the same.
 LOCK = f"{FIND_MANY} ORDER BY id FOR UPDATE"
 
-INSERT = f"""
-    INSERT INTO media_attachments (
-        id, account_id, type, state, file, file_type, file_size, thumbnail_file, blurhash, meta, description,
-        created_at, updated_at
-    )
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)
-    RETURNING {COLUMNS}
+NEW_COLUMNS = """
+    id, account_id, type, state, file, file_type, file_size, thumbnail_file, blurhash, meta, description
 """
+
+INSERT = Statement(f"""
+    {insert_into("media_attachments", NEW_COLUMNS, created_at=":now", updated_at=":now")} RETURNING {COLUMNS}
+""")
 
 ATTACH = f"""
     UPDATE media_attachments SET status_id = $2, updated_at = $3 WHERE id = ANY($1::bigint[]) RETURNING {COLUMNS}
@@ -48,12 +48,13 @@ DESCRIBE = f"""
 """
 
 # A focus or a thumbnail that its owner has chosen since stays.
-FINISH = """
+FINISH = Statement(f"""
     UPDATE media_attachments SET
-        type = $2, state = $3, file = $4, file_type = $5, file_size = $6, thumbnail_file = coalesce(thumbnail_file, $7),
-        blurhash = coalesce(blurhash, $8), meta = $9::jsonb || meta, updated_at = $10
-    WHERE id = $1 AND state = 'waiting'
-"""
+        {assigned("type, file, file_type, file_size")}, state = 'ready', updated_at = :now,
+        thumbnail_file = coalesce(thumbnail_file, :thumbnail_file), blurhash = coalesce(blurhash, :blurhash),
+        meta = :meta::jsonb || meta
+    WHERE id = :id AND state = 'waiting'
+""")
 
 DELETE = f"DELETE FROM media_attachments WHERE id = ANY($1::bigint[]) RETURNING {COLUMNS}"
 
@@ -172,11 +173,10 @@ async def insert(
 ) -> Media:  # fmt: skip
     """Store what is ready."""
     meta = made.meta if focus is None else made.meta | {"focus": focus}
-    row = await db.fetchrow(
-        INSERT, id, account_id, made.type, "ready", made.file, made.file_type, made.file_size, made.thumbnail_file,
-        made.blurhash, meta, description, now,
+    ready = INSERT.bind(
+        made, id=id, account_id=account_id, state="ready", meta=meta, description=description, now=now
     )  # fmt: skip
-    return media_of(row)
+    return media_of(await db.fetchrow(*ready))
 
 
 async def insert_waiting(
@@ -187,10 +187,11 @@ async def insert_waiting(
     small = None if thumbnail is None else thumbnail.thumbnail_file
     blurhash = None if thumbnail is None else thumbnail.blurhash
     meta = ({} if thumbnail is None else thumbnail.meta) | ({} if focus is None else {"focus": focus})
-    row = await db.fetchrow(
-        INSERT, id, account_id, type, "waiting", None, None, None, small, blurhash, meta, description, now
-    )
-    return media_of(row)
+    waiting = INSERT.bind(
+        id=id, account_id=account_id, type=type, state="waiting", file=None, file_type=None, file_size=None,
+        thumbnail_file=small, blurhash=blurhash, meta=meta, description=description, now=now,
+    )  # fmt: skip
+    return media_of(await db.fetchrow(*waiting))
 
 
 async def attach(db: Connection, ids: Sequence[int], status_id: int, now: datetime) -> dict[int, Media]:
@@ -217,10 +218,7 @@ async def describe(
 
 async def finish(db: Connection, id: int, made: ProcessedMedia, now: datetime) -> None:
     """Store the result of processing."""
-    await db.execute(
-        FINISH, id, made.type, "ready", made.file, made.file_type, made.file_size, made.thumbnail_file, made.blurhash,
-        made.meta, now,
-    )  # fmt: skip
+    await db.execute(*FINISH.bind(made, id=id, now=now))
 
 
 async def fail(db: Connection, id: int, why: str | None, now: datetime) -> None:

@@ -1,11 +1,11 @@
 """Notifications: what an account is told. Which are never made is decided here, by the statement that makes them."""
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from .engine.database import Connection, Row
+from .engine.sql import Statement, rows_of
 from .paging import Page, both_ways
 
 COLUMNS = "n.id, n.account_id, n.from_account_id, n.type, n.status_id, n.created_at, n.group_key"
@@ -13,25 +13,32 @@ COLUMNS = "n.id, n.account_id, n.from_account_id, n.type, n.status_id, n.created
 GROUPED = ("favourite", "reblog", "follow", "admin.sign_up")
 GROUP_HOURS = 12  # from the first on that a group takes in
 
+NEW_COLUMNS = {
+    "id": "bigint",
+    "account_id": "bigint",
+    "from_account_id": "bigint",
+    "type": "text",
+    "status_id": "bigint",
+}
+
 # Nobody is told by himself, save of what moderators and polls say; a mention by staff passes all that follows.
 # Being blocked by the sender is not asked: a mention by one's blocker still arrives.
-INSERT = f"""
+INSERT = Statement(f"""
     WITH unwelcome AS NOT MATERIALIZED (
         SELECT account_id, target_account_id FROM blocks
         UNION ALL
         SELECT account_id, target_account_id FROM mutes
-        WHERE hide_notifications AND (expires_at IS NULL OR expires_at > $6::timestamptz)
+        WHERE hide_notifications AND (expires_at IS NULL OR expires_at > :now::timestamptz)
     ), wanted AS (
-        SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[])
-            AS wanted (id, account_id, from_account_id, type, status_id)
+        SELECT * FROM {rows_of(NEW_COLUMNS, "wanted")}
     ), n AS (
         INSERT INTO notifications (id, account_id, from_account_id, type, status_id, created_at, group_hour)
-        SELECT w.id, w.account_id, w.from_account_id, w.type, w.status_id, $6::timestamptz, CASE
+        SELECT w.id, w.account_id, w.from_account_id, w.type, w.status_id, :now::timestamptz, CASE
             WHEN w.type = ANY('{{{",".join(GROUPED)}}}') THEN coalesce((
                 SELECT max(g.group_hour) FROM notifications g
                 WHERE g.account_id = w.account_id AND g.type = w.type AND g.status_id IS NOT DISTINCT FROM w.status_id
-                AND g.group_hour > $7::bigint - {GROUP_HOURS}
-            ), $7)
+                AND g.group_hour > :hour::bigint - {GROUP_HOURS}
+            ), :hour)
         END
         FROM wanted w
         JOIN users u ON u.account_id = w.account_id
@@ -66,7 +73,7 @@ INSERT = f"""
         RETURNING *
     )
     SELECT {COLUMNS} FROM n ORDER BY n.id
-"""
+""")
 
 
 # A deletion may pass an insertion that had already looked: rows of deleted statuses are never read. Nor is what the
@@ -132,7 +139,7 @@ CLEAR = "DELETE FROM notifications WHERE account_id = $1"
 
 @dataclass(frozen=True, slots=True)
 class NewNotification:
-    """Something an account would be told. The order of the fields is that of INSERT's arguments."""
+    """Something an account would be told."""
 
     id: int
     account_id: int
@@ -162,8 +169,9 @@ async def insert(db: Connection, new: NewNotification, now: datetime) -> Notific
 
 async def insert_many(db: Connection, new: Sequence[NewNotification], now: datetime) -> list[Notification]:
     """Tell many at once; those that the rules forbid, or that were told before, are left out."""
-    columns: list[list[Any]] = [list(column) for column in zip(*map(astuple, new), strict=True)]
-    return _notifications(await db.fetch(INSERT, *columns, now, int(now.timestamp() // 3600))) if columns else []
+    if not new:
+        return []
+    return _notifications(await db.fetch(*INSERT.bind_many(new, now=now, hour=int(now.timestamp() // 3600))))
 
 
 async def since(db: Connection, account_id: int, after_id: int, limit: int) -> list[Notification]:

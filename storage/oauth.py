@@ -4,13 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from .engine.database import Connection, Row
-
-INSERT_APPLICATION = """
-    INSERT INTO applications (id, client_id, secret_hash, name, website, redirect_uris, scopes, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-"""
+from .engine.sql import Statement, insert_into
 
 APPLICATION_COLUMNS = "id, client_id, secret_hash, name, website, redirect_uris, scopes, created_at"
+
+INSERT_APPLICATION = Statement(insert_into("applications", APPLICATION_COLUMNS))
 
 FIND_APPLICATION = f"SELECT {APPLICATION_COLUMNS} FROM applications WHERE id = $1"
 
@@ -18,7 +16,7 @@ FIND_CLIENT = f"SELECT {APPLICATION_COLUMNS} FROM applications WHERE client_id =
 
 GRANT_COLUMNS = "code_hash, application_id, account_id, redirect_uri, scopes, code_challenge, created_at, expires_at"
 
-INSERT_GRANT = f"INSERT INTO oauth_grants ({GRANT_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+INSERT_GRANT = Statement(insert_into("oauth_grants", GRANT_COLUMNS))
 
 # Single use: of two that bring one code, the second finds it used. A wrong client or redirect uses nothing up.
 REDEEM = f"""
@@ -34,10 +32,7 @@ FIND_GRANT = f"""
 
 LINK_GRANT = "UPDATE oauth_grants SET token_id = $2 WHERE code_hash = $1"
 
-ISSUE = """
-    INSERT INTO access_tokens (id, token_hash, application_id, account_id, scopes, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6)
-"""
+ISSUE = Statement(insert_into("access_tokens", "id, token_hash, application_id, account_id, scopes, created_at"))
 
 WITH_STATE = """
     t.id, t.token_hash, t.application_id, t.account_id, t.scopes, t.created_at, t.last_used_at, t.revoked_at,
@@ -148,10 +143,7 @@ class Token:
 
 
 async def insert_application(db: Connection, app: Application) -> None:
-    await db.execute(
-        *(INSERT_APPLICATION, app.id, app.client_id, app.secret_hash, app.name, app.website),
-        *(app.redirect_uris, app.scopes, app.created_at),
-    )
+    await db.execute(*INSERT_APPLICATION.bind(app))
 
 
 async def find_application(db: Connection, id: int) -> Application | None:
@@ -163,10 +155,7 @@ async def find_client(db: Connection, client_id: str) -> Application | None:
 
 
 async def insert_grant(db: Connection, grant: Grant) -> None:
-    await db.execute(
-        *(INSERT_GRANT, grant.code_hash, grant.application_id, grant.account_id, grant.redirect_uri),
-        *(grant.scopes, grant.code_challenge, grant.created_at, grant.expires_at),
-    )
+    await db.execute(*INSERT_GRANT.bind(grant))
 
 
 async def find_grant(db: Connection, code_hash: bytes, now: datetime) -> Grant | None:
@@ -193,7 +182,7 @@ async def revoke_by_code(db: Connection, code_hash: bytes, application_id: int, 
 
 
 async def insert_token(db: Connection, new: NewToken, now: datetime) -> Token:
-    await db.execute(ISSUE, new.id, new.token_hash, new.application_id, new.account_id, new.scopes, now)
+    await db.execute(*ISSUE.bind(new, created_at=now))
     token = await find_token(db, new.token_hash)
     if token is None:
         raise LookupError(f"token {new.id} was stored and is not there")

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from .engine.database import Connection
+from .engine.sql import Statement, insert_into
 
 # One poll as JSON, for a query over statuses `s`. Times as seconds: JSON has none of its own.
 OF_STATUS = """
@@ -19,16 +20,15 @@ OF_STATUS = """
     ) FROM polls p WHERE p.id = s.poll_id
 """
 
-INSERT = """
+INSERT = Statement(f"""
     WITH made AS (
-        INSERT INTO polls (id, account_id, multiple, hide_totals, expires_at, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6)
+        {insert_into("polls", "id, account_id, multiple, hide_totals, expires_at, created_at")}
         RETURNING id
     )
     INSERT INTO poll_options (poll_id, position, title)
     SELECT made.id, asked.number - 1, asked.title
-    FROM made, unnest($7::text[]) WITH ORDINALITY AS asked (title, number)
-"""
+    FROM made, unnest(:options::text[]) WITH ORDINALITY AS asked (title, number)
+""")
 
 CHANGE = """
     UPDATE polls SET
@@ -139,9 +139,7 @@ class Closed:
 
 async def insert(db: Connection, new: NewPoll, now: datetime) -> None:
     """Store a poll; its status comes next."""
-    await db.execute(
-        INSERT, new.id, new.account_id, new.multiple, new.hide_totals, new.expires_at, now, list(new.options)
-    )
+    await db.execute(*INSERT.bind(new, created_at=now))
 
 
 async def change(db: Connection, poll: Poll, *, reset: bool, now: datetime) -> None:

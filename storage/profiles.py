@@ -1,44 +1,45 @@
 """Profiles: what the owner of an account changes about it, and the defaults that they post with."""
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from .engine.database import Connection
+from .engine.sql import Statement, names_in
 
 # Read before the change, with the row held: who unlocks an account must know that it was locked.
 LOCK = "SELECT locked FROM accounts WHERE id = $1 FOR NO KEY UPDATE"
 
-# $3 and on are Profile's fields; NULL leaves a column as it is, an empty name takes a picture away.
-UPDATE = """
-    UPDATE accounts SET
-        display_name = coalesce($3, display_name), note_source = coalesce($4, note_source), note = coalesce($5, note),
-        fields = coalesce($6::jsonb, fields),
-        avatar_file = CASE WHEN $7::text IS NULL THEN avatar_file ELSE nullif($7, '') END,
-        avatar_description = coalesce($8, avatar_description),
-        header_file = CASE WHEN $9::text IS NULL THEN header_file ELSE nullif($9, '') END,
-        header_description = coalesce($10, header_description),
-        locked = coalesce($11, locked), bot = coalesce($12, bot), discoverable = coalesce($13, discoverable),
-        indexable = coalesce($14, indexable), hide_collections = coalesce($15, hide_collections),
-        show_media = coalesce($16, show_media), show_media_replies = coalesce($17, show_media_replies),
-        show_featured = coalesce($18, show_featured), attribution_domains = coalesce($19, attribution_domains),
-        updated_at = $2
-    WHERE id = $1
+KEPT = """
+    display_name, note_source, note, avatar_description, header_description, locked, bot, discoverable, indexable,
+    hide_collections, show_media, show_media_replies, show_featured, attribution_domains
 """
 
+# NULL leaves a column as it is, an empty name takes a picture away.
+UPDATE = Statement(f"""
+    UPDATE accounts SET
+        {", ".join(f"{name} = coalesce(:{name}, {name})" for name in names_in(KEPT))},
+        fields = coalesce(:fields::jsonb, fields),
+        avatar_file = CASE WHEN :avatar_file::text IS NULL THEN avatar_file ELSE nullif(:avatar_file, '') END,
+        header_file = CASE WHEN :header_file::text IS NULL THEN header_file ELSE nullif(:header_file, '') END,
+        updated_at = :now
+    WHERE id = :account_id
+""")
+
 # For the language NULL is a choice, hence its flag.
-UPDATE_DEFAULTS = """
+UPDATE_DEFAULTS = Statement("""
     UPDATE users SET
-        default_privacy = coalesce($2, default_privacy), default_sensitive = coalesce($3, default_sensitive),
-        default_quote_policy = coalesce($4, default_quote_policy),
-        default_language = CASE WHEN $5 THEN $6 ELSE default_language END
-    WHERE account_id = $1
-"""
+        default_privacy = coalesce(:privacy, default_privacy),
+        default_sensitive = coalesce(:sensitive, default_sensitive),
+        default_quote_policy = coalesce(:quote_policy, default_quote_policy),
+        default_language = CASE WHEN :set_language THEN :language ELSE default_language END
+    WHERE account_id = :account_id
+""")
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A change; None leaves things as they are. The order of the fields is that of UPDATE's arguments."""
+    """A change; None leaves things as they are."""
 
     display_name: str | None = None
     note_source: str | None = None
@@ -61,7 +62,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What an owner's posts are unless they say otherwise. The order of the fields is that of UPDATE_DEFAULTS."""
+    """What an owner's posts are unless they say otherwise."""
 
     privacy: str | None = None
     sensitive: bool | None = None
@@ -73,10 +74,10 @@ class Defaults:
 async def update(db: Connection, account_id: int, profile: Profile, now: datetime) -> bool:
     """Change a profile; whether the account was locked before and is not any more."""
     was_locked = await db.fetchval(LOCK, account_id)
-    await db.execute(UPDATE, account_id, now, *astuple(profile))
+    await db.execute(*UPDATE.bind(profile, account_id=account_id, now=now))
     return bool(was_locked) and profile.locked is False
 
 
 async def update_defaults(db: Connection, account_id: int, defaults: Defaults) -> None:
     """Change what an owner's posts are by default."""
-    await db.execute(UPDATE_DEFAULTS, account_id, *astuple(defaults))
+    await db.execute(*UPDATE_DEFAULTS.bind(defaults, account_id=account_id))

@@ -1,7 +1,7 @@
 """Signing up: an account with its user and its first token, and the links by which users confirm their addresses."""
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -10,12 +10,11 @@ from asyncpg import UniqueViolationError
 from . import accounts, oauth, users
 from .accounts import NewAccount
 from .engine.database import Connection
+from .engine.sql import Statement, insert_into
 from .oauth import NewToken
 from .users import NewUser
 
-INSERT_CONFIRMATION = """
-    INSERT INTO confirmations (token_hash, account_id, email, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)
-"""
+INSERT_CONFIRMATION = Statement(insert_into("confirmations", "token_hash, account_id, email, created_at, expires_at"))
 
 FIND_CONFIRMATION = """
     SELECT c.account_id FROM confirmations c JOIN users u ON u.account_id = c.account_id
@@ -54,7 +53,7 @@ class Taken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What a link in a mail stands for. The order of the fields is that of INSERT_CONFIRMATION."""
+    """What a link in a mail stands for."""
 
     token_hash: bytes
     account_id: int
@@ -86,7 +85,7 @@ async def taken(db: Connection, username: str, email: str) -> list[Attribute]:
 
 async def insert_confirmation(db: Connection, new: Confirmation) -> None:
     """Store a link."""
-    await db.execute(INSERT_CONFIRMATION, *astuple(new))
+    await db.execute(*INSERT_CONFIRMATION.bind(new))
 
 
 async def find_confirmation(db: Connection, token_hash: bytes, now: datetime) -> int | None:

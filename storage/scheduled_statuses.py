@@ -6,6 +6,7 @@ from typing import Any
 
 from . import media
 from .engine.database import Connection, Row
+from .engine.sql import Statement, insert_into
 from .paging import Page, both_ways
 
 # In the order of ScheduledStatus's fields.
@@ -24,10 +25,9 @@ PAGE = both_ways(f"""
     WHERE s.account_id = $1 AND s.id < $2 AND s.id > $3 ORDER BY s.id {{order}} LIMIT $4
 """)
 
-INSERT = """
-    INSERT INTO scheduled_statuses (id, account_id, scheduled_at, params, media_ids, application_id, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7)
-"""
+INSERT = Statement(
+    insert_into("scheduled_statuses", "id, account_id, scheduled_at, params, media_ids, application_id, created_at")
+)
 
 COUNT = """
     SELECT count(*) AS total, count(*) FILTER (
@@ -99,9 +99,7 @@ async def count(db: Connection, account_id: int, at: datetime, *, but: int = 0) 
 
 async def insert(db: Connection, new: NewScheduledStatus, now: datetime) -> None:
     """Store it, and keep its media for it."""
-    await db.execute(
-        INSERT, new.id, new.account_id, new.scheduled_at, new.params, new.media_ids, new.application_id, now
-    )  # fmt: skip
+    await db.execute(*INSERT.bind(new, created_at=now))
     if new.media_ids:
         await media.reserve(db, new.media_ids, new.id, now)
 

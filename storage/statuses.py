@@ -7,6 +7,7 @@ from typing import Any
 
 from . import accounts, media, notifications, polls
 from .engine.database import Connection
+from .engine.sql import Statement, insert_into
 
 
 def columns(counts: str, mentions: str, tags: str) -> str:
@@ -34,23 +35,22 @@ def columns(counts: str, mentions: str, tags: str) -> str:
 
 NO_COUNTS = "0 AS replies_count, 0 AS reblogs_count, 0 AS favourites_count, 0 AS quotes_count"
 
+NEW_COLUMNS = """
+    id, account_id, uri, url, local, text, content, content_type, spoiler_text, visibility, sensitive,
+    in_reply_to_id, in_reply_to_account_id, language, reblog_of_id, application_id, media_ids, quote_policy, created_at,
+    poll_id, mentioned_ids, conversation_id
+"""
+CONVERSATION = "coalesce((SELECT conversation_id FROM parent), :id)"
+
 # One statement: the status, its counts, its author's counts, its parent's or original's, mentions, tags, and the
 # counts of those that its author features. What it made is read from its own parts: the tables do not show it yet.
 # A tag made by somebody else since this statement's snapshot is met by DO UPDATE, which returns its id; tags that are
 # there already are only read.
-INSERT = f"""
+INSERT = Statement(f"""
     WITH parent AS (
-        SELECT conversation_id FROM statuses WHERE id = $12
+        SELECT conversation_id FROM statuses WHERE id = :in_reply_to_id
     ), made AS (
-        INSERT INTO statuses (
-            id, account_id, uri, url, local, text, content, content_type, spoiler_text, visibility, sensitive,
-            in_reply_to_id, in_reply_to_account_id, language, reblog_of_id, application_id, media_ids, quote_policy,
-            created_at, mentioned_ids, poll_id, conversation_id
-        )
-        VALUES (
-            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-            $20::bigint[], $25, coalesce((SELECT conversation_id FROM parent), $1)
-        )
+        {insert_into("statuses", NEW_COLUMNS, mentioned_ids=":mentioned_ids::bigint[]", conversation_id=CONVERSATION)}
         RETURNING *
     ), counted AS (
         INSERT INTO status_counts (status_id) SELECT id FROM made
@@ -69,15 +69,17 @@ INSERT = f"""
         FROM made WHERE status_counts.status_id = coalesce(made.in_reply_to_id, made.reblog_of_id)
     ), mentioned AS (
         INSERT INTO mentions (status_id, account_id, silent)
-        SELECT made.id, named.id, named.id = ANY($21::bigint[]) FROM made, unnest(made.mentioned_ids) AS named (id)
+        SELECT made.id, named.id, named.id = ANY(:silent_mention_ids::bigint[])
+        FROM made, unnest(made.mentioned_ids) AS named (id)
         RETURNING *
     ), wanted AS (
-        SELECT * FROM unnest($22::bigint[], $23::text[], $24::text[]) AS wanted (id, name, display_name)
+        SELECT * FROM unnest(:tag_ids::bigint[], :tag_names::text[], :tag_display_names::text[])
+            AS wanted (id, name, display_name)
     ), known AS (
         SELECT tags.id, tags.name, tags.display_name FROM tags JOIN wanted USING (name)
     ), fresh AS (
         INSERT INTO tags (id, name, display_name, created_at)
-        SELECT id, name, display_name, $19 FROM wanted WHERE name NOT IN (SELECT name FROM known) ORDER BY name
+        SELECT id, name, display_name, :created_at FROM wanted WHERE name NOT IN (SELECT name FROM known) ORDER BY name
         ON CONFLICT (name) DO UPDATE SET name = excluded.name
         RETURNING id, name, display_name
     ), tag AS (
@@ -100,7 +102,7 @@ INSERT = f"""
     JOIN author c ON c.account_id = s.account_id
     LEFT JOIN applications app ON app.id = s.application_id
     LEFT JOIN statuses r ON r.id = s.reblog_of_id
-"""
+""")
 
 COUNTS = """
     c.replies AS replies_count, c.reblogs AS reblogs_count, c.favourites AS favourites_count, c.quotes AS quotes_count
@@ -234,7 +236,15 @@ WIDTH = len(fields(Status))
 
 async def insert(db: Connection, new: NewStatus, now: datetime) -> InsertedStatus:
     """Store a status with its mentions, tags, media and every count it changes."""
-    row = await db.fetchrow(INSERT, *_arguments(new, now))
+    row = await db.fetchrow(
+        *INSERT.bind(
+            new,
+            created_at=new.created_at or now,
+            tag_ids=[tag.id for tag in new.tags],
+            tag_names=[tag.name for tag in new.tags],
+            tag_display_names=[tag.display_name for tag in new.tags],
+        )
+    )
     if row is None:
         raise LookupError(f"status {new.id} was stored and is not there")
     *values, waiting = row.values()
@@ -282,37 +292,4 @@ def _status(values: Iterable[Any]) -> Status:
         tags=tuple(StatusTag(*tag) for tag in tags or ()),
         media=tuple(media.media_of(one) for one in attached or ()),
         poll=polls.poll_of(poll) if poll is not None else None,
-    )
-
-
-def _arguments(new: NewStatus, now: datetime) -> tuple[Any, ...]:
-    """In the order of INSERT's $1 to $25."""
-    return (
-        *(
-            new.id,
-            new.account_id,
-            new.uri,
-            new.url,
-            new.local,
-            new.text,
-            new.content,
-            new.content_type,
-            new.spoiler_text,
-        ),
-        *(
-            new.visibility,
-            new.sensitive,
-            new.in_reply_to_id,
-            new.in_reply_to_account_id,
-            new.language,
-            new.reblog_of_id,
-        ),
-        *(new.application_id, new.media_ids, new.quote_policy, new.created_at or now, new.mentioned_ids),
-        *(
-            new.silent_mention_ids,
-            [t.id for t in new.tags],
-            [t.name for t in new.tags],
-            [t.display_name for t in new.tags],
-            new.poll_id,
-        ),
     )

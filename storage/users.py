@@ -1,11 +1,12 @@
 """Users: the sign-in half of a local account."""
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from .engine.database import Connection, Row
+from .engine.sql import Statement, quoted, rows_of
 
 COLUMNS = """
     u.account_id, a.username, u.email, u.password_hash, u.role, u.locale, u.default_privacy, u.default_sensitive,
@@ -24,19 +25,23 @@ FIND_BY_NAME = f"""
 
 TAKEN_EMAILS = "SELECT lower(email) AS email FROM users WHERE lower(email) = ANY($1::text[])"
 
-INSERT_MANY = """
-    INSERT INTO users (
-        account_id, email, password_hash, role, locale, confirmed_at, approved_at, created_by_application_id,
-        invite_request, sign_up_ip, created_at
-    )
-    SELECT account_id, email, password_hash, role, locale, confirmed_at, approved_at, application_id, request,
-        ip::inet, $1
-    FROM unnest(
-        $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[],
-        $9::bigint[], $10::text[], $11::text[]
-    ) AS new (account_id, email, password_hash, role, locale, confirmed_at, approved_at, application_id, request, ip)
-"""
+NEW_COLUMNS = {
+    "account_id": "bigint",
+    "email": "text",
+    "password_hash": "text",
+    "role": "text",
+    "locale": "text",
+    "confirmed_at": "timestamptz",
+    "approved_at": "timestamptz",
+    "created_by_application_id": "bigint",
+    "invite_request": "text",
+    "sign_up_ip": "inet",
+}
 
+INSERT_MANY = Statement(f"""
+    INSERT INTO users ({quoted(NEW_COLUMNS)}, created_at)
+    SELECT new.*, :now::timestamptz FROM {rows_of(NEW_COLUMNS, "new")}
+""")
 
 # Only in the place of the hash that was checked: a password changed in the meantime stays changed.
 REPLACE_HASH = "UPDATE users SET password_hash = $3 WHERE account_id = $1 AND password_hash = $2"
@@ -69,7 +74,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class NewUser:
-    """A user when it is first stored. The order of the fields is that of INSERT_MANY's arguments."""
+    """A user when it is first stored."""
 
     account_id: int
     email: str
@@ -85,7 +90,7 @@ class NewUser:
 
 async def create_many(db: Connection, new: Sequence[NewUser], now: datetime) -> None:
     """Store many users in one statement, all or none; their accounts are there already."""
-    await db.execute(INSERT_MANY, now, *[list(column) for column in zip(*map(astuple, new), strict=True)])
+    await db.execute(*INSERT_MANY.bind_many(new, now=now))
 
 
 async def find_user(db: Connection, account_id: int) -> User | None:

@@ -1,6 +1,5 @@
 """Rows that tests begin with, stored without the product's ways to make them."""
 
-from dataclasses import astuple
 from datetime import datetime
 
 from troupe.storage import accounts, users
@@ -11,7 +10,7 @@ from troupe.storage.users import NewUser
 
 async def create_account(db: Connection, new: NewAccount, now: datetime) -> Account:
     """Store an account, local or remote; a taken handle raises asyncpg's UniqueViolationError."""
-    await db.execute(accounts.INSERT_MANY, now, *([value] for value in astuple(new)))
+    await db.execute(*accounts.INSERT_MANY.bind_many([new], now=now))
     account = await accounts.find(db, new.id)
     assert account is not None
     return account
