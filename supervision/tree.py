@@ -63,7 +63,7 @@ from ..http.server.descriptors import raise_limit
 from ..http.server.listener import bind
 from ..http.server.listener import serve as serve_http
 from ..storage.engine.data_folder import make_private
-from ..storage.engine.database import Connection, Database, Fenced
+from ..storage.engine.database import Connection, Database, Fenced, Unavailable
 from ..storage.engine.embedded import embedded
 from ..storage.engine.term import AnotherNode
 from ..storage.files import Folder
@@ -171,7 +171,9 @@ class Troupe:
             record=log.record, on_notice=self._hear, revive=revive, require=self._require_domain,
         )  # fmt: skip
         self.parking = Parking(self.database, clock, ids)
-        self.runtime = Runtime(record=self._record, chance=random.random, on_park=self.parking.park)
+        self.runtime = Runtime(
+            record=self._record, chance=random.random, on_park=self.parking.park, unavailable=(Unavailable,)
+        )
         self.mail = MailSender(
             self.database, clock, log.record,
             Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url), _carrier(settings),

@@ -16,7 +16,6 @@ from typing import Any
 
 import trio
 
-from ...storage.engine.database import Unavailable
 from .actor import Actor, Turn
 from .address import Address
 from .cell import AT_REST, EMPTY, READY, Cell, CellPhase
@@ -414,7 +413,7 @@ class ActorPool:
             return
         if error is None:
             self._loaded(cell)
-        elif isinstance(error, Unavailable):
+        elif isinstance(error, self._around.unavailable):
             self._recovery.starve(cell, error)
         else:
             self._recovery.crash(cell, None, error)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from ...storage.engine.database import Unavailable
 from .cell import EMPTY, READY, Cell, CellPhase
 from .envelope import Envelope
 from .errors import Crashed, describe, place
@@ -33,12 +32,12 @@ class Recovery:
 
     def fail(self, cell: Cell, envelope: Envelope, error: BaseException) -> None:
         """A turn has raised this error."""
-        if isinstance(error, Unavailable):
+        if isinstance(error, self._around.unavailable):
             self._postpone(cell, envelope, error)
         else:
             self.crash(cell, envelope, error)
 
-    def starve(self, cell: Cell, error: Unavailable) -> None:
+    def starve(self, cell: Cell, error: BaseException) -> None:
         """No rows to load from. Askers are told; hints need not be kept, since rows say all they say."""
         self._pool.retire(cell)
         for waiting in cell.mailbox.empty():
@@ -87,7 +86,7 @@ class Recovery:
         """The pool has stopped, and its cells are gone."""
         self._quarantined.clear()
 
-    def _postpone(self, cell: Cell, envelope: Envelope, error: Unavailable) -> None:
+    def _postpone(self, cell: Cell, envelope: Envelope, error: BaseException) -> None:
         """No database: nothing was committed and memory is right, so this is no crash."""
         cell.envelope = None
         if envelope.reply is not None:

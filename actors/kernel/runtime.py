@@ -36,12 +36,13 @@ class Runtime:
         choose: Chooser | None = None,
         observe: Observer | None = None,
         on_park: Park | None = None,
+        unavailable: tuple[type[Exception], ...] = (),
     ) -> None:
         self.pools: dict[str, ActorPool] = {}
         self._record = record
         self._messages = 0
         self._simulated = choose is not None
-        self._around = Surroundings(record, on_park or _let_go, chance, choose, observe)
+        self._around = Surroundings(record, on_park or _let_go, chance, choose, observe, unavailable)
 
     def add(
         self,

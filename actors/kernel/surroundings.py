@@ -51,3 +51,4 @@ class Surroundings:
     chance: Callable[[], float]
     choose: Chooser | None = None
     observe: Observer | None = None
+    unavailable: tuple[type[Exception], ...] = ()  # raised when there is no database: no fault of an actor

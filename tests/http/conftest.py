@@ -14,6 +14,7 @@ from troupe.actors.mail.sender import Letterhead, MailSender
 from troupe.actors.mail.templates import Sender
 from troupe.actors.media.processor import MediaProcessor
 from troupe.http.access.context import HttpContext
+from troupe.storage.engine.database import Unavailable
 from troupe.storage.engine.pool import open_pool
 from troupe.storage.files import Folder
 from troupe.supervision.configuration import Settings
@@ -38,7 +39,7 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any]) -> AsyncItera
         records.append((event, facts))
 
     clock = SystemClock()
-    ids, runtime = Ids(clock), Runtime(record=record, chance=lambda: 0.5)
+    ids, runtime = Ids(clock), Runtime(record=record, chance=lambda: 0.5, unavailable=(Unavailable,))
     settings = Settings(data=tmp_path, **options)
     async with open_pool(dsn, size=3) as pool, trio.open_nursery() as nursery:
         stopping = trio.Event()

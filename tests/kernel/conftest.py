@@ -26,6 +26,7 @@ from troupe.actors.kernel import (
     Subscriber,
     turn,
 )
+from troupe.storage.engine.database import Unavailable
 
 Action = Callable[[Any], Any]
 
@@ -140,7 +141,9 @@ class Kernel:
         self.records: list[tuple[str, dict[str, Any]]] = []
         self.parked: list[tuple[Address, Envelope, BaseException]] = []
         self.stopping = trio.Event()
-        self.runtime = Runtime(record=self.record, chance=lambda: 0.0, choose=choose, on_park=self.park)
+        self.runtime = Runtime(
+            record=self.record, chance=lambda: 0.0, choose=choose, on_park=self.park, unavailable=(Unavailable,)
+        )
         self.pool: ActorPool = self.runtime.add(
             "player", Player, lambda cell: Player(cell, self.runtime, self.script), **options
         )

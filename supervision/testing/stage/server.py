@@ -11,6 +11,7 @@ from ....actors.kernel import Ids, Runtime
 from ....actors.kernel.surroundings import PAUSE
 from ....actors.mail.sender import Letterhead, MailSender, NotSent
 from ....actors.mail.templates import Letter, Sender
+from ....storage.engine.database import Unavailable
 from ...parking import Parking
 from ...supervisor import Child, Supervisor
 from ...tree import Actors
@@ -48,7 +49,7 @@ class SimulatedServer:
         parking = Parking(run.database, run.clock, self._ids)
         self.runtime = Runtime(
             record=self.record, chance=run.random.random, choose=run.chooser(PAUSE), observe=run.faults.turn,
-            on_park=parking.park,
+            on_park=parking.park, unavailable=(Unavailable,),
         )  # fmt: skip
         post = MailSender(
             run.database, run.clock, self.record,
