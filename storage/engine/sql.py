@@ -5,11 +5,15 @@ module is imported, and not for each call: a connection finds what it has prepar
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter, itemgetter
 from typing import Any
 
 #: Not a cast, as in `'{}'::text[]`.
 PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
+
+#: Gets what a call needs from the record, and puts that and the given values in order.
+Plan = tuple[Callable[[object], tuple[Any, ...]], Callable[[tuple[Any, ...]], tuple[Any, ...]]]
 
 
 class Statement:
@@ -17,14 +21,14 @@ class Statement:
 
     def __init__(self, source: str) -> None:
         self.names = tuple(dict.fromkeys(PARAMETER.findall(source)))
-        self._known = frozenset(self.names)
+        self._plans: dict[tuple[str, ...], Plan] = {}
         numbers = {name: f"${number}" for number, name in enumerate(self.names, 1)}
         self.text = PARAMETER.sub(lambda match: numbers[match[1]], source)
 
     def bind(self, record: object = None, /, **values: object) -> tuple[Any, ...]:
         """Return the text and the arguments of one call: of each name the value, or else the record's attribute."""
-        self._check(values)
-        return self.text, *[values[name] if name in values else getattr(record, name) for name in self.names]
+        attributes, order = self._plans.get(given := tuple(values)) or self._plan(given)
+        return order((self.text, *attributes(record), *values.values()))
 
     def bind_many(self, records: Sequence[object], /, **values: object) -> tuple[Any, ...]:
         """The same for many records: an attribute becomes the array of what they have."""
@@ -34,8 +38,18 @@ class Statement:
         )
         return self.text, *arrays
 
-    def _check(self, values: dict[str, object]) -> None:
-        if unknown := values.keys() - self._known:
+    def _plan(self, given: tuple[str, ...]) -> Plan:
+        """Prepare the calls that give values of these names: a loop over the names would cost several times as much."""
+        self._check(given)
+        attributes = [name for name in self.names if name not in given]
+        # Two more, because a getter of a single attribute returns no tuple.
+        places = {name: place for place, name in enumerate((*attributes, *given), 3)}
+        plan = attrgetter("__class__", "__class__", *attributes), itemgetter(0, *map(places.__getitem__, self.names))
+        self._plans[given] = plan
+        return plan
+
+    def _check(self, given: Iterable[str]) -> None:
+        if unknown := {*given} - {*self.names}:
             raise TypeError(f"the statement has no parameters {', '.join(sorted(unknown))}: {self.text}")
 
 
