@@ -8,8 +8,15 @@ from typing import Any
 from .engine.database import Connection, Row
 from .engine.sql import Statement, quoted, rows_of
 
+# True if the account `a` belongs to a user who is not confirmed or not approved yet.
+PENDING = """
+    coalesce((
+        SELECT users.confirmed_at IS NULL OR users.approved_at IS NULL FROM users WHERE users.account_id = a.id
+    ), false)
+"""
+
 # In the order of Account's fields: by position a row becomes a record in half the time.
-COLUMNS = """
+COLUMNS = f"""
     a.id, a.username, a.domain, a.uri, a.url, a.protocol, a.inbox_url, a.shared_inbox_url, a.outbox_url,
     a.followers_url, a.following_url, a.featured_url, a.public_key, a.display_name, a.note_source, a.note, a.fields,
     a.avatar_file, a.avatar_remote_url, a.avatar_description, a.header_file, a.header_remote_url, a.header_description,
@@ -17,9 +24,7 @@ COLUMNS = """
     a.moved_to_id, a.silenced_at, a.sensitized_at, a.suspended_at, a.fetched_at, a.created_at,
     a.updated_at, a.deleted_at,
     a.show_media, a.show_media_replies, a.show_featured, a.attribution_domains,
-    coalesce((
-        SELECT users.confirmed_at IS NULL OR users.approved_at IS NULL FROM users WHERE users.account_id = a.id
-    ), false) AS pending,
+    {PENDING} AS pending,
     c.statuses AS statuses_count, c.followers AS followers_count, c.following AS following_count, c.last_status_at
 """
 

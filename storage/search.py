@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .accounts import PENDING
 from .engine.database import Connection
 from .paging import Page
 from .statuses import StatusTag
@@ -48,9 +49,7 @@ ACCOUNTS = f"""
     JOIN accounts a ON a.id = found.id
     LEFT JOIN follows f ON f.account_id = $6 AND f.target_account_id = a.id
     WHERE a.suspended_at IS NULL AND a.deleted_at IS NULL AND a.moved_to_id IS NULL
-    AND NOT coalesce(
-        (SELECT u.confirmed_at IS NULL OR u.approved_at IS NULL FROM users u WHERE u.account_id = a.id), false
-    )
+    AND NOT {PENDING}
     AND (NOT $7 OR f.id IS NOT NULL)
     ORDER BY
         (lower(a.username) = $4 AND lower(coalesce(a.domain, '')) = $5) DESC, (f.id IS NOT NULL) DESC,

@@ -119,7 +119,9 @@ class Settings(BaseModel):
         "true or false",
     )
     public_preview: bool = setting(
-        True, "Whether people who are not signed in may read the public timelines.", "true or false"
+        True,
+        "Whether people who are not signed in may read the public timelines and the profile directory.",
+        "true or false",
     )
     search_results: int = setting(
         40, "The most results of one kind that a search answers with.", "a number from 1 to 200", ge=1, le=200

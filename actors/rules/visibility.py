@@ -88,6 +88,11 @@ class Perspective:
         """Blocked or muted by the viewer, or blocking the viewer."""
         return other in self.blocking or other in self.muting or other in self.blocked_by
 
+    @property
+    def shunned(self) -> frozenset[int]:
+        """Every account that `shuns` is true of, for queries that leave them out before they count a page."""
+        return self.blocking.union(self.muting, self.blocked_by)
+
 
 ANONYMOUS = Perspective()
 

@@ -106,3 +106,9 @@ def check_state(token: Token, *, waiting: bool = False) -> None:
         raise Forbidden("Your login is currently pending approval")
     if token.disabled_at or token.suspended_at or token.deleted_at:
         raise Forbidden("Your login is currently disabled")
+
+
+def check_preview(context: HttpContext, viewer: Viewer | None) -> None:
+    """Raise 401 for anonymous people where `public_preview` is off."""
+    if viewer is None and not context.settings.public_preview:
+        raise Unauthorized(USER_REQUIRED)

@@ -12,10 +12,9 @@ from ...actors.timelines.home import HomePage
 from ...actors.timelines.list import ListPage
 from ...actors.timelines.public import PublicPage
 from ...actors.timelines.tag import TagPage
-from ..access.authentication import USER_REQUIRED, Viewer
+from ..access.authentication import Viewer, check_preview
 from ..access.context import HttpContext
 from ..answers.answer import Answer, array
-from ..answers.errors import Unauthorized
 from ..intake.paging import Paged, links
 from ..intake.parameters import Flag, Texts
 from ..intake.request import Request
@@ -61,7 +60,7 @@ async def show_home(context: HttpContext, request: Request, viewer: Viewer, page
 @api.get("/api/v1/timelines/public", scopes=("read:statuses",))
 async def show_public(context: HttpContext, request: Request, viewer: Viewer | None, wanted: PublicTimeline) -> Answer:
     """The public timeline."""
-    _check_preview(context, viewer)
+    check_preview(context, viewer)
     message = PublicPage(wanted.page(STATUSES), await perspective_of(viewer), wanted.only_media)
     ids = await context.runtime.ask(Address("public", wanted.place()), message, origin=request.origin)
     return await _timeline(context, request, viewer, ids)
@@ -72,7 +71,7 @@ async def show_tag(
     context: HttpContext, request: Request, viewer: Viewer | None, hashtag: str, wanted: TagTimeline
 ) -> Answer:
     """The public statuses with a hashtag, answers too."""
-    _check_preview(context, viewer)
+    check_preview(context, viewer)
     name = tag_name(hashtag)
     if not name or len(name) > LONGEST_TAG:
         return array([])
@@ -90,11 +89,6 @@ async def show_list(context: HttpContext, request: Request, viewer: Viewer, id: 
 
 def _tags(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in map(tag_name, names[:TAGS]) if name)
-
-
-def _check_preview(context: HttpContext, viewer: Viewer | None) -> None:
-    if viewer is None and not context.settings.public_preview:
-        raise Unauthorized(USER_REQUIRED)
 
 
 async def _timeline(context: HttpContext, request: Request, viewer: Viewer | None, ids: Sequence[int]) -> Answer:

@@ -426,7 +426,7 @@ async def world_of(stage: Stage, rows: Iterable[Row]) -> World:
     for row in rows:
         await world.invite(row)
     await world.begin()
-    await stage.sql("UPDATE accounts SET indexable = true")
+    await stage.sql("UPDATE accounts SET indexable = true, discoverable = true")
     await http_context.database.transact(world.write)
     await world.wake()
     await world.fall_out()

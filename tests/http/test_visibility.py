@@ -133,25 +133,25 @@ never POST /api/v1/statuses/<post>/quotes/<post>/revoke
 # What an account shows of itself, and whom it knows: while it shows its network (o) and while it hides it (h). Tom
 # follows the author and is followed by everybody; the author follows and recommends Sam and features a hashtag.
 NETWORK = """
-                           account followers following endorsed featured familiar
-anonymous                  oh      o         o         oh       oh       -
-stranger                   oh      o         o         oh       oh       o
-staff                      oh      o         o         oh       oh       o
-follower                   oh      o         o         oh       oh       o
-mentioned                  oh      o         o         oh       oh       o
-mentioned follower         oh      o         o         oh       oh       o
-blocked follower           oh      -         -         -        -        -
-blocked mentioned          oh      -         -         -        -        -
-blocking follower          oh      o         o         oh       oh       o
-blocking mentioned         oh      o         o         oh       oh       o
-muting follower            oh      o         o         oh       oh       o
-muting mentioned follower  oh      o         o         oh       oh       o
-author                     oh      oh        oh        oh       oh       oh
-distant stranger           oh      o         o         oh       oh       o
-distant follower           oh      o         o         oh       oh       o
-domain-blocking stranger   oh      o         o         oh       oh       o
-domain-blocking follower   oh      o         o         oh       oh       o
-domain-blocking mentioned  oh      o         o         oh       oh       o
+                           account followers following endorsed featured familiar directory
+anonymous                  oh      o         o         oh       oh       -        oh
+stranger                   oh      o         o         oh       oh       o        oh
+staff                      oh      o         o         oh       oh       o        oh
+follower                   oh      o         o         oh       oh       o        oh
+mentioned                  oh      o         o         oh       oh       o        oh
+mentioned follower         oh      o         o         oh       oh       o        oh
+blocked follower           oh      -         -         -        -        -        -
+blocked mentioned          oh      -         -         -        -        -        -
+blocking follower          oh      o         o         oh       oh       o        -
+blocking mentioned         oh      o         o         oh       oh       o        -
+muting follower            oh      o         o         oh       oh       o        -
+muting mentioned follower  oh      o         o         oh       oh       o        -
+author                     oh      oh        oh        oh       oh       oh       oh
+distant stranger           oh      o         o         oh       oh       o        oh
+distant follower           oh      o         o         oh       oh       o        oh
+domain-blocking stranger   oh      o         o         oh       oh       o        -
+domain-blocking follower   oh      o         o         oh       oh       o        -
+domain-blocking mentioned  oh      o         o         oh       oh       o        -
 """
 
 # The column, the request, and what is looked for in the answer.
@@ -163,6 +163,8 @@ following GET /api/v1/accounts/<author>/following                 "acct":"sam"
 endorsed  GET /api/v1/accounts/<author>/endorsements              "acct":"sam"
 featured  GET /api/v1/accounts/<author>/featured_tags             "name":"matrix"
 familiar  GET /api/v1/accounts/familiar_followers?id[]=<author>   "acct":"tom"
+directory GET /api/v1/directory?limit=80                          "id":"<author>"
+directory GET /api/v1/directory?limit=80&order=new                "id":"<author>"
 """
 
 # What tells of accounts and is no row above.
@@ -461,7 +463,7 @@ async def ask_about_accounts(viewer: Viewer, letter: str) -> Complaints:
         if viewer.is_anonymous and answer.status == 401:
             continue
         due = letter in viewer.row.cell(column)
-        if answer.status != 200 or (sought in answer.text) != due:
+        if answer.status != 200 or ((viewer.fill(sought) or "") in answer.text) != due:
             wrong.append(f"{viewer.row.who}, {letter}: {method} {template} is {answer.status} {answer.text}")
     return wrong
 

@@ -14,6 +14,7 @@ from troupe.storage import (
     conversations,
     dead_letters,
     deletions,
+    directory,
     domain_blocks,
     edits,
     endorsements,
@@ -54,10 +55,12 @@ LOW, HIGH = 0, 2**63 - 1
 
 #: 500 local accounts and 19,500 remote ones, 20,000 statuses with answers and boosts, 40,000 follows, and the like.
 FILL = """
-    INSERT INTO accounts (id, username, domain, uri, created_at, updated_at)
-    SELECT n, 'u' || n, CASE WHEN n > 500 THEN 'd' || n % 50 || '.test' END, 'https://x/' || n, now(), now()
+    INSERT INTO accounts (id, username, domain, uri, discoverable, created_at, updated_at)
+    SELECT n, 'u' || n, CASE WHEN n > 500 THEN 'd' || n % 50 || '.test' END, 'https://x/' || n, n % 3 = 0,
+        now() - n * interval '1 hour', now()
     FROM generate_series(1, 20000) n;
-    INSERT INTO account_counts (account_id) SELECT id FROM accounts;
+    INSERT INTO account_counts (account_id, last_status_at)
+    SELECT id, CASE WHEN id % 2 = 0 THEN now() - id * interval '1 minute' END FROM accounts;
     INSERT INTO users (account_id, email, confirmed_at, approved_at, created_at)
     SELECT id, username || '@x.test', now(), now(), now() FROM accounts WHERE domain IS NULL;
     INSERT INTO applications (id, client_id, secret_hash, name, redirect_uris, scopes, created_at)
@@ -166,6 +169,10 @@ QUERIES = [
     ("followers from a domain", follows.FROM_DOMAIN, (101, "d0.test", 100)),
     ("familiar followers", relations.FAMILIAR, (7, [1, 101, 201], 40)),
     ("bonds", relations.BONDS, ([7, 8], [1, 101])),
+    *(
+        (f"directory, {order}, local={local}", query, ([1, 2], ["d1.test"], 40, 0))
+        for (order, local), query in directory.PAGES.items()
+    ),
     ("accounts by handle", search.ACCOUNTS, ("u12", "%", "", "u12", "", 7, False, 40, 0)),
     ("accounts by words", search.ACCOUNTS, (None, "%", "u12:*", "", "", 7, False, 40, 0)),
     ("tags by name", search.TAGS, ("t12", "t12", False, 20, 0)),
