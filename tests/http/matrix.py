@@ -428,6 +428,7 @@ async def world_of(stage: Stage, rows: Iterable[Row]) -> World:
     await world.begin()
     await stage.sql("UPDATE accounts SET indexable = true, discoverable = true")
     await http_context.database.transact(world.write)
+    await world.read_anew()  # lists are awake since they were made, and were told of no row
     await world.wake()
     await world.fall_out()
     return world
