@@ -26,7 +26,7 @@ TAGS = 4  # that one condition of a tag timeline can name; more are passed over
 LONGEST_TAG = 255
 
 
-class PublicTimeline(Paged):
+class PublicTimelineQuery(Paged):
     local: Flag = False
     remote: Flag = False
     only_media: Flag = False
@@ -38,7 +38,7 @@ class PublicTimeline(Paged):
         return "local" if self.local else "remote"
 
 
-class TagTimeline(PublicTimeline):
+class TagTimelineQuery(PublicTimelineQuery):
     any: Texts = ()
     all: Texts = ()
     none: Texts = ()
@@ -58,7 +58,9 @@ async def show_home(context: HttpContext, request: Request, viewer: Viewer, page
 
 
 @api.get("/api/v1/timelines/public", scopes=("read:statuses",))
-async def show_public(context: HttpContext, request: Request, viewer: Viewer | None, wanted: PublicTimeline) -> Answer:
+async def show_public(
+    context: HttpContext, request: Request, viewer: Viewer | None, wanted: PublicTimelineQuery
+) -> Answer:
     """The public timeline."""
     check_preview(context, viewer)
     message = PublicPage(wanted.page(STATUSES), await perspective_of(viewer), wanted.only_media)
@@ -68,7 +70,7 @@ async def show_public(context: HttpContext, request: Request, viewer: Viewer | N
 
 @api.get("/api/v1/timelines/tag/<hashtag>", scopes=("read:statuses",))
 async def show_tag(
-    context: HttpContext, request: Request, viewer: Viewer | None, hashtag: str, wanted: TagTimeline
+    context: HttpContext, request: Request, viewer: Viewer | None, hashtag: str, wanted: TagTimelineQuery
 ) -> Answer:
     """The public statuses with a hashtag, answers too."""
     check_preview(context, viewer)
