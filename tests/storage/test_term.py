@@ -99,7 +99,7 @@ def older(dsn: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """A database as an older version left it: it lacks the last step, which is a harmless one."""
     steps = migrations()
     step = Migration(len(steps) + 1, "newer", "CREATE TABLE newer (id int)")
-    monkeypatch.setattr("troupe.storage.engine.database.migrate.migrations", lambda: [*steps, step])
+    monkeypatch.setattr("troupe.storage.engine.migrate.migrations", lambda: [*steps, step])
     return dsn
 
 
@@ -117,7 +117,7 @@ async def hold_old_term(dsn: str) -> AsyncIterator[Term]:
     """Hold the term as a server of the version before, which does not know the last step."""
     with pytest.MonkeyPatch.context() as patch:
         steps = migrate.migrations()[:-1]
-        patch.setattr("troupe.storage.engine.database.migrate.migrations", lambda: steps)
+        patch.setattr("troupe.storage.engine.migrate.migrations", lambda: steps)
         holding = hold_term(dsn)
         term = await holding.__aenter__()
     try:
