@@ -73,6 +73,7 @@ from .database import SupervisedDatabase
 from .disks import Disks
 from .domain import OtherDomain, remember, require_domain
 from .failures import FAILED, CannotListen, explained
+from .greeting import greeting
 from .keys import vapid_public_key
 from .log import SupervisionLog, as_json, as_text, in_colour, route_libraries
 from .parking import Parking
@@ -362,8 +363,6 @@ def _make(settings: Settings, log: SupervisionLog, stack: ExitStack) -> Troupe:
 
 
 def _started(troupe: Troupe) -> None:
-    from .commands.serve import greeting
-
     settings, log = troupe.settings, troupe.log
     remember(settings)
     before = begin_run(settings.data)

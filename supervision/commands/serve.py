@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sys
 from pathlib import Path
 
 import click
 
-from ..configuration import Settings
 from ..sources import unknown_variables
 from .options import setting_options, settings_from
 
@@ -29,21 +26,3 @@ def serve(config: Path | None, **chosen: str | None) -> None:
     from .. import tree
 
     raise SystemExit(tree.serve(settings))
-
-
-def greeting(settings: Settings) -> str:
-    """What an operator reads when the server is up."""
-    where = " and ".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in settings.listens)
-    folder = "" if settings.data == Path("data").absolute() else f" --data {settings.data}"
-    return (
-        f"Troupe is at {settings.base_url} (listening on {where}; data in {settings.data}).\n"
-        f"The first account, from another terminal:\n"
-        f"  {_called()} accounts create NAME --email E --password P --role owner --confirmed --approved{folder}\n"
-    )
-
-
-def _called() -> str:
-    """How this program can be called again: by its name where that finds it, else by its path."""
-    called = Path(sys.argv[0])
-    found = shutil.which(called.name)
-    return called.name if found and called.exists() and called.samefile(found) else str(called)

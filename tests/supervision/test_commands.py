@@ -19,10 +19,10 @@ from troupe.storage.engine.embedded import embedded
 from troupe.storage.engine.migrate import migrations
 from troupe.storage.engine.term import upgrade
 from troupe.supervision.commands import troupe
-from troupe.supervision.commands.serve import greeting
 from troupe.supervision.commands.tree import drawn
 from troupe.supervision.configuration import Settings
 from troupe.supervision.domain import base_url, remember
+from troupe.supervision.greeting import greeting
 
 
 @pytest.fixture(scope="module")

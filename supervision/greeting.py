@@ -1,0 +1,27 @@
+"""The greeting: what an operator reads on standard output when the server is up."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from .configuration import Settings
+
+
+def greeting(settings: Settings) -> str:
+    """Return where the server listens, and the command that makes the first account."""
+    where = " and ".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in settings.listens)
+    folder = "" if settings.data == Path("data").absolute() else f" --data {settings.data}"
+    return (
+        f"Troupe is at {settings.base_url} (listening on {where}; data in {settings.data}).\n"
+        f"The first account, from another terminal:\n"
+        f"  {_called()} accounts create NAME --email E --password P --role owner --confirmed --approved{folder}\n"
+    )
+
+
+def _called() -> str:
+    """Return how this program can be called again: by its name if that finds it, else by its path."""
+    called = Path(sys.argv[0])
+    found = shutil.which(called.name)
+    return called.name if found and called.exists() and called.samefile(found) else str(called)
