@@ -5,9 +5,8 @@ An account has one row for a thread and a set of others in it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from .engine.database import Connection, Row
+from .engine.database import Connection, Row, replaced
 from .paging import Page, both_ways
 
 COLUMNS = "c.id, c.account_id, c.participant_ids, c.last_status_id, c.unread"
@@ -131,5 +130,4 @@ def _maybe(row: Row | None) -> Conversation | None:
 
 
 def _conversation(row: Row) -> Conversation:
-    values: dict[str, Any] = {**row, "participant_ids": tuple(row["participant_ids"])}
-    return Conversation(**values)
+    return Conversation(**replaced(row, participant_ids=tuple(row["participant_ids"])))

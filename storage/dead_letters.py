@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from .engine.database import Connection
+from .engine.database import Connection, replaced
 from .engine.sql import Statement, insert_into
 from .paging import Page, both_ways
 
@@ -43,7 +43,7 @@ async def page(
     page: Page,
 ) -> list[DeadLetter]:
     rows = await db.fetch(PAGE[page.oldest_first], *page.bounds)
-    letters = [DeadLetter(**{**row, "causes": tuple(row["causes"])}) for row in rows]
+    letters = [DeadLetter(**replaced(row, causes=tuple(row["causes"]))) for row in rows]
     return sorted(letters, key=lambda letter: letter.id, reverse=True)
 
 

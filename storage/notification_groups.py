@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from .engine.database import Connection, Row
+from .engine.database import Connection, Row, replaced
 from .notifications import ALIVE, alive
 from .paging import Page
 
@@ -157,4 +157,4 @@ def _own_id(key: str) -> int | None:
 
 
 def _group(row: Row) -> Group:
-    return Group(**{**row, "account_ids": tuple(row["account_ids"])})
+    return Group(**replaced(row, account_ids=tuple(row["account_ids"])))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from .engine.database import Connection, Row
+from .engine.database import Connection, Row, replaced
 from .engine.sql import Statement, insert_into
 
 APPLICATION_COLUMNS = "id, client_id, secret_hash, name, website, redirect_uris, scopes, created_at"
@@ -192,7 +192,7 @@ async def insert_token(db: Connection, new: NewToken, now: datetime) -> Token:
 async def find_token(db: Connection, token_hash: bytes) -> Token | None:
     """A token by its hash, revoked ones too: the answer to those differs."""
     row = await db.fetchrow(FIND_TOKEN, token_hash)
-    return Token(**{**row, "scopes": tuple(row["scopes"])}) if row is not None else None
+    return Token(**replaced(row, scopes=tuple(row["scopes"]))) if row is not None else None
 
 
 async def revoke(db: Connection, token_hash: bytes, application_id: int, now: datetime) -> bool:
@@ -223,8 +223,8 @@ async def delete_session(db: Connection, token_hash: bytes) -> None:
 def _application(row: Row | None) -> Application | None:
     if row is None:
         return None
-    return Application(**{**row, "redirect_uris": tuple(row["redirect_uris"]), "scopes": tuple(row["scopes"])})
+    return Application(**replaced(row, redirect_uris=tuple(row["redirect_uris"]), scopes=tuple(row["scopes"])))
 
 
 def _grant(row: Row | None) -> Grant | None:
-    return Grant(**{**row, "scopes": tuple(row["scopes"])}) if row is not None else None
+    return Grant(**replaced(row, scopes=tuple(row["scopes"]))) if row is not None else None

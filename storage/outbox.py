@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from .engine.database import Connection, Row
+from .engine.database import Connection, Row, replaced
 
 # Causes travel as JSON texts: an array of arrays would have to be a rectangle.
 INSERT_MANY = """
@@ -147,4 +147,4 @@ async def fail(db: Connection, id: int, due_at: datetime, error: str) -> None:
 
 
 def _effect(row: Row) -> DueEffect:
-    return DueEffect(**{**row, "causes": tuple(row["causes"])})
+    return DueEffect(**replaced(row, causes=tuple(row["causes"])))

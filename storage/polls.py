@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from .engine.database import Connection
+from .engine.database import Connection, replaced
 from .engine.sql import Statement, insert_into
 
 # One poll as JSON, for a query over statuses `s`. Times as seconds: JSON has none of its own.
@@ -199,9 +199,9 @@ def poll_of(value: dict[str, Any]) -> Poll:
     """A Poll of the JSON that OF_STATUS makes."""
     expires_at = value["expires_at"]
     return Poll(
-        **value
-        | {
-            "expires_at": datetime.fromtimestamp(expires_at, UTC) if expires_at is not None else None,
-            "options": tuple(Option(*option) for option in value["options"] or ()),
-        }
+        **replaced(
+            value,
+            expires_at=datetime.fromtimestamp(expires_at, UTC) if expires_at is not None else None,
+            options=tuple(Option(*option) for option in value["options"] or ()),
+        )
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from asyncpg import UniqueViolationError
+from asyncpg import UniqueViolationError  # pyright: ignore[reportMissingTypeStubs]  # asyncpg has none
 
 from . import accounts, oauth, users
 from .accounts import NewAccount

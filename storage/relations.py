@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from .engine.database import Connection, Row
+from .engine.database import Connection, Row, replaced
 
 # A number of its own kind, so that a pair of accounts never waits for some other advisory lock.
 PAIR_KEY = """
@@ -172,7 +172,7 @@ async def stamp(db: Connection) -> int:
 async def relationships(db: Connection, viewer: int, ids: Sequence[int], now: datetime) -> dict[int, Relationship]:
     """How `viewer` stands to each of these accounts; unknown ids are left out."""
     rows = await db.fetch(RELATIONSHIPS, viewer, ids, now)
-    return {row["id"]: Relationship(**{**row, "languages": _languages(row["languages"])}) for row in rows}
+    return {row["id"]: Relationship(**replaced(row, languages=_languages(row["languages"]))) for row in rows}
 
 
 async def familiar_followers(db: Connection, viewer: int, ids: Sequence[int], limit: int) -> dict[int, tuple[int, ...]]:

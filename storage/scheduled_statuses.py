@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from . import media
-from .engine.database import Connection, Row
+from .engine.database import Connection, Row, replaced
 from .engine.sql import Statement, insert_into
 from .paging import Page, both_ways
 
@@ -116,4 +116,4 @@ async def delete(db: Connection, id: int, account_id: int, now: datetime) -> boo
 
 def _scheduled(row: Row) -> ScheduledStatus:
     attached = tuple(media.media_of(one) for one in row["media"] or ())
-    return ScheduledStatus(**{**row, "media_ids": tuple(row["media_ids"]), "media": attached})
+    return ScheduledStatus(**replaced(row, media_ids=tuple(row["media_ids"]), media=attached))

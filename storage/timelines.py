@@ -38,7 +38,7 @@ def _public(condition: str) -> tuple[str, str]:
     """)
 
 
-PUBLIC = {
+PUBLIC: dict[tuple[bool | None, bool], tuple[str, str]] = {
     (None, False): _public("true"),
     (True, False): _public("s.local = true"),
     (False, False): _public("s.local = false"),

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ...storage import idempotency, scheduled_statuses, users
-from ...storage.engine.database import Connection
+from ...storage.engine.database import Connection, replaced
 from ...storage.polls import NewPoll
 from ...storage.scheduled_statuses import NewScheduledStatus, ScheduledStatus
 from ...storage.statuses import NewStatus, Status
@@ -222,5 +222,4 @@ def params_of(post: PublishStatus) -> dict[str, Any]:
 def post_of(due: ScheduledStatus) -> PublishStatus:
     poll = due.params["poll"]
     terms = PollTerms(**poll | {"options": tuple(poll["options"])}) if poll is not None else None
-    kept = due.params | {"poll": terms, "media_ids": due.media_ids, "application_id": due.application_id}
-    return PublishStatus(**kept)
+    return PublishStatus(**replaced(due.params, poll=terms, media_ids=due.media_ids, application_id=due.application_id))

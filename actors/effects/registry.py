@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
 
 from ...storage.engine.database import Connection, Database
 from ..broadcast import Broadcast
@@ -35,11 +35,15 @@ class Effect:
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> Self:
         """Return the payload of an outbox row. Keys of another version of the server are left out."""
-        known = {field.name: row[field.name] for field in fields(cls) if field.name in row}
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in known.items()})
+        known = {field.name: _frozen(row[field.name]) for field in fields(cls) if field.name in row}
+        return cls(**known)
 
 
 E = TypeVar("E", bound=Effect)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(cast("list[Any]", value)) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from math import isqrt
 from pathlib import Path
 from typing import Any
 
-import blurhash
+import blurhash  # pyright: ignore[reportMissingTypeStubs]  # it has none
 import pyvips
 
 from ...storage.media import ProcessedMedia
@@ -143,4 +143,5 @@ def _blurhash(image: pyvips.Image) -> str:
         tiny = tiny.flatten(background=[255, 255, 255])
     raw, width = tiny.cast("uchar").write_to_memory(), tiny.width
     rows = [[list(raw[3 * (y * width + x) :][:3]) for x in range(width)] for y in range(tiny.height)]
-    return blurhash.encode(rows, BLURHASH_COMPONENTS, BLURHASH_COMPONENTS)
+    # blurhash leaves the type of the rows open.
+    return blurhash.encode(rows, BLURHASH_COMPONENTS, BLURHASH_COMPONENTS)  # pyright: ignore[reportUnknownMemberType]

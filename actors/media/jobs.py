@@ -9,7 +9,7 @@ import re
 import stat
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from ...storage.media import ProcessedMedia
 
@@ -109,11 +109,12 @@ def made_of(result: dict[str, Any], job: Job) -> ProcessedMedia:
 
 def _are_facts(facts: object, depth: int = 2) -> bool:
     """Numbers and short texts by name, and the same once more below."""
-    if not isinstance(facts, dict) or len(facts) > MOST_FACTS:
+    if not isinstance(facts, dict):
         return False
-    return all(
+    named = cast("dict[object, object]", facts)
+    return len(named) <= MOST_FACTS and all(
         _is_text(name) and (_is_text(fact) or _is_number(fact) or (depth > 1 and _are_facts(fact, depth - 1)))
-        for name, fact in facts.items()
+        for name, fact in named.items()
     )
 
 

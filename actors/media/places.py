@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from math import inf
 
@@ -28,7 +28,7 @@ class Places:
         self._waiting: OrderedDict[int, deque[trio.Event]] = OrderedDict()
 
     @asynccontextmanager
-    async def take(self, account_id: int, patience: float = inf) -> AsyncIterator[None]:
+    async def take(self, account_id: int, patience: float = inf) -> AsyncGenerator[None]:
         """Wait for a place, for at most `patience` seconds, and keep it for the block. Raises NoPlace."""
         await self._wait(account_id, patience)
         try:

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -76,7 +76,7 @@ async def run(job: Job) -> int:
 
 
 @contextmanager
-def _lifeline() -> Iterator[int]:
+def _lifeline() -> Generator[int]:
     """The reading end of a pipe whose other end this process alone has: it is closed when this process ends."""
     reading, writing = os.pipe()
     try:

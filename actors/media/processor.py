@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -91,7 +91,7 @@ class MediaProcessor:
         }  # fmt: skip
 
     @asynccontextmanager
-    async def receive(self, account_id: int, file: IO[bytes], size: int) -> AsyncIterator[Incoming]:
+    async def receive(self, account_id: int, file: IO[bytes], size: int) -> AsyncGenerator[Incoming]:
         """An upload to make something of. What was published of it is removed again if the block is refused.
 
         When it is not known whether what the block stored was committed, its files stay until the cleaning asks the
@@ -109,7 +109,7 @@ class MediaProcessor:
                 del self._in_hand[account_id]
 
     @asynccontextmanager
-    async def _received(self, account_id: int, file: IO[bytes], size: int) -> AsyncIterator[Incoming]:
+    async def _received(self, account_id: int, file: IO[bytes], size: int) -> AsyncGenerator[Incoming]:
         key = self._key()
         upload = Incoming(account_id, key, self.folder.incoming(key), None, size)
         try:

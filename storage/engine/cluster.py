@@ -4,7 +4,7 @@ import fcntl
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,7 +105,7 @@ class Cluster:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[int]:
+def locked(path: Path) -> Generator[int]:
     """Hold a lock file alone; waits for it."""
     descriptor = os.open(path, LOCK_FILE, 0o600)
     try:

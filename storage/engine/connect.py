@@ -1,5 +1,8 @@
 """asyncpg's connections as Troupe wants them, and one transaction without a pool for short-lived programs."""
 
+# Not strict: asyncpg and trio-asyncio, around which this module is an adapter, have no complete types.
+# pyright: standard
+
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast

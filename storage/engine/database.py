@@ -8,13 +8,18 @@
 Errors of the statements themselves (a unique violation, a failed check) are asyncpg's and reach the caller as they are.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 Row = Mapping[str, Any]
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def replaced(row: Row, **values: Any) -> dict[str, Any]:
+    """Return a row as a dict with these values in the place of its own."""
+    return {**row, **values}
 
 
 class StorageError(Exception):
@@ -59,12 +64,15 @@ class Database(Protocol):
 
 
 @contextmanager
-def lone_exception() -> Iterator[None]:
+def lone_exception() -> Generator[None]:
     """Let an exception out of the groups that nurseries wrap it in, so that callers can catch it by its name."""
     try:
         yield
     except BaseExceptionGroup as group:
-        lone: BaseException = group
-        while isinstance(lone, BaseExceptionGroup) and len(lone.exceptions) == 1:
-            lone = lone.exceptions[0]
-        raise lone from lone.__cause__
+        inner: BaseExceptionGroup[BaseException] = group
+        while len(inner.exceptions) == 1:
+            lone = inner.exceptions[0]
+            if not isinstance(lone, BaseExceptionGroup):
+                raise lone from lone.__cause__
+            inner = cast("BaseExceptionGroup[BaseException]", lone)
+        raise inner from inner.__cause__

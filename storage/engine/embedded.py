@@ -10,7 +10,7 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -129,7 +129,7 @@ class Embedded:
 
 
 @contextmanager
-def embedded(data: Path, *, durable: bool = True) -> Iterator[Embedded]:
+def embedded(data: Path, *, durable: bool = True) -> Generator[Embedded]:
     """Use the PostgreSQL of a data directory, made and started when needed."""
     server = enter(data, durable=durable)
     try:

@@ -8,7 +8,7 @@ import errno
 import os
 from pathlib import Path
 
-import asyncpg
+import asyncpg  # pyright: ignore[reportMissingTypeStubs]  # it has none
 
 from .database import StorageError
 

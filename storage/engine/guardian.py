@@ -29,6 +29,8 @@ PATIENCE = 60.0
 #: As in `embedded.py`.
 LOCK_FILE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
 
+LINUX = sys.platform == "linux"
+
 #: Option of Linux's prctl: the signal that a process gets when the thread that started it ends.
 PARENT_DEATH_SIGNAL = 1
 
@@ -38,9 +40,16 @@ def main(users: str, door: str, log: str, uid: str, gid: str, *command: str) -> 
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     # PostgreSQL's user is another one only where we are root.
-    identity = {"user": int(uid), "group": int(gid), "extra_groups": []} if os.geteuid() == 0 else {}
+    root = os.geteuid() == 0
     # This thread lives as long as the process: the kernel's signal at the end of the parent is one at the thread's end.
-    postmaster = subprocess.Popen(command, **identity, umask=0o077, preexec_fn=_prepare(log))  # noqa: S603
+    postmaster = subprocess.Popen(  # noqa: S603
+        command,
+        user=int(uid) if root else None,
+        group=int(gid) if root else None,
+        extra_groups=[] if root else None,
+        umask=0o077,
+        preexec_fn=_prepare(log),
+    )
     threading.Thread(target=_stop_when_unused, args=(users, door, postmaster), daemon=True).start()
     return postmaster.wait()
 
@@ -48,7 +57,7 @@ def main(users: str, door: str, log: str, uid: str, gid: str, *command: str) -> 
 def _prepare(log: str) -> Callable[[], None]:
     """Return what runs in the new process, already as PostgreSQL's user."""
     guardian = os.getpid()
-    prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
+    prctl = ctypes.CDLL(None).prctl if LINUX else None
 
     def prepare() -> None:
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):

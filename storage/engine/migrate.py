@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-import asyncpg
+import asyncpg  # pyright: ignore[reportMissingTypeStubs]  # it has none
 
 from . import trouble
 from .database import Connection, StorageError

@@ -4,9 +4,12 @@ A call from Trio costs one wake-up each way, however many statements it runs. A 
 happens to the asker; what bounds it is its own deadline.
 """
 
+# Not strict: asyncpg and trio-asyncio, around which this module is an adapter, have no complete types.
+# pyright: standard
+
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
@@ -316,7 +319,7 @@ async def open_pool(
     deadline: float = 10.0,
     on_connected: Callable[[bool, BaseException | None], None] | None = None,
     on_lost: Callable[[BaseException | None], None] | None = None,
-) -> AsyncIterator[ConnectionPool]:
+) -> AsyncGenerator[ConnectionPool]:
     """Open `size` connections and keep them; yield when the first one stands, or raise Unavailable.
 
     `check` runs on every new connection and may raise Fenced. `on_connected` hears when the last connection is lost

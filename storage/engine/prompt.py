@@ -4,6 +4,9 @@ As trio-asyncio has it, each callback travels through a channel to the loop's ow
 reading until that task has come by: four turns of the scheduler for one answer of PostgreSQL. Here it is one.
 """
 
+# Not strict: asyncpg and trio-asyncio, around which this module is an adapter, have no complete types.
+# pyright: standard
+
 from __future__ import annotations
 
 import asyncio

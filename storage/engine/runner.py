@@ -39,14 +39,13 @@ class Runner:
 
     def run(self, program: str, *arguments: str, timeout: float, keep: tuple[int, ...] = ()) -> None:
         """Run a program to its end. It and what it starts inherit the descriptors in `keep`."""
-        identity = (
-            {} if self.user is None else {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []}
-        )
         # A file and no pipe: a server that the program starts would keep the pipe open.
         with tempfile.TemporaryFile("w+") as output:
             done = subprocess.run(  # noqa: S603 - a program from our own wheel, no shell
                 [str(self.programs / program), *arguments],
-                **identity,
+                user=None if self.user is None else self.user.pw_uid,
+                group=None if self.user is None else self.user.pw_gid,
+                extra_groups=None if self.user is None else [],
                 cwd="/",
                 env=_environment(),
                 stdin=subprocess.DEVNULL,

@@ -8,8 +8,11 @@ connection, and a node whose PostgreSQL was restarted takes it again under its o
 The schema is brought up to date between the two: after every other node is shut out, before the first use.
 """
 
+# Not strict: asyncpg and trio-asyncio, around which this module is an adapter, have no complete types.
+# pyright: standard
+
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -109,7 +112,7 @@ async def hold_term(
     on_notice: Callable[[str | None], None] | None = None,
     on_migrated: Callable[[Migration], None] = lambda step: None,
     require: Requirement | None = None,
-) -> AsyncIterator[Term]:
+) -> AsyncGenerator[Term]:
     """Begin a new term, bring the schema up to date, and hold the term.
 
     Raises AnotherNode when another node holds the database, unless `takeover`, and MigrationRefused for a schema that
@@ -173,7 +176,7 @@ class _Lease:
         await self.connection.close()
 
     @asynccontextmanager
-    async def _opened(self) -> AsyncIterator[None]:
+    async def _opened(self) -> AsyncGenerator[None]:
         """Open the connection; an error closes it. Errors of PostgreSQL become Unavailable."""
         with trouble.connecting(self.dsn):
             await self._connect()

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
-import asyncpg
+import asyncpg  # pyright: ignore[reportMissingTypeStubs]  # it has none
 
 from .database import Unavailable
 
@@ -43,7 +43,7 @@ ADVICE: tuple[tuple[type[BaseException], str], ...] = (
 
 
 @contextmanager
-def unavailable() -> Iterator[None]:
+def unavailable() -> Generator[None]:
     """Turn errors of PostgreSQL and of the way to it into Unavailable, with a text for an operator."""
     try:
         yield
@@ -52,7 +52,7 @@ def unavailable() -> Iterator[None]:
 
 
 @contextmanager
-def connecting(dsn: str) -> Iterator[None]:
+def connecting(dsn: str) -> Generator[None]:
     """As `unavailable`, around the opening of a connection to `dsn`."""
     with unavailable():
         try:
