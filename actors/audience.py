@@ -31,7 +31,7 @@ class Audience:
 
     @property
     def everybody(self) -> list[Cell]:
-        """All that are told of somebody."""
+        """All cells that are registered for any author."""
         return list(dict.fromkeys(home for homes in self._homes.values() for home in homes))
 
     def cells(self, author: int) -> Container[Cell]:

@@ -30,7 +30,7 @@ class StatusPublished(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class StatusDeleted(Message[None]):
-    """To timelines: a status that nobody may show any more. Whom it named may have it from elsewhere."""
+    """To timelines: a deleted status. The accounts it mentioned may have it from a notification."""
 
     id: int
     mentioned_ids: tuple[int, ...]
@@ -95,7 +95,7 @@ class ShownNotification:
         return self.notification.id
 
     def is_for(self, viewer: Perspective) -> bool:
-        """Whether its recipient may still see it. A mention is shown to whom it names, even by who blocks them."""
+        """True if its recipient may still see it. A mention is shown to the mentioned account even after a block."""
         return self.shown is None or self.notification.type == "mention" or may_see(self.shown, viewer)
 
 
@@ -227,7 +227,7 @@ class Broadcast:
                 self._runtime.tell_awake(place, message, origin=origin)
 
     def related(self, account_id: int, message: Related, origin: Origin) -> None:
-        """How `account_id` now stands to somebody, for its home and the account itself."""
+        """Tell an account and its home how it now stands to another account."""
         self.note_change(account_id, message.other, message.stamp)
         self._runtime.tell_awake(home_address(account_id), message, origin=origin)
         self._runtime.tell_awake(account_address(account_id), message, origin=origin)

@@ -64,7 +64,7 @@ class Outbox:
         self._trouble: Exception | None = None  # what kept a lane from reaching the database
         self._ending = False
         self._woken = trio.Event()
-        self._look_at = 0.0  # when to look for what is left over, if nobody wakes it before
+        self._look_at = 0.0  # when to look for what is left over, unless woken before
 
     async def promise(self, db: Connection, promises: Sequence[Promise], origin: Origin) -> list[int]:
         """Write promises in the transaction `db` is in, and return their ids for `hand_over`."""

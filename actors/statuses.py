@@ -29,7 +29,7 @@ class ShownStatus:
 
     @property
     def is_withdrawn(self) -> bool:
-        """Whether nobody may see it: its author is suspended, or whom it boosts."""
+        """True if the author, or the author of the boosted status, is suspended."""
         return self.author.suspended_at is not None or (self.boosted is not None and self.boosted.is_withdrawn)
 
 
@@ -80,7 +80,7 @@ class StatusCache(RowCache[statuses.Status]):
             del self._deleted[next(iter(self._deleted))]
 
     def is_deleted(self, id: int) -> bool:
-        """Whether it was deleted by this process. Asked by whoever is about to show what it loaded a moment ago."""
+        """True if this process deleted it. Ask before showing a status that was loaded a moment ago."""
         return id in self._deleted
 
 

@@ -1,4 +1,4 @@
-"""Bookmarks, in the turn of the account that has them. Nobody else hears of them."""
+"""Bookmarks, in the turn of the account that has them. No other account is told of them."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class MarkConversation(Message[ShownConversation]):
 
 @dataclass(frozen=True, slots=True)
 class RemoveConversation(Message[None]):
-    """Command: take a conversation from one's list."""
+    """Command: remove a conversation from the account's list."""
 
     id: int
 

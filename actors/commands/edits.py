@@ -173,7 +173,7 @@ def _is_as_before(revision: Revision, status: Status) -> bool:
 
 
 def _poll_after(account: AccountActor, status: Status, terms: PollTerms | None, now: datetime) -> Poll | None:
-    """The poll as it will be; with other options or another way to choose, nobody has voted."""
+    """Return the poll as it will be. Other options, or another way to choose, discard all votes."""
     if terms is None:
         return None
     before = status.poll

@@ -20,7 +20,7 @@ AT_ONCE = 100  # requests in one transaction: each is a lock that PostgreSQL kee
 
 @dataclass(frozen=True, slots=True)
 class AuthorizeRequest(Message[None]):
-    """Command: let somebody follow who asked to."""
+    """Command: accept a request to follow."""
 
     account_id: int
 
@@ -34,7 +34,7 @@ class RejectRequest(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class RemoveFollower(Message[None]):
-    """Command: end somebody's follow of this account."""
+    """Command: remove a follower."""
 
     account_id: int
 

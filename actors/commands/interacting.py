@@ -47,7 +47,7 @@ async def admit(db: Connection, account: AccountActor, status: Status) -> Refuse
 async def promise(
     db: Connection, account: AccountActor, status_id: int, told: Sequence[Notification], origin: Origin
 ) -> list[int]:
-    """That the status is shown with its new counts, and that whoever is notified hears of it."""
+    """Promise that the status is shown with its new counts, and that the notifications are streamed."""
     promises = [counts_changed(status_id, account.id), *(notification_added(one) for one in told)]
     return await account.context.outbox.promise(db, promises, origin)
 

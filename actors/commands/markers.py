@@ -16,7 +16,7 @@ CONFLICT = Refused(409, "Conflict during update, please try again")
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One marker's new place. Whoever names the version it saw is refused when another device has moved it since."""
+    """One marker's new place. A client that names the version it saw is refused if another device moved it."""
 
     timeline: Timeline
     last_read_id: int

@@ -128,7 +128,7 @@ async def finish_media(account: AccountActor, message: FinishMedia) -> Media | R
 async def finish(
     db: Connection, account: AccountActor, message: FinishMedia, now: datetime, origin: Origin
 ) -> MediaChange | Refused:
-    """Files that nobody waits for any more, or that their owner has put others in place of, go again."""
+    """Store the result of processing. Files of a deleted upload, or that their owner has replaced, are deleted."""
     made = message.made
     files = set[str]() if made is None else {file for file in (made.file, made.thumbnail_file) if file is not None}
     medium = await _own(db, account, message.id)

@@ -1,4 +1,4 @@
-"""Changing one's profile and the defaults of one's posts, in the turn of the account."""
+"""Changing the profile and the defaults for new posts, in the turn of the account."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ async def reblog(account: AccountActor, message: Reblog) -> int | Refused:
 
 
 def _may_be_boosted(status: Status, by: int) -> bool:
-    """What is private only by its author, what is direct by nobody."""
+    """True unless the status is direct, or private and of another account."""
     return status.visibility in ("public", "unlisted") or (status.visibility == "private" and status.account_id == by)
 
 

@@ -18,7 +18,7 @@ from .pairs import PairChanges, promise_changes, publish_changes
 NOT_FOUND = Refused(404, "Record not found")
 NOT_ALLOWED = Refused(403, "This action is not allowed")
 NOT_ONESELF = Refused(403, "Following your own account is not allowed")
-MOST_FOLLOWS = 7500  # beyond, at most a tenth more than one's followers
+MOST_FOLLOWS = 7500  # above this, at most a tenth more than the account has followers
 TOO_MANY = Refused(422, f"Validation failed: You cannot follow more than {MOST_FOLLOWS} people")
 
 
@@ -116,7 +116,7 @@ async def end_mute(account: AccountActor, message: MuteEnded) -> None:
 
 
 async def find_somebody(db: Connection, id: int) -> accounts.Account | None:
-    """An account of which others may know: users who may not come in yet are nobody."""
+    """Return an account, unless it is deleted or its user is not yet confirmed and approved."""
     account = await accounts.find(db, id)
     return None if account is None or account.pending or account.deleted_at is not None else account
 

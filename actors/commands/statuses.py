@@ -84,7 +84,7 @@ class DeleteStatus(Message[Status]):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A text made ready: what is stored, what is shown, and whom and what it names."""
+    """A prepared text: its source, its HTML, its mentions and its hashtags."""
 
     text: str
     content: str
@@ -225,7 +225,7 @@ async def choose_visibility(account: AccountActor, asked: str | None) -> str:
 
 
 def quote_policy(visibility: str, asked: str) -> str:
-    """What not everybody may see nobody may quote."""
+    """Return who may quote: only public and unlisted statuses can be quoted by others."""
     return asked if visibility in ("public", "unlisted") else "nobody"
 
 
@@ -276,7 +276,7 @@ async def refuse_media(db: Connection, account: AccountActor, ids: tuple[int, ..
 
 
 def _news(account: AccountActor, made: statuses.InsertedStatus) -> list[NewNotification]:
-    """For those it names, and those who want to hear of whatever this account posts."""
+    """Return notifications for the mentioned accounts, and for followers who asked for every post."""
     ids, status = account.context.ids, made.status
     news = [NewNotification(ids.next(), id, account.id, "mention", status.id) for id in status.mentioned_ids]
     if status.visibility != "direct" and status.in_reply_to_account_id in (None, account.id):

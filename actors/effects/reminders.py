@@ -19,7 +19,7 @@ from .registry import Effect, EffectContext, Promise, carries_out
 
 @dataclass(frozen=True, slots=True)
 class Unlocked(Message[None]):
-    """The account was unlocked: whoever waited for its word may follow."""
+    """The account was unlocked: waiting follow requests are accepted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class Actor:
 
     @property
     def origin(self) -> Origin:
-        """The origin of whatever the current turn brings about."""
+        """The origin of everything that the current turn causes."""
         envelope = self._cell.envelope
         return envelope.origin.after(envelope.cause(self.address)) if envelope else NOWHERE
 
@@ -80,7 +80,7 @@ class Actor:
         return await self._runtime.ask(address, message, origin=self.origin, deadline=deadline, asker=self._cell.work)
 
     def detach(self) -> None:
-        """Let this incarnation act on a cell that nobody sees, since its turn goes on after it was replaced."""
+        """Give this incarnation a cell of its own: its turn goes on after it was replaced, and must reach nothing."""
         self._cell = Cell(self._cell.address)
 
     def check_current(self) -> None:

@@ -47,14 +47,14 @@ class Cell:
     def __init__(self, address: Address, now: float = 0.0) -> None:
         self.address = address
         self.mailbox = Mailbox()
-        self.listened: Feed | None = None  # the feed, once somebody has asked for it
+        self.listened: Feed | None = None  # the feed, made at the first use
         self.phase = EMPTY
         self.actor: Actor | None = None
         self.incarnation = 0
         self.crashes: deque[float] | None = None  # when it crashed lately; made at the first crash
         self.envelope: Envelope | None = None  # the message of the current turn
         self.queued = False  # already in its pool's run queue
-        self.last_used = now  # when somebody last waited for it; hints keep nobody awake
+        self.last_used = now  # when it was last asked; hints do not keep an actor awake
         self.release_at = 0.0
         self.ranked_at = now  # when it was last used, as far as its pool's order of passivation knows
         self.work: Work | None = None  # the current waiting turn or load

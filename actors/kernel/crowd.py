@@ -12,7 +12,7 @@ from .cell import Cell
 
 
 class Crowd:
-    """The crowded cells of a pool. A cell stays noted until somebody asks and it is crowded no more."""
+    """The crowded cells of a pool. A cell stays noted until a look finds that it is no longer crowded."""
 
     def __init__(self) -> None:
         self._cells: dict[Cell, None] = {}

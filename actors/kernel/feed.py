@@ -131,7 +131,7 @@ class Feed:
         return events
 
     def begin(self, known: Iterable[int], floor: int) -> None:
-        """Somebody begins to listen: `known` is what they can read for themselves, `floor` the oldest news."""
+        """Prepare for the first subscriber: `known` are the subjects in rows, `floor` is the oldest id that is news."""
         self.shown = dict.fromkeys(known)
         self.gone = {}
         self.floor = floor
@@ -158,7 +158,7 @@ class Feed:
         self.append(event)
 
     def append(self, event: Event) -> None:
-        """Log an event. Without subscribers there is nobody to keep it for."""
+        """Log an event. Without subscribers it is not kept."""
         if self._cursors:
             self._log.append(event)
         else:

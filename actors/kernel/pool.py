@@ -151,7 +151,7 @@ class ActorPool:
     # -- life of the pool
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Give turns until `stopping` is set and all mail is handled. Nobody is left without an answer.
+        """Give turns until `stopping` is set and all mail is handled. Every asker gets an answer.
 
         Actors that rest after a crash are not waited for: their askers are told that the process stops.
         """
@@ -237,7 +237,7 @@ class ActorPool:
             names = [str(cell.address) for cell in queue] + ([PAUSE] if taken else [])
             index = choose(names) if len(names) > 1 else 0
             if index == len(queue):
-                return  # nobody has mail any more, or other tasks run first
+                return  # no mail is left, or other tasks run first
             cell = queue[index]
             del queue[index]
             self._step(cell)

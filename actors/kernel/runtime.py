@@ -66,7 +66,7 @@ class Runtime:
         pool.post(pool.cell(address.key), self._envelope(message, origin))
 
     def tell_awake(self, address: Address, message: Message[object], *, origin: Origin = NOWHERE) -> None:
-        """Send if somebody is there; an actor that sleeps will read the rows when it wakes."""
+        """Send to an awake actor. A sleeping one reads the rows when it wakes."""
         pool = self._pool(address, message)
         if (cell := pool.cells.get(address.key)) is not None:
             pool.post(cell, self._envelope(message, origin))
@@ -132,7 +132,7 @@ class Runtime:
                 asker.waits_for = None
 
     async def subscribe(self, address: Address, subscriber: Subscriber, *, origin: Origin = NOWHERE) -> None:
-        """Join the feed at this address; whatever is committed afterwards will be shown."""
+        """Join the feed at this address. Everything that is committed afterwards will be shown."""
         await self._control(address, Subscribe(subscriber), origin)
 
     def unsubscribe(self, address: Address, subscriber: Subscriber) -> None:

@@ -27,7 +27,7 @@ from ..outbox import PATIENCE
 from ..rules.mailboxes import is_mailbox
 from .templates import Letter, Sender, text_of
 
-LOOK_AGAIN = 5.0  # seconds between two looks for letters that nobody announced
+LOOK_AGAIN = 5.0  # seconds between two looks for promised mails, without being woken
 BATCH = 32
 LINK_LASTS = timedelta(days=2)
 GIVEN_UP_AFTER = timedelta(days=2)
@@ -129,7 +129,7 @@ class MailSender:
         except Undeliverable as error:
             self._fail(effect, error)
         except Exception as error:
-            # Whatever it is that goes wrong with one letter, it is not to hold up the others.
+            # A failure of one mail must not hold up the others.
             return await self._put_off(effect, error)
         return True
 

@@ -55,7 +55,7 @@ class Smtp:
         client = self._connected()
         try:
             client.send_message(letter.as_mail(), letter.sender.mailbox, [letter.to])
-            # The letter is theirs now: whatever comes of the farewell, it is not to be sent again.
+            # The server has accepted the mail. It is not sent again, even if QUIT fails.
             with suppress(OSError):
                 client.quit()
         finally:

@@ -41,7 +41,7 @@ class Letter:
     written_at: datetime
 
     def as_mail(self) -> EmailMessage:
-        """The mail. Whatever stands in the fields, no header begins in them."""
+        """Return the mail. A field cannot begin a header, whichever characters it has."""
         mail = EmailMessage(policy=SMTP)
         mail["From"] = Address(_in_one_line(self.sender.name), addr_spec=self.sender.mailbox)
         mail["To"] = Address(addr_spec=self.to)

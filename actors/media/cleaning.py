@@ -1,4 +1,4 @@
-"""Files and rows that nobody wants any more: left by a crash, or by an upload that no status took."""
+"""Removing unused files and rows: what a crash left, and uploads that no status took."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Cleaning:
                 self._record("media.retry", message="cleaning", error=error, decision="left at its place")
 
     async def clean(self) -> None:
-        """Delete what no status has had for a day, rows first; the outbox removes the files, whatever happens."""
+        """Delete attachments that no status has used for a day. The outbox removes their files, also after a crash."""
         while await self._database.transact(self._delete_loose, self._clock.now() - LOOSE_FOR):
             self._outbox.wake()
 

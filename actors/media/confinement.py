@@ -1,4 +1,4 @@
-"""What a media process gives up before it looks at a stranger's file, so that a decoder's flaw harms nobody.
+"""What a media process gives up before it looks at a stranger's file, so that a decoder's flaw does no harm.
 
 Each step is taken by the process itself, and none can be taken back:
 

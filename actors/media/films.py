@@ -34,7 +34,7 @@ _INPUT = ("-nostdin", "-y", "-v", "error", *LOCAL_FILES, "-f")
 
 
 def make_film(job: Job) -> ProcessedMedia:
-    """An MP4 with a still of it, or an MP3, whatever came in."""
+    """Return an MP4 and a still of it, or an MP3, for any format that FFmpeg reads."""
     report = _probe(job, job.source, DEMUXERS[job.kind])
     video = next((stream for stream in report["streams"] if _is_film(stream)), None)
     audio = next((stream for stream in report["streams"] if stream.get("codec_type") == "audio"), None)

@@ -61,7 +61,7 @@ class Job:
 
 
 class FileRefused(Exception):
-    """The file is not what is taken; the text is for whoever sent it."""
+    """Raised when the file is not of an accepted kind. The text is shown to its sender."""
 
 
 UNVERIFIED = "File type of uploaded media could not be verified"

@@ -59,7 +59,7 @@ class Places:
             raise NoPlace
 
     def _leave(self, account_id: int, called: trio.Event) -> None:
-        """Nobody waits here any more; a place that was just given is passed on."""
+        """Stop waiting. A place that was given a moment ago is passed on."""
         if called.is_set():
             self._busy.discard(account_id)
         else:

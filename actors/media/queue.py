@@ -38,7 +38,7 @@ TELL_AGAIN = (1.0, 5.0, 15.0, 60.0)  # seconds until an account that did not ans
 MOST_CRASHES = 3  # of an account's actor by one result
 CUT_SHORT = "the server ended during each try"
 NOT_STORED = "the result could not be stored"
-LOOK_AGAIN = 60.0  # seconds between two looks for work that nobody announced
+LOOK_AGAIN = 60.0  # seconds between two looks for work, without being woken
 MOST_ACCOUNTS = 1000  # that are worked for at the same time
 GIVE_BACK = 1.0  # seconds that stopping waits for the database to take a try back
 
@@ -140,7 +140,7 @@ class Queue:
             await trio.to_thread.run_sync(self._folder.clear, key)
 
     async def _try(self, medium: Media, key: str) -> FinishMedia | None:
-        """The result to store; None when there is none yet, or nobody wants it any more."""
+        """Return the result to store. None if there is none yet, or the upload was deleted."""
         async with self.places.take(medium.account_id):
             tries = await self._count_try(medium)
             if tries is None:

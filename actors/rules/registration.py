@@ -1,4 +1,4 @@
-"""What somebody may sign up with. Whether a name or an address is taken, rows know."""
+"""The rules of a sign-up form. Rows tell whether a name or an address is taken."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ USERNAME_TEXTS: dict[UsernameError, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What somebody wrote who wants to sign up."""
+    """A filled-in sign-up form."""
 
     username: str
     email: str
@@ -65,7 +65,7 @@ def complaints_about_email(email: str, local_domain: str) -> Iterator[Complaint]
 
 
 def taken(attribute: str) -> Complaint:
-    """Somebody has it already."""
+    """Return the complaint that another account has it."""
     return Complaint(attribute, "ERR_TAKEN", TAKEN)
 
 

@@ -216,7 +216,7 @@ def shows_profile(account_id: int, viewer: Perspective) -> bool:
 
 
 def shows_network(account: Networked, viewer: Perspective) -> bool:
-    """True if the viewer may learn whom an account follows and who follows it."""
+    """True if the viewer may see the follows and followers of an account."""
     if account.id == viewer.account_id:
         return True
     return shows_profile(account.id, viewer) and not account.hide_collections
@@ -238,7 +238,7 @@ def shunned(entry: HasTimelinePlace, viewer: Perspective) -> bool:
 
 
 def boosts_shunned(entry: HasTimelinePlace, viewer: Perspective) -> bool:
-    """Whether it boosts somebody whom blocks and mutes keep away. An own boost may be older than those."""
+    """True if it boosts an account that blocks or mutes keep away. An own boost may be older than those."""
     boosted = entry.reblog_account_id
     return boosted is not None and (viewer.shuns(boosted) or entry.reblog_domain in viewer.domain_blocks)
 
