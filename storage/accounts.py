@@ -42,7 +42,7 @@ FIND_LOCAL_MANY = f"""
     WHERE lower(a.username) = ANY($1::text[]) AND lower(coalesce(a.domain, '')) = ''
 """
 
-# Whom a status may mention: who is here to hear of it.
+# Accounts that a status may mention.
 FIND_MENTIONABLE = f"""
     SELECT {COLUMNS} FROM unnest($1::text[], $2::text[]) AS handle (username, domain)
     JOIN accounts a ON lower(a.username) = handle.username AND lower(coalesce(a.domain, '')) = handle.domain
@@ -195,7 +195,7 @@ async def find(db: Connection, id: int) -> Account | None:
 
 
 async def find_many(db: Connection, ids: Sequence[int]) -> dict[int, Account]:
-    """Accounts by id, deleted and suspended ones too: whoever shows them decides."""
+    """Accounts by id, deleted and suspended ones too: the caller decides which to show."""
     return {row["id"]: Account(*row.values()) for row in await db.fetch(FIND_MANY, ids)}
 
 
@@ -204,13 +204,13 @@ async def find_by_acct(db: Connection, username: str, domain: str | None) -> Acc
 
 
 async def find_local_many(db: Connection, usernames: Sequence[str]) -> dict[str, Account]:
-    """Local accounts by name in lower case; names nobody has are left out."""
+    """Local accounts by name in lower case; unknown names are left out."""
     rows = await db.fetch(FIND_LOCAL_MANY, [name.lower() for name in usernames])
     return {row["username"].lower(): Account(*row.values()) for row in rows}
 
 
 async def find_mentionable(db: Connection, handles: Sequence[str]) -> dict[str, Account]:
-    """Accounts by handle in lower case (`name` or `name@domain`), without those nobody can reach."""
+    """Accounts by handle in lower case (`name` or `name@domain`), without those that cannot be reached."""
     parts = [handle.partition("@") for handle in handles]
     rows = await db.fetch(FIND_MENTIONABLE, [name for name, _, _ in parts], [domain for _, _, domain in parts])
     return {(account := Account(**row)).acct.lower(): account for row in rows}

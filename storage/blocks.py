@@ -65,5 +65,5 @@ async def blocked_either_way(db: Connection, a: int, b: int) -> bool:
 
 
 async def page(db: Connection, account_id: int, page: Page) -> list[tuple[int, int]]:
-    """Whom an account blocks, the latest first, as (paging id, account id)."""
+    """The accounts that an account blocks, the latest first, as (paging id, account id)."""
     return await page_of(db, PAGE, page, account_id)

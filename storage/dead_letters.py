@@ -21,7 +21,7 @@ DELETE = "DELETE FROM dead_letters WHERE id = $1 RETURNING id"
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """One parked message: whom it was for, what it was, what it did."""
+    """One parked message: the actor it was for, its content, and the error it caused."""
 
     id: int
     address: str

@@ -63,7 +63,7 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """What says to whom a status may have been shown; `tags` are names."""
+    """What tells to which accounts a status may have been shown; `tags` are names."""
 
     visibility: str
     mentioned_ids: tuple[int, ...]

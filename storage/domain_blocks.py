@@ -17,7 +17,7 @@ PAGE = both_ways("""
     WHERE account_id = $1 AND id < $2 AND id > $3 ORDER BY id {order} LIMIT $4
 """)
 
-# Whom the account follows may go on telling it things.
+# Accounts that the account follows may go on notifying it.
 FORGET = """
     DELETE FROM notifications n USING accounts a
     WHERE n.account_id = $1 AND a.id = n.from_account_id AND a.domain = lower($2)

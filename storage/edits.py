@@ -28,7 +28,7 @@ REVISED = "text, content, content_type, spoiler_text, sensitive, language, menti
 
 REVISE = Statement(f"UPDATE statuses SET {assigned(REVISED)} WHERE id = :status_id")
 
-# Whoever was named once goes on seeing the status, silently.
+# An account that was mentioned once goes on seeing the status, silently.
 MENTIONS = """
     INSERT INTO mentions (status_id, account_id, silent)
     SELECT $1, named.id, named.id <> ALL($3::bigint[]) FROM unnest($2::bigint[]) AS named (id)

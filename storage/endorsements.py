@@ -33,5 +33,5 @@ async def delete(db: Connection, account_id: int, target_id: int) -> None:
 
 
 async def page(db: Connection, account_id: int, page: Page) -> list[tuple[int, int]]:
-    """Whom an account endorses, the latest first, as (paging id, account id)."""
+    """The accounts that an account endorses, the latest first, as (paging id, account id)."""
     return await page_of(db, PAGE, page, account_id)

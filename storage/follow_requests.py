@@ -50,7 +50,7 @@ WAITING = """
     ORDER BY r.id LIMIT $3
 """
 
-# Held until the transaction ends, so that nobody begins to ask while the account is being unlocked.
+# Held until the transaction ends, so that no new request comes in while the account is being unlocked.
 LOCKED = "SELECT locked FROM accounts WHERE id = $1 FOR SHARE"
 
 PAGE = both_ways("""

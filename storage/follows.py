@@ -60,7 +60,7 @@ FOLLOWERS_OF = (
     "SELECT account_id FROM follows WHERE target_account_id = $1 AND account_id > $2 ORDER BY account_id LIMIT $3"
 )
 
-# Without those the viewer ($5, or nobody) blocks, is blocked by, or mutes, and without the suspended.
+# Without those the viewer ($5, or none) blocks, is blocked by, or mutes, and without the suspended.
 PRESENTABLE = """
     NOT EXISTS (SELECT FROM accounts a WHERE a.id = {account} AND a.suspended_at IS NOT NULL)
     AND NOT EXISTS (
@@ -151,5 +151,5 @@ async def followers_page(
 async def following_page(
     db: Connection, account_id: int, page: Page, *, viewer: int | None = None
 ) -> list[tuple[int, int]]:  # fmt: skip
-    """Whom an account follows, likewise."""
+    """The accounts that an account follows, likewise."""
     return await page_of(db, PAGE_FOLLOWING, page, account_id, viewer)

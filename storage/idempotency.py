@@ -54,5 +54,5 @@ async def insert(
 
 
 async def publish(db: Connection, account_id: int, scheduled_status_id: int, status_id: int) -> None:
-    """What a key made as scheduled is published: whoever repeats it is answered with the status."""
+    """A scheduled status was published: a repeated key is now answered with the status."""
     await db.execute(PUBLISH, account_id, scheduled_status_id, status_id)

@@ -74,7 +74,7 @@ async def numbers(db: Connection, active_since: datetime) -> Numbers:
 
 
 async def contact_account_id(db: Connection) -> int | None:
-    """The first owner, or else the first admin: whom the instance page names."""
+    """The first owner, or else the first admin: the instance page names this account."""
     return await db.fetchval(CONTACT)
 
 

@@ -38,7 +38,7 @@ CHANGE = f"""
 
 DELETE = f"DELETE FROM lists l WHERE l.account_id = $1 AND l.id = $2 RETURNING {COLUMNS}"
 
-# Held against whoever ends the relation meanwhile: they find the new place on the list, and take it away.
+# Locked, so that a transaction that ends the relation meanwhile finds the new member and removes it.
 HELD = """
     SELECT target_account_id FROM {table} WHERE account_id = $1 AND target_account_id = ANY($2::bigint[])
     FOR KEY SHARE
@@ -158,7 +158,7 @@ async def members_page(
 
 
 async def exclusive_members(db: Connection, owner: int) -> set[int]:
-    """Those whom the owner reads in a list and not at home."""
+    """The members of exclusive lists, which the owner reads there and not at home."""
     return {row["account_id"] for row in await db.fetch(EXCLUSIVE, owner)}
 
 

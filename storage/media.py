@@ -163,7 +163,7 @@ async def find(db: Connection, id: int) -> Media | None:
 
 
 async def lock(db: Connection, ids: Sequence[int]) -> dict[int, Media]:
-    """Attachments by id, which nobody else changes until the transaction ends."""
+    """Attachments by id, locked until the transaction ends."""
     return {row["id"]: media_of(row) for row in await db.fetch(LOCK, ids)}
 
 
@@ -227,7 +227,7 @@ async def fail(db: Connection, id: int, why: str | None, now: datetime) -> None:
 
 
 async def delete_many(db: Connection, ids: Sequence[int]) -> list[Media]:
-    """Delete attachments, whoever has them, and say what they were: their files are to be removed after the commit."""
+    """Delete attachments of any account, and return them: their files are to be removed after the commit."""
     return [media_of(row) for row in await db.fetch(DELETE, ids)]
 
 

@@ -68,6 +68,6 @@ async def end(db: Connection, account_id: int, target_id: int, now: datetime) ->
 async def page(
     db: Connection, account_id: int, now: datetime, page: Page
 ) -> list[Muted]:  # fmt: skip
-    """Whom an account mutes, the latest first."""
+    """The accounts that an account mutes, the latest first."""
     rows = await db.fetch(PAGE[page.oldest_first], account_id, *page.bounds, now)
     return sorted((Muted(*row.values()) for row in rows), key=lambda muted: muted.id, reverse=True)

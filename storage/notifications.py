@@ -112,7 +112,7 @@ WITHDRAW_FROM = "DELETE FROM notifications WHERE from_account_id = $1 AND type =
 # An edit is told anew each time, in the place of the one before.
 WITHDRAW_UPDATES = "DELETE FROM notifications WHERE status_id = $1 AND type = 'update'"
 
-# Who wants to hear of whatever `account` posts, in languages they read.
+# Followers of `account` who asked for every post, in languages they read.
 WAITING = """
     SELECT f.account_id FROM follows f JOIN users u ON u.account_id = f.account_id
     WHERE f.target_account_id = {account} AND f.notify
@@ -220,7 +220,7 @@ async def withdraw(
 
 
 async def withdraw_from(db: Connection, from_account_id: int, type: str, status_id: int) -> None:
-    """Take back what somebody did with a status, whoever was told."""
+    """Delete the notifications of what an account did with a status."""
     await db.execute(WITHDRAW_FROM, from_account_id, type, status_id)
 
 

@@ -37,7 +37,7 @@ CHANGE = """
     WHERE id = $1
 """
 
-# Other options are another question: nobody has answered it.
+# Other options are another question: it has no votes.
 RESET = "UPDATE polls SET voters_count = 0 WHERE id = $1"
 
 FORGET_OPTIONS = "DELETE FROM poll_options WHERE poll_id = $1"

@@ -1,4 +1,4 @@
-"""Boosts of a status: by whom. A boost itself is a status like others."""
+"""The accounts that boosted a status. A boost itself is a status like others."""
 
 from .engine.database import Connection
 from .paging import Page, both_ways, page_of

@@ -44,7 +44,7 @@ UNIQUE: Mapping[str, Attribute] = {
 
 
 class Taken(Exception):
-    """Somebody else was first: with the name or with the address."""
+    """Raised when another account has the name or the address."""
 
     def __init__(self, attribute: Attribute) -> None:
         super().__init__(attribute)
@@ -74,7 +74,7 @@ async def create(db: Connection, account: NewAccount, user: NewUser, token: NewT
 
 
 async def taken(db: Connection, username: str, email: str) -> list[Attribute]:
-    """What somebody has already. That nothing is taken holds for this moment alone."""
+    """Return which of name and address are taken. That nothing is taken holds for this moment alone."""
     found: list[Attribute] = []
     if await accounts.find_local_many(db, [username]):
         found.append("username")

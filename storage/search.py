@@ -17,7 +17,7 @@ LONGEST_WORD = 100
 # PostgreSQL counts signs that deny, and gives up at 32 of them in a row; alone they deny nothing.
 STRAY_SIGN = re.compile(r'-(?!\w|"\w)|(?<!\w)(?<!^)(?<!\s)-')
 
-CANDIDATES = 200  # whoever has more namesakes is found by saying more of the name
+CANDIDATES = 200  # an account with more namesakes is found by a longer query
 
 LAST = "\U0010ffff"  # behind every other letter, byte by byte
 

@@ -5,7 +5,7 @@ import hmac
 
 
 def hash_of(secret: str) -> bytes:
-    """How a secret is kept at rest. A fast hash will do: nobody guesses what was drawn at random."""
+    """How a secret is kept at rest. A fast hash is enough: a random secret cannot be guessed."""
     return hashlib.sha256(secret.encode()).digest()
 
 

@@ -130,7 +130,7 @@ HOLD = "SELECT id FROM statuses WHERE id = $1 AND deleted_at IS NULL FOR KEY SHA
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Somebody named in a status, as its JSON needs them."""
+    """An account that a status mentions, with what its JSON needs."""
 
     id: int
     username: str
@@ -224,7 +224,7 @@ class NewStatus:
 
 @dataclass(frozen=True, slots=True)
 class InsertedStatus:
-    """A status that was just stored, its author as he is counted now, and who wants to hear of whatever he posts."""
+    """A stored status, its author with the new counts, and the followers who asked for every post."""
 
     status: Status
     author: accounts.Account
@@ -278,7 +278,7 @@ async def hold(db: Connection, id: int) -> bool:
 
 
 async def lock_own(db: Connection, id: int, account_id: int) -> Status | None:
-    """An account's own status, which nobody else changes or deletes before the transaction ends."""
+    """Return an account's own status, locked until the transaction ends."""
     return await find(db, id) if await db.fetchval(LOCK, id, account_id) is not None else None
 
 

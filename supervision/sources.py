@@ -61,7 +61,7 @@ def meaning(name: str) -> str:
 
 
 def default(name: str) -> str:
-    """What a setting is when nobody chose, as one would write it."""
+    """Return the default of a setting, as an operator would write it."""
     value: object = _fields()[name].default
     if value is None or value == "":
         return ""

@@ -32,7 +32,7 @@ from ..storage.engine.database import lone_exception
 # Seconds until the restart after the first, second, … crash or failed start in a row.
 BACK_OFF = (0.0, 0.1, 0.5, 2.0, 10.0)
 
-# Seconds that each child has for stopping in order once somebody is in a hurry.
+# Seconds that each child has for stopping in order after a second signal.
 HURRIED_GRACE = 0.5
 
 

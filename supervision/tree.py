@@ -203,7 +203,7 @@ class Troupe:
         grace = self.settings.shutdown_grace
         control = Control(self.settings.data / "control.sock", {"tree": self.supervisor_portrait})
         *pools, housekeeping, outbox = self.actors.children()
-        # Whoever has both on one disk is told of it once.
+        # If both are on one disk, it is reported once.
         database = {} if self.settings.database_url else {"database": self.settings.data / "postgres"}
         disks = Disks({"data": self.settings.data, "media": self.settings.data / "media"} | database, self.log.record)
         return [

@@ -46,7 +46,7 @@ UNAVAILABLE = (
 
 
 async def connect(dsn: str, *, application_name: str, deadline: float = 10.0) -> Asyncpg:
-    """Open a connection, on the asyncio side. `deadline` ends statements that nobody waits for any more."""
+    """Open a connection, on the asyncio side. `deadline` ends statements that no caller waits for any more."""
     connection = await asyncpg.connect(
         dsn,
         timeout=CONNECT_TIMEOUT,

@@ -31,11 +31,11 @@ class Unavailable(StorageError):
 
 
 class Doubtful(StorageError):
-    """The connection was lost while COMMIT was on its way: nobody knows whether it was done."""
+    """The connection was lost while COMMIT was on its way: it may have been done or not."""
 
 
 class Fenced(StorageError):
-    """Another node holds the term. Whatever this process still wants to write is not its business."""
+    """Another node holds the term. This process must not write any more."""
 
 
 class Connection(Protocol):

@@ -72,7 +72,7 @@ class Embedded:
             raise
 
     def stop(self) -> None:
-        """Stop PostgreSQL whoever uses it, as an operator might."""
+        """Stop PostgreSQL although programs use it, as an operator might."""
         _stop(self._cluster, self._runner)
 
     def start(self) -> None:
@@ -205,7 +205,7 @@ def _stop(cluster: Cluster, runner: Runner) -> None:
 
 
 def _is_last(users: int) -> bool:
-    """True if no other process uses PostgreSQL. The caller holds the door, so that nobody comes in."""
+    """True if no other process uses PostgreSQL. The caller holds the door, so that no process comes in."""
     if try_lock(users):
         return True
     # The guardian takes this lock too, for a moment, when our own is changed: wait for that and look again.

@@ -257,7 +257,7 @@ class ConnectionPool:
                 sleeper: asyncio.Future[None] = asyncio.get_running_loop().create_future()
                 self._idle.append(sleeper)
                 await sleeper
-        # Whoever woke this worker for a call must not be left waiting for it.
+        # The call for which this worker was woken must not be left waiting.
         self._wake_one()
 
     async def _outcome(self, call: PoolCall, connection: Asyncpg) -> "outcome.Value[Any] | outcome.Error":

@@ -34,7 +34,7 @@ class InvalidAccount(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RequestedAccount:
-    """One account to make. `password_hash` None: nobody can sign in to it by a password."""
+    """One account to make. `password_hash` None: no password signs in to it."""
 
     username: str
     email: str

@@ -94,10 +94,10 @@ class Run:
             yield go
 
     async def quiet(self) -> None:
-        """Wait until nobody can go on without time passing."""
+        """Wait until no task can go on without time passing."""
         await trio.testing.wait_all_tasks_blocked()
 
-    # For whoever plays the scenario
+    # For the code that plays the scenario
 
     @contextmanager
     def opened(self) -> Generator[None]:

@@ -88,7 +88,7 @@ def weight(played: PlayedRun) -> tuple[int, int, int]:
 
 
 def switches(played: PlayedRun) -> int:
-    """How often somebody else was chosen than who could have gone on."""
+    """The number of task switches: choices of another task than the one that could have gone on."""
     return sum(1 for choice in played.choices if choice)
 
 

@@ -111,7 +111,7 @@ class SimulatedApi:
         return session
 
     def hang_up(self) -> None:
-        """The process is dead: nobody is answered any more."""
+        """The process is dead: no request is answered any more."""
         for life in list(self._requests):
             life.cancel()
 

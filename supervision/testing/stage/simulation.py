@@ -82,7 +82,7 @@ class Simulation(SimulatedServer):
     # People and what they look at
 
     async def account(self, name: str, *, locked: bool = False) -> Person:
-        """Somebody with a fresh account."""
+        """Return a person with a fresh account."""
         return (await self.people(name, locked=locked))[0]
 
     async def people(self, *names: str, locked: bool = False) -> Sequence[Person]:
@@ -96,7 +96,7 @@ class Simulation(SimulatedServer):
         self.run.database.arrange(sign_in, people, self.new_id, self.run.clock.now())
 
     async def public_page(self) -> list[int]:
-        """The local timeline as somebody without an account sees it, newest first."""
+        """The local timeline as a visitor without an account sees it, newest first."""
         page = PublicPage(Page(PAGE))
         return await self.shown(await insist(self, "anybody", lambda: self.runtime.ask(PUBLIC_LOCAL, page)))
 

@@ -70,7 +70,7 @@ class Stream:
         self._opened(cuts)
 
     async def reconnect(self) -> None:
-        """Listen again, and only then read what came while nobody listened."""
+        """Listen again, and only then read what came in between."""
         cuts = self.cuts
         await self._subscribe()
         for id in reversed(await self._read()):
