@@ -1,8 +1,4 @@
-"""Who sees what, for every kind of viewer, every visibility and every surface that shows a status or a part of it.
-
-The tables are written by hand after the API's pages on visibility, blocks and mutes; nothing here asks the code that
-decides. A cell holds the visibilities that are seen: p(ublic), u(nlisted), f(ollowers, which is private), d(irect).
-"""
+"""Each kind of viewer sees what the visibility tables say, on every surface that shows a status or an account."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -24,301 +20,27 @@ from troupe.http.streaming.session import Session
 from ..clients import Person, Reply, Stage
 from .matrix import VISIBILITIES, Viewer, marker, read, world_of
 from .stored import rows
-
-# Everybody's name says what they are: a `follower` follows the author, a `mentioned` one is named by all posts, and so
-# on. Who is `distant` or `domain-blocking` looks at an author of another server. All of them follow Tom, who boosts.
-#
-# sees     by its id, whatever is asked of it; when it is boosted (`boost`) and of its poll (`poll`)
-# thread   above and below what it is said to; found: by words, once one has favourited it; search: before that
-# home     in the home timeline and in lists; shared: when Tom has boosted it, or the viewer, who is shown that
-# open     in public timelines and under hashtags (which have answers as well)
-# profile  on the page of its author; tom: as a boost on Tom's
-# told     in notifications that are no mentions; named: in mentions; letters: in conversations
-# earlier  what it said before an edit named the `mentioned`: to be named later opens nothing that was said before
-TABLE = """
-                           sees boost poll thread search found home shared open profile tom told named letters earlier
-anonymous                  pu   pu    p    pu     -      -     -    -      p    pu      pu  -    -     -       pu
-stranger                   pu   pu    pu   pu     p      pu    -    pu     p    pu      pu  pu   -     pu      pu
-staff                      pu   pu    pu   pu     p      pu    -    pu     p    pu      pu  pu   -     pu      pu
-follower                   puf  puf   puf  puf    p      puf   puf  puf    p    puf     pu  puf  -     puf     puf
-mentioned                  pufd pu    pufd pufd   pufd   pufd  -    pu     p    pufd    pu  pufd pufd  pufd    pu
-mentioned follower         pufd puf   pufd pufd   pufd   pufd  pufd pufd   p    pufd    pu  pufd pufd  pufd    puf
-blocked follower           -    -     -    -      -      -     -    -      -    -       -   -    -     -       -
-blocked mentioned          fd   -     fd   -      -      -     -    -      -    -       -   fd   pufd  fd      -
-blocking follower          pu   pu    pu   -      -      -     -    -      -    pu      -   -    -     -       pu
-blocking mentioned         pufd pu    pufd -      -      -     -    -      -    pufd    -   -    -     -       pu
-muting follower            puf  puf   puf  -      -      -     -    -      -    puf     -   -    -     -       puf
-muting mentioned follower  pufd puf   pufd -      -      -     -    -      -    pufd    -   -    -     -       puf
-author                     pufd puf   pufd pufd   pufd   pufd  pufd pufd   p    pufd    pu  -    -     pufd    pufd
-distant stranger           pu   pu    pu   pu     p      pu    -    pu     p    pu      pu  pu   -     pu      pu
-distant follower           puf  puf   puf  puf    p      puf   puf  puf    p    puf     pu  puf  -     puf     puf
-domain-blocking stranger   pu   pu    pu   -      -      -     -    -      -    pu      -   -    -     pu      pu
-domain-blocking follower   puf  puf   puf  -      -      -     -    -      -    puf     -   puf  -     puf     puf
-domain-blocking mentioned  pufd pu    pufd -      -      -     -    -      -    pufd    -   -    -     pufd    pu
-"""
-
-# What is done with it. Where it is seen and not here, it is refused.
-DOING = """
-                           likes boosts votes mutes pins
-anonymous                  -     -      -     -     -
-stranger                   pu    pu     pu    -     -
-staff                      pu    pu     pu    -     -
-follower                   puf   pu     puf   -     -
-mentioned                  pufd  pu     pufd  pufd  -
-mentioned follower         pufd  pu     pufd  pufd  -
-blocked follower           -     -      -     -     -
-blocked mentioned          -     -      -     fd    -
-blocking follower          -     -      -     -     -
-blocking mentioned         -     -      -     pufd  -
-muting follower            puf   pu     puf   -     -
-muting mentioned follower  pufd  pu     pufd  pufd  -
-author                     pufd  puf    -     pufd  puf
-distant stranger           pu    pu     pu    -     -
-distant follower           puf   pu     puf   -     -
-domain-blocking stranger   pu    pu     pu    -     -
-domain-blocking follower   puf   pu     puf   -     -
-domain-blocking mentioned  pufd  pu     pufd  pufd  -
-"""
-
-# Whoever was silenced is heard by their followers only, in threads and search; nobody finds them in public.
-SILENCED = """
-                           sees boost poll thread search found home shared open profile tom told named letters earlier
-anonymous                  pu   pu    p    -      -      -     -    -      -    pu      pu  -    -     -       pu
-stranger                   pu   pu    pu   -      -      -     -    pu     -    pu      pu  pu   -     pu      pu
-follower                   puf  puf   puf  puf    p      puf   puf  puf    -    puf     pu  puf  -     puf     puf
-mentioned                  pufd pu    pufd -      -      -     -    pu     -    pufd    pu  pufd pufd  pufd    pu
-mentioned follower         pufd puf   pufd pufd   pufd   pufd  pufd pufd   -    pufd    pu  pufd pufd  pufd    puf
-author                     pufd puf   pufd pufd   pufd   pufd  pufd pufd   -    pufd    pu  -    -     pufd    pufd
-"""
-
-# Of the suspended there is nothing at all.
-SUSPENDED = """
-                           sees boost poll thread search found home shared open profile tom told named letters earlier
-anonymous                  -    -     -    -      -      -     -    -      -    -       -   -    -     -       -
-stranger                   -    -     -    -      -      -     -    -      -    -       -   -    -     -       -
-follower                   -    -     -    -      -      -     -    -      -    -       -   -    -     -       -
-mentioned                  -    -     -    -      -      -     -    -      -    -       -   -    -     -       -
-mentioned follower         -    -     -    -      -      -     -    -      -    -       -   -    -     -       -
-"""
-
-# 200 for the column's cells, else 404. `post` is the author's, `answer` is to Tom, below his `root` and above his
-# `leaf`, `boost` is one of `shared`, by Tom or, of the private one, by the author.
-BY_ID = """
-sees  GET  /api/v1/statuses/<post>
-sees  GET  /api/v1/statuses/<answer>
-sees  GET  /api/v1/statuses/<shared>
-sees  GET  /api/v1/statuses/<post>/context
-sees  GET  /api/v1/statuses/<post>/history
-sees  GET  /api/v1/statuses/<post>/source
-sees  GET  /api/v1/statuses/<post>/favourited_by
-sees  GET  /api/v1/statuses/<post>/reblogged_by
-sees  GET  /api/v1/statuses/<post>/quotes
-boost GET  /api/v1/statuses/<boost>
-boost GET  /api/v1/statuses/<boost>/context
-boost GET  /api/v1/statuses/<boost>/history
-boost GET  /api/v1/statuses/<boost>/source
-boost GET  /api/v1/statuses/<boost>/favourited_by
-boost GET  /api/v1/statuses/<boost>/reblogged_by
-boost GET  /api/v1/statuses/<boost>/quotes
-poll  GET  /api/v1/polls/<poll>
-told  GET  /api/v1/notifications/<news>
-named GET  /api/v1/notifications/<mention>
-told  GET  /api/v2/notifications/ungrouped-<news>
-named GET  /api/v2/notifications/ungrouped-<mention>
-never GET  /api/v1/media/<medium>
-never POST /api/v1/statuses/<post>/translate
-never POST /api/v1/statuses/<post>/quotes/<post>/revoke
-"""
-
-# What an account shows of itself, and whom it knows: while it shows its network (o) and while it hides it (h). Tom
-# follows the author and is followed by everybody; the author follows and recommends Sam and features a hashtag.
-NETWORK = """
-                           account followers following endorsed featured familiar directory
-anonymous                  oh      o         o         oh       oh       -        oh
-stranger                   oh      o         o         oh       oh       o        oh
-staff                      oh      o         o         oh       oh       o        oh
-follower                   oh      o         o         oh       oh       o        oh
-mentioned                  oh      o         o         oh       oh       o        oh
-mentioned follower         oh      o         o         oh       oh       o        oh
-blocked follower           oh      -         -         -        -        -        -
-blocked mentioned          oh      -         -         -        -        -        -
-blocking follower          oh      o         o         oh       oh       o        -
-blocking mentioned         oh      o         o         oh       oh       o        -
-muting follower            oh      o         o         oh       oh       o        -
-muting mentioned follower  oh      o         o         oh       oh       o        -
-author                     oh      oh        oh        oh       oh       oh       oh
-distant stranger           oh      o         o         oh       oh       o        oh
-distant follower           oh      o         o         oh       oh       o        oh
-domain-blocking stranger   oh      o         o         oh       oh       o        -
-domain-blocking follower   oh      o         o         oh       oh       o        -
-domain-blocking mentioned  oh      o         o         oh       oh       o        -
-"""
-
-# The column, the request, and what is looked for in the answer.
-ABOUT_ACCOUNTS = """
-account   GET /api/v1/accounts/<author>                           "acct"
-account   GET /api/v1/accounts?id[]=<author>                      "acct"
-followers GET /api/v1/accounts/<author>/followers                 "acct":"tom"
-following GET /api/v1/accounts/<author>/following                 "acct":"sam"
-endorsed  GET /api/v1/accounts/<author>/endorsements              "acct":"sam"
-featured  GET /api/v1/accounts/<author>/featured_tags             "name":"matrix"
-familiar  GET /api/v1/accounts/familiar_followers?id[]=<author>   "acct":"tom"
-directory GET /api/v1/directory?limit=80                          "id":"<author>"
-directory GET /api/v1/directory?limit=80&order=new                "id":"<author>"
-"""
-
-# What tells of accounts and is no row above.
-OF_THE_VIEWER = {
-    "GET /api/v1/accounts/verify_credentials": "the viewer's own",
-    "GET /api/v1/accounts/relationships": "how the viewer stands to others",
-    "GET /api/v1/accounts/search": "whom anybody may find, or whom the viewer follows",
-    "GET /api/v1/accounts/lookup": "an account by its handle, shown as by its id",
-    "GET /api/v1/accounts/<>/lists": "the viewer's own lists",
-    "GET /api/v1/accounts/<>/identity_proofs": "there are none",
-}
-
-# Asked without an id, or with one of what everybody sees: which posts are in the answer, by kinds. An `aside` answers
-# somebody whom nobody follows, and is at home with its author only; an `echo` is boosted by every viewer.
-PAGES = """
-GET  /api/v1/statuses?<every>                                post:sees
-GET  /api/v1/statuses/<leaf>/context                         answer:thread
-GET  /api/v1/statuses/<root>/context                         answer:thread
-GET  /api/v1/statuses/<revised>/history                      revised:sees earlier:earlier
-GET  /api/v1/accounts/<author>/statuses?limit=40             post:profile answer:profile aside:profile shared:profile
-GET  /api/v1/accounts/<author>/statuses?pinned=true          post:pinned answer:never aside:never shared:never
-GET  /api/v1/accounts/<author>/statuses?tagged=matrix&limit=40         post:profile answer:profile aside:profile
-GET  /api/v1/accounts/<author>/statuses?only_media=true&limit=40       post:profile answer:profile aside:profile
-GET  /api/v1/accounts/<author>/statuses?exclude_replies=true&limit=40  post:profile answer:never aside:never
-GET  /api/v1/accounts/<author>/statuses?exclude_reblogs=true&limit=40  post:profile answer:profile aside:profile
-GET  /api/v1/accounts/<tom>/statuses?limit=40                shared:tom
-GET  /api/v1/accounts/<self>/statuses?limit=40               echo:echoes
-GET  /api/v1/notifications?types[]=update                    post:told
-GET  /api/v1/notifications?types[]=mention                   post:named
-GET  /api/v2/notifications?types[]=update                    post:told
-GET  /api/v2/notifications?types[]=mention                   post:named
-GET  /api/v1/conversations                                   post:letters
-POST /api/v1/conversations/<letter>/read                     post:letters
-POST /api/v1/conversations/<letter>/unread                   post:letters
-GET  /api/v2/search?q=needle&limit=40                        post:search answer:search aside:search shared:search
-"""
-
-# The same of what has a memory, which is asked as it was, and when it has read everything anew.
-TIMELINES = """
-GET  /api/v1/timelines/home?limit=40                         post:home answer:home aside:own shared:shared echo:shared
-GET  /api/v1/timelines/list/<list>?limit=40                  post:home answer:home aside:never shared:shared echo:home
-GET  /api/v1/timelines/public?limit=40                       post:open answer:never aside:never shared:open
-GET  /api/v1/timelines/public?local=true&limit=40            post:near answer:never aside:never shared:near
-GET  /api/v1/timelines/public?remote=true&limit=40           post:far answer:never aside:never shared:far
-GET  /api/v1/timelines/public?only_media=true&limit=40       post:open answer:never aside:never shared:open
-GET  /api/v1/timelines/tag/matrix?limit=40                   post:open answer:open aside:open shared:open
-GET  /api/v1/timelines/tag/else?any[]=matrix&limit=40        post:open answer:open aside:open shared:open
-GET  /api/v1/timelines/tag/matrix?only_media=true&limit=40   post:open answer:open aside:open shared:open
-"""
-
-# The same once everybody has favourited and bookmarked everything, and the author lets nobody search.
-KEPT = """
-GET  /api/v2/search?q=needle&limit=40                        post:found answer:found aside:found shared:found
-GET  /api/v1/favourites?limit=40                             post:sees answer:sees aside:sees shared:sees
-GET  /api/v1/bookmarks?limit=40                              post:sees answer:sees aside:sees shared:sees
-"""
-
-# What is done: the column in whose cells it is, the refusal of those who see the post and may not (and another one of
-# the author), and the request.
-# The last three are the author's alone, and change what the others would be asked for.
-ACTS = """
-likes  403 POST   /api/v1/statuses/<post>/favourite
-likes  403 POST   /api/v1/statuses/<boost>/favourite
-sees   404 POST   /api/v1/statuses/<post>/unfavourite
-boosts 403 POST   /api/v1/statuses/<post>/reblog
-boosts 403 POST   /api/v1/statuses/<boost>/reblog
-sees   404 POST   /api/v1/statuses/<post>/unreblog
-sees   404 POST   /api/v1/statuses/<post>/bookmark
-sees   404 POST   /api/v1/statuses/<boost>/bookmark
-sees   404 POST   /api/v1/statuses/<post>/unbookmark
-mutes  403 POST   /api/v1/statuses/<post>/mute
-sees   404 POST   /api/v1/statuses/<post>/unmute
-pins   422 POST   /api/v1/statuses/<post>/pin
-never  422 POST   /api/v1/statuses/<boost>/pin
-sees   404 POST   /api/v1/statuses/<post>/unpin
-votes  403/422 POST   /api/v1/polls/<poll>/votes                   {"choices": [0]}
-sees   404 POST   /api/v1/statuses                             {"status": "so", "in_reply_to_id": "<post>"}
-own    404 PUT    /api/v1/statuses/<post>/interaction_policy   {"quote_approval_policy": "nobody"}
-own    404 PUT    /api/v1/statuses/<post>                      {"status": "otherwise"}
-own    404 DELETE /api/v1/statuses/<post>
-"""
-
-# What listeners hear when it happens: the stream, the event, and of which posts. Only Zoe's have media here.
-STREAMS = """
-user                update         post:home answer:home aside:own shared:shared
-user                notification   post:named answer:named aside:named
-user:notification   notification   post:named answer:named aside:named
-user:notification   update         post:never answer:never aside:never shared:never
-list                update         post:home answer:home aside:never shared:shared
-direct              conversation   post:written answer:written aside:written shared:written
-direct              update         post:never answer:never aside:never shared:never
-public              update         post:open answer:never aside:never shared:open
-public:media        update         post:far answer:never aside:never shared:far
-public:local        update         post:near answer:never aside:never shared:near
-public:local:media  update         post:never answer:never aside:never shared:never
-public:remote       update         post:far answer:never aside:never shared:far
-public:remote:media update         post:far answer:never aside:never shared:far
-hashtag             update         post:open answer:open aside:open shared:open
-hashtag:local       update         post:near answer:near aside:near shared:near
-"""
-
-# The author of this server edits `post`, and `echo` which many have boosted, and deletes `post`, `answer` and `aside`.
-CHANGES = """
-user                status.update  post:touched echo:echoing
-user                notification   echo:echoed
-user                delete         post:retracted answer:retracted
-user:notification   status.update  post:greeted echo:greeted
-user:notification   notification   echo:echoed
-list                status.update  post:listed echo:listed
-list                delete         post:listed answer:listed aside:never
-public              status.update  post:near echo:near
-public              delete         post:deleted answer:never aside:never
-public:media        status.update  post:never
-public:local        status.update  post:near echo:near
-public:local        delete         post:deleted answer:never aside:never
-hashtag             status.update  post:near echo:near
-hashtag             delete         post:deleted answer:deleted aside:deleted
-hashtag:local       status.update  post:near echo:near
-"""
-
-# Columns that only changes have. An edit is shown to those who have the post at home (of an `echo`, their own boost of
-# it) or are named in it (`touched`, `echoing`; `greeted` the named alone), and is news to boosters (`echoed`). What is
-# deleted is `retracted` from those who had it or are named; public streams and hashtags tell everybody (`deleted`).
-# Direct posts are `written` into conversations. `listed` is home, as lists have it.
-LIVE = """
-                           touched echoing greeted echoed retracted deleted written listed
-anonymous                  -       -       -       -      -         p       -       -
-stranger                   -       pu      -       pu     -         p       -       -
-staff                      -       pu      -       pu     -         p       -       -
-follower                   puf     puf     -       pu     puf       p       -       puf
-mentioned                  pufd    pufd    pufd    pu     pufd      p       d       -
-mentioned follower         pufd    pufd    pufd    pu     pufd      p       d       pufd
-blocked follower           -       -       -       -      -         p       -       -
-blocked mentioned          -       -       -       -      pufd      p       d       -
-blocking follower          -       -       -       -      -         p       -       -
-blocking mentioned         -       -       -       -      pufd      p       -       -
-muting follower            -       -       -       -      -         p       -       -
-muting mentioned follower  -       -       -       -      pufd      p       -       -
-author                     pufd    pufd    -       -      pufd      p       d       pufd
-distant stranger           -       -       -       -      -         -       -       -
-distant follower           -       -       -       -      -         -       -       -
-domain-blocking stranger   -       -       -       -      -         -       -       -
-domain-blocking follower   -       -       -       -      -         -       -       -
-domain-blocking mentioned  -       -       -       -      -         -       -       -
-"""
-
-# What shows statuses, or parts of them, and is no row above.
-ELSEWHERE = {
-    "GET /api/v1/statuses/<>/card": "gone, whoever asks",
-    "GET /api/v1/trends/statuses": "nothing trends here",
-}
-# What tells something of a status: by what they answer with, or by their paths.
-PARTS = {"Status", "StatusEdit", "StatusSource", "Poll", "Translation"}
-BELOW = ("/api/v1/statuses/<", "/api/v1/polls/<")
+from .visibility_tables import (
+    ABOUT_ACCOUNTS,
+    ACTS,
+    BELOW,
+    BY_ID,
+    CHANGES,
+    DOING,
+    ELSEWHERE,
+    KEPT,
+    LIVE,
+    NAMING,
+    NETWORK,
+    OF_THE_VIEWER,
+    PAGES,
+    PARTS,
+    SILENCED,
+    STREAMS,
+    SUSPENDED,
+    TABLE,
+    TIMELINES,
+)
 
 MISSING = {"error": "Record not found"}
 NO_PARENT = {"error": "The post you are trying to reply to does not appear to exist."}
@@ -422,19 +144,6 @@ async def test_each_sees_what_is_theirs_to_see(stage: Stage) -> None:
     await world.keep()
     wrong += await all_of(world.viewers, ask_pages, TIMELINES + KEPT)
     assert none(wrong)
-
-
-# One's own timelines are without what names somebody whom one blocks or mutes; elsewhere it is the author who counts.
-NAMING = """
-/api/v1/timelines/home                -
-/api/v1/timelines/list/{list}         -
-/api/v1/timelines/public              -
-/api/v1/timelines/tag/matrix          -
-/api/v1/accounts/{author}/statuses    p
-/api/v1/statuses/{root}/context       p
-/api/v1/statuses/{post}               p
-/api/v2/search?q=needle               p
-"""
 
 
 @pytest.mark.parametrize("how", ["block", "mute"])
