@@ -1,4 +1,4 @@
-"""Rows whose time is over: codes, sessions, links and tokens, applications that nobody used, sign-ups never confirmed.
+"""Expired rows: codes, sessions, links and tokens, unused applications, and sign-ups that were never confirmed.
 
 Each function deletes one batch. Rows that another transaction holds are skipped: they are in use.
 """
@@ -8,32 +8,23 @@ from datetime import datetime
 
 from .engine.database import Connection
 
-DELETE_GRANTS = """
-    DELETE FROM oauth_grants WHERE code_hash = ANY(ARRAY(
-        SELECT code_hash FROM oauth_grants WHERE expires_at <= $1
-        ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED
-    )) RETURNING code_hash
-"""
 
-DELETE_SESSIONS = """
-    DELETE FROM web_sessions WHERE token_hash = ANY(ARRAY(
-        SELECT token_hash FROM web_sessions WHERE expires_at <= $1
-        ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED
-    )) RETURNING token_hash
-"""
+def _older(table: str, key: str, time: str, returning: str) -> str:
+    """Return the statement that deletes at most $2 rows whose column `time` is at or before $1, the oldest first."""
+    return f"""
+        DELETE FROM {table} WHERE {key} = ANY(ARRAY(
+            SELECT {key} FROM {table} WHERE {time} <= $1 ORDER BY {time} LIMIT $2 FOR UPDATE SKIP LOCKED
+        )) RETURNING {returning}
+    """
 
-DELETE_CONFIRMATIONS = """
-    DELETE FROM confirmations WHERE token_hash = ANY(ARRAY(
-        SELECT token_hash FROM confirmations WHERE expires_at <= $1
-        ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED
-    )) RETURNING token_hash
-"""
 
-DELETE_REVOKED_TOKENS = """
-    DELETE FROM access_tokens WHERE id = ANY(ARRAY(
-        SELECT id FROM access_tokens WHERE revoked_at <= $1 ORDER BY revoked_at LIMIT $2 FOR UPDATE SKIP LOCKED
-    )) RETURNING token_hash
-"""
+DELETE_GRANTS = _older("oauth_grants", "code_hash", "expires_at", "code_hash")
+
+DELETE_SESSIONS = _older("web_sessions", "token_hash", "expires_at", "token_hash")
+
+DELETE_CONFIRMATIONS = _older("confirmations", "token_hash", "expires_at", "token_hash")
+
+DELETE_REVOKED_TOKENS = _older("access_tokens", "id", "revoked_at", "token_hash")
 
 DELETE_APPLICATION_TOKENS = """
     DELETE FROM access_tokens WHERE id = ANY(ARRAY(
@@ -46,10 +37,10 @@ DELETE_APPLICATION_TOKENS = """
 
 NOTE_USE = "UPDATE access_tokens SET last_used_at = $2 WHERE id = ANY($1::bigint[])"
 
-# One statement decides between this and a confirmation, or a moderator's approval, that comes at the same moment: a row
-# that has changed meanwhile is looked at again before it is locked. Accounts that an operator made have neither an
-# address that they signed up from nor an application, and were approved by that; in open registration approval comes
-# with the sign-up itself.
+# One statement, because a confirmation or a moderator's approval may commit at the same moment: PostgreSQL checks a row
+# that has changed meanwhile again before it locks it. Accounts that an operator made are left out: they have neither a
+# sign-up address nor an application. With open registration an account is approved when it is made, so `approved_at`
+# equals `created_at`.
 DELETE_SIGN_UPS = """
     WITH forgotten AS (
         SELECT u.account_id FROM users u
@@ -82,29 +73,32 @@ DELETE_APPLICATIONS = f"DELETE FROM applications app WHERE app.id = ANY($1::bigi
 
 
 async def delete_grants(db: Connection, before: datetime, limit: int) -> list[bytes]:
-    """Delete codes that expired before; their hashes."""
+    """Delete codes that expired at `before` or earlier. Return their hashes."""
     return [row["code_hash"] for row in await db.fetch(DELETE_GRANTS, before, limit)]
 
 
 async def delete_sessions(db: Connection, before: datetime, limit: int) -> list[bytes]:
-    """Delete browsers' sessions that expired before; their hashes."""
+    """Delete browsers' sessions that expired at `before` or earlier. Return their hashes."""
     return [row["token_hash"] for row in await db.fetch(DELETE_SESSIONS, before, limit)]
 
 
 async def delete_confirmations(db: Connection, before: datetime, limit: int) -> list[bytes]:
-    """Delete links of mails that expired before; their hashes."""
+    """Delete links of mails that expired at `before` or earlier. Return their hashes."""
     return [row["token_hash"] for row in await db.fetch(DELETE_CONFIRMATIONS, before, limit)]
 
 
 async def delete_revoked_tokens(db: Connection, before: datetime, limit: int) -> list[bytes]:
-    """Delete tokens that were revoked before; their hashes."""
+    """Delete tokens that were revoked at `before` or earlier. Return their hashes."""
     return [row["token_hash"] for row in await db.fetch(DELETE_REVOKED_TOKENS, before, limit)]
 
 
 async def delete_application_tokens(
     db: Connection, used_before: datetime, made_before: datetime, limit: int
 ) -> list[bytes]:
-    """Delete applications' own tokens that were used last, or made and never used, before; their hashes."""
+    """Delete applications' own tokens. Return their hashes.
+
+    Deleted are tokens last used at `used_before` or earlier, and unused ones made at `made_before` or earlier.
+    """
     return [row["token_hash"] for row in await db.fetch(DELETE_APPLICATION_TOKENS, used_before, made_before, limit)]
 
 
@@ -114,18 +108,18 @@ async def note_use(db: Connection, token_ids: Collection[int], now: datetime) ->
 
 
 async def delete_sign_ups(db: Connection, before: datetime, anyhow: datetime, now: datetime, limit: int) -> list[int]:
-    """Delete accounts that were made before and whose address was never confirmed, with all that belongs to them.
+    """Delete accounts made at `before` or earlier whose address was never confirmed. Return their ids.
 
-    Those with a link that is still good are kept, unless they were made before `anyhow`. Returns the accounts' ids.
+    An account with a link that is still valid is kept, unless it was made at `anyhow` or earlier.
     """
     return [row["id"] for row in await db.fetch(DELETE_SIGN_UPS, before, anyhow, now, limit)]
 
 
 async def delete_applications(db: Connection, before: datetime, limit: int) -> list[int]:
-    """Delete applications that were registered before and have nothing; their ids.
+    """Delete unused applications that were registered at `before` or earlier. Return their ids.
 
-    They are locked first. A token or a code that is issued meanwhile waits for the lock; one that was committed just
-    before is seen by the second statement, and by the first one it need not have been.
+    They are locked first. A token or a code that is issued meanwhile waits for the lock. The first statement may miss
+    one that was committed just before the lock, but the second one sees it.
     """
     ids = [row["id"] for row in await db.fetch(LOCK_APPLICATIONS, before, limit)]
     return [row["id"] for row in await db.fetch(DELETE_APPLICATIONS, ids)] if ids else []

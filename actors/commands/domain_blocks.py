@@ -54,8 +54,8 @@ async def end_follows(account: AccountActor, domain: str) -> None:
     """End the follows by people of a domain, a transaction for each hundred."""
     more = True
     while more:
-        dealt, more = await account.transact(_sever_some, account, domain, account.origin)
-        await publish_changes(account, dealt)
+        changes, more = await account.transact(_sever_some, account, domain, account.origin)
+        await publish_changes(account, changes)
 
 
 async def _block(db: Connection, account: AccountActor, domain: str, now: datetime, origin: Origin) -> list[int]:

@@ -9,7 +9,7 @@ from ...storage import endorsements, relations
 from ...storage.engine.database import Connection
 from ..account import AccountActor
 from ..kernel import Message, Refused, turn
-from .relations import NOT_FOUND, find_somebody
+from .relations import NOT_FOUND, find_present
 
 NOT_FOLLOWED = Refused(422, "Validation failed: You must be already following the person you want to endorse")
 
@@ -40,7 +40,7 @@ async def unendorse(account: AccountActor, message: Unendorse) -> None:
 
 async def _endorse(db: Connection, account: AccountActor, target_id: int, now: datetime) -> Refused | None:
     await relations.lock_pair(db, account.id, target_id)
-    if await find_somebody(db, target_id) is None:
+    if await find_present(db, target_id) is None:
         return NOT_FOUND
     endorsed = await endorsements.insert(db, account.context.ids.next(), account.id, target_id, now)
     return None if endorsed else NOT_FOLLOWED

@@ -41,17 +41,17 @@ class RemoveFollower(Message[None]):
 
 @turn(AccountActor, AuthorizeRequest)
 async def authorize_request(account: AccountActor, message: AuthorizeRequest) -> Refused | None:
-    dealt = await account.transact(accept, account, [message.account_id], account.now, account.origin)
-    await publish_changes(account, dealt)
-    return None if dealt.theirs else NOT_FOUND
+    changes = await account.transact(accept, account, [message.account_id], account.now, account.origin)
+    await publish_changes(account, changes)
+    return None if changes.theirs else NOT_FOUND
 
 
 @turn(AccountActor, RejectRequest)
 async def reject_request(account: AccountActor, message: RejectRequest) -> Refused | None:
-    dealt = await account.transact(_reject, account, message.account_id, account.origin)
-    if dealt is None:
+    changes = await account.transact(_reject, account, message.account_id, account.origin)
+    if changes is None:
         return NOT_FOUND
-    return await publish_changes(account, dealt)
+    return await publish_changes(account, changes)
 
 
 @turn(AccountActor, RemoveFollower)
@@ -70,8 +70,8 @@ async def accept_waiting(account: AccountActor) -> None:
     """Accept everybody who asked and need not ask any more, a transaction for each hundred."""
     more = True
     while more:
-        dealt, more = await account.transact(_accept_some, account, account.now, account.origin)
-        await publish_changes(account, dealt)
+        changes, more = await account.transact(_accept_some, account, account.now, account.origin)
+        await publish_changes(account, changes)
 
 
 async def _accept_some(
@@ -89,8 +89,8 @@ async def accept(
     await relations.lock_pairs(db, account.id, asking)
     accepted = await follow_requests.accept(db, account.id, [new_id() for _ in asking], asking, now)
     new = [NewNotification(new_id(), account.id, follower, "follow") for follower in accepted]
-    told = await notifications.insert_many(db, new, now)
-    return await promise_follower_changes(db, account, accepted, origin, told)
+    added = await notifications.insert_many(db, new, now)
+    return await promise_follower_changes(db, account, accepted, origin, added)
 
 
 async def _reject(db: Connection, account: AccountActor, account_id: int, origin: Origin) -> PairChanges | None:

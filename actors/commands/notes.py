@@ -9,7 +9,7 @@ from ...storage import notes
 from ...storage.engine.database import Connection
 from ..account import AccountActor
 from ..kernel import Message, Refused, turn
-from .relations import NOT_FOUND, find_somebody
+from .relations import NOT_FOUND, find_present
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,6 @@ async def write_note(account: AccountActor, message: WriteNote) -> Refused | Non
 
 
 async def _write_note(db: Connection, account: AccountActor, message: WriteNote, now: datetime) -> Refused | None:
-    if await find_somebody(db, message.target_id) is None:
+    if await find_present(db, message.target_id) is None:
         return NOT_FOUND
     return await notes.put(db, account.id, message.target_id, message.comment, now)

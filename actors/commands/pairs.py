@@ -1,8 +1,8 @@
 """Changes between an account and others: read while the pairs are locked, told to both sides after the commit.
 
-Both sides of a pair change in one transaction, under `relations.lock_pair`. Afterwards the actors on both sides are
-told how they stand to each other now, in the order of the commits, and before the answer: who was blocked sees nothing
-from then on.
+Both sides of a pair change in one transaction, under `relations.lock_pair`. The actors on both sides are told how they
+stand to each other after the commit and before the answer: once a block is answered, the blocked account sees nothing
+more. `Related` carries the order of the commits, so that a late message changes nothing.
 """
 
 from __future__ import annotations
@@ -24,44 +24,47 @@ from ..rules.visibility import Relation
 
 @dataclass(frozen=True, slots=True)
 class PairChanges:
-    """How an account stands to others after a transaction (`mine`) and they to it, by id; and what was promised."""
+    """How an account stands to others after a transaction (`mine`), and they to it (`theirs`), by account id.
+
+    `stamp` orders the commits, ids below `drawn` are older than the change, `promised` are the ids of outbox rows.
+    """
 
     mine: Mapping[int, Relation]
     theirs: Mapping[int, Relation]
     stamp: int
     drawn: int
     promised: list[int]
-    told: Sequence[Notification] = ()
+    notifications: Sequence[Notification] = ()
 
 
 async def promise_changes(
-    db: Connection, account: AccountActor, other: int, origin: Origin, told: Sequence[Notification] = ()
+    db: Connection, account: AccountActor, other: int, origin: Origin, added: Sequence[Notification] = ()
 ) -> PairChanges:
-    """One pair, both sides of which may have changed."""
-    return await _deal(db, account, [other], [other], origin, told)
+    """Return the changes of one pair whose two sides may both have changed, with promises to tell them."""
+    return await _changes_of(db, account, [other], [other], origin, added)
 
 
 async def promise_follower_changes(
-    db: Connection, account: AccountActor, followers: Sequence[int], origin: Origin, told: Sequence[Notification] = ()
+    db: Connection, account: AccountActor, followers: Sequence[int], origin: Origin, added: Sequence[Notification] = ()
 ) -> PairChanges:
-    """Many pairs, in which others began or ceased to follow: how the account stands to them has not changed."""
-    return await _deal(db, account, [], followers, origin, told)
+    """Return the changes of pairs in which the others began or ceased to follow: only their side has changed."""
+    return await _changes_of(db, account, [], followers, origin, added)
 
 
-async def _deal(
+async def _changes_of(
     db: Connection,
     account: AccountActor,
     mine: Sequence[int],
     theirs: Sequence[int],
     origin: Origin,
-    told: Sequence[Notification],
+    added: Sequence[Notification],
 ) -> PairChanges:
     bonds = await relations.bonds(
         db, [*((account.id, other) for other in mine), *((other, account.id) for other in theirs)]
     )
     promises = [
         relations_changed(account.id, theirs),
-        *(notification_added(notification) for notification in told),
+        *(notification_added(notification) for notification in added),
     ]
     return PairChanges(
         mine={other: relation_of(bonds[account.id, other]) for other in mine},
@@ -69,17 +72,18 @@ async def _deal(
         stamp=await relations.stamp(db),
         drawn=account.context.ids.next(),
         promised=await account.context.outbox.promise(db, promises, origin),
-        told=told,
+        notifications=added,
     )
 
 
-async def publish_changes(account: AccountActor, dealt: PairChanges) -> None:
-    """After the commit, before the answer: everybody concerned knows."""
-    mine = {other: Related(other, relation, dealt.stamp, dealt.drawn) for other, relation in dealt.mine.items()}
-    theirs = {id: Related(account.id, relation, dealt.stamp, dealt.drawn) for id, relation in dealt.theirs.items()}
+async def publish_changes(account: AccountActor, changes: PairChanges) -> None:
+    """Tell both sides of each pair how they stand to each other, after the commit and before the answer."""
+    order = (changes.stamp, changes.drawn)
+    mine = [Related(other, relation, *order) for other, relation in changes.mine.items()]
+    theirs = {id: Related(account.id, relation, *order) for id, relation in changes.theirs.items()}
     await account.publish(
         *(ChangedAccount(id) for id in (account.id, *theirs)),
-        *(ChangedRelation(account.id, change) for change in mine.values()),
+        *(ChangedRelation(account.id, change) for change in mine),
         *(ChangedRelation(id, change) for id, change in theirs.items()),
-        AddedNotifications(dealt.told), promised=dealt.promised,
+        AddedNotifications(changes.notifications), promised=changes.promised,
     )  # fmt: skip

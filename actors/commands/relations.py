@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Concatenate, ParamSpec
 
 from ...storage import accounts, blocks, follow_requests, follows, mutes, notifications, relations
 from ...storage.engine.database import Connection
@@ -14,6 +15,8 @@ from ..account import AccountActor, expired, relation_of
 from ..effects.reminders import MuteEnded, forget_reminder, reminder
 from ..kernel import Message, Origin, Refused, turn
 from .pairs import PairChanges, promise_changes, publish_changes
+
+P = ParamSpec("P")
 
 NOT_FOUND = Refused(404, "Record not found")
 NOT_ALLOWED = Refused(403, "This action is not allowed")
@@ -73,49 +76,56 @@ class Unmute(Message[None]):
 async def follow(account: AccountActor, message: Follow) -> Refused | None:
     if message.target_id == account.id:
         return NOT_ONESELF
-    dealt = await account.transact(_follow, account, message, account.now, account.origin)
-    return await _settle(account, dealt)
+    return await _change(account, _follow, message, account.now, account.origin)
 
 
 @turn(AccountActor, Unfollow)
 async def unfollow(account: AccountActor, message: Unfollow) -> Refused | None:
-    return await _settle(account, await account.transact(_unfollow, account, message.target_id, account.origin))
+    return await _change(account, _unfollow, message.target_id, account.origin)
 
 
 @turn(AccountActor, Block)
 async def block(account: AccountActor, message: Block) -> Refused | None:
     if message.target_id == account.id:
         return None
-    dealt = await account.transact(_block, account, message.target_id, account.now, account.origin)
-    return await _settle(account, dealt)
+    return await _change(account, _block, message.target_id, account.now, account.origin)
 
 
 @turn(AccountActor, Unblock)
 async def unblock(account: AccountActor, message: Unblock) -> Refused | None:
-    return await _settle(account, await account.transact(_unblock, account, message.target_id, account.origin))
+    return await _change(account, _unblock, message.target_id, account.origin)
 
 
 @turn(AccountActor, Mute)
 async def mute(account: AccountActor, message: Mute) -> Refused | None:
     if message.target_id == account.id:
         return None
-    dealt = await account.transact(_mute, account, message, account.now, account.origin)
-    return await _settle(account, dealt)
+    return await _change(account, _mute, message, account.now, account.origin)
 
 
 @turn(AccountActor, Unmute)
 async def unmute(account: AccountActor, message: Unmute) -> Refused | None:
-    return await _settle(account, await account.transact(_unmute, account, message.target_id, account.origin))
+    return await _change(account, _unmute, message.target_id, account.origin)
 
 
 @turn(AccountActor, MuteEnded)
 async def end_mute(account: AccountActor, message: MuteEnded) -> None:
-    await publish_changes(
-        account, await account.transact(_end_mute, account, message.target_id, account.now, account.origin)
-    )
+    await _change(account, _end_mute, message.target_id, account.now, account.origin)
 
 
-async def find_somebody(db: Connection, id: int) -> accounts.Account | None:
+async def _change(
+    account: AccountActor,
+    work: Callable[Concatenate[Connection, AccountActor, P], Awaitable[PairChanges | Refused]],
+    /,
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> Refused | None:
+    """Run `work` as the turn's transaction, and publish what it changed unless it was refused."""
+    changes = await account.transact(work, account, *args, **kwargs)
+    return changes if isinstance(changes, Refused) else await publish_changes(account, changes)
+
+
+async def find_present(db: Connection, id: int) -> accounts.Account | None:
     """Return an account, unless it is deleted or its user is not yet confirmed and approved."""
     account = await accounts.find(db, id)
     return None if account is None or account.pending or account.deleted_at is not None else account
@@ -135,8 +145,8 @@ async def _follow(
         return TOO_MANY
     made = await _begin(db, account, pair, message, now)
     new = NewNotification(account.context.ids.next(), message.target_id, account.id, made, None)
-    told = await notifications.insert_many(db, [new], now)
-    return await promise_changes(db, account, message.target_id, origin, told)
+    added = await notifications.insert_many(db, [new], now)
+    return await promise_changes(db, account, message.target_id, origin, added)
 
 
 async def _refuse_follow(db: Connection, account: AccountActor, target: accounts.Account | None) -> Refused | None:
@@ -191,7 +201,7 @@ async def _block(
     db: Connection, account: AccountActor, target_id: int, now: datetime, origin: Origin
 ) -> PairChanges | Refused:
     await relations.lock_pair(db, account.id, target_id)
-    if await find_somebody(db, target_id) is None:
+    if await find_present(db, target_id) is None:
         return NOT_FOUND
     await blocks.insert_block(db, account.context.ids.next(), account.id, target_id, now)
     return await promise_changes(db, account, target_id, origin)
@@ -207,7 +217,7 @@ async def _mute(
     db: Connection, account: AccountActor, message: Mute, now: datetime, origin: Origin
 ) -> PairChanges | Refused:
     await relations.lock_pair(db, account.id, message.target_id)
-    if await find_somebody(db, message.target_id) is None:
+    if await find_present(db, message.target_id) is None:
         return NOT_FOUND
     until = now + timedelta(seconds=message.duration) if message.duration else None
     await mutes.insert_mute(
@@ -242,7 +252,3 @@ async def _end_mute(
     await relations.lock_pair(db, account.id, target_id)
     await mutes.end(db, account.id, target_id, now)
     return await promise_changes(db, account, target_id, origin)
-
-
-async def _settle(account: AccountActor, dealt: PairChanges | Refused) -> Refused | None:
-    return dealt if isinstance(dealt, Refused) else await publish_changes(account, dealt)

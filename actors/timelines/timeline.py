@@ -7,6 +7,7 @@ incarnation after a crash shows them what they missed, in order and once.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable
 from datetime import timedelta
 from typing import Any
@@ -25,7 +26,7 @@ from .window import SIZE, Window
 MARGIN = timedelta(seconds=30)
 
 
-class Timeline(EntityActor):
+class Timeline(EntityActor, ABC):
     """The base of every timeline. A subclass says which rows it reads (`rows`) and what belongs on it (`admits`)."""
 
     def __init__(self, cell: Cell, runtime: Runtime, context: ActorContext) -> None:
@@ -39,9 +40,9 @@ class Timeline(EntityActor):
         if len(self.feed):
             await self.make_up()
 
+    @abstractmethod
     async def rows(self, at: Page) -> list[TimelineEntry]:
         """Read entries from rows, newest first, at most `at.limit`."""
-        raise NotImplementedError
 
     def admits(self, entry: TimelineEntry) -> bool:
         """True if an entry that `rows` has read, or that this timeline was told of, belongs on it."""
@@ -127,9 +128,8 @@ class Timeline(EntityActor):
         ids = [entry.reblog_of_id or entry.id for entry in self.window]
         latest = await self.context.database.read(edits.latest, ids, self.feed.floor)
         for id, edit_id in latest.items():
-            self.context.statuses.drop(
-                id
-            )  # the cached status may be older: the author's turn drops it after its commit
+            # The edit is committed, but its author's turn may not have updated the cache yet: read the status again.
+            self.context.statuses.drop(id)
             self.context.broadcast.note_edit(id, edit_id)
         shown = await self.context.statuses.show_many(latest)
         for id, edit_id in latest.items():
