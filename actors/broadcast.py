@@ -88,7 +88,7 @@ class ShownNotification:
 
     notification: Notification
     account: accounts.Account
-    shown: ShownStatus | None
+    status: ShownStatus | None
 
     @property
     def id(self) -> int:
@@ -96,7 +96,7 @@ class ShownNotification:
 
     def is_for(self, viewer: Perspective) -> bool:
         """True if its recipient may still see it. A mention is shown to the mentioned account even after a block."""
-        return self.shown is None or self.notification.type == "mention" or may_see(self.shown, viewer)
+        return self.status is None or self.notification.type == "mention" or may_see(self.status, viewer)
 
 
 @dataclass(frozen=True, slots=True)

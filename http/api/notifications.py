@@ -101,7 +101,7 @@ async def dismiss(viewer: Viewer, id: int) -> Answer:
 
 async def _render(context: HttpContext, viewer: Viewer, found: Sequence[Notification]) -> list[bytes]:
     visible = await _visible(context, viewer, found)
-    flags = await flags_of(viewer, [one.shown for one in visible if one.shown is not None])
+    flags = await flags_of(viewer, [one.status for one in visible if one.status is not None])
     base_url = context.settings.base_url
     return [notification_json(one, context.rendered, base_url, flags) for one in visible]
 

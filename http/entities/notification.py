@@ -25,7 +25,7 @@ def notification_json(
         }
     )[:-1]
     account = account_json(shown.account, renderings, base_url)
-    if shown.shown is None:
+    if shown.status is None:
         return b'%b,"account":%b}' % (head, account)
-    status = status_json(shown.shown, renderings, base_url, notification.account_id, flags)
+    status = status_json(shown.status, renderings, base_url, notification.account_id, flags)
     return b'%b,"account":%b,"status":%b}' % (head, account, status)
