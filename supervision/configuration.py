@@ -55,7 +55,7 @@ class Settings(BaseModel):
     port: int = setting(3000, "The TCP port to listen on.", "a number from 1 to 65535", ge=1, le=65535)
     data: Path = setting(
         Path("data"),
-        "The folder that holds everything the server keeps: the embedded database, media, keys.",
+        "The folder that holds everything the server keeps: the embedded database and media.",
         "a path to a folder that this user may write",
     )
     domain: Text = setting(

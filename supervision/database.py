@@ -1,6 +1,7 @@
 """The database as a child of the tree: this node's term and the connections that carry it.
 
 `revive` starts PostgreSQL when it is ours and has died; it blocks, and does nothing when PostgreSQL runs.
+`prepare` is called at each start of the child, before anybody may use the database.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import trio
 
 from ..actors.kernel import Clock, Ids, Record
 from ..storage.engine.cluster import EmbeddedFailed
-from ..storage.engine.database import Connection, Doubtful, Fenced, Unavailable
+from ..storage.engine.database import Connection, Database, Doubtful, Fenced, Unavailable
 from ..storage.engine.migrate import Migration
 from ..storage.engine.pool import ConnectionPool, open_pool
 from ..storage.engine.postmaster import started_at
@@ -43,6 +44,7 @@ class SupervisedDatabase:
         on_notice: Callable[[str | None], None],
         revive: Callable[[], None] | None = None,
         require: Requirement | None = None,
+        prepare: Callable[[Database], Awaitable[None]] | None = None,
     ) -> None:
         self._dsn = dsn
         self._size = size
@@ -53,6 +55,7 @@ class SupervisedDatabase:
         self._revive = revive
         self._refusals = Refusals(record, clock)
         self._require = require
+        self._prepare = prepare
         self._term: Term | None = None
         self._started_at: datetime | None = None
         self._pool: ConnectionPool | None = None
@@ -93,6 +96,8 @@ class SupervisedDatabase:
         ):  # fmt: skip
             self._begun(term)
             self._ids.start_above(await pool.read(highest_id))
+            if self._prepare is not None:
+                await self._prepare(pool)
             self._pool = pool
             try:
                 task_status.started()

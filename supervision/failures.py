@@ -6,6 +6,7 @@ from typing import cast
 
 import click
 
+from ..actors.push_key import UnusablePushKey
 from ..storage.engine.cluster import EmbeddedFailed
 from ..storage.engine.database import Fenced, StorageError
 from ..storage.engine.migrate import MigrationRefused
@@ -59,6 +60,7 @@ FAILURES: tuple[tuple[type[Exception], type[Failure]], ...] = (
     (AnotherNode, NotDone),
     (MigrationRefused, NotDone),
     (OtherDomain, WrongSetting),
+    (UnusablePushKey, NotDone),
     (CannotListen, NotDone),
     (EmbeddedFailed, NoDatabase),
     (StorageError, NoDatabase),

@@ -52,6 +52,7 @@ from ..actors.mail.smtp import Smtp
 from ..actors.mail.templates import Sender
 from ..actors.media.processor import MediaProcessor
 from ..actors.outbox import Outbox
+from ..actors.push_key import PushKey, UnusablePushKey
 from ..actors.statuses import AccountCache, StatusCache
 from ..actors.timelines.home import HomeTimeline
 from ..actors.timelines.list import ListTimeline
@@ -74,7 +75,6 @@ from .disks import Disks
 from .domain import OtherDomain, remember, require_domain
 from .failures import FAILED, CannotListen, explained
 from .greeting import greeting
-from .keys import vapid_public_key
 from .log import SupervisionLog, as_json, as_text, in_colour, route_libraries
 from .parking import Parking
 from .runs import begin_run, end_run
@@ -86,6 +86,9 @@ from .writer import Writer, announce, hold_standard_streams
 __all__ = ["Actors", "Troupe", "commands", "declared", "serve"]
 
 STDOUT = 1
+
+# With these the server ends at once, instead of being tried again.
+FATAL = (Fenced, AnotherNode, OtherDomain, UnusablePushKey)
 
 # Beyond the grace: seconds in which a server that was taken over from gives up its port.
 PORT_FREE = 10.0
@@ -167,9 +170,11 @@ class Troupe:
         self.log = log
         clock = SystemClock()
         ids = Ids(clock)
+        push_key = PushKey(settings.data / "vapid.pem")
         self.database = SupervisedDatabase(
             dsn, size=settings.database_connections, takeover=settings.takeover, ids=ids, clock=clock,
             record=log.record, on_notice=self._hear, revive=revive, require=self._require_domain,
+            prepare=push_key.load,
         )  # fmt: skip
         self.parking = Parking(self.database, clock, ids)
         self.runtime = Runtime(
@@ -192,12 +197,12 @@ class Troupe:
         )  # fmt: skip
         self.http_context = HttpContext(
             settings=settings, database=self.database, runtime=self.runtime, clock=clock, ids=ids, record=log.record,
-            secret=lambda: secrets.token_urlsafe(32), vapid_public_key=vapid_public_key(settings.data),
+            secret=lambda: secrets.token_urlsafe(32), push_key=push_key,
             accounts=self.actors.accounts, statuses=self.actors.statuses,
             media=self.media,
         )  # fmt: skip
         self.expiry = Expiry(self.database, clock, log.record, self.actors.accounts, self.http_context.tokens)
-        self.supervisor = Supervisor("troupe", self._children(), log.record, fatal=(Fenced, AnotherNode, OtherDomain))
+        self.supervisor = Supervisor("troupe", self._children(), log.record, fatal=FATAL)
 
     def _children(self) -> list[Child]:
         grace = self.settings.shutdown_grace

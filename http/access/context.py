@@ -13,6 +13,7 @@ from ...actors.kernel.ids import Ids
 from ...actors.kernel.runtime import Runtime
 from ...actors.kernel.surroundings import Record
 from ...actors.media.processor import MediaProcessor
+from ...actors.push_key import PushKey
 from ...actors.statuses import AccountCache, StatusCache
 from ...storage.engine.database import Database
 from ..answers.cached import CachedAnswers
@@ -77,7 +78,7 @@ class HttpContext:
     ids: Ids
     record: Record  # the supervision log
     secret: Callable[[], str]  # makes a new token that cannot be guessed
-    vapid_public_key: str
+    push_key: PushKey
     accounts: AccountCache
     statuses: StatusCache
     media: MediaProcessor

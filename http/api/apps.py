@@ -52,7 +52,7 @@ async def register(context: HttpContext, new: NewApplication) -> Answer:
         created_at=context.clock.now(),
     )
     await context.database.transact(oauth.insert_application, application)
-    return json(credential_application_fields(application, secret, context.vapid_public_key))
+    return json(credential_application_fields(application, secret, context.push_key.public))
 
 
 @api.get("/api/v1/apps/verify_credentials", auth="app")
@@ -61,7 +61,7 @@ async def show_own(context: HttpContext, token: Token) -> Answer:
     application = await context.database.read(oauth.find_application, token.application_id)
     if application is None:
         raise NotFound
-    return json(application_fields(application, context.vapid_public_key))
+    return json(application_fields(application, context.push_key.public))
 
 
 def _complaints(new: NewApplication, redirects: list[str], wanted: tuple[str, ...]) -> list[str]:

@@ -57,7 +57,7 @@ async def _about(context: HttpContext) -> About:
         registrations=settings.sign_ups,
         reason_required=settings.reason_required,
         public_preview=settings.public_preview,
-        vapid_public_key=context.vapid_public_key,
+        vapid_public_key=context.push_key.public,
         takes_films=context.media.takes_films,
         numbers=await context.database.read(instance.numbers, context.clock.now() - MONTH),
         contact=await _contact(context),

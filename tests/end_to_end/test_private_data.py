@@ -1,8 +1,13 @@
 """What a server keeps is its owner's alone, and a folder that its PostgreSQL cannot reach is refused in one line."""
 
+import base64
 import os
 import stat
 from pathlib import Path
+
+import httpx
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from .server import Server
 
@@ -22,8 +27,20 @@ def test_everything_that_a_server_keeps_is_closed_to_others(own_server: Server, 
     ada.app.status_post("look", media_ids=[medium])
     kept = [own_server.data, *own_server.data.rglob("*")]
     assert [str(path) for path in kept if stat.S_IMODE(path.lstat().st_mode) & 0o077] == []
-    assert {"vapid.pem", "control.sock", "base_url", "media"} <= {path.name for path in kept}
+    assert {"control.sock", "base_url", "media"} <= {path.name for path in kept}
     assert own_server.stop() == 0
+
+
+def test_the_push_key_of_an_earlier_version_moves_out_of_the_data_folder(own_server: Server) -> None:
+    """Clients see the same key as before, so that their subscriptions stay valid."""
+    key, file = ec.generate_private_key(ec.SECP256R1()), own_server.data / "vapid.pem"
+    own_server.data.mkdir(0o700)
+    file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    own_server.start()
+    shown = httpx.get(f"{own_server.url}/api/v2/instance", trust_env=False).json()["configuration"]["vapid"]
+    point = key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+    assert shown["public_key"] == base64.urlsafe_b64encode(point).decode().rstrip("=")
+    assert not file.exists()
 
 
 def test_data_below_a_closed_folder_is_refused_in_one_line(own_server: Server) -> None:

@@ -13,12 +13,12 @@ from troupe.actors.kernel import Ids, Runtime, SystemClock
 from troupe.actors.mail.sender import Letterhead, MailSender
 from troupe.actors.mail.templates import Sender
 from troupe.actors.media.processor import MediaProcessor
+from troupe.actors.push_key import PushKey
 from troupe.http.access.context import HttpContext
 from troupe.storage.engine.database import Unavailable
 from troupe.storage.engine.pool import open_pool
 from troupe.storage.files import Folder
 from troupe.supervision.configuration import Settings
-from troupe.supervision.keys import vapid_public_key
 from troupe.supervision.tree import Actors
 
 from ..clients import Letterbox, Person, Stage
@@ -42,7 +42,8 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any]) -> AsyncItera
     ids, runtime = Ids(clock), Runtime(record=record, chance=lambda: 0.5, unavailable=(Unavailable,))
     settings = Settings(data=tmp_path, **options)
     async with open_pool(dsn, size=3) as pool, trio.open_nursery() as nursery:
-        stopping = trio.Event()
+        stopping, push_key = trio.Event(), PushKey()
+        await push_key.load(pool)
         letterbox, folder = Letterbox(), Folder(tmp_path / "media")
         head = Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url)
         post = MailSender(pool, clock, record, head, letterbox, secret=_secrets())
@@ -60,7 +61,7 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any]) -> AsyncItera
         await nursery.start(post.run, stopping)
         http_context = HttpContext(
             settings=settings, database=pool, runtime=runtime, clock=clock, ids=ids, record=record,
-            secret=_secrets(), vapid_public_key=vapid_public_key(tmp_path), accounts=acting.accounts,
+            secret=_secrets(), push_key=push_key, accounts=acting.accounts,
             statuses=acting.statuses, media=media,
         )  # fmt: skip
         nursery.start_soon(http_context.readiness.run)

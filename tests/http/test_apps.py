@@ -15,7 +15,7 @@ async def test_a_new_application_has_what_clients_need(stage: Stage) -> None:
     form = {"client_name": "Tusk", "redirect_uris": OOB, "scopes": "read write", "website": "https://tusk.example"}
     app = (await stage.anybody().post(APPS, form)).json
     assert app["id"].isdigit()
-    assert app["vapid_key"] == stage.http_context.vapid_public_key
+    assert app["vapid_key"] == stage.http_context.push_key.public
     assert len(app["client_id"]) > 20
     assert len(app["client_secret"]) > 20
     expected = {"name": "Tusk", "website": "https://tusk.example", "scopes": ["read", "write"], "redirect_uri": OOB}
@@ -98,6 +98,6 @@ async def test_an_application_looks_at_itself_with_any_of_its_tokens(stage: Stag
     for client in (stage.anybody(await stage.token(None)), ada):
         app = (await client.get(f"{APPS}/verify_credentials")).json
         assert app["name"] == "Test app"
-        assert app["vapid_key"] == stage.http_context.vapid_public_key
+        assert app["vapid_key"] == stage.http_context.push_key.public
         assert "client_secret" not in app
     assert (await stage.anybody().get(f"{APPS}/verify_credentials")).status == 401

@@ -30,7 +30,7 @@ def test_an_honest_result_is_taken_as_it_is() -> None:
 @pytest.mark.parametrize(
     "lie",
     [
-        {"file": "4f01/../../vapid.pem"},
+        {"file": "4f01/../../base_url"},
         {"file": "4f01.svg"},
         {"file": "result.json"},
         {"file": "4f01.mp4", "file_type": "video/mp4", "type": "video"},

@@ -19,6 +19,7 @@ import trio
 
 from ....actors.kernel import Event, Origin, Record, Runtime
 from ....actors.media.processor import MediaProcessor
+from ....actors.push_key import PushKey
 from ....http.access.context import HttpContext
 from ....http.dispatch import respond
 from ....http.endpoints import PathTable, all_endpoints
@@ -57,7 +58,7 @@ class SimulatedApi:
         self.http_context = HttpContext(
             settings=settings, database=run.database, runtime=runtime, clock=run.clock,
             ids=actors.actor_context.ids,
-            record=record, secret=lambda: f"secret-{next(numbers)}", vapid_public_key="",
+            record=record, secret=lambda: f"secret-{next(numbers)}", push_key=PushKey(),
             accounts=actors.accounts, statuses=actors.statuses,
             media=MediaProcessor(
                 run.database, runtime, run.clock, record, actors.outbox, Folder(folder),
