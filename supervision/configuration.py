@@ -12,10 +12,13 @@ from typing import Annotated, Any, Literal
 import idna
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, field_validator, model_validator
 
+from .. import __version__
 from ..actors.rules.mailboxes import is_mailbox
 from ..actors.rules.usernames import RESERVED
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+# Top-level domains that lead nowhere, RFC 2606: on no other server may requests leave for private addresses.
+TEST_DOMAINS = {"test", "localhost", "example", "invalid"}
 # A server that listens on one of these listens on both loopback addresses: clients resolve `localhost` to either.
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
@@ -134,6 +137,12 @@ class Settings(BaseModel):
         "The proxies whose `X-Forwarded-For` is believed.",
         "addresses or networks with commas between, such as 127.0.0.1, 10.0.0.0/8",
     )
+    test_hosts: Names = setting(
+        (),
+        "For tests alone: other servers that may have private addresses, plain http and ports of their own. Refused"
+        " unless the server's own domain is under `.test`, `.localhost`, `.example` or `.invalid`.",
+        "names with commas between, such as gts.test, push.test, on a server whose own domain is one of tests too",
+    )
     stream_queue: int = setting(
         256,
         "Events that may wait for a streaming connection whose client has stopped reading before it is closed.",
@@ -175,10 +184,21 @@ class Settings(BaseModel):
             raise ValueError("it is no e-mail address")
         return value
 
+    @field_validator("test_hosts")
+    @classmethod
+    def _ascii_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(_without_port(ascii_domain(name)) for name in value)
+
     @model_validator(mode="after")
     def _named(self) -> Settings:
         if self.domain is None and not is_loopback(self.host):
             raise ValueError(f"domain is not set, and host = {self.host!r} is no loopback address to stand for it")
+        return self
+
+    @model_validator(mode="after")
+    def _only_in_tests(self) -> Settings:
+        if self.test_hosts and _without_port(self.local_domain).rpartition(".")[2] not in TEST_DOMAINS:
+            raise ValueError("test_hosts is set, and the server's own domain is none of tests")
         return self
 
     @property
@@ -218,6 +238,11 @@ class Settings(BaseModel):
     def mail_sender(self) -> str:
         """The address that mails come from."""
         return self.mail_from or f"noreply@{_without_port(self.local_domain)}"
+
+    @property
+    def user_agent(self) -> str:
+        """What the server calls itself in requests to others."""
+        return f"Troupe/{__version__} (+{self.base_url}/)"
 
     @property
     def listens(self) -> tuple[tuple[str, int], ...]:

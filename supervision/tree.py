@@ -52,6 +52,7 @@ from ..actors.mail.smtp import Smtp
 from ..actors.mail.templates import Sender
 from ..actors.media.processor import MediaProcessor
 from ..actors.outbox import Outbox
+from ..actors.outgoing.client import OutgoingClient
 from ..actors.push_key import PushKey, UnusablePushKey
 from ..actors.statuses import AccountCache, StatusCache
 from ..actors.timelines.home import HomeTimeline
@@ -185,6 +186,7 @@ class Troupe:
             Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url), _carrier(settings),
             secret=lambda: secrets.token_urlsafe(32),
         )  # fmt: skip
+        self.outgoing = OutgoingClient(settings.user_agent, test_hosts=settings.test_hosts)
         folder = Folder(settings.data / "media")
         self.actors = Actors(
             self.database, self.runtime, clock, ids, log.record,
@@ -217,6 +219,7 @@ class Troupe:
             housekeeping,
             Child("watchdog", Watchdog(self.runtime.pools, self.log.record).run),
             Child("parking", self.parking.run),
+            Child("outgoing", self.outgoing.run, inspect=self.outgoing.inspect),
             outbox,
             Child("mail", self.mail.run, inspect=self.mail.inspect),
             Child("media", self.media.run, inspect=self.media.inspect),
@@ -375,6 +378,8 @@ def _started(troupe: Troupe) -> None:
         log.record("shutdown.missed", node=before)
     if settings.sign_ups != settings.registrations:
         log.record("registrations.closed", decision="nobody can sign up")
+    if settings.test_hosts:
+        log.record("test_hosts.allowed", decision=f"private addresses allowed: {', '.join(settings.test_hosts)}")
     log.record("server.listening", address=settings.base_url)
     announce(greeting(settings))
 

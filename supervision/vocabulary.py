@@ -68,6 +68,11 @@ class LogEvent(Enum):
         Level.WARNING,
         "`registrations` would let people in, but without `smtp_host` no address can be confirmed: nobody can sign up.",
     )
+    TEST_HOSTS_ALLOWED = (
+        "test_hosts.allowed",
+        Level.WARNING,
+        "At start: `test_hosts` lets requests leave for private addresses. Never set it on a server with real users.",
+    )
     SIGN_UPS_EXPIRED = "sign_ups.expired", Level.INFO, "Accounts whose address was not confirmed in time were deleted."
     MEDIA_RETRY = (
         "media.retry",

@@ -91,7 +91,19 @@ def test_the_tree_is_that_of_the_running_server(server: Server) -> None:
     assert names[0] == "troupe"
     assert names[1:] == [
         *("storage", "accounts", "homes", "lists", "publics", "tags"),
-        *("housekeeping", "watchdog", "parking", "outbox", "mail", "media", "expiry", "disks", "control", "http"),
+        *(
+            "housekeeping",
+            "watchdog",
+            "parking",
+            "outgoing",
+            "outbox",
+            "mail",
+            "media",
+            "expiry",
+            "disks",
+            "control",
+            "http",
+        ),
     ]
     assert "state=running" in shown.stdout.splitlines()[-1]
 

@@ -136,6 +136,19 @@ def test_a_password_for_the_mail_server_is_shown_nowhere() -> None:
     assert "secret" not in repr(settings)
 
 
+@pytest.mark.parametrize("domain", ["", "troupe.test", "t.localhost:3000", "a.example", "b.invalid"])
+def test_hosts_with_private_addresses_are_named_on_a_server_of_tests(domain: str) -> None:
+    settings = read_settings({}, {"TROUPE_TEST_HOSTS": "Push.test, bücher.test:8080", "TROUPE_DOMAIN": domain})
+    assert settings.test_hosts == ("push.test", "xn--bcher-kva.test")
+
+
+@pytest.mark.parametrize("domain", ["social.example.org", "test.org", "localhost.org:3000", "contest"])
+def test_hosts_with_private_addresses_are_refused_on_every_other_server(domain: str) -> None:
+    with pytest.raises(ConfigurationError, match="the server's own domain is none of tests"):
+        read_settings({}, {"TROUPE_TEST_HOSTS": "push.test", "TROUPE_DOMAIN": domain})
+    assert read_settings({}, {"TROUPE_DOMAIN": domain}).test_hosts == ()
+
+
 def test_an_empty_domain_is_none() -> None:
     assert read_settings({}, {"TROUPE_DOMAIN": ""}).domain is None
 

@@ -1,0 +1,171 @@
+"""The client for every request that leaves the server. No other code of the project opens connections to other hosts.
+
+It sends no cookies, asks no proxies of the environment, and verifies certificates (`SSL_CERT_FILE` names other roots).
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncGenerator, Collection, Generator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+
+import httpcore2
+import trio
+
+from .bodies import ENCODINGS, read_body
+from .errors import BadAnswer, OutgoingFailure, TookTooLong, TooLarge, Unreachable
+from .network import PublicNetwork, Resolve, resolve
+from .targets import Target, redirected, target_of
+
+CONNECTIONS = 64  # to all hosts
+PER_HOST = 8
+IDLE = 30.0  # seconds that an unused connection is kept
+LONGEST_HEAD = 32 * 1024
+
+REDIRECTS = (301, 302, 303, 307, 308)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLimits:
+    """What one request may take. `hops` are redirects; without any, a redirect is an answer like others."""
+
+    seconds: float
+    body: int  # bytes of the answer, before and after decompression
+    hops: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingRequest:
+    """A request to another server. Redirects are followed for GET alone, and take no headers to another origin."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingAnswer:
+    """What another server answered. Names of headers are in lower case; of repeated ones the last is here."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(slots=True)
+class _Gate:
+    """The requests to one host: those that run, and those that wait."""
+
+    places: trio.Semaphore = field(default_factory=lambda: trio.Semaphore(PER_HOST))
+    requests: int = 0
+
+
+class OutgoingClient:
+    """One for each process. `user_agent` says which server asks."""
+
+    def __init__(
+        self,
+        user_agent: str,
+        *,
+        test_hosts: Collection[str] = (),
+        resolve: Resolve = resolve,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._user_agent = user_agent
+        self._test_hosts = frozenset(test_hosts)
+        self._hosts: dict[str, _Gate] = {}  # those with requests now
+        self._connections = httpcore2.AsyncConnectionPool(
+            ssl_context=tls or httpcore2.default_ssl_context(), max_connections=CONNECTIONS,
+            max_keepalive_connections=CONNECTIONS // 2, keepalive_expiry=IDLE,
+            network_backend=PublicNetwork(resolve, test_hosts),
+        )  # fmt: skip
+
+    def check(self, url: str) -> Target:
+        """Return where a URL leads. Raise ForbiddenTarget for one that no request would be sent to."""
+        return target_of(url, self._test_hosts)
+
+    async def send(self, request: OutgoingRequest, limits: RequestLimits) -> OutgoingAnswer:
+        """Send a request and return the answer. Raise OutgoingFailure if there is none within the limits."""
+        target = self.check(request.url)
+        with trio.move_on_after(limits.seconds):
+            return await self._follow(request, target, limits)
+        raise TookTooLong("no answer in time")
+
+    def inspect(self) -> dict[str, object]:
+        """Return what an operator sees."""
+        return {"connections": len(self._connections.connections), "hosts": len(self._hosts)}
+
+    async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Keep connections until `stopping`."""
+        task_status.started()
+        try:
+            await stopping.wait()
+        finally:
+            with trio.CancelScope(shield=True), trio.move_on_after(1):
+                await self._connections.aclose()
+
+    async def _follow(self, request: OutgoingRequest, target: Target, limits: RequestLimits) -> OutgoingAnswer:
+        for _ in range(limits.hops + 1):
+            answer = await self._exchange(request, target, limits.body)
+            if answer.status not in REDIRECTS or request.method != "GET" or not limits.hops:
+                return answer
+            if (location := answer.headers.get("location")) is None:
+                raise BadAnswer("the redirect leads nowhere")
+            leads_to = redirected(target, location, self._test_hosts)
+            if leads_to.origin != target.origin:
+                request = replace(request, headers={})  # a signature or a token is meant for one origin
+            target = leads_to
+        raise TooLarge("too many redirects")
+
+    async def _exchange(self, request: OutgoingRequest, target: Target, most: int) -> OutgoingAnswer:
+        headers: dict[str | bytes, str | bytes] = {
+            "Host": target.authority, "User-Agent": self._user_agent, "Accept-Encoding": ENCODINGS,
+            "Content-Length": str(len(request.body)), **request.headers,
+        }  # fmt: skip
+        if request.method == "GET":
+            del headers["Content-Length"]
+        url = httpcore2.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
+        async with self._turn(target.host):
+            with _explained():
+                stream = self._connections.stream(request.method, url, headers=headers, content=request.body)
+                async with stream as response:
+                    return await _read(response, most)
+
+    @asynccontextmanager
+    async def _turn(self, host: str) -> AsyncGenerator[None]:
+        """Wait until fewer than `PER_HOST` requests to a host run. Hosts without requests are forgotten."""
+        gate = self._hosts.setdefault(host, _Gate())
+        gate.requests += 1
+        try:
+            async with gate.places:
+                yield
+        finally:
+            gate.requests -= 1
+            if not gate.requests:
+                del self._hosts[host]
+
+
+async def _read(response: httpcore2.Response, most: int) -> OutgoingAnswer:
+    if sum(len(name) + len(value) for name, value in response.headers) > LONGEST_HEAD:
+        raise TooLarge("the answer's headers have too many bytes")
+    headers = {name.decode("ascii").lower(): value.decode("latin-1") for name, value in response.headers}
+    async with aclosing(response.aiter_stream()) as chunks:
+        body = await read_body(chunks, headers.get("content-encoding", ""), most)
+    return OutgoingAnswer(response.status, headers, body)
+
+
+@contextmanager
+def _explained() -> Generator[None]:
+    """Raise the library's errors as ours. Theirs may quote what the other server said."""
+    try:
+        yield
+    except OutgoingFailure:
+        raise
+    except httpcore2.TimeoutException:
+        raise TookTooLong("no answer in time") from None
+    except httpcore2.NetworkError:
+        raise Unreachable("the connection failed") from None
+    except httpcore2.ProtocolError:
+        raise BadAnswer("the answer is no HTTP, or there was none") from None

@@ -1,0 +1,63 @@
+"""Connections to checked addresses: a name is resolved once, and the address that was checked is connected to."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from typing import cast
+
+import httpcore2
+import trio
+
+from .addresses import is_public
+from .errors import ForbiddenTarget, TookTooLong, Unreachable
+
+RESOLVING = 5.0  # seconds
+CONNECTING = 5.0  # seconds for each address
+MOST_ADDRESSES = 4  # of a host that are tried
+
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+
+
+async def resolve(host: str, port: int) -> Sequence[str]:
+    """Return the addresses of a host, those to try first in front. An address is its own."""
+    try:
+        found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise Unreachable("the host's name was not found") from None
+    return [str(address[0]) for *_, address in found]
+
+
+class PublicNetwork(httpcore2.AsyncNetworkBackend):
+    """What httpcore connects with. Only test hosts may have addresses that are not public."""
+
+    def __init__(self, resolve: Resolve, test_hosts: Collection[str]) -> None:
+        self._resolve = resolve
+        self._test_hosts = frozenset(test_hosts)
+        # A cast, because type checkers see the class that stands there when Trio is not installed.
+        self._sockets = cast("httpcore2.AsyncNetworkBackend", httpcore2.TrioBackend())
+
+    async def connect_tcp(
+        self, host: str, port: int, timeout: float | None = None, local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:  # fmt: skip
+        """Connect to a host. It is given an address below, which is not looked up again."""
+        failure: Exception = Unreachable("the host has no address")
+        for address in await self._addresses(host, port):
+            try:
+                return await self._sockets.connect_tcp(address, port, CONNECTING, local_address, socket_options or ())
+            except httpcore2.ConnectTimeout:
+                failure = TookTooLong("no connection in time")
+            except httpcore2.ConnectError:
+                failure = Unreachable("no connection")
+        raise failure
+
+    async def _addresses(self, host: str, port: int) -> Sequence[str]:
+        """Return the addresses of a host that may be connected to. Raise ForbiddenTarget if it has others alone."""
+        with trio.move_on_after(RESOLVING):
+            found = await self._resolve(host, port)
+            allowed = [address for address in found if host in self._test_hosts or is_public(address)]
+            if found and not allowed:
+                raise ForbiddenTarget("the host has no public address")
+            return list(dict.fromkeys(allowed))[:MOST_ADDRESSES]
+        raise TookTooLong("the host's name was not found in time")

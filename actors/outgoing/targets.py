@@ -1,0 +1,130 @@
+"""Where a request goes: a URL, read strictly. Two programs that read one URL in two ways are a way around checks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
+from string import punctuation
+from typing import Literal
+from urllib.parse import SplitResult, quote, urljoin, urlsplit
+
+import idna
+
+from .addresses import is_public
+from .errors import ForbiddenTarget
+
+LONGEST_URL = 2048
+PORTS = {"https": 443, "http": 80}
+
+#: A host that ends in a number is an IPv4 address to `inet_aton`: 0x7f.1, 017700000001, 2130706433.
+NUMERIC = re.compile(r"(?:.*\.)?(?:[0-9]+|0[xX][0-9a-fA-F]*)")
+LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A URL that the server may connect to, as far as the URL alone can tell."""
+
+    scheme: Literal["https", "http"]
+    host: str  # a name in lower-case ASCII, or an IP address without brackets
+    port: int
+    path: str  # with the query
+
+    @property
+    def origin(self) -> str:
+        """The start of the URL, without a slash at the end."""
+        return f"{self.scheme}://{self.authority}"
+
+    @property
+    def authority(self) -> str:
+        """What a `Host` header says."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        return self.origin + self.path
+
+
+def target_of(url: str, test_hosts: Collection[str] = ()) -> Target:
+    """Return where a URL leads. Raise ForbiddenTarget for every URL that the server never connects to.
+
+    Test hosts may have plain http and other ports; everybody else has https at its own port.
+    """
+    parts = _split(url)
+    if "@" in parts.netloc:
+        raise ForbiddenTarget("the URL names a user")
+    host = _host(parts)
+    named_for_tests = host in test_hosts
+    if parts.scheme not in ("https", "http") or (parts.scheme == "http" and not named_for_tests):
+        raise ForbiddenTarget("the URL is not https")
+    port = _port(parts)
+    if port != PORTS[parts.scheme] and not named_for_tests:
+        raise ForbiddenTarget("the URL has a port of its own")
+    path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+    return Target(parts.scheme, host, port, quote(path, safe=punctuation))
+
+
+def redirected(target: Target, location: str, test_hosts: Collection[str] = ()) -> Target:
+    """Return where a redirect leads, by the same rules."""
+    _check_text(location)
+    return target_of(urljoin(target.url, location), test_hosts)
+
+
+def _split(url: str) -> SplitResult:
+    _check_text(url)
+    try:
+        return urlsplit(url)
+    except ValueError:
+        raise ForbiddenTarget("the URL can't be read") from None
+
+
+def _check_text(url: str) -> None:
+    """Refuse what programs read differently, or remove before they read."""
+    if len(url) > LONGEST_URL:
+        raise ForbiddenTarget("the URL is too long")
+    if not url.isprintable() or any(character.isspace() or character == "\\" for character in url):
+        raise ForbiddenTarget("the URL has characters that no URL has")
+
+
+def _host(parts: SplitResult) -> str:
+    try:
+        host = parts.hostname or ""
+    except ValueError:
+        raise ForbiddenTarget("the URL can't be read") from None
+    if parts.netloc.startswith("["):
+        return _checked_address(host)
+    name = _ascii(host)
+    return _checked_address(name) if NUMERIC.fullmatch(name) else name
+
+
+def _checked_address(text: str) -> str:
+    """Return an address in its usual spelling. No other one is taken."""
+    try:
+        address = IPv6Address(text) if ":" in text else IPv4Address(text)
+    except ValueError:
+        raise ForbiddenTarget("the URL has an address in an odd spelling") from None
+    if not is_public(address):
+        raise ForbiddenTarget("the address is not public")
+    return str(address)
+
+
+def _ascii(host: str) -> str:
+    """Return a name in lower-case ASCII and without the dot at its end."""
+    try:
+        name = host if host.isascii() else idna.encode(host, uts46=True).decode()
+    except idna.IDNAError:
+        raise ForbiddenTarget("the URL has no host") from None
+    name = name.lower().removesuffix(".")
+    if not name or len(name) > 253 or not all(map(LABEL.fullmatch, name.split("."))):
+        raise ForbiddenTarget("the URL has no host")
+    return name
+
+
+def _port(parts: SplitResult) -> int:
+    try:
+        return PORTS[parts.scheme] if parts.port is None else parts.port
+    except ValueError:
+        raise ForbiddenTarget("the URL has no port") from None

@@ -1,0 +1,393 @@
+"""The client for requests that leave the server: whom it connects to, what it sends, and what it takes."""
+
+from __future__ import annotations
+
+import gzip
+import ssl
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import httpcore2
+import pytest
+import trio
+import trio.testing
+
+from troupe.actors.outgoing import client as module
+from troupe.actors.outgoing.client import OutgoingClient, OutgoingRequest, RequestLimits
+from troupe.actors.outgoing.errors import (
+    BadAnswer,
+    ForbiddenTarget,
+    OutgoingFailure,
+    TookTooLong,
+    TooLarge,
+    Unreachable,
+)
+from troupe.actors.outgoing.network import PublicNetwork
+
+from .peer import Asked, Certificate, Respond, always, answer, certificate, peer
+
+HOSTS = ("peer.test", "other.test")
+LIMITS = RequestLimits(seconds=20, body=10_000, hops=3)
+
+
+@pytest.fixture(scope="module")
+def identity(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    return certificate(tmp_path_factory.mktemp("tls"), HOSTS)
+
+
+async def loopback(host: str, port: int) -> Sequence[str]:
+    """All names of the tests lead here."""
+    return ["127.0.0.1"]
+
+
+def client(identity: Certificate, *, hosts: Sequence[str] = HOSTS, resolve: Any = loopback) -> OutgoingClient:
+    tls = ssl.create_default_context(cafile=identity.file)
+    return OutgoingClient("Troupe/test", test_hosts=hosts, resolve=resolve, tls=tls)
+
+
+def get(url: str, **headers: str) -> OutgoingRequest:
+    return OutgoingRequest("GET", url, headers)
+
+
+# What is sent and read
+
+
+async def test_a_request_is_sent_and_its_answer_read(identity: Certificate) -> None:
+    async with peer(always(answer(201, b"made", Location="/1")), identity.server) as there:
+        request = OutgoingRequest("POST", there.url("/a?b"), {"TTL": "5"}, b"\x00body")
+        got = await client(identity).send(request, LIMITS)
+    assert (got.status, got.headers["location"], got.body) == (201, "/1", b"made")
+    (asked,) = there.asked
+    assert (asked.method, asked.path, asked.body) == ("POST", "/a?b", b"\x00body")
+    assert asked.headers == {
+        "host": f"peer.test:{there.port}", "user-agent": "Troupe/test", "accept-encoding": "gzip",
+        "content-length": "5", "ttl": "5",
+    }  # fmt: skip
+
+
+async def test_cookies_are_neither_kept_nor_sent(identity: Certificate) -> None:
+    ours = client(identity)
+    async with peer(always(answer(200, Set_Cookie="a=b")), identity.server) as there:
+        for _ in range(2):
+            await ours.send(get(there.url()), LIMITS)
+    assert ["cookie" in asked.headers for asked in there.asked] == [False, False]
+    assert there.connections == 1, "the connection is used again"
+
+
+async def test_proxies_of_the_environment_are_not_asked(identity: Certificate, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    async with peer(always(answer(200)), identity.server) as there:
+        assert (await client(identity).send(get(there.url()), LIMITS)).status == 200
+
+
+# Whom it connects to
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "0.0.0.0"])
+async def test_a_name_that_leads_inwards_is_not_connected_to(identity: Certificate, address: str) -> None:
+    async def inwards(host: str, port: int) -> Sequence[str]:
+        return [address]
+
+    async with peer(always(answer(200)), identity.server) as there:
+        with pytest.raises(ForbiddenTarget):
+            await client(identity, hosts=(), resolve=inwards).send(get("https://peer.test/"), LIMITS)
+    assert there.connections == 0
+
+
+async def test_the_address_that_was_checked_is_the_one_connected_to() -> None:
+    """A name that leads to another place at the second look is looked up once for each connection."""
+    looks = iter([["93.184.216.34", "127.0.0.1", "2606:4700::1"], ["127.0.0.1"]])
+    connected: list[str] = []
+
+    async def flipping(host: str, port: int) -> Sequence[str]:
+        return next(looks)
+
+    class Sockets(httpcore2.AsyncNetworkBackend):
+        async def connect_tcp(self, host: str, *_: Any, **__: Any) -> httpcore2.AsyncNetworkStream:
+            connected.append(host)
+            raise httpcore2.ConnectError
+
+    network = PublicNetwork(flipping, ())
+    network._sockets = Sockets()
+    with pytest.raises(Unreachable):
+        await network.connect_tcp("flip.example", 443)
+    assert connected == ["93.184.216.34", "2606:4700::1"]
+    with pytest.raises(ForbiddenTarget):
+        await network.connect_tcp("flip.example", 443)
+    assert connected == ["93.184.216.34", "2606:4700::1"]
+
+
+async def test_a_host_without_a_listener_or_without_a_name_is_unreachable(identity: Certificate) -> None:
+    async with peer(always(answer(200)), identity.server) as there:
+        url = there.url()
+    with pytest.raises(Unreachable):
+        await client(identity).send(get(url), LIMITS)
+
+    async def nowhere(host: str, port: int) -> Sequence[str]:
+        return []
+
+    with pytest.raises(Unreachable):
+        await client(identity, resolve=nowhere).send(get(url), LIMITS)
+
+
+async def test_the_systems_own_resolver_is_asked(identity: Certificate) -> None:
+    ours = OutgoingClient("Troupe/test", test_hosts=["localhost"])
+    async with peer(always(answer(204)), None) as there:
+        assert (await ours.send(get(f"http://localhost:{there.port}/"), LIMITS)).status == 204
+        with pytest.raises(ForbiddenTarget):
+            await OutgoingClient("Troupe/test").send(get("https://localhost/"), LIMITS)
+    assert there.connections == 1
+
+
+# Certificates
+
+
+async def test_a_certificate_of_nobody_is_refused(identity: Certificate) -> None:
+    async with peer(always(answer(200)), identity.server) as there:
+        with pytest.raises(Unreachable):
+            await OutgoingClient("Troupe/test", test_hosts=HOSTS, resolve=loopback).send(get(there.url()), LIMITS)
+    assert there.asked == []
+
+
+async def test_a_certificate_for_another_name_is_refused(identity: Certificate) -> None:
+    async with peer(always(answer(200)), identity.server) as there:
+        with pytest.raises(Unreachable):
+            await client(identity, hosts=["third.test"]).send(get(there.url(host="third.test")), LIMITS)
+    assert there.asked == []
+
+
+async def test_the_environment_may_name_the_certificates_to_trust(
+    identity: Certificate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(identity.file))
+    async with peer(always(answer(200)), identity.server) as there:
+        ours = OutgoingClient("Troupe/test", test_hosts=HOSTS, resolve=loopback)
+        assert (await ours.send(get(there.url()), LIMITS)).status == 200
+
+
+# Redirects
+
+
+def leading(**ways: str) -> Respond:
+    """Answer each path of `ways` with a redirect, and all others with their path."""
+
+    async def respond(stream: trio.abc.Stream, asked: Asked) -> None:
+        way = ways.get(asked.path.strip("/"))
+        await stream.send_all(answer(302, Location=way) if way else answer(200, asked.path.encode()))
+
+    return respond
+
+
+async def test_a_redirect_is_followed_and_headers_stay_at_their_origin(identity: Certificate) -> None:
+    async with peer(leading(), identity.server) as there:
+        there.respond = leading(a="/b", b=there.url("/c", host="other.test"))
+        got = await client(identity).send(get(there.url("/a"), Signature="ours"), LIMITS)
+    assert got.body == b"/c"
+    assert [asked.headers.get("signature") for asked in there.asked] == ["ours", "ours", None]
+
+
+@pytest.mark.parametrize("location", ["https://127.0.0.1:{port}/", "http://other.example/", "https://u@peer.test/"])
+async def test_a_redirect_that_leads_inwards_is_not_followed(identity: Certificate, location: str) -> None:
+    async with peer(leading(), identity.server) as there:
+        there.respond = leading(a=location.format(port=there.port))
+        with pytest.raises(ForbiddenTarget):
+            await client(identity).send(get(there.url("/a")), LIMITS)
+    assert len(there.asked) == 1
+
+
+async def test_a_name_behind_a_redirect_is_checked_like_the_first(identity: Certificate) -> None:
+    async with peer(leading(a="https://inside.example/"), identity.server) as there:
+        with pytest.raises(ForbiddenTarget):
+            await client(identity).send(get(there.url("/a")), LIMITS)
+    assert len(there.asked) == 1
+
+
+async def test_redirects_are_counted(identity: Certificate) -> None:
+    async with peer(leading(a="/b", b="/c", c="/d"), identity.server) as there:
+        assert (await client(identity).send(get(there.url("/a")), LIMITS)).body == b"/d"
+        there.respond = leading(a="/b", b="/a")
+        with pytest.raises(TooLarge):
+            await client(identity).send(get(there.url("/a")), LIMITS)
+    assert len(there.asked) == 8
+
+
+async def test_a_redirect_of_a_post_is_an_answer(identity: Certificate) -> None:
+    async with peer(leading(a="/b"), identity.server) as there:
+        assert (await client(identity).send(OutgoingRequest("POST", there.url("/a")), LIMITS)).status == 302
+        assert (await client(identity).send(get(there.url("/a")), RequestLimits(20, 100))).status == 302
+    assert len(there.asked) == 2
+
+
+async def test_a_redirect_to_nowhere_is_a_bad_answer(identity: Certificate) -> None:
+    async with peer(always(answer(301)), identity.server) as there:
+        with pytest.raises(BadAnswer):
+            await client(identity).send(get(there.url()), LIMITS)
+
+
+# Limits on bytes
+
+
+async def test_a_body_of_just_the_limit_is_read_and_one_byte_more_is_not(identity: Certificate) -> None:
+    for encode, headers in ((bytes, {}), (gzip.compress, {"Content_Encoding": "gzip"})):
+        async with peer(always(b""), identity.server) as there:
+            there.respond = always(answer(200, encode(b"x" * LIMITS.body), **headers))
+            assert (await client(identity).send(get(there.url()), LIMITS)).body == b"x" * LIMITS.body
+            there.respond = always(answer(200, encode(b"x" * (LIMITS.body + 1)), **headers))
+            with pytest.raises(TooLarge):
+                await client(identity).send(get(there.url()), LIMITS)
+
+
+async def test_a_gzip_bomb_is_not_unpacked(identity: Certificate, monkeypatch: pytest.MonkeyPatch) -> None:
+    bomb = gzip.compress(b"\0" * 9_000_000)
+    unpacked: list[int] = []
+    decompressor = zlib.decompressobj
+
+    class Counting:
+        def __init__(self, bits: int) -> None:
+            self._unzip = decompressor(bits)
+
+        def decompress(self, data: bytes, most: int) -> bytes:
+            unpacked.append(len(got := self._unzip.decompress(data, most)))
+            return got
+
+    monkeypatch.setattr(zlib, "decompressobj", Counting)
+    async with peer(always(answer(200, bomb, Content_Encoding="gzip")), identity.server) as there:
+        with pytest.raises(TooLarge):
+            await client(identity).send(get(there.url()), LIMITS)
+    assert len(bomb) <= LIMITS.body
+    assert sum(unpacked) == LIMITS.body + 1
+
+
+async def test_a_body_without_an_end_is_cut_off(identity: Certificate) -> None:
+    async def endless(stream: trio.abc.Stream, asked: Asked) -> None:
+        await stream.send_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        while True:
+            await stream.send_all(b"400\r\n" + b"x" * 1024 + b"\r\n")
+
+    async with peer(endless, identity.server) as there:
+        with pytest.raises(TooLarge):
+            await client(identity).send(get(there.url()), LIMITS)
+
+
+async def test_headers_without_an_end_are_cut_off(identity: Certificate) -> None:
+    async def endless(stream: trio.abc.Stream, asked: Asked) -> None:
+        await stream.send_all(b"HTTP/1.1 200 OK\r\n")
+        while True:
+            await stream.send_all(b"X: " + b"x" * 1024 + b"\r\n")
+
+    async with peer(endless, identity.server) as there:
+        with pytest.raises(BadAnswer):
+            await client(identity).send(get(there.url()), LIMITS)
+    async with peer(always(answer(200, X="x" * 33_000)), identity.server) as there:
+        with pytest.raises(TooLarge):
+            await client(identity).send(get(there.url()), LIMITS)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"garbage\r\n\r\n",
+        answer(200, gzip.compress(b"x" * 100)[:-9], Content_Encoding="gzip"),
+        answer(200, b"x" * 100, Content_Encoding="gzip"),
+        answer(200, b"x", Content_Encoding="br"),
+        answer(200, zlib.compress(b"x"), Content_Encoding="deflate"),
+        answer(200, b"x", Content_Encoding="gzip, gzip"),
+    ],
+)
+async def test_what_cannot_be_read_is_a_bad_answer(identity: Certificate, data: bytes) -> None:
+    async with peer(always(data), identity.server) as there:
+        with pytest.raises(BadAnswer):
+            await client(identity).send(get(there.url()), LIMITS)
+
+
+async def test_a_connection_that_breaks_is_a_failure(identity: Certificate) -> None:
+    async def hang_up(stream: trio.abc.Stream, asked: Asked) -> None:
+        await stream.send_all(answer(200, b"x" * 100)[:-50])
+        await trio.aclose_forcefully(stream)
+
+    async with peer(hang_up, identity.server) as there:
+        with pytest.raises(OutgoingFailure):
+            await client(identity).send(get(there.url()), LIMITS)
+
+
+# Limits on time, in virtual seconds
+
+
+async def test_the_whole_exchange_has_a_deadline(identity: Certificate, autojump_clock: trio.testing.MockClock) -> None:
+    """Each byte comes in time, and all of them would take for ever."""
+    autojump_clock.autojump_threshold = 0.2  # sockets of this machine need some real time
+
+    async def slow(stream: trio.abc.Stream, asked: Asked) -> None:
+        await stream.send_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+        while True:
+            await stream.send_all(b"x")
+            await trio.sleep(3)
+
+    async with peer(slow, identity.server) as there:
+        began = trio.current_time()
+        with pytest.raises(TookTooLong):
+            await client(identity).send(get(there.url()), LIMITS)
+        assert trio.current_time() - began == pytest.approx(20, abs=1)
+
+
+async def test_looking_up_a_name_has_a_deadline_of_its_own(
+    identity: Certificate, autojump_clock: trio.testing.MockClock
+) -> None:
+    async def never(host: str, port: int) -> Sequence[str]:
+        await trio.sleep_forever()
+        raise AssertionError
+
+    began = trio.current_time()
+    with pytest.raises(TookTooLong):
+        await client(identity, resolve=never).send(get("https://peer.test/"), LIMITS)
+    assert trio.current_time() - began == pytest.approx(5)
+
+
+# Limits on connections
+
+
+async def test_one_host_has_a_few_connections_and_leaves_the_others_theirs(
+    identity: Certificate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PER_HOST", 3)
+    go_on = trio.Event()
+
+    async def busy(stream: trio.abc.Stream, asked: Asked) -> None:
+        if asked.headers["host"].startswith("peer.test"):
+            await go_on.wait()
+        await stream.send_all(answer(200))
+
+    ours = client(identity)
+    async with peer(busy, identity.server) as there, trio.open_nursery() as nursery:
+        for _ in range(10):
+            nursery.start_soon(ours.send, get(there.url()), LIMITS)
+        while len(there.asked) < 3:
+            await trio.lowlevel.checkpoint()
+        assert (await ours.send(get(there.url(host="other.test")), LIMITS)).status == 200
+        assert ours.inspect()["hosts"] == 1
+        assert len(there.asked) == 3 + 1
+        go_on.set()
+    assert len(there.asked) == 11
+    assert there.most_at_once <= 3 + 1
+    assert ours.inspect()["hosts"] == 0
+
+
+async def test_connections_are_closed_in_the_end(identity: Certificate) -> None:
+    ours, stopping = client(identity), trio.Event()
+    async with peer(always(answer(200)), identity.server) as there, trio.open_nursery() as nursery:
+        await nursery.start(ours.run, stopping)
+        await ours.send(get(there.url()), LIMITS)
+        assert ours.inspect() == {"connections": 1, "hosts": 0}
+        stopping.set()
+        while there.at_once:
+            await trio.lowlevel.checkpoint()
+    assert ours.inspect() == {"connections": 0, "hosts": 0}
+
+
+def test_texts_of_failures_have_neither_urls_nor_words_of_the_other_server() -> None:
+    for path in Path(module.__file__).parent.glob("*.py"):
+        raised = [line for line in path.read_text("utf-8").splitlines() if "raise " in line]
+        assert not [line for line in raised if 'f"' in line]
