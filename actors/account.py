@@ -16,6 +16,7 @@ from ..storage.status_flags import Flags
 from .broadcast import PollChanged, Related, RelationStamps
 from .context import ActorContext
 from .entity import EntityActor
+from .events import PerspectiveChanged
 from .facts import (
     ChangedConversationMutes,
     ChangedDomainBlocks,
@@ -26,7 +27,7 @@ from .facts import (
     MarkedStatus,
     UnmarkedStatus,
 )  # fmt: skip
-from .kernel import Answer, Cell, Event, Message, Runtime, Subscriber, turn
+from .kernel import Answer, Cell, Message, Runtime, Subscriber, turn
 from .rules.visibility import Following, Muting, Perspective, Relation
 
 FLAGS_KEPT = 2_000  # statuses whose flags one viewer keeps in memory
@@ -91,7 +92,7 @@ class AccountActor(EntityActor):
 
     def announce_perspective(self) -> None:
         """Streams that show public statuses to this viewer sift by the perspective: give them the new one."""
-        self.feed.append(Event("perspective", self.perspective))
+        self.feed.append(PerspectiveChanged(self.perspective))
 
     def keep_flags(self, id: int, flags: Flags) -> None:
         self.flags[id] = flags

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ..storage import accounts
 from ..storage.deletions import Deleted, Remains
-from ..storage.notifications import Notification
 from ..storage.timeline_entries import TimelineEntry
 from .audience import Audience
 from .conversations import ShownConversation
-from .kernel import Address, Event, Message, Origin, Runtime
-from .rules.visibility import Perspective, Relation, belongs_in_public, belongs_under_tags
-from .statuses import ShownStatus, entry_of, may_see
+from .events import ConversationShown, NotificationShown, StatusAmended, StatusAppeared, StatusGone
+from .kernel import Address, Message, Origin, Runtime
+from .notifications import ShownNotification
+from .rules.visibility import Relation, belongs_in_public, belongs_under_tags
+from .statuses import ShownStatus, entry_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class StatusPublished(Message[None]):
     """To timelines: a status they may want."""
 
     entry: TimelineEntry
-    event: Event
+    event: StatusAppeared
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class StatusDeleted(Message[None]):
 
     id: int
     mentioned_ids: tuple[int, ...]
-    event: Event
+    event: StatusGone
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class StatusEdited(Message[None]):
 
     entry: TimelineEntry
     edit_id: int
-    event: Event
+    event: StatusAmended
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,28 +83,10 @@ class RelationStamps:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownNotification:
-    """A notification with what its JSON needs."""
-
-    notification: Notification
-    account: accounts.Account
-    status: ShownStatus | None
-
-    @property
-    def id(self) -> int:
-        return self.notification.id
-
-    def is_for(self, viewer: Perspective) -> bool:
-        """True if its recipient may still see it. A mention is shown to the mentioned account even after a block."""
-        return self.status is None or self.notification.type == "mention" or may_see(self.status, viewer)
-
-
-@dataclass(frozen=True, slots=True)
 class Notified(Message[None]):
     """To a home: a notification for the account's streams."""
 
-    told: ShownNotification
-    event: Event
+    event: NotificationShown
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +94,7 @@ class ConversationChanged(Message[None]):
     """To a home: a conversation of the account's has changed. News, which streams show once, have a key."""
 
     key: int | None
-    event: Event
+    event: ConversationShown
 
 
 def account_address(id: int) -> Address:
@@ -166,12 +148,12 @@ class Broadcast:
 
     def published_to_author(self, shown: ShownStatus, origin: Origin) -> None:
         """To the author's own home alone: the others are told by the relay, which tells this one again."""
-        message = StatusPublished(entry_of(shown), Event("update", shown))
+        message = StatusPublished(entry_of(shown), StatusAppeared(shown))
         self._runtime.tell_awake(home_address(shown.status.account_id), message, origin=origin)
 
     def published(self, shown: ShownStatus, origin: Origin) -> None:
         entry = entry_of(shown)
-        message = StatusPublished(entry, Event("update", shown))
+        message = StatusPublished(entry, StatusAppeared(shown))
         self._runtime.tell_cells("home", self._audience.of(entry.account_id), message, origin=origin)
         self._runtime.tell_cells("list", self._listed.of(entry.account_id), message, origin=origin)
         if belongs_in_public(entry) and not entry.silenced:
@@ -186,7 +168,7 @@ class Broadcast:
         if shown.status.poll is not None:
             # To all that are awake: who had voted is not known any more.
             self._runtime.tell_all("account", PollChanged(entry.id), origin=origin)
-        message = StatusEdited(entry, edit_id, Event("status.update", shown))
+        message = StatusEdited(entry, edit_id, StatusAmended(shown))
         authors = (entry.account_id, *rebloggers)
         lists = {cell: None for author in authors for cell in self._listed.of(author)}
         homes = {cell: None for author in authors for cell in self._audience.of(author)}
@@ -215,11 +197,11 @@ class Broadcast:
         remains = Remains(status.visibility, status.mentioned_ids, tuple(tag.name for tag in status.tags))
         self.gone(status.id, status.account_id, remains, origin)
         for boost, booster in deleted.reblogs:
-            self._retract(StatusDeleted(boost, (), Event("delete", boost)), booster, origin)
+            self._retract(StatusDeleted(boost, (), StatusGone(boost)), booster, origin)
 
     def gone(self, id: int, account_id: int, remains: Remains, origin: Origin) -> None:
         """One status, to everyone who may have been shown it."""
-        message = StatusDeleted(id, remains.mentioned_ids, Event("delete", id))
+        message = StatusDeleted(id, remains.mentioned_ids, StatusGone(id))
         self._retract(message, account_id, origin)
         if remains.visibility == "public":
             self._to_tags(remains.tags, message, origin)
@@ -247,13 +229,13 @@ class Broadcast:
         return RelationStamps(self._changes.get(account_id, {}))
 
     def notified(self, told: ShownNotification, origin: Origin) -> None:
-        message = Notified(told, Event("notification", told))
+        message = Notified(NotificationShown(told))
         self._runtime.tell_awake(home_address(told.notification.account_id), message, origin=origin)
 
     def corresponded(self, told: ShownConversation, origin: Origin, *, news: bool = True) -> None:
         """A conversation has a new last status or, when that is no news, was marked."""
         last = told.conversation.last_status_id
-        message = ConversationChanged(conversation_key(last) if news and last else None, Event("conversation", told))
+        message = ConversationChanged(conversation_key(last) if news and last else None, ConversationShown(told))
         self._runtime.tell_awake(home_address(told.conversation.account_id), message, origin=origin)
 
     def reread(self, account_id: int) -> None:

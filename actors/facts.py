@@ -15,9 +15,10 @@ from ..storage.accounts import Account
 from ..storage.deletions import Deleted
 from ..storage.notifications import Notification
 from ..storage.users import User
-from .broadcast import Broadcast, Related, ShownNotification
+from .broadcast import Broadcast, Related
 from .conversations import ShownConversation
 from .kernel import Origin
+from .notifications import ShownNotification
 from .statuses import AccountCache, ShownStatus, StatusCache
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from ...storage import notifications
 from ...storage.notifications import Notification
-from ..broadcast import ShownNotification
 from ..kernel import Origin
+from ..notifications import ShownNotification
 from .registry import Effect, EffectContext, Promise, author_partition, carries_out
 
 

@@ -32,20 +32,18 @@ SERVED = Exception("is served")  # a mark, never raised
 
 
 class Event:
-    """Something a stream shows: `kind` as the API names it, `subject` a record or an id.
+    """Base of the frozen dataclasses of what streams show.
 
-    One object is shared by all who see it, so that it is rendered and framed once; `rendered` is the renderers' cache.
+    One object is shared by all subscribers, so that it is rendered and framed once: `rendered` is the cache of the
+    renderers. It is no field, so it is neither compared nor written by the codec.
     """
 
-    __slots__ = ("kind", "rendered", "subject")
+    __slots__ = ("__weakref__", "rendered")  # a weak reference tells whether a feed still holds an event
 
-    def __init__(self, kind: str, subject: object = None) -> None:
-        self.kind = kind
-        self.subject = subject
-        self.rendered: dict[str, bytes] = {}
+    rendered: dict[str, bytes]
 
-    def __repr__(self) -> str:
-        return f"<{self.kind}>"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rendered", {})
 
 
 class Subscriber(Protocol):

@@ -15,13 +15,14 @@ from ..broadcast import (
     Notified,
     Related,
     RelationStamps,
-    ShownNotification,
     StatusDeleted,
     conversation_key,
 )
 from ..context import ActorContext
 from ..conversations import shown_conversations
-from ..kernel import Answer, Cell, Event, Message, Runtime, turn
+from ..events import ConversationShown, NotificationShown
+from ..kernel import Answer, Cell, Message, Runtime, turn
+from ..notifications import ShownNotification
 from ..rules.visibility import Perspective, Relation, belongs_at_home, hidden
 from .timeline import Timeline
 
@@ -101,14 +102,14 @@ class HomeTimeline(Timeline):
             return
         told = ShownNotification(notification, account, shown)
         if told.is_for(self.perspective):
-            self.feed.announce(notification.id, Event("notification", told))
+            self.feed.announce(notification.id, NotificationShown(told))
 
     async def show_conversations(self) -> None:
         context = self.context
         latest = await context.database.read(conversations.page, self.id, Page(MOST_MISSED, since_id=self.feed.floor))
         for told in reversed(await shown_conversations(latest, context.accounts, context.statuses)):
             if told.last is not None:
-                self.feed.announce(conversation_key(told.last.id), Event("conversation", told))
+                self.feed.announce(conversation_key(told.last.id), ConversationShown(told))
 
     def change_perspective(self, changed: Perspective) -> None:
         """Register with the authors that are followed now, and drop entries that do not belong here any more."""
@@ -127,8 +128,9 @@ def page(home: HomeTimeline, message: HomePage) -> Answer[list[int]]:
 
 @turn(HomeTimeline, Notified)
 def take_notification(home: HomeTimeline, message: Notified) -> None:
-    if message.told.is_for(home.perspective):
-        home.feed.announce(message.told.id, message.event)
+    told = message.event.notification
+    if told.is_for(home.perspective):
+        home.feed.announce(told.id, message.event)
 
 
 @turn(HomeTimeline, ConversationChanged)

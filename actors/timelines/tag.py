@@ -8,9 +8,9 @@ from functools import partial
 from ...storage import tags
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
-from ..kernel import Answer, Event, Message, turn
+from ..events import StatusAmended
+from ..kernel import Answer, Message, turn
 from ..rules.visibility import ANONYMOUS, Perspective, hidden
-from ..statuses import ShownStatus
 from .timeline import Timeline
 
 
@@ -47,11 +47,9 @@ class TagTimeline(Timeline):
             local=wanted.local, only_media=wanted.only_media,
         )  # fmt: skip
 
-    def admits_edited(self, entry: TimelineEntry, event: Event) -> bool:
+    def admits_edited(self, entry: TimelineEntry, event: StatusAmended) -> bool:
         """True if the status has the tag after the edit: all awake hashtag timelines are told of every edit."""
-        return isinstance(event.subject, ShownStatus) and any(
-            tag.name == self.address.key for tag in event.subject.status.tags
-        )
+        return any(tag.name == self.address.key for tag in event.status.status.tags)
 
 
 @turn(TagTimeline, TagPage)

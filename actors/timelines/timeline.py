@@ -18,7 +18,8 @@ from ...storage.timeline_entries import TimelineEntry
 from ..broadcast import StatusDeleted, StatusEdited, StatusPublished
 from ..context import ActorContext
 from ..entity import EntityActor
-from ..kernel import Cell, Event, Runtime, Subscriber, first_id_at, turn
+from ..events import StatusAmended, StatusAppeared, StatusGone
+from ..kernel import Cell, Runtime, Subscriber, first_id_at, turn
 from .paging import FetchRows, read_page
 from .window import SIZE, Window
 
@@ -48,7 +49,7 @@ class Timeline(EntityActor, ABC):
         """True if an entry that `rows` has read, or that this timeline was told of, belongs on it."""
         return True
 
-    def admits_edited(self, entry: TimelineEntry, event: Event) -> bool:
+    def admits_edited(self, entry: TimelineEntry, event: StatusAmended) -> bool:
         """True if a status belongs on the timeline after the edit that `event` shows."""
         return self.admits(entry)
 
@@ -115,13 +116,13 @@ class Timeline(EntityActor, ABC):
         shown = await self.context.statuses.show_many(news)
         for id in news:
             if id in shown and not self.context.statuses.is_deleted(id):
-                self.feed.announce(id, Event("update", shown[id]))
+                self.feed.announce(id, StatusAppeared(shown[id]))
 
     async def retract_deleted(self) -> None:
         """Retract the statuses that were shown and have been deleted since."""
         missing = [id for id in self.feed.shown if id not in self.window]
         for id in await self.context.database.read(deletions.deleted_among, missing) if missing else ():
-            self.feed.retract(id, Event("delete", id))
+            self.feed.retract(id, StatusGone(id))
 
     async def show_edits(self) -> None:
         """Announce the latest edits of statuses and boosted statuses in the window that were not shown."""
@@ -134,7 +135,7 @@ class Timeline(EntityActor, ABC):
         shown = await self.context.statuses.show_many(latest)
         for id, edit_id in latest.items():
             if id in shown and not self.context.statuses.is_deleted(id):
-                self.feed.announce(edit_id, Event("status.update", shown[id]))
+                self.feed.announce(edit_id, StatusAmended(shown[id]))
 
 
 @turn(Timeline, StatusPublished)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from ...actors.broadcast import ShownNotification
 from ...actors.commands.notifications import ClearNotifications, DismissNotification
+from ...actors.notifications import ShownNotification
 from ...storage import notifications
 from ...storage.notifications import Notification
 from ..access.authentication import Viewer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from ...actors.broadcast import ShownNotification
+from ...actors.notifications import ShownNotification
 from .account import account_json
 from .rendered import Renderings
 from .status import FlagsById, status_json

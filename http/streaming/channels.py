@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...actors.broadcast import PUBLIC_ALL, PUBLIC_LOCAL, PUBLIC_REMOTE, home_address, list_address, tag_address
-from ...actors.kernel import Address
+from ...actors.events import (
+    ConversationShown,
+    FiltersChanged,
+    NotificationShown,
+    StatusAmended,
+    StatusAppeared,
+    StatusGone,
+)
+from ...actors.kernel import Address, Event
 from ...actors.rules.scan import HASHTAG_CHARACTERS
 from ...actors.rules.text import tag_name
 from ...storage.oauth import Token
@@ -16,11 +24,13 @@ from ..answers.errors import Malformed, Unauthorized
 from ..intake.input import Input
 from ..intake.parameters import Flag, Text
 
-STATUSES = frozenset({"update", "status.update", "delete"})
-NOTIFICATIONS = frozenset({"notification"})
-EDITS = frozenset({"status.update"})
-OWN = STATUSES | {"filters_changed"}
-CONVERSATIONS = frozenset({"conversation"})
+Shows = frozenset[type[Event]]
+
+STATUSES: Shows = frozenset({StatusAppeared, StatusAmended, StatusGone})
+NOTIFICATIONS: Shows = frozenset({NotificationShown})
+EDITS: Shows = frozenset({StatusAmended})
+OWN: Shows = STATUSES | {FiltersChanged}
+CONVERSATIONS: Shows = frozenset({ConversationShown})
 
 READ_STATUSES = ("read:statuses",)
 READ_NOTIFICATIONS = ("read:notifications",)
@@ -36,7 +46,7 @@ class Channel:
     """One kind of stream. `place` is a public timeline; without one and without a tag a stream is the viewer's own."""
 
     name: str
-    shows: frozenset[str]
+    shows: Shows
     scopes: tuple[str, ...] = READ_STATUSES
     place: Address | None = None
     only_media: bool = False
@@ -113,8 +123,8 @@ class RequestedStream:
             return None
         return home_address(account_id)
 
-    def shows(self, token: Token | None) -> frozenset[str]:
-        """Return the kinds of events. The `user` stream has notifications if the token may read them."""
+    def shows(self, token: Token | None) -> Shows:
+        """Return the classes of events. The `user` stream has notifications if the token may read them."""
         if self.channel.name == "user" and token and scopes.granted(token.scopes, READ_NOTIFICATIONS):
             return self.channel.shows | NOTIFICATIONS
         return self.channel.shows

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import orjson
 
+from ...actors.events import (
+    ConversationShown,
+    FiltersChanged,
+    NotificationShown,
+    StatusAmended,
+    StatusAppeared,
+    StatusGone,
+)
 from ...actors.kernel import Event
 from ..entities.conversation import conversation_json
 from ..entities.notification import notification_json
@@ -16,6 +21,16 @@ from ..entities.status import status_json
 # Nobody's id: a status for everybody, with the viewer's part in it and every flag false.
 NOBODY = 0
 
+# What clients call the events.
+NAMES: dict[type[Event], bytes] = {
+    StatusAppeared: b"update",
+    StatusAmended: b"status.update",
+    StatusGone: b"delete",
+    NotificationShown: b"notification",
+    ConversationShown: b"conversation",
+    FiltersChanged: b"filters_changed",
+}
+
 
 class Frames:
     """Renders events for all streams of the server."""
@@ -23,14 +38,6 @@ class Frames:
     def __init__(self, renderings: Renderings, base_url: str) -> None:
         self._renderings = renderings
         self._base_url = base_url
-        self._payloads: dict[str, Callable[[Any], bytes | None]] = {
-            "update": self._status,
-            "status.update": self._status,
-            "delete": lambda id: b"%d" % id,
-            "notification": lambda told: notification_json(told, renderings, base_url),
-            "conversation": lambda told: conversation_json(told, renderings, base_url),
-            "filters_changed": lambda _: None,
-        }
 
     def for_websocket(self, event: Event, label: bytes) -> bytes:
         """A frame's text; `label` is the stream's name as JSON."""
@@ -38,7 +45,7 @@ class Frames:
         frame = event.rendered.get(name)
         if frame is None:
             frame = event.rendered[name] = b'{"stream":%b,"event":"%b"%b}' % (
-                label, event.kind.encode(), self._quoted(event)
+                label, NAMES[type(event)], self._quoted(event)
             )  # fmt: skip
         return frame
 
@@ -48,7 +55,7 @@ class Frames:
         if frame is None:
             payload = self._payload(event)
             frame = event.rendered["sse"] = b"event: %b\ndata: %b\n\n" % (
-                event.kind.encode(), b"undefined" if payload is None else payload
+                NAMES[type(event)], b"undefined" if payload is None else payload
             )  # fmt: skip
         return frame
 
@@ -62,10 +69,20 @@ class Frames:
         return quoted
 
     def _payload(self, event: Event) -> bytes | None:
-        return self._payloads[event.kind](event.subject)
-
-    def _status(self, shown: Any) -> bytes:
-        return status_json(shown, self._renderings, self._base_url, NOBODY)
+        """The event's JSON; None for an event that says all by its name."""
+        match event:
+            case StatusAppeared(shown) | StatusAmended(shown):
+                return status_json(shown, self._renderings, self._base_url, NOBODY)
+            case StatusGone(id):
+                return b"%d" % id
+            case NotificationShown(shown):
+                return notification_json(shown, self._renderings, self._base_url)
+            case ConversationShown(shown):
+                return conversation_json(shown, self._renderings, self._base_url)
+            case FiltersChanged():
+                return None
+            case _:
+                raise TypeError(f"clients are not shown {type(event).__name__}")
 
 
 def refusal(text: str, status: int | None = None) -> bytes:

@@ -14,9 +14,10 @@ import orjson
 import trio
 
 from ...actors.broadcast import account_address
+from ...actors.events import PerspectiveChanged, StatusEvent
 from ...actors.kernel import Address, Event, Feed, Origin, Record, Runtime
 from ...actors.kernel.errors import describe
-from ...actors.rules.visibility import ANONYMOUS, Perspective
+from ...actors.rules.visibility import ANONYMOUS
 from ...actors.statuses import ShownStatus, entry_of
 from ...actors.timelines.list import ListOwner
 from ...actors.timelines.public import viewer_filter
@@ -256,23 +257,23 @@ class Subscription:
 
     def admits(self, event: Event) -> bool:
         """True if the stream shows this event to its viewer."""
-        return event.kind in self._shows and self._admits(event.subject)
+        if type(event) not in self._shows:
+            return False
+        return self._admits(event.status) if isinstance(event, StatusEvent) else True
 
-    def _admits(self, subject: object) -> bool:
+    def _admits(self, shown: ShownStatus) -> bool:
         """True if the viewer may see the status and asked for it. All viewers of a public timeline share its feed."""
         channel = self._wanted.channel
-        if not isinstance(subject, ShownStatus):
-            return True
         if channel.only_named:
-            return self._session.account_id in subject.status.mentioned_ids
+            return self._session.account_id in shown.status.mentioned_ids
         if channel.public:
-            if channel.only_media and not subject.status.media_ids:
+            if channel.only_media and not shown.status.media_ids:
                 return False
-            if channel.only_local and not subject.status.local:
+            if channel.only_local and not shown.status.local:
                 return False
         # Also in the viewer's own streams: the author may have been blocked after the event was published.
         sifts = self._session.sifts
-        return sifts is None or sifts(entry_of(subject))
+        return sifts is None or sifts(entry_of(shown))
 
 
 class Watch:
@@ -289,8 +290,8 @@ class Watch:
     def wake(self, feed: Feed) -> None:
         while events := feed.read(self, READ_AT_ONCE):
             for event in events:
-                if isinstance(event.subject, Perspective):
-                    self._session.sifts = viewer_filter(event.subject)
+                if isinstance(event, PerspectiveChanged):
+                    self._session.sifts = viewer_filter(event.perspective)
 
     def cut(self) -> None:
         self._session.end(End.LOST)

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 import trio
 
-from troupe.actors.broadcast import ShownNotification, account_address, home_address
+from troupe.actors.broadcast import account_address, home_address
+from troupe.actors.events import NotificationShown
 from troupe.actors.kernel import Feed
 
 from ..clients import Person, Stage
@@ -179,8 +180,8 @@ class Ear:
 
     def wake(self, feed: Feed) -> None:
         for event in feed.read(self, 1):
-            assert isinstance(event.subject, ShownNotification)
-            self._type = event.subject.notification.type
+            assert isinstance(event, NotificationShown)
+            self._type = event.notification.notification.type
             self._heard.set()
 
     def cut(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +40,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """Nothing here may sleep in real time, so no test has to ask for the clock."""
     if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
         item.add_marker(pytest.mark.trio(run=in_virtual_time))
+
+
+@dataclass(frozen=True, slots=True)
+class Said(Event):
+    """An event that is a word."""
+
+    word: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +113,10 @@ class Script:
     retirements: list[str] = field(default_factory=list)
 
 
+def words_of(events: Iterable[Event]) -> list[str]:
+    return [event.word for event in events if isinstance(event, Said)]
+
+
 class Listener:
     """A subscriber that reads at once, unless its client is `blocked_since` some time; it can be made to raise."""
 
@@ -129,8 +140,8 @@ class Listener:
             raise self.cut_error
 
     @property
-    def kinds(self) -> list[str]:
-        return [event.kind for event in self.events]
+    def words(self) -> list[str]:
+        return words_of(self.events)
 
 
 class Kernel:

@@ -8,8 +8,10 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from troupe.actors.kernel import Address, Event
+from troupe.actors.kernel import Address
 from troupe.storage.engine.database import Unavailable
+
+from .conftest import Said
 
 Kernel = Any  # tests/kernel/conftest.py
 Player = Any
@@ -53,10 +55,10 @@ async def test_a_reload_wanted_during_the_load_has_the_rows_read_once_more(kerne
 
 
 async def test_subscribing_wakes_an_actor(kernel: Kernel, make_listener: Any) -> None:
-    kernel.script.subscribed = lambda player, subscriber: player.feed.append(Event("welcome"))
+    kernel.script.subscribed = lambda player, subscriber: player.feed.append(Said("welcome"))
     listener = make_listener()
     await kernel.subscribe("a", listener)
-    assert listener.kinds == ["welcome"]
+    assert listener.words == ["welcome"]
 
 
 # Loads that fail
@@ -116,12 +118,12 @@ async def test_without_a_database_a_timeline_with_listeners_waits_until_it_is_ba
     async def load(player: Player) -> None:
         if len(kernel.script.loads) < 5:
             raise Unavailable("restarting")
-        player.feed.append(Event("made up"))
+        player.feed.append(Said("made up"))
 
     kernel.script.load = load
     kernel.tell("a", lambda player: 1 / 0)
     await trio.sleep(5)
-    assert listener.kinds == ["made up"]
+    assert listener.words == ["made up"]
     assert len(kernel.told("actor.crashed")) == 1
 
 

@@ -14,9 +14,7 @@ import trio
 from troupe.actors.kernel import Event, Feed
 from troupe.actors.kernel.feed import CROWDED, HELD, MEMORY, STALLED
 
-
-class Watched(Event):
-    """An event that can be seen to be gone."""
+from .conftest import Said, words_of
 
 
 class Idler:
@@ -42,35 +40,35 @@ def at(seconds: float) -> Iterator[None]:
 
 def log(feed: Feed, number: int) -> weakref.ref[Event]:
     """Log an event and do not hold on to it."""
-    event = Watched(f"{number}")
+    event = Said(f"{number}")
     feed.append(event)
     return weakref.ref(event)
 
 
 def update(subject: int) -> Event:
-    return Event(f"update {subject}", subject)
+    return Said(f"update {subject}")
 
 
 def test_a_subscriber_is_shown_what_comes_after_it_joined(make_listener: Any) -> None:
     feed, early, late = Feed(), make_listener(), make_listener()
     feed.subscribe(early)
-    feed.append(Event("one"))
+    feed.append(Said("one"))
     feed.catch_up()
     feed.subscribe(late)
-    feed.append(Event("two"))
+    feed.append(Said("two"))
     feed.catch_up()
-    assert early.kinds == ["one", "two"]
-    assert late.kinds == ["two"]
+    assert early.words == ["one", "two"]
+    assert late.words == ["two"]
 
 
 def test_who_joins_before_the_others_are_served_is_not_shown_what_was_logged_before(make_listener: Any) -> None:
     feed, early, late = Feed(), make_listener(), make_listener()
     feed.subscribe(early)
-    feed.append(Event("one"))
+    feed.append(Said("one"))
     feed.subscribe(late)
-    feed.append(Event("two"))
+    feed.append(Said("two"))
     feed.catch_up()
-    assert (early.kinds, late.kinds) == (["one", "two"], ["two"])
+    assert (early.words, late.words) == (["one", "two"], ["two"])
 
 
 def test_all_subscribers_are_given_the_same_event_object(make_listener: Any) -> None:
@@ -78,7 +76,7 @@ def test_all_subscribers_are_given_the_same_event_object(make_listener: Any) -> 
     feed, listeners = Feed(), [make_listener() for _ in range(3)]
     for listener in listeners:
         feed.subscribe(listener)
-    feed.append(event := Event("update"))
+    feed.append(event := Said("update"))
     feed.catch_up()
     assert all(listener.events[0] is event for listener in listeners)
 
@@ -110,7 +108,7 @@ def test_what_all_have_read_is_not_kept(make_listener: Any) -> None:
 def test_who_leaves_is_shown_nothing_more_and_holds_nothing_back(make_listener: Any) -> None:
     feed, listener = Feed(), make_listener()
     feed.subscribe(listener)
-    feed.append(Event("one"))
+    feed.append(Said("one"))
     feed.unsubscribe(listener)
     feed.unsubscribe(listener)
     assert not feed.has_news
@@ -123,23 +121,23 @@ def test_a_subscriber_reads_on_where_it_stopped(make_listener: Any) -> None:
     for listener in (slow, well):
         feed.subscribe(listener)
     for number in range(5):
-        feed.append(Event(f"{number}"))
+        feed.append(Said(f"{number}"))
         with at(1.0):
             assert feed.catch_up() == []
-    assert [event.kind for event in feed.read(slow, 2)] == ["0", "1"]
-    assert [event.kind for event in feed.read(slow, 9)] == ["2", "3", "4"]
+    assert words_of(feed.read(slow, 2)) == ["0", "1"]
+    assert words_of(feed.read(slow, 9)) == ["2", "3", "4"]
     assert feed.read(slow, 9) == []
-    assert well.kinds == ["0", "1", "2", "3", "4"]
+    assert well.words == ["0", "1", "2", "3", "4"]
 
 
 def test_a_subscriber_is_not_shown_what_a_turn_that_still_runs_has_logged(make_listener: Any) -> None:
     feed, slow = Feed(), make_listener(blocked_since=0.0)
     feed.subscribe(slow)
-    feed.append(Event("one"))
+    feed.append(Said("one"))
     with at(1.0):
         feed.catch_up()
-    feed.append(Event("two"))
-    assert [event.kind for event in feed.read(slow, 9)] == ["one"]
+    feed.append(Said("two"))
+    assert words_of(feed.read(slow, 9)) == ["one"]
 
 
 def test_a_subscriber_whose_client_reads_is_never_cut(make_listener: Any) -> None:
@@ -147,10 +145,10 @@ def test_a_subscriber_whose_client_reads_is_never_cut(make_listener: Any) -> Non
     feed, busy = Feed(), Idler()
     feed.subscribe(busy)
     for number in range(2 * HELD):
-        feed.append(Event(f"{number}"))
+        feed.append(Said(f"{number}"))
         assert feed.catch_up() == []
     assert feed.is_crowded
-    assert [event.kind for event in feed.read(busy, 3 * HELD)] == [f"{number}" for number in range(2 * HELD)]
+    assert words_of(feed.read(busy, 3 * HELD)) == [f"{number}" for number in range(2 * HELD)]
     assert not feed.is_crowded
 
 
@@ -159,25 +157,25 @@ def test_a_subscriber_whose_client_does_not_read_is_cut_when_it_is_too_far_behin
     for listener in (deaf, well):
         feed.subscribe(listener)
     for kind in ("one", "two", "three"):
-        feed.append(Event(kind))
+        feed.append(Said(kind))
     with at(STALLED - 0.1):
         assert feed.catch_up() == []
-    feed.append(Event("four"))
+    feed.append(Said("four"))
     with at(STALLED):
         assert feed.catch_up() == [None]
     assert (deaf.events, deaf.cuts, len(feed)) == ([], 1, 1)
-    assert well.kinds == ["one", "two", "three", "four"]
+    assert well.words == ["one", "two", "three", "four"]
 
 
 def test_a_slow_client_is_cut_where_the_feed_cannot_hold_its_place(make_listener: Any) -> None:
     feed, slow = Feed(), make_listener(room=2, blocked_since=0.0)
     feed.subscribe(slow)
     for number in range(HELD):
-        feed.append(Event(f"{number}"))
+        feed.append(Said(f"{number}"))
     with at(0.1):
         assert feed.catch_up() == []
         assert not feed.is_crowded  # publishers do not wait for a client
-        feed.append(Event("last"))
+        feed.append(Said("last"))
         assert feed.catch_up() == [None]
     assert (slow.cuts, len(feed)) == (1, 0)
 
@@ -192,7 +190,7 @@ def test_events_are_kept_for_the_slowest_alone(make_listener: Any) -> None:
         well.events.clear()
         feed.read(slow, HELD - 10)
         for number in range(CROWDED):
-            feed.append(Event(f"{number}"))
+            feed.append(Said(f"{number}"))
         feed.catch_up()
     gc.collect()
     assert sum(event() is not None for event in events) == 10
@@ -205,7 +203,7 @@ def test_a_subscriber_that_raises_is_cut_with_its_error(make_listener: Any) -> N
     feed, broken = Feed(), make_listener()
     broken.wake_error = OSError("gone")
     feed.subscribe(broken)
-    feed.append(Event("one"))
+    feed.append(Said("one"))
     assert feed.catch_up() == [broken.wake_error]
     assert (broken.cuts, len(feed)) == (1, 0)
 
@@ -216,7 +214,7 @@ def test_a_subscriber_that_cannot_even_be_cut_is_let_go(make_listener: Any) -> N
     broken.cut_error = OSError("gone")
     for listener in (broken, well):
         feed.subscribe(listener)
-    feed.append(Event("one"))
+    feed.append(Said("one"))
     assert feed.catch_up() == [broken.cut_error]
     feed.subscribe(broken)
     feed.cut_all()
@@ -235,10 +233,10 @@ def test_a_subscriber_may_leave_while_it_is_being_served(make_listener: Any) -> 
     feed.subscribe(leaver)
     feed.subscribe(listener)
     for kind in ("one", "two"):
-        feed.append(Event(kind))
+        feed.append(Said(kind))
     assert feed.catch_up() == []
-    assert leaver.kinds == ["one"]
-    assert listener.kinds == ["one", "two"]
+    assert leaver.words == ["one"]
+    assert listener.words == ["one", "two"]
     assert leaver.cuts == 0
 
 
@@ -252,7 +250,7 @@ def test_news_is_announced_once(make_listener: Any) -> None:
     feed.know(4)
     assert not feed.announce(4, update(4))
     feed.catch_up()
-    assert listener.kinds == ["update 3"]
+    assert listener.words == ["update 3"]
 
 
 def test_a_deletion_is_told_once_and_what_is_deleted_is_never_announced(make_listener: Any) -> None:
@@ -260,22 +258,22 @@ def test_a_deletion_is_told_once_and_what_is_deleted_is_never_announced(make_lis
     feed.subscribe(listener)
     feed.announce(1, update(1))
     for subject in (1, 1, 2):
-        feed.retract(subject, Event(f"delete {subject}", subject))
+        feed.retract(subject, Said(f"delete {subject}"))
     assert not feed.announce(1, update(1))
     assert not feed.announce(2, update(2))
     feed.catch_up()
-    assert listener.kinds == ["update 1", "delete 1", "delete 2"]
+    assert listener.words == ["update 1", "delete 1", "delete 2"]
 
 
 def test_deletions_are_remembered_also_while_nobody_listens() -> None:
     feed = Feed()
-    feed.retract(1, Event("delete", 1))
+    feed.retract(1, Said("delete"))
     assert 1 in feed.gone
 
 
 def test_when_somebody_begins_to_listen_the_past_is_forgotten(make_listener: Any) -> None:
     feed = Feed()
-    feed.retract(1, Event("delete", 1))
+    feed.retract(1, Said("delete"))
     feed.subscribe(make_listener())
     feed.begin([5, 6], 4)
     assert (list(feed.shown), list(feed.gone), feed.floor) == ([5, 6], [], 4)

@@ -10,9 +10,10 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from troupe.actors.kernel import Address, Crashed, Event, Stopping
+from troupe.actors.kernel import Address, Crashed, Stopping
 
 from .conftest import Kernel as MadeKernel
+from .conftest import Said
 
 Kernel = Any  # tests/kernel/conftest.py
 Player = Any
@@ -112,8 +113,8 @@ async def test_a_subscriber_that_raises_it_is_cut_and_the_others_are_served(
         await kernel.subscribe("a", listener)
     broken.wake_error = error()
     broken.cut_error = error()
-    await kernel.ask("a", lambda player: player.feed.append(Event("update")))
-    assert (broken.cuts, well.kinds) == (1, ["update"])
+    await kernel.ask("a", lambda player: player.feed.append(Said("update")))
+    assert (broken.cuts, well.words) == (1, ["update"])
 
 
 # The real ones

@@ -9,8 +9,10 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from troupe.actors.kernel import Address, Crashed, Event, NotAnswered, Quarantined, RestartPolicy
+from troupe.actors.kernel import Address, Crashed, NotAnswered, Quarantined, RestartPolicy
 from troupe.storage.engine.database import Doubtful, Unavailable
+
+from .conftest import Said
 
 Kernel = Any  # tests/kernel/conftest.py
 Player = Any
@@ -58,13 +60,13 @@ async def test_subscribers_survive_a_restart_and_are_shown_what_the_load_makes_u
     await kernel.subscribe("a", listener)
 
     async def load(player: Player) -> None:
-        player.feed.append(Event("missed"))
+        player.feed.append(Said("missed"))
 
     kernel.script.load = load
     with pytest.raises(Crashed):
         await kernel.ask("a", crash)
     await wait_all_tasks_blocked()
-    assert listener.kinds == ["missed"]
+    assert listener.words == ["missed"]
     assert listener.cuts == 0
 
 
@@ -76,13 +78,13 @@ async def test_what_a_turn_logged_before_it_crashed_is_shown_after_the_restart(
     await kernel.subscribe("a", listener)
 
     def log_and_crash(player: Player) -> None:
-        player.feed.append(Event("committed"))
+        player.feed.append(Said("committed"))
         raise ValueError
 
     with pytest.raises(Crashed):
         await kernel.ask("a", log_and_crash)
     await wait_all_tasks_blocked()
-    assert listener.kinds == ["committed"]
+    assert listener.words == ["committed"]
 
 
 async def test_a_crashed_actor_is_loaded_again_even_without_mail(kernel: Kernel) -> None:
@@ -348,8 +350,8 @@ async def test_a_subscriber_that_raises_is_cut_and_the_turn_is_no_crash(kernel: 
     for listener in (broken, well):
         await kernel.subscribe("a", listener)
     broken.wake_error = OSError("gone")
-    await kernel.ask("a", lambda player: player.feed.append(Event("update")))
-    assert (broken.cuts, well.kinds) == (1, ["update"])
+    await kernel.ask("a", lambda player: player.feed.append(Said("update")))
+    assert (broken.cuts, well.words) == (1, ["update"])
     assert kernel.told("stream.cut")[0]["error"] == "OSError: gone"
     assert not kernel.told("actor.crashed")
 
@@ -360,8 +362,8 @@ async def test_a_subscriber_that_does_not_read_is_cut_and_the_operator_is_told(
     deaf = make_listener(room=2, blocked_since=trio.current_time() - 60)
     await kernel.subscribe("a", deaf)
     for kind in ("one", "two", "three"):
-        await kernel.ask("a", lambda player, kind=kind: player.feed.append(Event(kind)))
-    assert (deaf.kinds, deaf.cuts) == ([], 1)
+        await kernel.ask("a", lambda player, kind=kind: player.feed.append(Said(kind)))
+    assert (deaf.words, deaf.cuts) == ([], 1)
     assert [facts["error"] for facts in kernel.told("stream.cut")] == ["too slow"]
 
 

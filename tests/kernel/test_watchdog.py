@@ -12,9 +12,11 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from troupe.actors.account import AccountActor
-from troupe.actors.kernel import Address, Cell, Crashed, Event
+from troupe.actors.kernel import Address, Cell, Crashed
 from troupe.actors.kernel.errors import Superseded
 from troupe.actors.kernel.watchdog import GRACE, LONGEST_TURN, Watchdog
+
+from .conftest import Said
 
 Kernel = Any  # tests/kernel/conftest.py
 Player = Any
@@ -128,7 +130,7 @@ async def test_what_an_abandoned_turn_does_reaches_neither_memory_nor_streams(
 
     def write(player: Player) -> None:
         player.done.append("old")
-        player.feed.append(Event("old"))
+        player.feed.append(Said("old"))
         memory.append(list(kernel.player("a").done))
 
     with pytest.raises(Crashed):
@@ -137,7 +139,7 @@ async def test_what_an_abandoned_turn_does_reaches_neither_memory_nor_streams(
     await trio.sleep(10)
     await kernel.ask("a", lambda player: None)
     assert memory == [["new"]]
-    assert listener.kinds == []
+    assert listener.words == []
 
 
 async def test_an_abandoned_turn_that_ends_does_not_end_the_turn_of_the_next_incarnation(kernel: Kernel) -> None:

@@ -9,6 +9,7 @@ from troupe.actors import outbox as relay
 from troupe.actors.account import AccountActor
 from troupe.actors.broadcast import home_address
 from troupe.actors.effects.reminders import MuteEnded, StatusDue, reminder
+from troupe.actors.events import StatusAppeared
 from troupe.actors.kernel import Event, Feed, Origin, cell, feed, mailbox, pool
 from troupe.actors.statuses import ShownStatus
 from troupe.storage import outbox
@@ -60,8 +61,8 @@ class Reader:
                 await trio.sleep(self._pause)
 
     def _take(self, event: Event) -> None:
-        if isinstance(event.subject, ShownStatus):
-            self.seen.append(event.subject)
+        if isinstance(event, StatusAppeared):
+            self.seen.append(event.status)
 
 
 @simulation(seeds=8, world=stage)

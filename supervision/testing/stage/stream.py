@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from ....actors.broadcast import ShownNotification
+from ....actors.events import NotificationShown, StatusAmended, StatusAppeared, StatusGone
 from ....actors.kernel import Address, Event, Feed, Runtime
+from ....actors.notifications import ShownNotification
 from ....actors.statuses import ShownStatus
 from ..checks import Broken
 from ..faults import Fault
@@ -92,16 +93,18 @@ class Stream:
             raise Broken(f"{self.name} {self._wrong}")
 
     def _take(self, event: Event) -> None:
-        self._server.run.note(f"is shown {event.kind}", self.name)
-        subject = event.subject
-        if event.kind == "update" and isinstance(subject, ShownStatus):
-            self._update(subject)
-        elif event.kind == "status.update" and isinstance(subject, ShownStatus):
-            self._edit(subject)
-        elif event.kind == "delete" and isinstance(subject, int):
-            self.gone.append(subject)
-        elif event.kind == "notification" and isinstance(subject, ShownNotification):
-            self._notify(subject)
+        self._server.run.note(f"is shown {type(event).__name__}", self.name)
+        match event:
+            case StatusAppeared(shown):
+                self._update(shown)
+            case StatusAmended(shown):
+                self._edit(shown)
+            case StatusGone(id):
+                self.gone.append(id)
+            case NotificationShown(told):
+                self._notify(told)
+            case _:
+                pass
 
     def _update(self, shown: ShownStatus) -> None:
         author = shown.status.account_id

@@ -13,7 +13,7 @@ import pytest
 import trio
 
 from troupe.actors.broadcast import StatusPublished, home_address
-from troupe.actors.kernel import Event
+from troupe.actors.events import StatusAppeared
 from troupe.actors.statuses import ShownStatus, entry_of
 from troupe.http.streaming import delivery
 
@@ -29,18 +29,14 @@ def options() -> dict[str, object]:
     return {"rate_limits": False, "stream_queue": 16}
 
 
-class Watched(Event):
-    """An event that can be seen to be gone."""
-
-
 @pytest.fixture
-def kept() -> list[weakref.ref[Event]]:
+def kept() -> list[weakref.ref[StatusAppeared]]:
     """The events of all bursts, as long as anything holds on to them."""
     return []
 
 
 @pytest.fixture
-def burst(stage: Stage, ada: Person, kept: list[weakref.ref[Event]]) -> Callable[..., Any]:
+def burst(stage: Stage, ada: Person, kept: list[weakref.ref[StatusAppeared]]) -> Callable[..., Any]:
     """Tell Ada's home of many statuses at once, as a relay that has fallen behind does."""
 
     async def tell(count: int = BURST) -> list[str]:
@@ -50,7 +46,7 @@ def burst(stage: Stage, ada: Person, kept: list[weakref.ref[Event]]) -> Callable
         ids = [stage.http_context.ids.next() for _ in range(count)]
         for id in ids:
             one = ShownStatus(replace(shown.status, id=id), shown.author)
-            event = Watched("update", one)
+            event = StatusAppeared(one)
             kept.append(weakref.ref(event))
             stage.http_context.runtime.tell_awake(home_address(ada.account.id), StatusPublished(entry_of(one), event))
         return [published["id"], *map(str, ids)]

@@ -1,0 +1,69 @@
+"""What streams show: a class for each kind of event, with the records that it is rendered from.
+
+Actors append events to their feeds. Which streams show a class, and how it is rendered, is decided in `http/streaming`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .conversations import ShownConversation
+from .kernel import Event
+from .notifications import ShownNotification
+from .rules.visibility import Perspective
+from .statuses import ShownStatus
+
+
+@dataclass(frozen=True, slots=True)
+class StatusEvent(Event):
+    """The base of events that show a status: streams compare it with what their viewer hides."""
+
+    status: ShownStatus
+
+
+@dataclass(frozen=True, slots=True)
+class StatusAppeared(StatusEvent):
+    """A status is new on the timeline."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatusAmended(StatusEvent):
+    """The author edited a status."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatusGone(Event):
+    """A status was deleted."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationShown(Event):
+    """The account has a new notification."""
+
+    notification: ShownNotification
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationShown(Event):
+    """A conversation of the account has a new last status, or was marked as read or unread."""
+
+    conversation: ShownConversation
+
+
+@dataclass(frozen=True, slots=True)
+class FiltersChanged(Event):
+    """The account's filters changed: its clients read them again."""
+
+
+@dataclass(frozen=True, slots=True)
+class PerspectiveChanged(Event):
+    """The account sees the world otherwise. Sessions use it to filter what they show; clients do not see it."""
+
+    perspective: Perspective
+
+
+EVENTS: tuple[type[Event], ...] = (
+    StatusAppeared, StatusAmended, StatusGone, NotificationShown, ConversationShown, FiltersChanged, PerspectiveChanged
+)  # fmt: skip
