@@ -17,7 +17,7 @@ from ..storage.notifications import Notification
 from ..storage.users import User
 from .broadcast import Broadcast, Related
 from .conversations import ShownConversation
-from .kernel import Origin
+from .kernel import Ids, Origin
 from .notifications import ShownNotification
 from .statuses import AccountCache, ShownStatus, StatusCache
 
@@ -114,10 +114,11 @@ class ChangedConversation:
 
 @dataclass(frozen=True, slots=True)
 class ChangedList:
-    """A list, or its members."""
+    """A list, or its members. Ids below `drawn` are older than the change."""
 
     id: int
     owner_id: int
+    drawn: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +144,23 @@ Fact = (
 )  # fmt: skip
 
 
+# The newest id that a fact carries. Where the fact is applied, ids are above it from then on, so that they tell what is
+# older in all processes: a status is shown as news if its id is above that of the follow, the membership, the change.
+NEWEST: dict[type, Callable[[Any], int]] = {
+    ChangedAccount: lambda fact: fact.id,
+    PublishedStatus: lambda fact: fact.id,
+    EditedStatus: lambda fact: fact.edit_id,
+    AddedNotifications: lambda fact: max((one.id for one in fact.notifications), default=0),
+    ChangedList: lambda fact: fact.drawn,
+    ChangedRelation: lambda fact: fact.change.drawn,
+}
+
+
 class Facts:
     """Applies facts in this process."""
 
-    def __init__(self, accounts: AccountCache, statuses: StatusCache, broadcast: Broadcast) -> None:
+    def __init__(self, ids: Ids, accounts: AccountCache, statuses: StatusCache, broadcast: Broadcast) -> None:
+        self._ids = ids
         self._accounts = accounts
         self._statuses = statuses
         self._broadcast = broadcast
@@ -169,8 +183,10 @@ class Facts:
         }
 
     def keep(self, facts: Iterable[Fact]) -> None:
-        """Bring the caches up to date."""
+        """Bring the caches up to date, and have new ids sort after those of the facts."""
         for fact in facts:
+            if (newest := NEWEST.get(type(fact))) is not None:
+                self._ids.witness(newest(fact))
             if (keep := self._keep.get(type(fact))) is not None:
                 keep(fact)
 

@@ -95,7 +95,7 @@ class SupervisedDatabase:
             trio.open_nursery() as nursery,
         ):  # fmt: skip
             self._begun(term)
-            self._ids.start_above(await pool.read(highest_id))
+            self._ids.witness(await pool.read(highest_id))
             if self._prepare is not None:
                 await self._prepare(pool)
             self._pool = pool

@@ -127,7 +127,7 @@ class Actors:
             database, runtime, clock, ids, self.accounts, self.statuses, broadcast, record,
             remove_files=remove_files, on_mail=on_mail,
         )  # fmt: skip
-        facts = Facts(self.accounts, self.statuses, broadcast)
+        facts = Facts(ids, self.accounts, self.statuses, broadcast)
         self.actor_context = ActorContext(
             database, clock, ids, self.accounts, self.statuses, audience, listed, owned, broadcast, facts, self.outbox,
             base_url, local_domain,

@@ -186,5 +186,6 @@ async def _publish(actor: EntityActor, changed: ListChange | Refused) -> List | 
     """After the commit, before the answer: have the list and its owner's home timeline read their rows again."""
     if isinstance(changed, Refused):
         return changed
-    await actor.publish(ChangedList(changed.list.id, changed.list.account_id), promised=changed.promised)
+    fact = ChangedList(changed.list.id, changed.list.account_id, actor.context.ids.next())
+    await actor.publish(fact, promised=changed.promised)
     return changed.list

@@ -1,7 +1,10 @@
-"""64-bit ids that sort by time: milliseconds since 1970 in the upper 48 bits, lane and sequence in the lower 16.
+"""64-bit ids that sort by time: milliseconds since 1970 in the upper 48 bits, 6 bits of lane and 10 of sequence below.
 
 Ids are handed out in the process, never by the database, so that a simulated run replays. They never go backwards, even
-when the clock does: then the sequence runs on inside the last millisecond seen.
+when the clock does: then the sequence runs on from the last millisecond seen.
+
+Earlier versions had 2 bits of lane and 14 of sequence. Their ids stay valid: only the millisecond decides how ids of
+different lanes sort.
 """
 
 from __future__ import annotations
@@ -10,33 +13,43 @@ from datetime import datetime
 
 from .clock import Clock
 
-SEQUENCE_BITS = 14
-LANES = 4
+LANE_BITS = 6
+SEQUENCE_BITS = 10
+LANES = 1 << LANE_BITS
+BELOW_MILLISECONDS = LANE_BITS + SEQUENCE_BITS
 
 
 class Ids:
     """A source of fresh ids.
 
-    Processes that write at the same time (the server and the command line) take different lanes (0 to 3), so that they
-    never hand out the same id.
+    Processes that write at the same time (servers and the command line) take different lanes, so that they never hand
+    out the same id. When the 1,024 ids of a millisecond are used up, the next millisecond is begun early.
     """
 
     def __init__(self, clock: Clock, lane: int = 0) -> None:
         if not 0 <= lane < LANES:
             raise ValueError(f"lane must be 0 to {LANES - 1}, not {lane}")
         self._clock = clock
-        self._lane = lane << SEQUENCE_BITS
-        self._tick = 0
+        self._lane = lane
+        self._tick = 0  # the last id handed out, without its lane
 
-    def start_above(self, id: int) -> None:
-        """Hand out nothing that is not above `id`, the highest in use."""
-        self._tick = max(self._tick, ((id >> 16) + 1) << SEQUENCE_BITS)
+    def witness(self, id: int) -> None:
+        """Hand out only ids above `id` from now on. It may be of another process, whose clock is ahead.
+
+        So an id tells what is older: a status written after a follow was heard of has a higher id than the follow.
+        """
+        instant, lane = id >> BELOW_MILLISECONDS, (id >> SEQUENCE_BITS) & (LANES - 1)
+        if lane == self._lane:
+            heard = (instant << SEQUENCE_BITS) | (id & ((1 << SEQUENCE_BITS) - 1))
+        else:
+            heard = ((instant + 1) << SEQUENCE_BITS) - 1  # the lanes of one millisecond do not sort by time
+        self._tick = max(self._tick, heard)
 
     def next(self) -> int:
         """A new id, larger than every earlier one of this source."""
         self._tick = max(self._tick + 1, milliseconds(self._clock.now()) << SEQUENCE_BITS)
         instant, sequence = self._tick >> SEQUENCE_BITS, self._tick & ((1 << SEQUENCE_BITS) - 1)
-        return (instant << 16) | self._lane | sequence
+        return (instant << BELOW_MILLISECONDS) | (self._lane << SEQUENCE_BITS) | sequence
 
 
 def milliseconds(instant: datetime) -> int:
@@ -46,4 +59,4 @@ def milliseconds(instant: datetime) -> int:
 
 def first_id_at(instant: datetime) -> int:
     """The lowest id that can be handed out at `instant`: for comparing ids with times."""
-    return milliseconds(instant) << 16
+    return milliseconds(instant) << BELOW_MILLISECONDS

@@ -7,18 +7,20 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from ...actors.kernel.clock import SystemClock
-from ...actors.kernel.ids import Ids
+from ...actors.kernel.ids import LANES, Ids
 from ...storage.engine.connect import transact_once
 from ...storage.engine.database import Connection, Unavailable
 from ...storage.engine.embedded import embedded, exists
 from ...storage.engine.migrate import Migration, require_current
 from ...storage.engine.term import upgrade
+from ...storage.highest import highest_id
 from ..configuration import Settings
 
 T = TypeVar("T")
 
-# The server makes ids in lane 0. Commands share lane 1 and take turns, so that no two of them make the same.
-LANE = 1
+# Servers make ids in the lanes from 0 on. Commands share the last lane and take turns, so that no two of them make the
+# same.
+LANE = LANES - 1
 TURN = "SELECT pg_advisory_xact_lock(7461003)"
 
 
@@ -42,7 +44,9 @@ async def _in_turn(db: Connection, work: Callable[..., Awaitable[T]], *args: obj
     await require_current(db)
     await db.execute(TURN)
     clock = SystemClock()
-    return await work(db, *args, Ids(clock, LANE), clock.now())
+    ids = Ids(clock, LANE)
+    ids.witness(await highest_id(db))  # the clock of this machine may be behind
+    return await work(db, *args, ids, clock.now())
 
 
 @contextmanager

@@ -4,15 +4,18 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 from click.testing import CliRunner, Result
 
+from troupe.actors.kernel import Ids, SystemClock
 from troupe.actors.rules.passwords import matches
 from troupe.http.access.tokens import hash_of
 from troupe.storage import accounts, oauth, users
+from troupe.storage.accounts import NewAccount
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
 from troupe.storage.engine.embedded import embedded
@@ -23,6 +26,8 @@ from troupe.supervision.commands.tree import drawn
 from troupe.supervision.configuration import Settings
 from troupe.supervision.domain import base_url, remember
 from troupe.supervision.greeting import greeting
+
+from ..rows import create_account
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +70,16 @@ def test_an_account_is_made_as_asked(data: Path, dsn: str) -> None:
     assert account is not None
     assert not account.locked
     assert (account.uri, account.url) == ("http://localhost:3000/users/Ada", "http://localhost:3000/@Ada")
+
+
+def test_a_command_on_a_machine_whose_clock_is_behind_makes_the_highest_ids(data: Path, dsn: str) -> None:
+    now = datetime.now(UTC)
+    ahead = Ids(SystemClock()).next() + (3_600_000 << 16)  # of a server whose clock is an hour ahead
+    transact_once(dsn, create_account, NewAccount(ahead, "early", None, "early", "early"), now)
+    create(data, "late")
+    late = transact_once(dsn, users.find_user_by_login, "late")
+    assert late is not None
+    assert late.account_id > ahead
 
 
 def test_without_the_flags_an_account_is_neither_confirmed_nor_approved(data: Path, dsn: str) -> None:
