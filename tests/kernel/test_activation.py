@@ -11,10 +11,7 @@ from trio.testing import wait_all_tasks_blocked
 from troupe.actors.kernel import Address
 from troupe.storage.engine.database import Unavailable
 
-from .conftest import Said
-
-Kernel = Any  # tests/kernel/conftest.py
-Player = Any
+from .acting import Kernel, Player, Said
 
 
 async def test_the_first_message_wakes_an_actor_and_finds_it_loaded(kernel: Kernel) -> None:
@@ -129,7 +126,7 @@ async def test_without_a_database_a_timeline_with_listeners_waits_until_it_is_ba
 
 @pytest.mark.parametrize("error", [Unavailable("away"), LookupError("no such row")], ids=["no database", "crash"])
 async def test_what_a_failed_load_has_registered_elsewhere_is_taken_back(kernel: Kernel, error: Exception) -> None:
-    """Else an index would keep a cell that nobody knows, and wake it beside its successor."""
+    """Else an index would keep a cell that the pool does not know, and wake it beside its successor."""
     register: set[object] = set()
 
     async def load(player: Player) -> None:
@@ -167,8 +164,3 @@ async def test_a_load_that_is_cut_off_takes_back_what_it_had_registered(kernel: 
 
 async def unavailable(player: Player) -> None:
     raise Unavailable("restarting")
-
-
-def message(kernel: Kernel, action: Any) -> Any:
-    """The players' message."""
-    return next(iter(kernel.pool._turns))(action)

@@ -14,7 +14,7 @@ import trio
 from troupe.actors.kernel import Event, Feed
 from troupe.actors.kernel.feed import CROWDED, HELD, MEMORY, STALLED
 
-from .conftest import Said, words_of
+from .acting import Said, words_of
 
 
 class Idler:

@@ -12,11 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from troupe.actors.kernel import Address, Crashed, Stopping
 
-from .conftest import Kernel as MadeKernel
-from .conftest import Said
-
-Kernel = Any  # tests/kernel/conftest.py
-Player = Any
+from .acting import Kernel, Player, Said
 
 
 def cancelled() -> BaseException:
@@ -99,7 +95,7 @@ async def test_hooks_that_raise_it_end_nothing(kernel: Kernel, make_listener: An
     kernel.script.retired = kernel.script.describe = kernel.script.subscribed = fail
     with pytest.raises(Crashed):
         await kernel.subscribe("a", make_listener())
-    assert "can't be described" in (await kernel.runtime.inspect(Address("player", "a")))["holds"]
+    assert "can't be described" in str((await kernel.runtime.inspect(Address("player", "a")))["holds"])
     kernel.runtime.resync(Address("player", "a"))
     assert await kernel.ask("a", lambda player: "well") == "well"
 
@@ -165,11 +161,11 @@ async def test_a_turn_that_fails_while_its_pool_is_cancelled_does_not_fail_the_p
 
 @pytest.mark.parametrize("waiting", [False, True], ids=["plain", "waiting"])
 def test_a_real_ctrl_c_during_a_turn_ends_the_program_and_crashes_no_actor(*, waiting: bool) -> None:
-    kernels: list[MadeKernel] = []
+    kernels: list[Kernel] = []
     ended: list[str] = []
 
     async def main() -> None:
-        kernel = MadeKernel()
+        kernel = Kernel()
         kernels.append(kernel)
 
         def press(player: Player) -> object:

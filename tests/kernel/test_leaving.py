@@ -11,16 +11,7 @@ from trio.testing import wait_all_tasks_blocked
 from troupe.actors.kernel import Address, TimedOut
 from troupe.actors.kernel.mailbox import CAPACITY, KEPT_FOR_HINTS
 
-Kernel = Any  # tests/kernel/conftest.py
-Player = Any
-
-
-async def busy(kernel: Kernel, key: str, seconds: float) -> Player:
-    """A player inside a turn that waits."""
-    player = await kernel.wake(key)
-    kernel.tell(key, kernel.pause(seconds))
-    await wait_all_tasks_blocked()
-    return player
+from .acting import Kernel, Player, busy
 
 
 async def test_the_message_of_an_asker_that_hung_up_before_its_turn_is_not_handled(kernel: Kernel) -> None:

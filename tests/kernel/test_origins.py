@@ -12,8 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 from troupe.actors.kernel import NOWHERE, AskCycle, Crashed, Origin, Refused, TimedOut
 from troupe.actors.kernel.envelope import LONGEST_CHAIN
 
-Kernel = Any  # tests/kernel/conftest.py
-Player = Any
+from .acting import Kernel, Player
 
 
 async def test_a_request_id_and_its_causes_travel_with_the_messages_of_actors(kernel: Kernel) -> None:

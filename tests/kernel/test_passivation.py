@@ -12,8 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 from troupe.actors.kernel import IDLE, Address
 from troupe.actors.kernel.passivation import AGAIN, SLICE
 
-Kernel = Any  # tests/kernel/conftest.py
-Player = Any
+from .acting import Do, Kernel, Player
 
 
 async def test_an_actor_sleeps_after_ten_idle_minutes(kernel: Kernel) -> None:
@@ -40,7 +39,7 @@ async def test_questions_keep_an_actor_awake_and_hints_do_not(kernel: Kernel) ->
     for _ in range(13):
         await trio.sleep(IDLE / 10)
         await kernel.ask("asked", lambda player: None)
-        kernel.runtime.tell_awake(Address("player", "told"), do(kernel, lambda player: None))
+        kernel.runtime.tell_awake(Address("player", "told"), Do(lambda player: None))
     assert set(kernel.pool.cells) == {"asked"}
 
 
@@ -179,8 +178,3 @@ class Steps(trio.abc.Instrument):
         until = time.perf_counter() + SLICE / 4
         while time.perf_counter() < until:
             pass
-
-
-def do(kernel: Kernel, action: Any) -> Any:
-    """The players' message."""
-    return next(iter(kernel.pool._turns))(action)

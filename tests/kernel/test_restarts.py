@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 import trio
@@ -12,13 +12,10 @@ from trio.testing import wait_all_tasks_blocked
 from troupe.actors.kernel import Address, Crashed, NotAnswered, Quarantined, RestartPolicy
 from troupe.storage.engine.database import Doubtful, Unavailable
 
-from .conftest import Said
-
-Kernel = Any  # tests/kernel/conftest.py
-Player = Any
+from .acting import Do, Kernel, Player, Said
 
 
-def crash(player: Player) -> None:
+def crash(player: Player) -> NoReturn:
     raise ValueError("memory may be wrong")
 
 
@@ -179,7 +176,7 @@ async def test_quarantine_ends_after_ten_minutes_with_a_clean_record(kernel: Ker
     assert kernel.told("actor.crashed")[-1]["crashes_60s"] == 1
 
 
-async def test_quarantine_ends_when_somebody_releases_the_actor(kernel: Kernel) -> None:
+async def test_quarantine_ends_when_the_actor_is_released(kernel: Kernel) -> None:
     await crash_often(kernel, "a", 6)
     kernel.pool.release(kernel.cell("a"))
     assert await kernel.ask("a", lambda player: "free") == "free"
@@ -230,7 +227,7 @@ async def test_a_hint_for_many_counts_its_crashes_for_each_of_them(kernel: Kerne
             raise ValueError
         player.done.append("handled")
 
-    kernel.runtime.tell_cells("player", cells, next(iter(kernel.pool._turns))(crash_at_first))
+    kernel.runtime.tell_cells("player", cells, Do(crash_at_first))
     await trio.sleep(1)
     assert [kernel.player(key).done for key in "abc"] == [["handled"]] * 3
     assert not kernel.parked
@@ -331,7 +328,7 @@ async def test_an_actor_that_cannot_describe_itself_is_restored_and_inspected_al
         await kernel.ask("a", crash)
     await kernel.wake("a")
     assert kernel.told("actor.restored")[0]["restored"] == "can't be described: ValueError"
-    assert "ValueError" in (await kernel.runtime.inspect(Address("player", "a")))["holds"]
+    assert "ValueError" in str((await kernel.runtime.inspect(Address("player", "a")))["holds"])
 
 
 async def test_an_actor_that_fails_at_a_new_subscriber_crashes_and_the_subscriber_is_out(

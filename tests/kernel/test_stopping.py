@@ -1,4 +1,4 @@
-"""How a pool stops: mail is handled, nobody is left without an answer, and nothing is waited for in vain."""
+"""How a pool stops: mail is handled, each asker gets an answer, and it waits for nothing in vain."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from troupe.actors.kernel import Address, Crashed, NotAnswered, Stopping
 
-Kernel = Any  # tests/kernel/conftest.py
-Player = Any
+from .acting import Kernel, Player
 
 
 async def test_mail_that_waits_is_handled_before_the_pool_stops(kernel: Kernel) -> None:

@@ -16,10 +16,8 @@ from troupe.actors.kernel import Address, Cell, Crashed
 from troupe.actors.kernel.errors import Superseded
 from troupe.actors.kernel.watchdog import GRACE, LONGEST_TURN, Watchdog
 
-from .conftest import Said
+from .acting import Kernel, Player, Said
 
-Kernel = Any  # tests/kernel/conftest.py
-Player = Any
 LATE = LONGEST_TURN + GRACE + 1
 
 
@@ -84,7 +82,7 @@ async def test_an_overdue_turn_that_fails_while_it_is_cancelled_crashes_its_acto
 
 
 def shielded(seconds: float, at_the_end: Any = lambda player: None) -> Any:
-    """A turn or load that nobody can cancel."""
+    """A turn or load that can't be cancelled."""
 
     async def shielded(player: Player) -> str:
         with trio.CancelScope(shield=True):
