@@ -8,22 +8,25 @@ import signal
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from threading import Event
 
 import httpx
 import pytest
 
+from troupe.storage.engine.cluster import Cluster, locked
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
 from troupe.storage.engine.embedded import embedded
+from troupe.supervision.signals import ECHO_SECONDS
 
 from ..processes import processes_of, until_gone
 from .server import Server
 
 PATIENCE = 60.0
-GRACE = 60.0  # longer than any of these tests: who waits it out, fails
+GRACE = 60.0  # longer than any of these tests: a server that waits it out fails
+PAUSE = 2 * ECHO_SECONDS  # between two signals that are not to be taken for one
 CODE_WHEN_FORCED = 70
 
 Moment = Callable[[Path], bool]
@@ -142,12 +145,9 @@ def in_make(command: list[str]) -> list[str]:
 
 def test_a_second_signal_cuts_the_grace_and_everything_still_ends_in_order(own_server: Server) -> None:
     with a_request_that_hangs(own_server):
-        own_server.send(signal.SIGTERM)
-        until(lambda _: bool(own_server.events("shutdown.begun")), own_server)
-        time.sleep(1)  # as an operator who waits, and then loses patience
-        own_server.send(signal.SIGTERM)
+        send_and_see(own_server, signal.SIGTERM, "shutdown.begun")
+        send_and_see(own_server, signal.SIGTERM, "shutdown.hurried")
         assert ended(own_server) == 0
-    assert own_server.events("shutdown.hurried")
     stopped = [str(record["child"]) for record in own_server.events("child.stopped")]
     assert stopped[0] == "http"
     assert stopped[-1] == "storage"
@@ -156,13 +156,27 @@ def test_a_second_signal_cuts_the_grace_and_everything_still_ends_in_order(own_s
 
 def test_a_third_signal_ends_it_at_once_and_leaves_no_process(own_server: Server) -> None:
     with a_request_that_hangs(own_server):
-        for _ in range(3):
+        with a_postgresql_that_cannot_be_stopped(own_server):
+            send_and_see(own_server, signal.SIGINT, "shutdown.begun")
+            send_and_see(own_server, signal.SIGINT, "shutdown.hurried")
             own_server.send(signal.SIGINT)
-            time.sleep(0.25)  # a faster one counts as the same
-        assert ended(own_server) == CODE_WHEN_FORCED
+            assert own_server.wait() == CODE_WHEN_FORCED
+        until_gone(own_server.data)
     own_server.start()
     assert own_server.events("shutdown.missed")
     assert own_server.stop() == 0
+
+
+def send_and_see(server: Server, number: signal.Signals, event: str) -> None:
+    """Send a signal, wait until the server has recorded what it does about it, and let the time for an echo pass."""
+    server.send(number)
+    until(lambda _: bool(server.events(event)), server)
+    time.sleep(PAUSE)
+
+
+def a_postgresql_that_cannot_be_stopped(server: Server) -> AbstractContextManager[int]:
+    """Hold the lock without which no process stops PostgreSQL: the server's end in order waits for it."""
+    return locked(Cluster(server.data).door)
 
 
 @contextmanager
@@ -174,26 +188,37 @@ def a_request_that_hangs(server: Server) -> Generator[None]:
     with ThreadPoolExecutor(2) as threads:
         with embedded(server.data) as postgres:
             dsn = postgres.dsn
-        locked = Event()
-        threads.submit(transact_once, dsn, hold_the_statuses, locked)
-        assert locked.wait(PATIENCE)
+        is_locked = Event()
+        threads.submit(transact_once, dsn, hold_the_statuses, is_locked)
+        assert is_locked.wait(PATIENCE)
         posted = threads.submit(httpx.post, f"{server.url}/api/v1/statuses", data={"status": "x"}, headers=ada.headers)
-        time.sleep(0.5)
+        until(lambda _: transact_once(dsn, waits_for_a_lock), server)
         assert not posted.done()
         yield
 
 
-async def hold_the_statuses(db: Connection, locked: Event) -> None:
-    """Until PostgreSQL is stopped."""
+async def hold_the_statuses(db: Connection, is_locked: Event) -> None:
+    """Lock the table until PostgreSQL is stopped."""
     await db.execute("LOCK TABLE statuses")
-    locked.set()
+    is_locked.set()
     await db.execute("SELECT pg_sleep(60)")
+
+
+async def waits_for_a_lock(db: Connection) -> bool:
+    """True if a transaction waits for a lock that another one has."""
+    return await db.fetchval("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
 
 
 def test_a_server_started_with_nohup_outlives_its_terminal(own_server: Server) -> None:
     own_server.start("nohup")
-    own_server.send(signal.SIGHUP)
-    time.sleep(0.5)
-    assert own_server.process is not None
-    assert own_server.process.poll() is None
+    pid = own_server.send(signal.SIGHUP)
+    assert signal.SIGHUP in ignored_by(pid)
     assert own_server.stop() == 0
+    assert [record["decision"] for record in own_server.events("shutdown.begun")] == ["SIGTERM"]
+
+
+def ignored_by(pid: int) -> set[signal.Signals]:
+    """The signals that a process ignores: the kernel drops them."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    (mask,) = (int(line.split()[1], 16) for line in status.splitlines() if line.startswith("SigIgn:"))
+    return {number for number in signal.Signals if mask >> (number - 1) & 1}
