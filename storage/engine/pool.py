@@ -159,7 +159,8 @@ class ConnectionPool:
 
     def _wake_one(self) -> None:
         while self._idle:
-            sleeper = self._idle.popleft()
+            # The one that slept last: PostgreSQL has planned its statements already, and its memory is in the caches.
+            sleeper = self._idle.pop()
             if not sleeper.done():
                 sleeper.set_result(None)
                 return

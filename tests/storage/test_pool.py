@@ -130,6 +130,11 @@ async def test_more_askers_than_connections_take_turns(pool: ConnectionPool) -> 
     assert len(await log(pool)) == 100
 
 
+async def test_calls_one_after_the_other_use_one_connection(pool: ConnectionPool) -> None:
+    """Its statements are planned already."""
+    assert len({await value(pool, PID) for _ in range(6)}) == 1
+
+
 async def test_a_connection_killed_while_idle_is_replaced(pool: ConnectionPool) -> None:
     async def kill_the_others(db: Connection) -> int:
         return await db.fetchval(
