@@ -11,59 +11,82 @@ from .engine.database import Connection, Row, replaced
 
 # Causes travel as JSON texts: an array of arrays would have to be a rectangle.
 INSERT_MANY = """
-    INSERT INTO outbox (id, kind, partition_key, payload, due_at, request_id, causes, created_at)
-    SELECT id, kind, key, payload, coalesce(due_at, $8), request_id,
-        ARRAY(SELECT jsonb_array_elements_text(causes::jsonb)), $8
-    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::jsonb[], $5::timestamptz[], $6::text[], $7::text[])
-        AS new (id, kind, key, payload, due_at, request_id, causes)
+    INSERT INTO outbox (id, kind, partition_key, group_key, shard, payload, due_at, request_id, causes, created_at)
+    SELECT id, kind, key, group_key, shard, payload, coalesce(due_at, $10), request_id,
+        ARRAY(SELECT jsonb_array_elements_text(causes::jsonb)), $10
+    FROM unnest(
+        $1::bigint[], $2::text[], $3::text[], $4::text[], $5::smallint[], $6::jsonb[], $7::timestamptz[], $8::text[],
+        $9::text[]
+    ) AS new (id, kind, key, group_key, shard, payload, due_at, request_id, causes)
 """
 
-# In order within a partition: a row waits while an older one of its partition waits for another try. Each reader of the
-# outbox carries out its own kinds, and no other.
+# In order within a partition: a row waits while an older one of its partition waits for another try, or is carried out
+# by a relay. The first row of each group comes first, so that no group keeps another one out; within a group the first
+# row of each partition does, so that no partition keeps the others of its group out.
 DUE = """
-    SELECT id, kind, partition_key AS key, payload, request_id, causes, attempts, created_at FROM outbox o
-    WHERE due_at <= $1 AND id <> ALL($2::bigint[]) AND kind = ANY($4::text[])
-    AND NOT EXISTS (
-        SELECT FROM outbox earlier
-        WHERE earlier.partition_key = o.partition_key AND earlier.id < o.id AND earlier.due_at > $1
+    WITH waiting AS (
+        SELECT o.*, coalesce(group_key, partition_key) AS lane_group,
+            row_number() OVER (PARTITION BY partition_key ORDER BY o.id) AS turn
+        FROM outbox o CROSS JOIN LATERAL (
+            SELECT min(id) AS id FROM outbox WHERE partition_key = o.partition_key
+            AND (due_at > $1 OR claimed_until > $1)
+        ) held
+        WHERE due_at <= $1 AND (claimed_until IS NULL OR claimed_until <= $1) AND (held.id IS NULL OR o.id < held.id)
+        AND o.id <> ALL($2::bigint[]) AND kind = ANY($3::text[])
+        AND coalesce(group_key, partition_key) <> ALL($4::text[])
+    ), placed AS (
+        SELECT waiting.*, row_number() OVER (PARTITION BY lane_group ORDER BY turn, id) AS place FROM waiting
     )
-    ORDER BY id LIMIT $3
-    FOR UPDATE SKIP LOCKED
+    SELECT id, kind, partition_key AS key, lane_group AS group, payload, request_id, causes, attempts, created_at
+    FROM placed WHERE place <= $5 ORDER BY place, id LIMIT $6
 """
 
-# The same for a reader that works on several lanes at once: those of one lane are carried out one after the other. The
-# reminders of an account are one lane, whatever their keys, because its actor takes one at a time. The first of each
-# lane come first, so that no lane can keep another one out.
-DUE_BY_LANE = """
-    SELECT id, kind, partition_key AS key, payload, request_id, causes, attempts, created_at, lane FROM (
-        SELECT o.*, lane, row_number() OVER (PARTITION BY lane ORDER BY id) AS place
-        FROM outbox o, LATERAL (
-            SELECT CASE kind WHEN 'reminder' THEN 'reminder/' || (payload->>'account') ELSE partition_key END
-        ) lanes (lane)
-        WHERE due_at <= $1 AND id <> ALL($2::bigint[]) AND kind = ANY($3::text[]) AND lane <> ALL($4::text[])
-        AND NOT EXISTS (
-            SELECT FROM outbox earlier
-            WHERE earlier.partition_key = o.partition_key AND earlier.id < o.id AND earlier.due_at > $1
-        )
-    ) waiting
-    WHERE place <= $5 ORDER BY place, id LIMIT $6
+# Rows that another relay is claiming at this moment are left to it. The CTE is materialized because rows must be locked
+# once, however the UPDATE is planned.
+CLAIM = """
+    WITH free AS MATERIALIZED (
+        SELECT id FROM outbox
+        WHERE id = ANY($1::bigint[]) AND due_at <= $3 AND (claimed_until IS NULL OR claimed_until <= $3)
+        FOR UPDATE SKIP LOCKED
+    )
+    UPDATE outbox SET claimed_by = $2, claimed_until = $4 FROM free WHERE outbox.id = free.id RETURNING outbox.id
+"""
+
+RENEW = """
+    UPDATE outbox SET claimed_until = $4
+    WHERE id = ANY($1::bigint[]) AND claimed_by = $2 AND claimed_until > $3 RETURNING id
+"""
+
+RELEASE = """
+    UPDATE outbox SET claimed_by = NULL, claimed_until = NULL WHERE id = ANY($1::bigint[]) AND claimed_by = $2
 """
 
 LEFT_BY = """
-    SELECT id, kind, partition_key AS key, payload, request_id, causes, attempts, created_at FROM outbox
-    WHERE partition_key = $1 AND due_at <= $2 AND id <> ALL($3::bigint[]) ORDER BY id
+    SELECT id, kind, partition_key AS key, coalesce(group_key, partition_key) AS group, payload, request_id, causes,
+        attempts, created_at
+    FROM outbox WHERE partition_key = $1 AND due_at <= $2 AND id <> ALL($3::bigint[]) ORDER BY id
 """
 
 DELETE_MANY = "DELETE FROM outbox WHERE id = ANY($1::bigint[])"
 
 FORGET = "DELETE FROM outbox WHERE partition_key = $1"
 
-FAIL = "UPDATE outbox SET attempts = attempts + 1, due_at = $2, error = left($3, 2000) WHERE id = $1"
+# A row that another relay has claimed meanwhile is left to it, here and below.
+DELETE_CLAIMED = "DELETE FROM outbox WHERE id = $1 AND (claimed_by IS NULL OR claimed_by = $2) RETURNING id"
+
+FAIL = """
+    UPDATE outbox SET attempts = attempts + 1, due_at = $3, error = left($4, 2000), claimed_by = NULL,
+        claimed_until = NULL
+    WHERE id = $1 AND (claimed_by IS NULL OR claimed_by = $2)
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class NewEffect:
-    """An effect to carry out after commit. Effects with one key keep their order; without a time it is due at once."""
+    """An effect to carry out after commit. Effects with one key keep their order; without a time it is due at once.
+
+    The relay limits how many effects of one group it carries out at the same time. Without a group the key is one.
+    """
 
     id: int
     kind: str
@@ -72,6 +95,8 @@ class NewEffect:
     due_at: datetime | None = None
     request_id: str | None = None
     causes: tuple[str, ...] = ()
+    group: str | None = None
+    shard: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,43 +111,49 @@ class DueEffect:
     causes: tuple[str, ...]
     attempts: int
     created_at: datetime
-    lane: str = ""  # effects of different lanes may be carried out at the same time
+    group: str
 
 
 async def insert_many(db: Connection, effects: Sequence[NewEffect], now: datetime) -> None:
     """Promise effects in the transaction that makes them true."""
     if effects:
-        columns = zip(
-            *(
-                (e.id, e.kind, e.key, e.payload, e.due_at, e.request_id, orjson.dumps(e.causes).decode())
-                for e in effects
-            ),
-            strict=True,
-        )
+        columns = zip(*map(_columns, effects), strict=True)
         await db.execute(INSERT_MANY, *map(list, columns), now)
 
 
 async def due(
-    db: Connection, now: datetime, limit: int, exclude_ids: Collection[int], kinds: Collection[str]
-) -> list[DueEffect]:
-    """Effects of these kinds to carry out now, oldest first, without those already in hand."""
-    rows = await db.fetch(DUE, now, list(exclude_ids), limit, list(kinds))
-    return [_effect(row) for row in rows]
-
-
-async def due_by_lane(
     db: Connection,
     now: datetime,
     kinds: Collection[str],
     *,
-    exclude_ids: Collection[int],
-    exclude_lanes: Collection[str],
-    in_a_row: int,
+    exclude_ids: Collection[int] = (),
+    exclude_groups: Collection[str] = (),
+    of_a_group: int,
     limit: int,
 ) -> list[DueEffect]:
-    """Effects of these kinds to carry out now: of each lane at most `in_a_row`, oldest first."""
-    rows = await db.fetch(DUE_BY_LANE, now, list(exclude_ids), list(kinds), list(exclude_lanes), in_a_row, limit)
+    """Return effects of these kinds that no relay has claimed: of each group at most so many, the oldest first."""
+    rows = await db.fetch(DUE, now, list(exclude_ids), list(kinds), list(exclude_groups), of_a_group, limit)
     return [_effect(row) for row in rows]
+
+
+async def claim(db: Connection, ids: Collection[int], relay: int, now: datetime, until: datetime) -> set[int]:
+    """Claim those of these effects that are due and free, for a relay and a time. Return their ids."""
+    return {row["id"] for row in await db.fetch(CLAIM, list(ids), relay, now, until)}
+
+
+async def renew(db: Connection, ids: Collection[int], relay: int, now: datetime, until: datetime) -> set[int]:
+    """Prolong the claims that a relay still holds. Return the ids."""
+    return {row["id"] for row in await db.fetch(RENEW, list(ids), relay, now, until)}
+
+
+async def release(db: Connection, ids: Collection[int], relay: int) -> None:
+    """Give effects back that a relay has claimed and not carried out."""
+    await db.execute(RELEASE, list(ids), relay)
+
+
+async def delete_claimed(db: Connection, id: int, relay: int) -> bool:
+    """Delete an effect that a relay has carried out. False if the claim is lost, or the promise was taken back."""
+    return await db.fetchval(DELETE_CLAIMED, id, relay) is not None
 
 
 async def left_by(db: Connection, key: str, now: datetime, exclude_ids: Collection[int] = ()) -> list[DueEffect]:
@@ -141,9 +172,16 @@ async def forget(db: Connection, key: str) -> None:
     await db.execute(FORGET, key)
 
 
-async def fail(db: Connection, id: int, due_at: datetime, error: str) -> None:
-    """Put an effect off until another try."""
-    await db.execute(FAIL, id, due_at, error)
+async def fail(db: Connection, id: int, relay: int, due_at: datetime, error: str) -> None:
+    """Put an effect off until another try, and give it back."""
+    await db.execute(FAIL, id, relay, due_at, error)
+
+
+def _columns(effect: NewEffect) -> tuple[object, ...]:
+    return (
+        effect.id, effect.kind, effect.key, effect.group, effect.shard, effect.payload, effect.due_at,
+        effect.request_id, orjson.dumps(effect.causes).decode(),
+    )  # fmt: skip
 
 
 def _effect(row: Row) -> DueEffect:

@@ -10,8 +10,8 @@ troupe (rest_for_one, 3 crashes in 30 s)
 ├── housekeeping    slow turns, quarantines, sleep
 ├── watchdog        turns that keep the loop busy, seen by a thread of its own
 ├── parking         messages that crashed twice, into dead_letters
-├── outbox          effects promised by transactions
-├── mail            letters that transactions have promised
+├── announcements   what turns have promised to tell, and a crash kept from being told
+├── mail            mails that transactions have promised
 ├── media           uploads that wait to be processed, and those that nobody wants
 ├── expiry          rows whose time is over
 ├── disks           whether there is room to write
@@ -28,7 +28,7 @@ import random
 import secrets
 import socket
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -42,10 +42,11 @@ from ..actors.account import AccountActor
 from ..actors.audience import Audience
 from ..actors.broadcast import Broadcast
 from ..actors.context import ActorContext
-from ..actors.effects.registry import FileRemover
+from ..actors.effects.mail import MAIL
+from ..actors.effects.registry import FileRemover, Staffed
 from ..actors.expiry import Expiry
 from ..actors.facts import Facts
-from ..actors.kernel import IDLE, Ids, Runtime, SystemClock
+from ..actors.kernel import IDLE, Clock, Ids, Runtime, SystemClock
 from ..actors.kernel.watchdog import Watchdog
 from ..actors.mail.sender import Letterhead, MailSender
 from ..actors.mail.smtp import Smtp
@@ -116,7 +117,7 @@ class Actors:
         local_domain: str,
         idle: float = IDLE,
         remove_files: FileRemover | None = None,
-        on_mail: Callable[[], None] | None = None,
+        queues: Iterable[Staffed[Any]] = (),
     ) -> None:
         self.runtime = runtime
         self.accounts = AccountCache(database)
@@ -125,7 +126,7 @@ class Actors:
         broadcast = Broadcast(runtime, audience, listed, owned)
         self.outbox = Outbox(
             database, runtime, clock, ids, self.accounts, self.statuses, broadcast, record,
-            remove_files=remove_files, on_mail=on_mail,
+            remove_files=remove_files, queues=queues,
         )  # fmt: skip
         facts = Facts(ids, self.accounts, self.statuses, broadcast)
         self.actor_context = ActorContext(
@@ -157,8 +158,14 @@ class Actors:
     def children(self) -> list[Child]:
         """The part of the tree that simulation runs too."""
         pools = [Child(name, pool.run, inspect=pool.census) for name, pool in self.pools.items()]
-        outbox = Child("outbox", self.outbox.run, inspect=self.outbox.inspect)
-        return [*pools, Child("housekeeping", self.runtime.run), outbox]
+        return [*pools, Child("housekeeping", self.runtime.run)]
+
+    def relays(self) -> list[Child]:
+        """A child for each queue of the outbox. They start after the children."""
+        return [
+            Child(relay.queue.name, relay.run, grace=relay.queue.grace, inspect=relay.inspect)
+            for relay in self.outbox.relays
+        ]
 
 
 class Troupe:
@@ -181,17 +188,13 @@ class Troupe:
         self.runtime = Runtime(
             record=self._record, chance=random.random, on_park=self.parking.park, unavailable=(Unavailable,)
         )
-        self.mail = MailSender(
-            self.database, clock, log.record,
-            Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url), _carrier(settings),
-            secret=lambda: secrets.token_urlsafe(32),
-        )  # fmt: skip
         self.outgoing = OutgoingClient(settings.user_agent, test_hosts=settings.test_hosts)
         folder = Folder(settings.data / "media")
         self.actors = Actors(
             self.database, self.runtime, clock, ids, log.record,
             base_url=settings.base_url, local_domain=settings.local_domain,
-            remove_files=partial(trio.to_thread.run_sync, folder.remove), on_mail=self.mail.wake,
+            remove_files=partial(trio.to_thread.run_sync, folder.remove),
+            queues=[Staffed(MAIL, _mail_sender(settings, self.database, clock))],
         )  # fmt: skip
         self.media = MediaProcessor(
             self.database, self.runtime, clock, log.record, self.actors.outbox, folder,
@@ -209,7 +212,7 @@ class Troupe:
     def _children(self) -> list[Child]:
         grace = self.settings.shutdown_grace
         control = Control(self.settings.data / "control.sock", {"tree": self.supervisor_portrait})
-        *pools, housekeeping, outbox = self.actors.children()
+        *pools, housekeeping = self.actors.children()
         # If both are on one disk, it is reported once.
         database = {} if self.settings.database_url else {"database": self.settings.data / "postgres"}
         disks = Disks({"data": self.settings.data, "media": self.settings.data / "media"} | database, self.log.record)
@@ -220,8 +223,7 @@ class Troupe:
             Child("watchdog", Watchdog(self.runtime.pools, self.log.record).run),
             Child("parking", self.parking.run),
             Child("outgoing", self.outgoing.run, inspect=self.outgoing.inspect),
-            outbox,
-            Child("mail", self.mail.run, inspect=self.mail.inspect),
+            *self.actors.relays(),
             Child("media", self.media.run, inspect=self.media.inspect),
             Child("expiry", self.expiry.run, inspect=self.expiry.inspect),
             Child("disks", disks.run, inspect=disks.inspect),
@@ -340,13 +342,15 @@ def declared() -> dict[str, object]:
         return Troupe(Settings(data=Path(folder)), "", log).supervisor.portrait()
 
 
-def _carrier(settings: Settings) -> Smtp | None:
-    """The way out for mails, if there is one."""
+def _mail_sender(settings: Settings, database: Database, clock: Clock) -> MailSender | None:
+    """Return what sends mails. None without a mail server: then mails wait in the outbox."""
     if settings.smtp_host is None:
         return None
     password = settings.smtp_password.get_secret_value() if settings.smtp_password else None
     name = settings.mail_sender.rpartition("@")[2]
-    return Smtp(settings.smtp_host, settings.smtp_port, settings.smtp_tls, name, settings.smtp_user, password)
+    smtp = Smtp(settings.smtp_host, settings.smtp_port, settings.smtp_tls, name, settings.smtp_user, password)
+    head = Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url)
+    return MailSender(database, clock, head, smtp, secret=lambda: secrets.token_urlsafe(32))
 
 
 def _run(settings: Settings, log: SupervisionLog, signals: EndSignals) -> None:

@@ -61,8 +61,12 @@ class LogEvent(Enum):
     NODE_TAKEOVER = "node.takeover", Level.WARNING, "This server has taken the database over from another one."
     NODE_FENCED = "node.fenced", Level.ERROR, "Another server took over the database; this one exits."
     OUTBOX_RETRY = "outbox.retry", Level.WARNING, "An effect of a committed change failed and is tried again later."
+    OUTBOX_GIVEN_UP = (
+        "outbox.given_up",
+        Level.WARNING,
+        "An effect will not be tried again, for the reason of its error.",
+    )
     REQUEST_FAILED = "request.failed", Level.ERROR, "A request failed for a reason that is no refusal; it got a 500."
-    MAIL_FAILED = "mail.failed", Level.WARNING, "A mail was given up: its receiver was refused, or it took two days."
     REGISTRATIONS_CLOSED = (
         "registrations.closed",
         Level.WARNING,

@@ -213,7 +213,7 @@ async def _store_poll(
     elif before is not None:
         await polls.delete(db, before.id)
     if after is not None and after.expires_at is not None:
-        await account.context.outbox.promise(db, [poll_ends(after.id, after.expires_at)], origin)
+        await account.context.outbox.promise(db, [poll_ends(after.id, account.id, after.expires_at)], origin)
 
 
 async def _store(

@@ -15,9 +15,10 @@ from ...storage.oauth import NewToken
 from ...storage.registration import Taken
 from ...storage.users import NewUser, User
 from ..account import AccountActor
-from ..effects.mail import CONFIRMATION, forget_mail, mail
+from ..effects.mail import MAIL, forget_mail, mail
 from ..facts import ChangedAccount, ChangedUser
 from ..kernel import Message, Origin, Refused, turn
+from ..mail.templates import CONFIRMATION
 from ..rules.complaints import refusal
 from ..rules.identity import local_account
 from ..rules.registration import taken
@@ -62,7 +63,7 @@ async def sign_up(account: AccountActor, message: SignUp) -> User | Refused:
     except Taken as error:
         return refusal([taken(error.attribute)])
     await account.publish(ChangedUser(account.id, user), ChangedAccount(account.id))
-    account.context.outbox.wake_mail()
+    account.context.outbox.wake(MAIL)
     return user
 
 
@@ -121,7 +122,7 @@ async def resend_confirmation(account: AccountActor, message: ResendConfirmation
     if user is None:
         return NOT_AWAITED
     await account.publish(ChangedUser(account.id, user))
-    account.context.outbox.wake_mail()
+    account.context.outbox.wake(MAIL)
     return None
 
 

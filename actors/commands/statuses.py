@@ -314,7 +314,7 @@ async def _promise(
         promises.append(counts_changed(status.in_reply_to_id, account.id))
     promised = await outbox.promise(db, promises, origin)
     if status.poll is not None and status.poll.expires_at is not None:
-        await outbox.promise(db, [poll_ends(status.poll.id, status.poll.expires_at)], origin)
+        await outbox.promise(db, [poll_ends(status.poll.id, account.id, status.poll.expires_at)], origin)
     return promised
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from ...storage import conversations
 from ...storage.conversations import Conversation
 from ..conversations import shown_conversations
-from ..kernel import Origin
-from .registry import Effect, EffectContext, Promise, author_partition, carries_out
+from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, told_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +20,12 @@ class StreamConversation(Effect):
 
 def conversation_changed(conversation: Conversation, author_id: int) -> Promise:
     """Promise to stream that a conversation has a new last status, by `author_id`."""
-    return Promise(StreamConversation(conversation.id, conversation.account_id), author_partition(author_id))
+    return told_by(author_id, StreamConversation(conversation.id, conversation.account_id))
 
 
-@carries_out("conversation", StreamConversation)
-async def stream_conversation(context: EffectContext, effect: StreamConversation, origin: Origin) -> None:
+@carries_out("conversation", StreamConversation, ANNOUNCEMENTS)
+async def stream_conversation(context: EffectContext, effect: StreamConversation, attempt: Attempt) -> None:
     conversation = await context.database.read(conversations.find, effect.account, effect.id)
     if conversation is not None:
         (shown,) = await shown_conversations([conversation], context.accounts, context.statuses)
-        context.broadcast.corresponded(shown, origin)
+        context.broadcast.corresponded(shown, attempt.origin)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..kernel import Origin
-from .registry import Effect, EffectContext, Promise, carries_out
+from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +20,7 @@ def files_unused(names: Iterable[str]) -> Promise:
     return Promise(RemoveFiles(tuple(sorted(names))))
 
 
-@carries_out("files", RemoveFiles)
-async def remove_files(context: EffectContext, effect: RemoveFiles, origin: Origin) -> None:
+@carries_out("files", RemoveFiles, ANNOUNCEMENTS)
+async def remove_files(context: EffectContext, effect: RemoveFiles, attempt: Attempt) -> None:
     if context.remove_files is not None:
         await context.remove_files(effect.names)

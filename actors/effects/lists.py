@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..kernel import Address, Origin
-from .registry import Effect, EffectContext, Promise, carries_out
+from ..kernel import Address
+from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +18,9 @@ class RereadList(Effect):
 
 def list_changed(id: int, owner_id: int, by: Address) -> Promise:
     """Promise, by the turn of the actor at `by`, to tell a list that it, or its members, changed."""
-    return Promise(RereadList(id, owner_id), str(by))
+    return Promise(RereadList(id, owner_id), str(by), account=owner_id)
 
 
-@carries_out("list", RereadList)
-async def reread_list(context: EffectContext, effect: RereadList, origin: Origin) -> None:
+@carries_out("list", RereadList, ANNOUNCEMENTS)
+async def reread_list(context: EffectContext, effect: RereadList, attempt: Attempt) -> None:
     context.broadcast.list_changed(effect.id, effect.account)

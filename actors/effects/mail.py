@@ -1,16 +1,17 @@
-"""Mails to users. They take their time, so that they have a relay of their own: `mail/sender.py`."""
+"""Mails to users: a queue of their own, because a mail server may be slow or away."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from ...storage import outbox
 from ...storage.engine.database import Connection
-from .registry import Effect, Promise, kind
+from ..mail.sender import MailSender, Undeliverable
+from ..mail.smtp import AT_ONCE
+from .registry import Attempt, Effect, EffectQueue, GivenUp, Promise, carries_out
 
-# The letters that there are, by the names of their texts.
-CONFIRMATION = "confirmation"
-APPROVAL = "approval"
+MAIL: EffectQueue[MailSender] = EffectQueue("mail", lanes=AT_ONCE, look_every=5.0, give_up_after=timedelta(days=2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,17 +22,22 @@ class SendMail(Effect):
     account: int
 
 
-kind("mail", SendMail)
-
-
 def mail(letter: str, account_id: int) -> Promise:
-    """Promise to send a user a mail."""
-    return Promise(SendMail(letter, account_id), _partition(letter, account_id))
+    """Promise to send a user a mail. The turn wakes the queue after its commit."""
+    return Promise(SendMail(letter, account_id), _partition(letter, account_id), account=account_id)
 
 
 async def forget_mail(db: Connection, letter: str, account_id: int) -> None:
     """Take back what was promised of this letter to a user."""
     await outbox.forget(db, _partition(letter, account_id))
+
+
+@carries_out("mail", SendMail, MAIL)
+async def send_mail(sender: MailSender, effect: SendMail, attempt: Attempt) -> None:
+    try:
+        await sender.send(effect.letter, effect.account, attempt.id, attempt.promised_at)
+    except Undeliverable as error:
+        raise GivenUp(str(error)) from error
 
 
 def _partition(letter: str, account_id: int) -> str:

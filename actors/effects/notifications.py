@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from ...storage import notifications
 from ...storage.notifications import Notification
-from ..kernel import Origin
 from ..notifications import ShownNotification
-from .registry import Effect, EffectContext, Promise, author_partition, carries_out
+from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, told_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +21,15 @@ class StreamNotification(Effect):
 def notification_added(notification: Notification) -> Promise:
     """Promise to stream a notification."""
     effect = StreamNotification(notification.id, notification.account_id)
-    return Promise(effect, author_partition(notification.account_id))
+    return told_by(notification.account_id, effect)
 
 
-@carries_out("notification", StreamNotification)
-async def stream_notification(context: EffectContext, effect: StreamNotification, origin: Origin) -> None:
+@carries_out("notification", StreamNotification, ANNOUNCEMENTS)
+async def stream_notification(context: EffectContext, effect: StreamNotification, attempt: Attempt) -> None:
     notification = await context.database.read(notifications.find, effect.account, effect.id)
     if notification is None:
         return
     sender = await context.accounts.find(notification.from_account_id)
     shown = await context.statuses.show(notification.status_id) if notification.status_id else None
     if sender is not None and (shown is not None or notification.status_id is None):
-        context.broadcast.notified(ShownNotification(notification, sender, shown), origin)
+        context.broadcast.notified(ShownNotification(notification, sender, shown), attempt.origin)

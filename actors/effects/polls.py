@@ -10,7 +10,7 @@ from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification
 from ..kernel import Origin
 from .notifications import notification_added
-from .registry import Effect, EffectContext, Promise, carries_out
+from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +20,9 @@ class ClosePoll(Effect):
     id: int
 
 
-def poll_ends(id: int, expires_at: datetime) -> Promise:
+def poll_ends(id: int, author_id: int, expires_at: datetime) -> Promise:
     """Promise to end a poll at its time. It has a partition of its own: nothing has to wait for it."""
-    return Promise(ClosePoll(id), _partition(id), expires_at)
+    return Promise(ClosePoll(id), _partition(id), expires_at, account=author_id)
 
 
 async def forget_poll(db: Connection, id: int) -> None:
@@ -30,10 +30,10 @@ async def forget_poll(db: Connection, id: int) -> None:
     await outbox.forget(db, _partition(id))
 
 
-@carries_out("poll", ClosePoll)
-async def close_poll(context: EffectContext, effect: ClosePoll, origin: Origin) -> None:
+@carries_out("poll", ClosePoll, ANNOUNCEMENTS)
+async def close_poll(context: EffectContext, effect: ClosePoll, attempt: Attempt) -> None:
     """No actor remembers polls, so this may write: the poll's row is locked against votes."""
-    status_id = await context.database.transact(_close, context, effect.id, origin)
+    status_id = await context.database.transact(_close, context, effect.id, attempt.origin)
     if status_id is not None:
         context.statuses.drop(status_id)
         context.outbox.wake()

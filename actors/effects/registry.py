@@ -1,4 +1,4 @@
-"""What all effects share: payloads, promises, and the table in which the relay looks up how an effect is carried out.
+"""What all effects share: payloads, promises, queues, and the table in which a relay looks up how to carry them out.
 
 An effect names what changed, never how. It is carried out from the rows as they are then, so that it may be carried out
 late, twice, or out of order.
@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime
-from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, cast
+from zlib import crc32
 
 from ...storage.engine.database import Connection, Database
 from ..broadcast import Broadcast
 from ..kernel import Clock, Ids, Origin, Runtime
 from ..statuses import AccountCache, StatusCache
+
+SHARDS = 256
 
 
 class Effect:
@@ -48,14 +51,18 @@ def _frozen(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """An effect to write into the outbox. Effects of one partition keep their order; None is a partition of its own.
+    """An effect to write into the outbox. Without a time it is due at once.
 
-    Without a time it is due at once.
+    Effects of one partition keep their order; None is a partition of its own. A queue limits how many effects of one
+    group are carried out at the same time; without a group the partition is one. `account` is the id of the account
+    whose shard the effect belongs to; without one the partition decides.
     """
 
     effect: Effect
     partition: str | None = None
     due_at: datetime | None = None
+    account: int | None = None
+    group: str | None = None
 
 
 class Promises(Protocol):
@@ -84,37 +91,114 @@ class EffectContext:
     remove_files: FileRemover | None
 
 
-CarryOut = Callable[[EffectContext, E, Origin], Awaitable[None]]
+C = TypeVar("C")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EffectQueue(Generic[C]):
+    """Kinds of effects that a relay of their own carries out, with a context of type `C`.
+
+    No queue waits for another one. Up to `lanes` effects are carried out at the same time, of one group up to
+    `lanes_of_a_group`: a group is, for example, another server that may be slow. The effects of a partition are carried
+    out one after the other.
+    """
+
+    name: str
+    lanes: int
+    lanes_of_a_group: int = 1
+    claimed_at_once: int = 1  # by a lane; more saves claims, but a lane's claims wait for each other
+    told_by_turns: bool = False  # turns carry the effects out themselves, and the relay only what they left
+    look_every: float = 1.0  # seconds between two looks for rows, unless woken before
+    retry_after: tuple[float, ...] = (1, 5, 30, 120, 600)  # seconds until the next tries; the last one repeats
+    give_up_after: timedelta | None = None  # after a promise; None: never
+    grace: float = 5.0  # seconds in which effects under way may end when the server stops
+
+
+@dataclass(frozen=True, slots=True)
+class Staffed(Generic[C]):
+    """A queue with the context that its effects are carried out with. Without one its rows wait."""
+
+    queue: EffectQueue[C]
+    context: C | None
+
+
+# What turns tell after their commit and before their answer. A relay carries out what a crash left of it.
+ANNOUNCEMENTS: EffectQueue[EffectContext] = EffectQueue(
+    "announcements", lanes=64, claimed_at_once=10, told_by_turns=True
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try to carry out the row `id`: the first has the number 1."""
+
+    id: int
+    number: int
+    promised_at: datetime
+    origin: Origin
+
+
+class Later(Exception):
+    """Raised by an effect that is to be tried again at a time, for example after a Retry-After."""
+
+    def __init__(self, at: datetime, reason: str) -> None:
+        super().__init__(reason)
+        self.at = at
+
+
+class GivenUp(Exception):
+    """Raised by an effect that is not to be tried again."""
+
+
+# What to write in the transaction that deletes the row of an effect that was carried out.
+Finish = Callable[[Connection], Awaitable[object]]
+CarryOut = Callable[[C, E, Attempt], Awaitable[Finish | None]]
+# The same for an effect that was given up, because of this error.
+OnGiveUp = Callable[[Connection, E, Exception], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)
 class EffectKind:
-    """A kind of rows in the outbox: the class of their payloads, and how the relay carries them out."""
+    """A kind of rows in the outbox: the class of their payloads, their queue, and how they are carried out."""
 
     payload: type[Effect]
-    carry_out: CarryOut[Any]
+    queue: EffectQueue[Any]
+    carry_out: CarryOut[Any, Any]
+    on_give_up: OnGiveUp[Any] | None
 
 
 KINDS: dict[str, EffectKind] = {}
 NAMES: dict[type[Effect], str] = {}  # kinds by payload
 
 
-def kind(name: str, payload: type[Effect]) -> None:
-    """Register the payload of a kind that has a relay of its own."""
-    NAMES[payload] = name
+def carries_out(
+    name: str, payload: type[E], queue: EffectQueue[C], on_give_up: OnGiveUp[E] | None = None
+) -> Callable[[CarryOut[C, E]], CarryOut[C, E]]:
+    """Register a payload with its queue and the function that carries it out. `name` is the kind in the rows.
 
+    The function may return what is to be written in the transaction that deletes the row; `on_give_up` is called in
+    that transaction for an effect that is given up. So both are written once, whatever crashes.
+    """
 
-def carries_out(name: str, payload: type[E]) -> Callable[[CarryOut[E]], CarryOut[E]]:
-    """Register a payload with the function that carries it out. `name` is the kind in the rows."""
-
-    def register(carry_out: CarryOut[E]) -> CarryOut[E]:
-        kind(name, payload)
-        KINDS[name] = EffectKind(payload, carry_out)
+    def register(carry_out: CarryOut[C, E]) -> CarryOut[C, E]:
+        NAMES[payload] = name
+        KINDS[name] = EffectKind(payload, queue, carry_out, on_give_up)
         return carry_out
 
     return register
 
 
-def author_partition(account_id: int) -> str:
-    """The partition of what an account's turns promise: its effects are carried out in order."""
-    return f"account/{account_id}"
+def kinds_of(queue: EffectQueue[Any]) -> tuple[str, ...]:
+    """Return the kinds of rows in a queue."""
+    return tuple(name for name, kind in KINDS.items() if kind.queue is queue)
+
+
+def told_by(account_id: int, effect: Effect) -> Promise:
+    """Return a promise by a turn of an account. All these promises of one account are carried out in order."""
+    return Promise(effect, f"account/{account_id}", account=account_id)
+
+
+def shard_of(promise: Promise, partition: str) -> int:
+    """Return the shard of the account of a promise, 0 to 255."""
+    key = partition if promise.account is None else str(promise.account)
+    return crc32(key.encode()) % SHARDS

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from ...storage import relations
 from ...storage.engine.database import Connection
-from ..kernel import Origin
-from .registry import Effect, EffectContext, Promise, author_partition, carries_out
+from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, told_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +19,11 @@ class RereadRelations(Effect):
 
 def relations_changed(account_id: int, others: Iterable[int]) -> Promise:
     """Promise to tell an account and others of how they stand to each other now."""
-    return Promise(RereadRelations((account_id, *others)), author_partition(account_id))
+    return told_by(account_id, RereadRelations((account_id, *others)))
 
 
-@carries_out("relation", RereadRelations)
-async def reread_relations(context: EffectContext, effect: RereadRelations, origin: Origin) -> None:
+@carries_out("relation", RereadRelations, ANNOUNCEMENTS)
+async def reread_relations(context: EffectContext, effect: RereadRelations, attempt: Attempt) -> None:
     """Messages about these pairs that still wait in mailboxes are older than the rows that are read then."""
     one, *others = effect.accounts
     for other in others:

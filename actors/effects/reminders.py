@@ -13,8 +13,8 @@ from typing import Any, Self
 from ...storage import outbox
 from ...storage.engine.database import Connection
 from ..broadcast import account_address
-from ..kernel import Message, Origin
-from .registry import Effect, EffectContext, Promise, carries_out
+from ..kernel import Message
+from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,9 @@ class Remind(Effect):
 
 def reminder(account_id: int, message: Reminder, due_at: datetime | None = None) -> Promise:
     """Promise to remind an account of something."""
-    return Promise(Remind(account_id, message), _partition(account_id, message), due_at)
+    effect, partition = Remind(account_id, message), _partition(account_id, message)
+    # One at a time: the account's actor takes one message at a time.
+    return Promise(effect, partition, due_at, account=account_id, group=f"reminder/{account_id}")
 
 
 async def forget_reminder(db: Connection, account_id: int, message: Reminder) -> None:
@@ -73,10 +75,10 @@ async def forget_reminder(db: Connection, account_id: int, message: Reminder) ->
     await outbox.forget(db, _partition(account_id, message))
 
 
-@carries_out("reminder", Remind)
-async def remind(context: EffectContext, effect: Remind, origin: Origin) -> None:
+@carries_out("reminder", Remind, ANNOUNCEMENTS)
+async def remind(context: EffectContext, effect: Remind, attempt: Attempt) -> None:
     """Raise unless the account did what it was reminded of."""
-    await context.runtime.ask(account_address(effect.account), effect.reminder, origin=origin)
+    await context.runtime.ask(account_address(effect.account), effect.reminder, origin=attempt.origin)
 
 
 def _partition(account_id: int, message: Reminder) -> str:

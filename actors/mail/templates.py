@@ -20,6 +20,10 @@ from string import Template
 FOLDER = Path(__file__).parent / "texts"
 FALLBACK = "en"
 
+# The letters that there are, by the names of their texts.
+CONFIRMATION = "confirmation"
+APPROVAL = "approval"
+
 
 @dataclass(frozen=True, slots=True)
 class Sender:

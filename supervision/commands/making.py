@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...actors.effects.mail import APPROVAL, CONFIRMATION, mail
+from ...actors.effects.mail import mail
 from ...actors.kernel.ids import Ids
+from ...actors.mail.templates import APPROVAL, CONFIRMATION
 from ...actors.outbox import new_effect
 from ...actors.rules.identity import USERNAME, local_account
 from ...http.access import scopes as scope_tree

@@ -96,7 +96,7 @@ def test_the_tree_is_that_of_the_running_server(server: Server) -> None:
             "watchdog",
             "parking",
             "outgoing",
-            "outbox",
+            "announcements",
             "mail",
             "media",
             "expiry",

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 import trio
 
+from troupe.actors.effects.mail import MAIL
+from troupe.actors.effects.registry import Staffed
 from troupe.actors.kernel import Ids, Runtime, SystemClock
 from troupe.actors.mail.sender import Letterhead, MailSender
 from troupe.actors.mail.templates import Sender
@@ -46,19 +48,18 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any]) -> AsyncItera
         await push_key.load(pool)
         letterbox, folder = Letterbox(), Folder(tmp_path / "media")
         head = Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url)
-        post = MailSender(pool, clock, record, head, letterbox, secret=_secrets())
+        post = MailSender(pool, clock, head, letterbox, secret=_secrets())
         acting = Actors(
             pool, runtime, clock, ids, record, base_url=settings.base_url, local_domain=settings.local_domain,
-            remove_files=partial(trio.to_thread.run_sync, folder.remove), on_mail=post.wake,
+            remove_files=partial(trio.to_thread.run_sync, folder.remove), queues=[Staffed(MAIL, post)],
         )  # fmt: skip
-        for child in acting.children():
+        for child in (*acting.children(), *acting.relays()):
             await nursery.start(child.run, stopping)
         media = MediaProcessor(
             pool, runtime, clock, record, acting.outbox, folder,
             key=lambda: secrets.token_hex(16),
         )  # fmt: skip
         await nursery.start(media.run, stopping)
-        await nursery.start(post.run, stopping)
         http_context = HttpContext(
             settings=settings, database=pool, runtime=runtime, clock=clock, ids=ids, record=record,
             secret=_secrets(), push_key=push_key, accounts=acting.accounts,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import trio
 
-from troupe.actors import outbox as relay
+from troupe.actors import announcements
 from troupe.actors.account import AccountActor
 from troupe.actors.broadcast import home_address
 from troupe.actors.effects.reminders import MuteEnded, StatusDue, reminder
@@ -109,10 +109,10 @@ async def test_the_answer_waits_for_a_second_and_the_relay_tells_the_rest_in_ord
     async with trio.open_nursery() as nursery:
         nursery.start_soon(reader.read)
         await publish()
-        assert max(waits) < relay.PUBLISHER_WAITS + 0.5
+        assert max(waits) < announcements.PUBLISHER_WAITS + 0.5
         began = trio.current_time()
         await cyd.publish()  # whom no crowded timeline shows
-        assert trio.current_time() - began < relay.LOOK_FOR_ROOM
+        assert trio.current_time() - began < announcements.LOOK_FOR_ROOM
         await sim.calm()
         await trio.sleep(2 * POSTS)
         nursery.cancel_scope.cancel()

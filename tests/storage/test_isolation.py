@@ -224,13 +224,14 @@ def test_of_two_requests_with_one_code_the_second_revokes_the_token_of_the_first
 
 
 def test_two_relays_do_not_claim_one_effect(stage: Stage) -> None:
-    stage(outbox.insert_many, [NewEffect(new_id(), "fan-out", f"account/{number}", {}) for number in range(4)], NOW)
+    ids = [new_id() for _ in range(4)]
+    stage(outbox.insert_many, [NewEffect(id, "fan-out", f"account/{id}", {}) for id in ids], NOW)
 
-    async def claim(db: Connection) -> list[int]:
-        return [effect.id for effect in await outbox.due(db, NOW, 2, (), ("fan-out",))]
+    def claiming(relay: int, *wanted: int) -> Work:
+        return lambda db: outbox.claim(db, wanted, relay, NOW, NOW + timedelta(seconds=30))
 
-    first, second = race(stage, claim, claim)
-    assert len({*first, *second}) == 4
+    first, second = race(stage, claiming(1, *ids[:3]), claiming(2, *ids[1:]))
+    assert (first, second) == (set(ids[:3]), set(ids[3:]))
 
 
 class TestExpiry:

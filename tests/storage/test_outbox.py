@@ -5,7 +5,7 @@ from datetime import timedelta
 from troupe.storage import dead_letters, idempotency, outbox
 from troupe.storage.dead_letters import DeadLetter
 from troupe.storage.idempotency import KeyedStatus
-from troupe.storage.outbox import NewEffect
+from troupe.storage.outbox import DueEffect, NewEffect
 from troupe.storage.paging import Page
 
 from .conftest import NOW, Stage, new_id
@@ -13,15 +13,26 @@ from .conftest import NOW, Stage, new_id
 KINDS = ("fan-out", "push")
 
 
+RELAY, OTHER = 1, 2
+
+
+def effects_due(stage: Stage, *exclude: int) -> list[DueEffect]:
+    return stage(outbox.due, stage.now, KINDS, exclude_ids=exclude, of_a_group=10, limit=10)
+
+
 def due(stage: Stage, *exclude: int) -> list[int]:
-    return [effect.id for effect in stage(outbox.due, stage.now, 10, exclude, KINDS)]
+    return sorted(effect.id for effect in effects_due(stage, *exclude))
+
+
+def claim(stage: Stage, relay: int, *ids: int, seconds: int = 30) -> set[int]:
+    return stage(outbox.claim, ids, relay, stage.now, stage.now + timedelta(seconds=seconds))
 
 
 def test_an_effect_is_due_until_it_is_done(stage: Stage) -> None:
     new = NewEffect(new_id(), "fan-out", "account/1", {"status": 7}, request_id="r1", causes=("http", "account/1"))
     later = NewEffect(new_id(), "push", "account/2", {}, due_at=NOW + timedelta(seconds=60))
     stage(outbox.insert_many, [new, later], stage.now)
-    [effect] = stage(outbox.due, stage.now, 10, (), KINDS)
+    [effect] = effects_due(stage)
     assert (effect.kind, effect.key, effect.payload, effect.attempts) == ("fan-out", "account/1", {"status": 7}, 0)
     assert (effect.request_id, effect.causes) == ("r1", ("http", "account/1"))
     assert due(stage, new.id) == []
@@ -34,11 +45,57 @@ def test_an_effect_is_due_until_it_is_done(stage: Stage) -> None:
 def test_a_failed_effect_holds_back_those_behind_it_with_its_key(stage: Stage) -> None:
     first, second, other = (NewEffect(new_id(), "fan-out", key, {}) for key in ("a", "a", "b"))
     stage(outbox.insert_many, [first, second, other], stage.now)
-    stage(outbox.fail, first.id, NOW + timedelta(seconds=30), "boom" * 1000)
+    stage(outbox.fail, first.id, RELAY, NOW + timedelta(seconds=30), "boom" * 1000)
     assert due(stage) == [other.id]
     stage.later(30)
     assert due(stage) == [first.id, second.id, other.id]
-    assert {effect.id: effect.attempts for effect in stage(outbox.due, stage.now, 10, (), KINDS)}[first.id] == 1
+    assert {effect.id: effect.attempts for effect in effects_due(stage)}[first.id] == 1
+
+
+def test_a_claimed_effect_is_of_one_relay_until_its_lease_ends(stage: Stage) -> None:
+    first, second, other = (NewEffect(new_id(), "fan-out", key, {}) for key in ("a", "a", "b"))
+    stage(outbox.insert_many, [first, second, other], stage.now)
+    assert claim(stage, RELAY, first.id) == {first.id}
+    assert due(stage) == [other.id], "nothing of the partition overtakes what is carried out"
+    assert claim(stage, OTHER, first.id, other.id) == {other.id}
+    stage.later(29)
+    renewed = stage(outbox.renew, [first.id, other.id], RELAY, stage.now, stage.now + timedelta(seconds=30))
+    assert renewed == {first.id}
+    stage.later(29)
+    assert due(stage) == [other.id]
+    stage.later(1)
+    assert due(stage) == [first.id, second.id, other.id]
+    assert stage(outbox.renew, [first.id], RELAY, stage.now, stage.now + timedelta(seconds=30)) == set()
+
+
+def test_who_has_lost_its_claim_changes_nothing(stage: Stage) -> None:
+    new = NewEffect(new_id(), "fan-out", "a", {})
+    stage(outbox.insert_many, [new], stage.now)
+    claim(stage, RELAY, new.id)
+    stage.later(30)
+    assert claim(stage, OTHER, new.id) == {new.id}
+    stage(outbox.fail, new.id, RELAY, stage.now, "too late")
+    stage(outbox.release, [new.id], RELAY)
+    assert not stage(outbox.delete_claimed, new.id, RELAY)
+    assert due(stage) == []
+    assert stage.value("SELECT attempts FROM outbox") == 0
+    assert stage(outbox.delete_claimed, new.id, OTHER)
+    assert not stage(outbox.delete_claimed, new.id, OTHER)
+
+
+def test_what_was_given_back_or_failed_can_be_claimed_at_once(stage: Stage) -> None:
+    first, second = (NewEffect(new_id(), "fan-out", key, {}) for key in ("a", "b"))
+    stage(outbox.insert_many, [first, second], stage.now)
+    claim(stage, RELAY, first.id, second.id)
+    stage(outbox.release, [first.id], RELAY)
+    stage(outbox.fail, second.id, RELAY, stage.now, "boom")
+    assert claim(stage, OTHER, first.id, second.id) == {first.id, second.id}
+
+
+def test_what_waits_for_another_try_cannot_be_claimed(stage: Stage) -> None:
+    new = NewEffect(new_id(), "fan-out", "a", {}, due_at=NOW + timedelta(seconds=1))
+    stage(outbox.insert_many, [new], stage.now)
+    assert claim(stage, RELAY, new.id) == set()
 
 
 def test_no_effects_are_no_statement(stage: Stage) -> None:
@@ -83,21 +140,28 @@ def test_a_dead_letter_waits_to_be_read(stage: Stage) -> None:
     assert not stage(dead_letters.delete, letters[0].id)
 
 
-def test_each_lane_has_its_share_of_what_is_due(stage: Stage) -> None:
+def test_each_group_has_its_share_of_what_is_due(stage: Stage) -> None:
     """However much is due for one account, in its own name or by its reminders, the others come too."""
     many = [NewEffect(new_id(), "push", "account/1", {}) for _ in range(5)]
-    reminders = [NewEffect(new_id(), "reminder", f"mute/{n}", {"account": 1}) for n in range(5)]
+    reminders = [NewEffect(new_id(), "fan-out", f"mute/{n}", {}, group="reminder/1") for n in range(5)]
     other = NewEffect(new_id(), "push", "account/2", {})
     stage(outbox.insert_many, [*many, *reminders, other], stage.now)
 
-    def due(limit: int = 10, lanes: tuple[str, ...] = ()) -> list[tuple[str, int]]:
+    def due(limit: int = 10, groups: tuple[str, ...] = ()) -> list[tuple[str, int]]:
         found = stage(
-            outbox.due_by_lane, stage.now, ("push", "reminder"), exclude_ids=(many[0].id,), exclude_lanes=lanes,
-            in_a_row=2, limit=limit,
-        )  # fmt: skip
-        return [(effect.lane, effect.id) for effect in found]
+            outbox.due, stage.now, KINDS, exclude_ids=(many[0].id,), exclude_groups=groups, of_a_group=2, limit=limit
+        )
+        return [(effect.group, effect.id) for effect in found]
 
     firsts = [("account/1", many[1].id), ("reminder/1", reminders[0].id), ("account/2", other.id)]
     assert due() == [*firsts, ("account/1", many[2].id), ("reminder/1", reminders[1].id)]
     assert due(limit=3) == firsts
-    assert due(lanes=("account/1", "reminder/1")) == [("account/2", other.id)]
+    assert due(groups=("account/1", "reminder/1")) == [("account/2", other.id)]
+
+
+def test_each_partition_of_a_group_has_its_share_of_what_is_due(stage: Stage) -> None:
+    busy = [NewEffect(new_id(), "push", "host/1", {}, group="host") for _ in range(5)]
+    quiet = NewEffect(new_id(), "push", "host/2", {}, group="host")
+    stage(outbox.insert_many, [*busy, quiet], stage.now)
+    found = stage(outbox.due, stage.now, KINDS, of_a_group=2, limit=10)
+    assert [effect.id for effect in found] == [busy[0].id, quiet.id]

@@ -178,7 +178,7 @@ def test_records_that_could_not_be_written_are_counted_when_the_reader_is_back(c
     log = SupervisionLog(write, clock, as_json, strict=True)
     log.record("storage.lost")
     clock.move(3)
-    log.record("mail.failed")
+    log.record("outbox.given_up")
     clock.move(4)
     stuck = False
     log.record("storage.back")

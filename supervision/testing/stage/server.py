@@ -7,6 +7,8 @@ from typing import Any
 
 import trio
 
+from ....actors.effects.mail import MAIL
+from ....actors.effects.registry import Staffed
 from ....actors.kernel import Ids, Runtime
 from ....actors.kernel.surroundings import PAUSE
 from ....actors.mail.sender import Letterhead, MailSender, NotSent
@@ -52,17 +54,16 @@ class SimulatedServer:
             on_park=parking.park, unavailable=(Unavailable,),
         )  # fmt: skip
         post = MailSender(
-            run.database, run.clock, self.record,
-            Letterhead(Sender(f"noreply@{DOMAIN}", "Troupe"), BASE_URL), self._carry, secret=self._secret,
+            run.database, run.clock, Letterhead(Sender(f"noreply@{DOMAIN}", "Troupe"), BASE_URL), self._carry,
+            secret=self._secret,
         )  # fmt: skip
         self.actors = Actors(
             run.database, self.runtime, run.clock, self._ids, self.record,
-            base_url=BASE_URL, local_domain=DOMAIN, idle=self._idle, on_mail=post.wake,
+            base_url=BASE_URL, local_domain=DOMAIN, idle=self._idle,
+            queues=[Staffed(MAIL, post)] if self._has_mail else [],
         )  # fmt: skip
         self._api: SimulatedApi | None = None
-        *pools, housekeeping, outbox = self.actors.children()
-        mail = [Child("mail", post.run)] if self._has_mail else []
-        children = [*pools, housekeeping, Child("parking", parking.run), outbox, *mail]
+        children = [*self.actors.children(), Child("parking", parking.run), *self.actors.relays()]
         self._supervisor = Supervisor("simulation", children, self.record)
         self._stopping = trio.Event()
         self._stopped = trio.Event()

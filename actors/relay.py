@@ -1,0 +1,335 @@
+"""The relay of one queue of the outbox: claims rows, carries them out on lanes, retries what failed.
+
+A claim is a short transaction (`FOR UPDATE SKIP LOCKED`) that gives rows to one relay for `LEASE` seconds, so that no
+two relays carry out the same row at the same time. A relay that works renews its claims; the rows of one that died are
+free again when the lease ends. A lane that could not renew its claims stops before that.
+
+Each lane is a task that carries out a few claimed effects one after the other. The queue says how many lanes there are,
+and how many of them one group may take (`effects/registry.py`). Effects of one partition never overtake each other:
+what follows an effect that is claimed or waits for another try is not claimed, by this or any other relay.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import cycle
+from typing import Any, Generic, TypeVar
+
+import trio
+
+from ..storage import outbox
+from ..storage.engine.database import Connection, Database, Doubtful, Unavailable
+from ..storage.outbox import DueEffect
+from .effects.registry import (
+    KINDS,
+    Attempt,
+    Effect,
+    EffectQueue,
+    Finish,
+    GivenUp,
+    Later,
+    OnGiveUp,
+    Staffed,
+    kinds_of,
+)  # fmt: skip
+from .kernel import Clock, Ids, Origin, Record
+from .kernel.errors import describe, place
+
+LEASE = 30.0  # seconds until the claims of a relay that died are free
+MARGIN = 5.0  # seconds by which the clocks of two servers may differ
+RENEW_EVERY = 10.0
+GATHER = 0.25  # seconds between two rounds, in which the rows to delete are gathered
+
+C = TypeVar("C")
+
+
+@dataclass(eq=False)
+class Lane:
+    """Claimed effects that are carried out one after the other. `waiting` are those not yet done or put off."""
+
+    group: str
+    effects: list[DueEffect]
+    scope: trio.CancelScope
+    waiting: set[int] = field(default_factory=set[int])
+
+
+class Relay(Generic[C]):
+    """Carries out the effects of one queue, for each process of the server."""
+
+    def __init__(self, staffed: Staffed[C], database: Database, clock: Clock, ids: Ids, record: Record) -> None:
+        self.queue = staffed.queue
+        self.done = 0  # effects that were carried out
+        self._context = staffed.context
+        self._database = database
+        self._clock = clock
+        self._record = record
+        self._id = ids.next()  # of this relay, in the rows that it claimed
+        self._kinds = kinds_of(self.queue)
+        self._lanes: set[Lane] = set()
+        self._unclaimed: list[int] = []  # to be given back
+        self._trouble: Exception | None = None  # what kept a lane from reaching the database
+        self._woken = trio.Event()
+        self._look_at = 0.0  # when to look for rows, unless woken before
+
+    def wake(self) -> None:
+        """Look for rows at once: some were committed, or a crash has left some."""
+        self._look_at = 0.0
+        self._woken.set()
+
+    def inspect(self) -> dict[str, object]:
+        """What an operator sees."""
+        return {"done": self.done, "lanes": len(self._lanes)}
+
+    async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Carry out what is due, until `stopping`; what is under way then ends within the grace of its supervisor."""
+        task_status.started()
+        if self._context is None:
+            await stopping.wait()
+            return
+        async with trio.open_nursery() as beside:
+            beside.start_soon(self._renew)
+            async with trio.open_nursery() as lanes:
+                lanes.start_soon(self._wake_when, stopping)
+                while not stopping.is_set():
+                    with trio.move_on_at(self._look_at):
+                        await self._woken.wait()
+                    self._woken = trio.Event()
+                    await self._round(None if stopping.is_set() else lanes)
+                    with trio.move_on_after(GATHER):
+                        await stopping.wait()
+            await self._end()
+            beside.cancel_scope.cancel()
+
+    async def _wake_when(self, stopping: trio.Event) -> None:
+        await stopping.wait()
+        self._woken.set()
+
+    async def _end(self) -> None:
+        """Write what the last lanes have left to write."""
+        await self._round(None)
+
+    async def _round(self, lanes: trio.Nursery | None) -> None:
+        try:
+            await self._settle()
+            if lanes is not None and trio.current_time() >= self._look_at:
+                self._look_at = trio.current_time() + self.queue.look_every
+                await self._look(lanes)
+        except (Unavailable, Doubtful) as error:
+            self._trouble = error
+        if self._trouble is not None:
+            self._record("storage.lost", error=describe(self._trouble), decision=f"{self.queue.name} waits")
+            self._trouble = None
+
+    async def _settle(self) -> None:
+        """Give back rows that were claimed and not carried out."""
+        if self._unclaimed:
+            unclaimed = list(self._unclaimed)
+            await self._database.transact(outbox.release, unclaimed, self._id)
+            del self._unclaimed[: len(unclaimed)]
+
+    # Claims ---------------------------------------------------------------------------------------------------------
+
+    async def _look(self, nursery: trio.Nursery) -> None:
+        queue = self.queue
+        free = queue.lanes - len(self._lanes)
+        if free <= 0:
+            return
+        taken = Counter(lane.group for lane in self._lanes)
+        found = await self._database.read(
+            outbox.due, self._clock.now(), self._kinds, exclude_ids=self._excluded(),
+            exclude_groups=[group for group, lanes in taken.items() if lanes >= queue.lanes_of_a_group],
+            of_a_group=queue.lanes_of_a_group * queue.claimed_at_once, limit=queue.lanes * queue.claimed_at_once,
+        )  # fmt: skip
+        if found:
+            await self._claim(nursery, deal(queue, found, free, taken))
+
+    def _excluded(self) -> Collection[int]:
+        """Return the ids of rows that are due and not for this relay now."""
+        return self._unclaimed
+
+    async def _claim(self, nursery: trio.Nursery, hands: list[list[DueEffect]]) -> None:
+        """Claim what the free lanes will carry out, and start them."""
+        ids = [effect.id for hand in hands for effect in hand]
+        ends, now = trio.current_time() + LEASE - MARGIN, self._clock.now()
+        try:
+            claimed = await self._database.transact(outbox.claim, ids, self._id, now, now + timedelta(seconds=LEASE))
+        except Doubtful:
+            self._unclaimed += ids  # they may be claimed
+            raise
+        for hand in hands:
+            if effects := in_order(hand, claimed):
+                lane = Lane(effects[0].group, effects, trio.CancelScope(deadline=ends), {one.id for one in effects})
+                claimed -= lane.waiting
+                self._lanes.add(lane)
+                nursery.start_soon(self._work_on, lane, name=f"{self.queue.name}: {lane.group}")
+        self._unclaimed += claimed
+
+    async def _renew(self) -> None:
+        """Prolong the claims of the lanes at work, from time to time. A lane whose claims are lost is cut off."""
+        while True:
+            await trio.sleep(RENEW_EVERY)
+            lanes = [lane for lane in self._lanes if lane.waiting]
+            if not lanes:
+                continue
+            ends, now = trio.current_time() + LEASE - MARGIN, self._clock.now()
+            try:
+                held = await self._database.transact(
+                    outbox.renew, [id for lane in lanes for id in lane.waiting], self._id, now,
+                    now + timedelta(seconds=LEASE),
+                )  # fmt: skip
+            except (Unavailable, Doubtful) as error:
+                self._trouble = error
+                continue
+            for lane in lanes:
+                if held >= lane.waiting:
+                    lane.scope.deadline = ends
+
+    # Lanes ----------------------------------------------------------------------------------------------------------
+
+    async def _work_on(self, lane: Lane) -> None:
+        """Carry out effects in order; what follows one that failed under the same key waits with it."""
+        failed: set[str] = set()
+        try:
+            with lane.scope:
+                for effect in lane.effects:
+                    if effect.key in failed:
+                        continue
+                    if not await self._try(effect):
+                        failed.add(effect.key)
+                    lane.waiting.discard(effect.id)
+        except (Unavailable, Doubtful) as error:
+            self._trouble = error
+        else:
+            self._look_at = 0.0  # a lane is free, and there may be more
+        finally:
+            self._lanes.discard(lane)
+            self._unclaimed += lane.waiting
+            self._woken.set()
+
+    async def _try(self, due: DueEffect, *, patient: bool = True) -> bool:
+        """Carry an effect out, or give it up. False if it is to be tried again. A patient try may wait before."""
+        effect = None
+        try:
+            kind = KINDS[due.kind]
+            effect = kind.payload.of_row(due.payload)
+            if patient:
+                await self._prepare(effect)
+            origin = Origin(due.request_id or "-", due.causes)
+            finish = await kind.carry_out(
+                self._context, effect, Attempt(due.id, due.attempts + 1, due.created_at, origin)
+            )
+            await self._finish(due, finish)
+        except (Unavailable, Doubtful):
+            raise
+        except Exception as error:
+            # A failure of one effect must not hold up the others.
+            return await self._fail(due, effect, error)
+        self.done += 1
+        return True
+
+    async def _prepare(self, effect: Effect) -> None:
+        """Wait until an effect may be carried out."""
+
+    async def _finish(self, due: DueEffect, finish: Finish | None) -> None:
+        """Delete the row of an effect that was carried out."""
+        await self._database.transact(_delete, due.id, self._id, finish)
+
+    async def _fail(self, due: DueEffect, effect: Effect | None, error: Exception) -> bool:
+        """Give an effect up, or put it off. True if it was given up."""
+        try:
+            if isinstance(error, GivenUp) or self._is_too_old(due):
+                await self._give_up(due, effect, error)
+                return True
+        except (Unavailable, Doubtful):
+            raise
+        except Exception as another:
+            error = another
+        await self._put_off(due, error)
+        return False
+
+    def _is_too_old(self, due: DueEffect) -> bool:
+        most = self.queue.give_up_after
+        return most is not None and due.created_at + most <= self._clock.now()
+
+    async def _give_up(self, due: DueEffect, effect: Effect | None, error: Exception) -> None:
+        on_give_up = KINDS[due.kind].on_give_up
+        finish = None if on_give_up is None or effect is None else partial(_call, on_give_up, effect, error)
+        await self._database.transact(_delete, due.id, self._id, finish)
+        self._record("outbox.given_up", **_facts(due, error), decision="given up")
+
+    async def _put_off(self, due: DueEffect, error: Exception) -> None:
+        now = self._clock.now()
+        due_at = self._next_try(due, error, now)
+        await self._database.transact(outbox.fail, due.id, self._id, due_at, describe(error))
+        decision = f"again in {round((due_at - now).total_seconds())} s"
+        self._record("outbox.retry", **_facts(due, error), decision=decision)
+
+    def _next_try(self, due: DueEffect, error: Exception, now: datetime) -> datetime:
+        """Return when to try again: by the schedule of the queue, or at the time that the effect asks for.
+
+        That time is not before the first retry of the schedule, and not after the time of giving up.
+        """
+        queue = self.queue
+        if not isinstance(error, Later):
+            return now + timedelta(seconds=queue.retry_after[min(due.attempts, len(queue.retry_after) - 1)])
+        at = max(error.at, now + timedelta(seconds=queue.retry_after[0]))
+        return at if queue.give_up_after is None else min(at, due.created_at + queue.give_up_after)
+
+
+def deal(
+    queue: EffectQueue[Any], found: Iterable[DueEffect], free: int, taken: Mapping[str, int]
+) -> list[list[DueEffect]]:
+    """Share effects out among free lanes, and return those of each lane.
+
+    Groups get a lane in turn, those first that have the fewest at work (`taken`). All effects of a partition are in one
+    lane. Those for which there is no lane are left out.
+    """
+    partitions: dict[str, dict[str, list[DueEffect]]] = {}
+    for effect in found:
+        partitions.setdefault(effect.group, {}).setdefault(effect.key, []).append(effect)
+    groups = sorted(partitions, key=lambda group: taken.get(group, 0))
+    hands: dict[str, list[list[DueEffect]]] = {group: [] for group in groups}
+    for _ in range(queue.lanes_of_a_group):
+        for group in groups:
+            waiting, lanes = partitions[group], hands[group]
+            if free and waiting and taken.get(group, 0) + len(lanes) < queue.lanes_of_a_group:
+                lanes.append(waiting.pop(next(iter(waiting))))
+                free -= 1
+    for group, lanes in hands.items():
+        for effects, lane in zip(partitions[group].values(), cycle(lanes), strict=False):
+            lane += effects
+    every = (lane for lanes in hands.values() for lane in lanes)
+    return [sorted(lane, key=lambda effect: effect.id)[: queue.claimed_at_once] for lane in every]
+
+
+def in_order(effects: Iterable[DueEffect], claimed: Collection[int]) -> list[DueEffect]:
+    """Return the effects that were claimed and follow none of their partition that was not."""
+    held_up: set[str] = set()
+    kept: list[DueEffect] = []
+    for effect in effects:
+        if effect.id not in claimed:
+            held_up.add(effect.key)
+        elif effect.key not in held_up:
+            kept.append(effect)
+    return kept
+
+
+async def _delete(db: Connection, id: int, relay: int, finish: Finish | None) -> None:
+    if await outbox.delete_claimed(db, id, relay) and finish is not None:
+        await finish(db)
+
+
+async def _call(on_give_up: OnGiveUp[Any], effect: Effect, error: Exception, db: Connection) -> None:
+    await on_give_up(db, effect, error)
+
+
+def _facts(due: DueEffect, error: Exception) -> dict[str, object]:
+    """Return what the supervision log says of an effect that failed."""
+    return {
+        "effect": due.kind, "message_id": due.id, "request_id": due.request_id, "causes": list(due.causes),
+        "error": describe(error), "place": place(error),
+    }  # fmt: skip

@@ -1,0 +1,332 @@
+"""Relays of the outbox: claims, lanes, retries; whatever one queue, one group or one relay waits for, no other does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import trio
+
+from troupe.actors.effects import registry
+from troupe.actors.effects.files import files_unused
+from troupe.actors.effects.mail import MAIL, mail
+from troupe.actors.effects.registry import (
+    Attempt,
+    Effect,
+    EffectQueue,
+    Finish,
+    GivenUp,
+    Later,
+    Promise,
+    Staffed,
+    carries_out,
+)  # fmt: skip
+from troupe.actors.kernel import Ids, Origin
+from troupe.actors.mail.templates import APPROVAL, Letter
+from troupe.actors.outbox import new_effect
+from troupe.actors.relay import LEASE, Relay
+from troupe.storage import outbox
+from troupe.storage.engine.database import Connection
+from troupe.supervision.testing import Run, simulation
+from troupe.supervision.testing.checks import Eventually
+from troupe.supervision.testing.stage import Simulation, stage, with_database
+from troupe.supervision.testing.stage.simulation import Simulation as Server
+
+TWO_DAYS = timedelta(days=2)
+NEW_TAG = "INSERT INTO tags (id, name, display_name, created_at) VALUES ($1, $2, $2, '2026-05-04')"
+
+
+@dataclass(frozen=True, slots=True)
+class Knock(Effect):
+    """One delivery to a door of a house: houses are groups, doors partitions."""
+
+    house: str
+    door: int
+    number: int
+
+
+class Visitor:
+    """Carries deliveries out as a test says, and sees how they overlap."""
+
+    def __init__(self, ring: Callable[[Knock, Attempt], Awaitable[Finish | None]]) -> None:
+        self.ring = ring
+        self.under_way: Counter[tuple[str, int]] = Counter()
+        self.most: Counter[str] = Counter()  # of each house, at the same time
+        self.done: list[Knock] = []
+
+    async def visit(self, knock: Knock, attempt: Attempt) -> Finish | None:
+        door = (knock.house, knock.door)
+        self.under_way[door] += 1
+        self.most[knock.house] = max(self.most[knock.house], self.at(knock.house))
+        try:
+            finish = await self.ring(knock, attempt)
+        finally:
+            self.under_way[door] -= 1
+        self.done.append(knock)
+        return finish
+
+    def at(self, house: str) -> int:
+        return sum(count for (other, _), count in self.under_way.items() if other == house)
+
+
+VISITS: EffectQueue[Visitor] = EffectQueue(
+    "visits", lanes=4, lanes_of_a_group=2, claimed_at_once=2, look_every=2.0, retry_after=(1, 5), give_up_after=TWO_DAYS
+)
+
+
+async def note_given_up(db: Connection, knock: Knock, error: Exception) -> None:
+    await db.execute(NEW_TAG, knock.number, f"given up: {error}")
+
+
+@pytest.fixture(autouse=True)
+def visits() -> Iterator[None]:
+    """A kind of effects that exists in these tests alone."""
+
+    @carries_out("knock", Knock, VISITS, on_give_up=note_given_up)
+    async def knock_at(visitor: Visitor, knock: Knock, attempt: Attempt) -> Finish | None:
+        return await visitor.visit(knock, attempt)
+
+    yield
+    del registry.KINDS["knock"], registry.NAMES[Knock]
+
+
+class World:
+    """Relays of the queue over one database, as those of two servers would be."""
+
+    def __init__(self, run: Run, nursery: trio.Nursery) -> None:
+        self.run = run
+        self.ids = Ids(run.clock)
+        self.log: list[tuple[str, dict[str, Any]]] = []
+        self._nursery = nursery
+
+    def promise(self, *knocks: Knock) -> None:
+        promises = [Promise(one, f"{one.house}/{one.door}", group=one.house) for one in knocks]
+        rows = [new_effect(self.ids.next(), promise, Origin("test")) for promise in promises]
+        self.run.database.arrange(outbox.insert_many, rows, self.run.clock.now())
+
+    async def start(self, visitor: Visitor) -> trio.CancelScope:
+        """Start a relay; cancel the scope, and it has died."""
+        relay = Relay(Staffed(VISITS, visitor), self.run.database, self.run.clock, self.ids, self._record)
+        life = trio.CancelScope()
+
+        async def live(*, task_status: trio.TaskStatus[None]) -> None:
+            with life:
+                await relay.run(trio.Event(), task_status=task_status)
+
+        await self._nursery.start(live)
+        return life
+
+    def left(self) -> int:
+        return len(self.run.database.rows("SELECT FROM outbox"))
+
+    def notes(self) -> list[str]:
+        return [row["name"] for row in self.run.database.rows("SELECT name FROM tags ORDER BY id")]
+
+    async def empty(self, seconds: float) -> None:
+        """Wait until nothing is left."""
+        await Eventually(lambda: self.left() == 0, "nothing is left", seconds).come_true()
+
+    def decisions(self, event: str) -> list[object]:
+        return [facts["decision"] for word, facts in self.log if word == event]
+
+    def _record(self, event: str, /, **facts: Any) -> None:
+        self.log.append((event, facts))
+
+
+def scenario(**how: Any) -> Callable[[Callable[[World], Awaitable[None]]], Callable[..., None]]:
+    """A simulation that ends with its world's relays."""
+
+    def decorate(play: Callable[[World], Awaitable[None]]) -> Callable[..., None]:
+        async def played(run: Run) -> None:
+            async with trio.open_nursery() as nursery:
+                await play(World(run, nursery))
+                nursery.cancel_scope.cancel()
+
+        played.__name__, played.__doc__ = play.__name__, play.__doc__
+        return simulation(world=with_database, **how)(played)
+
+    return decorate
+
+
+async def at_once(knock: Knock, attempt: Attempt) -> None:
+    await trio.lowlevel.checkpoint()
+
+
+@scenario(seeds=12, faults=4)
+async def test_two_relays_never_carry_out_one_partition_at_the_same_time(world: World) -> None:
+    """Also if an effect takes longer than a lease, and if a relay dies: its work is carried on by the other."""
+    run, failed = world.run, Counter[int]()
+
+    async def ring(knock: Knock, attempt: Attempt) -> None:
+        assert visitor.under_way[knock.house, knock.door] == 1
+        await trio.sleep(run.random.choice([0.1, 0.1, 3.0, 1.5 * LEASE]))
+        if run.random.random() < 0.2 and failed.total() < 5:
+            failed[knock.number] += 1
+            raise RuntimeError("nobody opens")
+
+    visitor = Visitor(ring)
+    knocks = [Knock(house, door, 10 * door + n) for house in ("a", "b") for door in (1, 2) for n in range(3)]
+    world.promise(*knocks)
+    first = await world.start(visitor)
+    await world.start(visitor)
+    await trio.sleep(run.random.choice([0.5, 2.0, 20.0]))
+    first.cancel()
+    await world.empty(600)
+    assert set(visitor.done) == set(knocks)
+    for house in ("a", "b"):
+        for door in (1, 2):
+            came = list(dict.fromkeys(one.number for one in visitor.done if (one.house, one.door) == (house, door)))
+            assert came == sorted(came), "retries keep the order of a partition"
+    run.sometimes(failed.total() > 0, "something was tried again")
+    run.sometimes(len(visitor.done) > len(knocks), "something was done twice, after a fault")
+
+
+@scenario(seeds=5)
+async def test_the_rows_of_a_relay_that_died_are_free_when_its_lease_ends(world: World) -> None:
+    async def hang(knock: Knock, attempt: Attempt) -> None:
+        await trio.sleep_forever()
+
+    world.promise(Knock("a", 1, 1), Knock("a", 1, 2))
+    dying = await world.start(Visitor(hang))
+    await trio.sleep(2)
+    dying.cancel()
+    heir = Visitor(at_once)
+    await world.start(heir)
+    await trio.sleep(LEASE - 4)
+    assert heir.done == []
+    await world.empty(10)
+    assert [one.number for one in heir.done] == [1, 2]
+
+
+@scenario(seeds=5)
+async def test_a_slow_house_takes_its_share_of_the_lanes_and_no_more(world: World) -> None:
+    async def ring(knock: Knock, attempt: Attempt) -> None:
+        if knock.house == "slow":
+            await trio.sleep_forever()
+
+    visitor = Visitor(ring)
+    world.promise(*(Knock("slow", door, door) for door in range(20)))
+    await world.start(visitor)
+    await trio.sleep(1)
+    quick = [Knock(f"house {n}", 1, n) for n in range(8)]
+    world.promise(*quick)
+    await trio.sleep(5)
+    assert set(visitor.done) == set(quick)
+    assert visitor.most["slow"] == VISITS.lanes_of_a_group
+
+
+@scenario(seeds=5)
+async def test_a_busy_door_leaves_a_lane_to_the_next_one(world: World) -> None:
+    async def ring(knock: Knock, attempt: Attempt) -> None:
+        if knock.door == 1:
+            await trio.sleep_forever()
+
+    visitor = Visitor(ring)
+    world.promise(*(Knock("a", 1, n) for n in range(5)), Knock("a", 2, 6))
+    await world.start(visitor)
+    await trio.sleep(2)
+    assert visitor.done == [Knock("a", 2, 6)]
+
+
+@scenario(seeds=3)
+async def test_what_fails_is_tried_by_the_schedule_and_holds_up_only_its_door(world: World) -> None:
+    tries: list[float] = []
+
+    async def ring(knock: Knock, attempt: Attempt) -> None:
+        if knock.number == 1:
+            tries.append(trio.current_time())
+            if attempt.number < 4:
+                raise RuntimeError("nobody opens")
+
+    visitor = Visitor(ring)
+    world.promise(Knock("a", 1, 1), Knock("a", 1, 2), Knock("a", 2, 3))
+    await world.start(visitor)
+    await world.empty(60)
+    assert [one.number for one in visitor.done] == [3, 1, 2]
+    assert world.decisions("outbox.retry") == ["again in 1 s", "again in 5 s", "again in 5 s"]
+    assert [round(after - before) for before, after in pairwise(tries)] in ([1, 5, 5], [2, 6, 6])
+
+
+@scenario(seeds=3)
+async def test_a_delivery_that_is_asked_for_later_is_tried_then(world: World) -> None:
+    run = world.run
+    asked = {1: timedelta(hours=1), 2: timedelta(days=10), 3: timedelta(0)}
+
+    async def ring(knock: Knock, attempt: Attempt) -> None:
+        if attempt.number == 1:
+            raise Later(run.clock.now() + asked[knock.number], "Retry-After")
+
+    visitor = Visitor(ring)
+    world.promise(*(Knock("a", number, number) for number in asked))
+    await world.start(visitor)
+    await trio.sleep(1)
+    decisions = {"again in 3600 s", "again in 172800 s", "again in 1 s"}
+    assert set(world.decisions("outbox.retry")) == decisions, "after a second, and before it is given up"
+
+
+@scenario(seeds=5)
+async def test_what_is_given_up_is_written_in_the_transaction_that_deletes_it(world: World) -> None:
+    async def ring(knock: Knock, attempt: Attempt) -> Finish | None:
+        if knock.number == 1:
+            raise GivenUp("gone")
+        return lambda db: db.execute(NEW_TAG, knock.number, "finished")
+
+    def nothing_is_half_done() -> bool:
+        return world.left() + len(world.notes()) in (2, 0)  # nothing after the run
+
+    world.promise(Knock("a", 1, 1), Knock("a", 1, 2))
+    world.run.always(nothing_is_half_done)
+    await world.start(Visitor(ring))
+    await world.empty(30)
+    assert world.notes() == ["given up: gone", "finished"]
+    assert world.decisions("outbox.given_up") == ["given up"]
+
+
+@scenario(seeds=3)
+async def test_what_could_not_be_delivered_in_time_is_given_up(world: World) -> None:
+    async def ring(knock: Knock, attempt: Attempt) -> None:
+        raise RuntimeError("nobody opens")
+
+    world.promise(Knock("a", 1, 1))
+    world.run.database.arrange(age, TWO_DAYS)
+    await world.start(Visitor(ring))
+    await world.empty(5)
+    assert world.notes() == ["given up: nobody opens"]
+
+
+async def age(db: Connection, by: timedelta) -> None:
+    await db.execute("UPDATE outbox SET created_at = created_at - $1::interval", by)
+
+
+@simulation(seeds=5, world=partial(stage, mail=True))
+async def test_a_mail_server_that_takes_nothing_delays_no_announcement(sim: Simulation) -> None:
+    people = await sim.people(*(f"person{n}" for n in range(MAIL.lanes + 2)))
+    taking: list[str] = []
+
+    async def hang(self: Server, letter: Letter) -> None:
+        taking.append(letter.to)
+        await trio.sleep_forever()
+
+    letters = [mail(APPROVAL, person.id) for person in people]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Server, "_carry", hang)
+        await sim.stop()
+        await sim.start()
+        sim.run.database.arrange(sim.actors.outbox.promise, letters, Origin("test"))
+        sim.actors.outbox.wake(MAIL)
+        await trio.sleep(1)
+        assert len(taking) == MAIL.lanes
+        before = sim.late
+        sim.run.database.arrange(sim.actors.outbox.promise, [files_unused(["a.png"])], Origin("test"))
+        await trio.sleep(1.5)
+        assert sim.late == before + 1
+        await sim.kill()
+    await sim.start()
+    await sim.calm()
+    assert {letter.to for letter in sim.mails} == {f"{person.name}@troupe.test" for person in people}
