@@ -24,6 +24,7 @@ from .facts import (
     ChangedUser,
     DeletedStatus,
     Fact,
+    LearnFact,
     MarkedStatus,
     UnmarkedStatus,
 )  # fmt: skip
@@ -119,6 +120,11 @@ def tell_perspective(account: AccountActor, message: PerspectiveOf) -> Perspecti
 @turn(AccountActor, Related)
 def change_relation(account: AccountActor, message: Related) -> None:
     account.learn(ChangedRelation(account.id, message))
+
+
+@turn(AccountActor, LearnFact)
+def learn_fact(account: AccountActor, message: LearnFact) -> None:
+    account.learn(message.fact)
 
 
 @turn(AccountActor, PollChanged)

@@ -238,6 +238,10 @@ class Broadcast:
         message = ConversationChanged(conversation_key(last) if news and last else None, ConversationShown(told))
         self._runtime.tell_awake(home_address(told.conversation.account_id), message, origin=origin)
 
+    def tell_account(self, account_id: int, message: Message[None], origin: Origin) -> None:
+        """Tell an account of something that concerns it alone."""
+        self._runtime.tell_awake(account_address(account_id), message, origin=origin)
+
     def reread(self, account_id: int) -> None:
         """An account's relations changed, and how is not known: it reads them again, and its home too."""
         self._runtime.resync(account_address(account_id))

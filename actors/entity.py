@@ -45,7 +45,7 @@ class EntityActor(Actor):
         for fact in facts:
             if isinstance(fact, PublishedStatus | EditedStatus) and not await self._finds_room(fact, facts, promised):
                 return
-        await context.facts.announce(facts, self.origin)
+        await context.facts.announce(facts, self.origin, self.address)
         if promised:
             context.outbox.hand_over(promised)
 

@@ -15,9 +15,9 @@ import trio
 from ..storage import expiry
 from ..storage.engine.database import Database, Fenced
 from ..storage.engine.faults import machine_fault
+from .facts import ChangedAccount, Fact, Facts, RevokedToken
 from .kernel import Clock, Record
 from .mail.sender import LINK_LASTS
-from .statuses import AccountCache
 
 EVERY = 3600.0  # seconds
 BATCH = 500
@@ -34,25 +34,20 @@ APPLICATIONS_UNUSED = timedelta(days=7)
 SIGN_UPS_AT_MOST = timedelta(days=7)
 
 
-class TokenCache(Protocol):
-    """What remembers access tokens in this process. `used` are the ids of applications' own tokens since it was last
-    emptied."""
+class TokenUse(Protocol):
+    """`used` are the ids of applications' own tokens that this process has seen since the set was last emptied."""
 
     used: set[int]
-
-    def forget(self, token_hash: bytes) -> None: ...
 
 
 class Expiry:
     """One for each process of the server."""
 
-    def __init__(
-        self, database: Database, clock: Clock, record: Record, accounts: AccountCache, tokens: TokenCache
-    ) -> None:
+    def __init__(self, database: Database, clock: Clock, record: Record, facts: Facts, tokens: TokenUse) -> None:
         self._database = database
         self._clock = clock
         self._record = record
-        self._accounts = accounts
+        self._facts = facts
         self._tokens = tokens
         self.deleted = 0
 
@@ -83,16 +78,16 @@ class Expiry:
 
     async def sweep(self) -> None:
         """Delete everything whose time is over. Applications come last: what is deleted before them is their use."""
-        now, forget = self._clock.now(), self._tokens.forget
+        now = self._clock.now()
         await self._note_use()
         await self._all(expiry.delete_grants, now - GRANTS_KEPT)
         await self._all(expiry.delete_sessions, now)
         await self._all(expiry.delete_confirmations, now)
-        await self._all(expiry.delete_revoked_tokens, now - REVOKED_KEPT, forget=forget)
+        await self._all(expiry.delete_revoked_tokens, now - REVOKED_KEPT, fact=RevokedToken)
         unused = (now - APPLICATION_TOKENS_UNUSED, now - APPLICATION_TOKENS_NEVER_USED)
-        await self._all(expiry.delete_application_tokens, *unused, forget=forget)
+        await self._all(expiry.delete_application_tokens, *unused, fact=RevokedToken)
         ages = (now - LINK_LASTS, now - SIGN_UPS_AT_MOST, now)
-        if sign_ups := await self._all(expiry.delete_sign_ups, *ages, forget=self._accounts.drop):
+        if sign_ups := await self._all(expiry.delete_sign_ups, *ages, fact=ChangedAccount):
             self._record("sign_ups.expired", decision=f"{sign_ups} deleted")
         await self._all(expiry.delete_applications, now - APPLICATIONS_UNUSED)
 
@@ -104,16 +99,16 @@ class Expiry:
             self._tokens.used -= used
 
     async def _all(
-        self, delete: Callable[..., Any], *arguments: object, forget: Callable[[Any], None] = lambda _: None
+        self, delete: Callable[..., Any], *arguments: object, fact: Callable[[Any], Fact] | None = None
     ) -> int:
-        """Delete batch after batch, each in a transaction of its own; how many rows."""
+        """Delete batch after batch, each in a transaction of its own; how many rows. Each row may be a fact."""
         count = 0
         for _ in range(MOST_BATCHES):
             gone = await self._database.transact(delete, *arguments, BATCH)
             count += len(gone)
             self.deleted += len(gone)
-            for one in gone:
-                forget(one)
+            if fact is not None:
+                await self._facts.apply([fact(one) for one in gone])
             if len(gone) < BATCH:
                 break
         return count

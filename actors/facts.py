@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from ..storage.accounts import Account
 from ..storage.deletions import Deleted
 from ..storage.notifications import Notification
 from ..storage.users import User
-from .broadcast import Broadcast, Related
+from .broadcast import Broadcast, Related, account_address
 from .conversations import ShownConversation
-from .kernel import Ids, Origin
+from .kernel import NOWHERE, Address, Ids, Message, Origin
 from .notifications import ShownNotification
 from .statuses import AccountCache, ShownStatus, StatusCache
 
@@ -137,11 +137,26 @@ class ChangedDomainBlocks:
     domains: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class RevokedToken:
+    """An access token that is valid no more: it was revoked or deleted."""
+
+    token_hash: bytes
+
+
 Fact = (
     ChangedAccount | ChangedUser | ChangedStatus | PublishedStatus | EditedStatus | DeletedStatus | MarkedStatus
     | UnmarkedStatus | ChangedConversationMutes | AddedNotifications | ChangedConversation | ChangedRelation
-    | ChangedDomainBlocks | ChangedList
+    | ChangedDomainBlocks | ChangedList | RevokedToken
 )  # fmt: skip
+F = TypeVar("F")
+
+
+@dataclass(frozen=True, slots=True)
+class LearnFact(Message[None]):
+    """To an account: a fact about it that another actor, or another process, has published."""
+
+    fact: Fact
 
 
 # The newest id that a fact carries. Where the fact is applied, ids are above it from then on, so that they tell what is
@@ -156,6 +171,16 @@ NEWEST: dict[type, Callable[[Any], int]] = {
 }
 
 
+# The account that a fact is about. Its actor learns what it did itself before the fact is announced.
+SUBJECTS: dict[type, Callable[[Any], int]] = {
+    ChangedUser: lambda fact: fact.account_id,
+    MarkedStatus: lambda fact: fact.account_id,
+    ChangedConversationMutes: lambda fact: fact.account_id,
+    ChangedDomainBlocks: lambda fact: fact.account_id,
+    DeletedStatus: lambda fact: fact.deleted.status.account_id,
+}
+
+
 class Facts:
     """Applies facts in this process."""
 
@@ -164,6 +189,7 @@ class Facts:
         self._accounts = accounts
         self._statuses = statuses
         self._broadcast = broadcast
+        self._observers: dict[type, list[Callable[[Any], None]]] = {}
         self._keep: dict[type, Callable[[Any], None]] = {
             ChangedAccount: self._keep_account,
             ChangedStatus: self._keep_status,
@@ -182,6 +208,15 @@ class Facts:
             ChangedDomainBlocks: self._announce_domain_blocks,
         }
 
+    def observe(self, kind: type[F], keep: Callable[[F], None]) -> None:
+        """Have facts of a kind applied to a cache that this room does not know, too."""
+        self._observers.setdefault(kind, []).append(keep)
+
+    async def apply(self, facts: Sequence[Fact], origin: Origin = NOWHERE) -> None:
+        """Apply facts that no turn of an actor publishes: of a request, of a child of the tree."""
+        self.keep(facts)
+        await self.announce(facts, origin)
+
     def keep(self, facts: Iterable[Fact]) -> None:
         """Bring the caches up to date, and have new ids sort after those of the facts."""
         for fact in facts:
@@ -189,10 +224,14 @@ class Facts:
                 self._ids.witness(newest(fact))
             if (keep := self._keep.get(type(fact))) is not None:
                 keep(fact)
+            for observer in self._observers.get(type(fact), ()):
+                observer(fact)
 
-    async def announce(self, facts: Iterable[Fact], origin: Origin) -> None:
-        """Tell the awake actors, in the order of the facts."""
+    async def announce(self, facts: Iterable[Fact], origin: Origin, publisher: Address | None = None) -> None:
+        """Tell the awake actors, in the order of the facts. The actor that publishes them has learnt them already."""
         for fact in facts:
+            if (subject := SUBJECTS.get(type(fact))) is not None and account_address(subject(fact)) != publisher:
+                self._broadcast.tell_account(subject(fact), LearnFact(fact), origin)
             announce = self._announce.get(type(fact))
             if announce is not None and (waiting := announce(fact, origin)) is not None:
                 await waiting

@@ -56,7 +56,7 @@ REVOKE = """
 REVOKE_BY_CODE = """
     UPDATE access_tokens t SET revoked_at = $3 FROM oauth_grants g
     WHERE g.code_hash = $1 AND g.application_id = $2 AND t.id = g.token_id AND t.revoked_at IS NULL
-    RETURNING t.id, t.token_hash
+    RETURNING t.token_hash
 """
 
 HOLDS = """
@@ -110,14 +110,6 @@ class NewToken:
     application_id: int
     account_id: int | None
     scopes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RevokedToken:
-    """A token that was revoked just now, for caches and streams."""
-
-    id: int
-    token_hash: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +167,9 @@ async def link_grant(db: Connection, code_hash: bytes, token_id: int) -> None:
     await db.execute(LINK_GRANT, code_hash, token_id)
 
 
-async def revoke_by_code(db: Connection, code_hash: bytes, application_id: int, now: datetime) -> RevokedToken | None:
-    """Revoke the token that this application's code was redeemed for; None if there is no live one."""
-    row = await db.fetchrow(REVOKE_BY_CODE, code_hash, application_id, now)
-    return RevokedToken(**row) if row is not None else None
+async def revoke_by_code(db: Connection, code_hash: bytes, application_id: int, now: datetime) -> bytes | None:
+    """Revoke the token that this application's code was redeemed for. Return its hash; None if there is no live one."""
+    return await db.fetchval(REVOKE_BY_CODE, code_hash, application_id, now)
 
 
 async def insert_token(db: Connection, new: NewToken, now: datetime) -> Token:

@@ -128,9 +128,10 @@ class Actors:
             database, runtime, clock, ids, self.accounts, self.statuses, broadcast, record,
             remove_files=remove_files, queues=queues,
         )  # fmt: skip
-        facts = Facts(ids, self.accounts, self.statuses, broadcast)
+        self.facts = Facts(ids, self.accounts, self.statuses, broadcast)
         self.actor_context = ActorContext(
-            database, clock, ids, self.accounts, self.statuses, audience, listed, owned, broadcast, facts, self.outbox,
+            database, clock, ids, self.accounts, self.statuses, audience, listed, owned, broadcast, self.facts,
+            self.outbox,
             base_url, local_domain,
         )  # fmt: skip
         self.pools = {
@@ -203,10 +204,10 @@ class Troupe:
         self.http_context = HttpContext(
             settings=settings, database=self.database, runtime=self.runtime, clock=clock, ids=ids, record=log.record,
             secret=lambda: secrets.token_urlsafe(32), push_key=push_key,
-            accounts=self.actors.accounts, statuses=self.actors.statuses,
+            accounts=self.actors.accounts, statuses=self.actors.statuses, facts=self.actors.facts,
             media=self.media,
         )  # fmt: skip
-        self.expiry = Expiry(self.database, clock, log.record, self.actors.accounts, self.http_context.tokens)
+        self.expiry = Expiry(self.database, clock, log.record, self.actors.facts, self.http_context.tokens)
         self.supervisor = Supervisor("troupe", self._children(), log.record, fatal=FATAL)
 
     def _children(self) -> list[Child]:

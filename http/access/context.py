@@ -8,6 +8,7 @@ from typing import Protocol
 
 import trio
 
+from ...actors.facts import Facts, RevokedToken
 from ...actors.kernel.clock import Clock
 from ...actors.kernel.ids import Ids
 from ...actors.kernel.runtime import Runtime
@@ -81,6 +82,7 @@ class HttpContext:
     push_key: PushKey
     accounts: AccountCache
     statuses: StatusCache
+    facts: Facts
     media: MediaProcessor
     tokens: Tokens = field(default_factory=Tokens)
     rates: Rates = field(default_factory=Rates)
@@ -93,7 +95,9 @@ class HttpContext:
     def __post_init__(self) -> None:
         object.__setattr__(self, "rendered", Renderings(self.clock.now))
         object.__setattr__(self, "readiness", Readiness(self.database))
+        self.facts.observe(RevokedToken, self._end_token)
 
-    def forget_token(self, token_hash: bytes) -> None:
-        """Drop a token from the cache, after it was revoked here or by another process."""
-        self.tokens.forget(token_hash)
+    def _end_token(self, fact: RevokedToken) -> None:
+        """Drop a token from the cache and close its streams."""
+        self.tokens.forget(fact.token_hash)
+        self.streams.close_token(fact.token_hash)

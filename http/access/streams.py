@@ -59,9 +59,9 @@ class Streams:
     def remove(self, session: OpenStream) -> None:
         self._sessions.discard(session)
 
-    def close_token(self, token_id: int) -> None:
+    def close_token(self, token_hash: bytes) -> None:
         """Close the streams of a token that was revoked."""
-        self._end(End.REVOKED, lambda session: session.token is not None and session.token.id == token_id)
+        self._end(End.REVOKED, lambda session: session.token is not None and session.token.token_hash == token_hash)
 
     def open_all(self) -> None:
         """Accept streams, for the first time or again."""

@@ -7,9 +7,10 @@ import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 
+from ...actors.facts import RevokedToken
 from ...storage import oauth
 from ...storage.engine.database import Connection
-from ...storage.oauth import Application, NewToken, RevokedToken, Token
+from ...storage.oauth import Application, NewToken, Token
 from ...storage.secrets import equal_secrets, hash_of
 from ..access import scopes
 from ..access.context import HttpContext
@@ -108,14 +109,8 @@ async def revoke(context: HttpContext, request: Request, given: Revocation) -> A
     if token.application_id != application.id:
         raise OAuthError("unauthorized_client")
     await context.database.transact(oauth.revoke, token.token_hash, application.id, context.clock.now())
-    _forget(context, token.id, token.token_hash)
+    await context.facts.apply([RevokedToken(token.token_hash)])
     return EMPTY
-
-
-def _forget(context: HttpContext, token_id: int, token_hash: bytes) -> None:
-    """Drop a revoked token from the cache and close its streams."""
-    context.forget_token(token_hash)
-    context.streams.close_token(token_id)
 
 
 # Clients ------------------------------------------------------------------------------------------------------
@@ -162,17 +157,17 @@ async def _by_code(context: HttpContext, application: Application, wanted: Token
     if isinstance(token, Token):
         return Issued(secret, token)
     if token is not None:
-        _forget(context, token.id, token.token_hash)
+        await context.facts.apply([RevokedToken(token)])
     raise OAuthError("invalid_grant")
 
 
 async def exchange(
     db: Connection, application_id: int, wanted: TokenRequest, token_id: int, token_hash: bytes, now: datetime
-) -> Token | RevokedToken | None:
+) -> Token | bytes | None:
     """Use up the code and make its token, in one transaction.
 
     A code that was used before revokes the token that it made (RFC 6749, 4.1.2), because one of the two requests came
-    from an attacker.
+    from an attacker: then the hash of that token is returned.
     """
     code_hash = hash_of(wanted.code)
     grant = await oauth.find_grant(db, code_hash, now)

@@ -63,7 +63,7 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any]) -> AsyncItera
         http_context = HttpContext(
             settings=settings, database=pool, runtime=runtime, clock=clock, ids=ids, record=record,
             secret=_secrets(), push_key=push_key, accounts=acting.accounts,
-            statuses=acting.statuses, media=media,
+            statuses=acting.statuses, facts=acting.facts, media=media,
         )  # fmt: skip
         nursery.start_soon(http_context.readiness.run)
         yield Stage(http_context, letterbox, acting.outbox, records)

@@ -48,9 +48,7 @@ class Sweeper:
         self.clock = Later(stage)
         self.recorded: list[tuple[str, dict[str, object]]] = []
         http_context = stage.http_context
-        self.expiry = Expiry(
-            http_context.database, self.clock, self._record, http_context.accounts, http_context.tokens
-        )
+        self.expiry = Expiry(http_context.database, self.clock, self._record, http_context.facts, http_context.tokens)
 
     async def sweep(self, ahead: timedelta) -> None:
         self.clock.ahead = ahead

@@ -4,6 +4,7 @@ from typing import Any, cast
 
 import pytest
 
+from troupe.actors.facts import RevokedToken
 from troupe.actors.kernel.errors import Busy, Quarantined, Refused
 from troupe.http.access.tokens import hash_of
 from troupe.http.answers.errors import error_answer, invalid, missing
@@ -42,7 +43,7 @@ async def test_a_revoked_token_says_so_at_once(stage: Stage, ada: Person) -> Non
     await stage.http_context.database.transact(
         oauth.revoke, token.token_hash, token.application_id, stage.http_context.clock.now()
     )
-    stage.http_context.forget_token(token.token_hash)
+    await stage.http_context.facts.apply([RevokedToken(token.token_hash)])
     answer = await ada.get(HOME)
     assert (answer.status, answer.json) == (401, {"error": "The access token was revoked"})
 

@@ -1,0 +1,61 @@
+"""What an account's actor remembers is right, too, when another process has committed for the account."""
+
+from troupe.actors.account import PerspectiveOf, ViewerFlags
+from troupe.actors.commands.reblogs import Reblog
+from troupe.actors.facts import ChangedConversationMutes, ChangedDomainBlocks, DeletedStatus, MarkedStatus
+from troupe.actors.kernel import Origin
+from troupe.storage import bookmarks, conversation_mutes, deletions, domain_blocks
+from troupe.storage.status_flags import Flags
+from troupe.supervision.testing import simulation
+from troupe.supervision.testing.stage import Person, Simulation, stage
+
+ELSEWHERE = Origin("of-another-process")
+CONVERSATION = "SELECT conversation_id FROM statuses WHERE id = $1"
+
+
+async def flags(who: Person, status: int) -> Flags:
+    return (await who.insist(ViewerFlags((status,))))[status]
+
+
+@simulation(seeds=10, world=stage)
+async def test_a_bookmark_set_by_another_process_is_shown(sim: Simulation) -> None:
+    ada, bob = await sim.people("ada", "bob")
+    status = await ada.publish()
+    assert not (await flags(bob, status)).bookmarked
+    sim.run.database.arrange(bookmarks.insert, sim.new_id(), bob.id, status, sim.run.clock.now())
+    await sim.actors.facts.apply([MarkedStatus(bob.id, status, bookmarked=True)], ELSEWHERE)
+    assert (await flags(bob, status)).bookmarked
+    assert not (await flags(ada, status)).bookmarked
+
+
+@simulation(seeds=10, world=stage)
+async def test_a_conversation_muted_by_another_process_is_muted(sim: Simulation) -> None:
+    (ada,) = await sim.people("ada")
+    status = await ada.publish()
+    assert not (await flags(ada, status)).muted
+    conversation = sim.run.database.rows(CONVERSATION, status)[0]["conversation_id"]
+    sim.run.database.arrange(conversation_mutes.insert, ada.id, conversation, sim.run.clock.now())
+    await sim.actors.facts.apply([ChangedConversationMutes(ada.id)], ELSEWHERE)
+    assert (await flags(ada, status)).muted
+
+
+@simulation(seeds=10, world=stage)
+async def test_a_boost_deleted_by_another_process_is_no_boost_any_more(sim: Simulation) -> None:
+    ada, bob = await sim.people("ada", "bob")
+    status = await ada.publish()
+    boost = await bob.insist(Reblog(status))
+    assert (await flags(bob, status)).reblogged
+    deleted = sim.run.database.arrange(deletions.soft_delete, boost, bob.id, sim.run.clock.now())
+    assert deleted is not None
+    await sim.actors.facts.apply([DeletedStatus(deleted)], ELSEWHERE)
+    assert not (await flags(bob, status)).reblogged
+
+
+@simulation(seeds=10, world=stage)
+async def test_a_domain_blocked_by_another_process_is_blocked(sim: Simulation) -> None:
+    (ada,) = await sim.people("ada")
+    await ada.insist(PerspectiveOf())
+    now = sim.run.clock.now()
+    sim.run.database.arrange(domain_blocks.insert, sim.new_id(), ada.id, "elsewhere.test", now)
+    await sim.actors.facts.apply([ChangedDomainBlocks(ada.id, frozenset({"elsewhere.test"}))], ELSEWHERE)
+    assert (await ada.insist(PerspectiveOf())).domain_blocks == {"elsewhere.test"}
