@@ -1,6 +1,6 @@
-"""One account: its writes, in order, and what its owner sees the world through.
+"""An account's actor: its writes in order, and its perspective, which decides what its owner sees.
 
-Memory mirrors rows and changes only after commit. The commands are in `commands/`, a file a noun.
+Memory mirrors rows and changes only after commit. The commands are in `commands/`, one file for each noun.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class PerspectiveOf(Message[Perspective]):
 
 @dataclass(frozen=True, slots=True)
 class ViewerFlags(Message[dict[int, Flags]]):
-    """Query: what the account did with each of these statuses. Answered with a dict of Flags by id."""
+    """Query: what the account did with each of these statuses. The answer is a dict of Flags by id."""
 
     ids: tuple[int, ...]
 
@@ -54,7 +54,7 @@ class AccountActor(EntityActor):
         self.id = int(cell.address.key)
         self.perspective = Perspective(self.id)
         self.relation_stamps = RelationStamps({})
-        self.user: users.User | None = None  # None for accounts that live elsewhere
+        self.user: users.User | None = None  # None for accounts of other servers
         self.flags: OrderedDict[int, Flags] = OrderedDict()
 
     async def load(self) -> None:
@@ -74,25 +74,25 @@ class AccountActor(EntityActor):
 
     @property
     def owner(self) -> users.User:
-        """The user whose account this is; only local accounts are told to do things."""
+        """The user of this account. Only local accounts take commands."""
         if self.user is None:
             raise LookupError(f"{self.address} has no user")
         return self.user
 
     def learn(self, fact: Fact) -> None:
-        """Apply a fact of this account to what its owner sees the world through; other accounts' are left out."""
+        """Apply a fact about this account to its memory. Facts about other accounts are ignored."""
         if (learn := LEARNING.get(type(fact))) is not None and getattr(fact, "account_id", self.id) == self.id:
             learn(self, fact)
 
     def set_relation(self, other: int, relation: Relation) -> None:
-        """How the account now stands to `other`: after a commit, its own or the other's."""
+        """Store how the account stands to `other`, after a commit of either of the two."""
         changed = self.perspective.after(other, relation)
         if changed != self.perspective:
             self.perspective = changed
             self.announce_perspective()
 
     def announce_perspective(self) -> None:
-        """Streams that show public statuses to this viewer sift by the perspective: give them the new one."""
+        """Give the new perspective to streams of public statuses, which filter by it."""
         self.feed.append(PerspectiveChanged(self.perspective))
 
     def keep_flags(self, id: int, flags: Flags) -> None:
@@ -102,7 +102,7 @@ class AccountActor(EntityActor):
             self.flags.popitem(last=False)
 
     def current_perspective(self) -> Perspective:
-        """The perspective without the mutes that are over."""
+        """Return the perspective without expired mutes."""
         now = self.context.clock.now()
         if any(expired(muting, now) for muting in self.perspective.muting.values()):
             for other, muting in list(self.perspective.muting.items()):
@@ -134,7 +134,7 @@ def forget_votes(account: AccountActor, message: PollChanged) -> None:
 
 @turn(AccountActor, ViewerFlags)
 def viewer_flags(account: AccountActor, message: ViewerFlags) -> Answer[dict[int, Flags]]:
-    """From memory when all are there, else after one query for the missing."""
+    """Return the flags from memory if all are there, else after one query for the missing ones."""
     missing = [id for id in message.ids if id not in account.flags]
     if missing:
         return _load_flags(account, message.ids, missing)
@@ -150,7 +150,7 @@ async def _load_flags(account: AccountActor, ids: tuple[int, ...], missing: list
 
 
 def perspective_of(account_id: int, rows: relations.Relations) -> Perspective:
-    """The rows as a perspective."""
+    """Return the rows as a perspective."""
     return Perspective(
         account_id,
         following={id: Following(*terms) for id, terms in rows.following.items()},
@@ -163,7 +163,7 @@ def perspective_of(account_id: int, rows: relations.Relations) -> Perspective:
 
 
 def relation_of(bond: relations.Bond) -> Relation:
-    """The rows between two accounts as a relation."""
+    """Return the rows between two accounts as a relation."""
     return Relation(
         Following(*bond.following) if bond.following else None,
         bond.requested,

@@ -1,7 +1,7 @@
-"""Which timelines are awake and show which authors: the fan-out's index.
+"""The index of awake timelines by the authors that they show.
 
-Only awake timelines are told of a new status; a sleeping one reads it from rows when it wakes. A home registers for its
-authors before it reads its entries, so that nothing is committed unseen between the two.
+Only awake timelines are told of a new status; a sleeping one reads it from rows when it wakes. A timeline registers for
+its authors before it reads its entries, so no commit falls between the two.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Audience:
 
     @property
     def everybody(self) -> list[Cell]:
-        """All cells that are registered for any author."""
+        """Return all cells that are registered for any author."""
         return list(dict.fromkeys(home for homes in self._homes.values() for home in homes))
 
     def cells(self, author: int) -> Container[Cell]:
-        """Those that are told of an author, to look one up."""
+        """Return the cells that are told of an author, as a set to look one up."""
         return self._homes.get(author, ())
 
     def of(self, author: int) -> list[Cell]:

@@ -1,7 +1,7 @@
-"""Rows kept in memory, loaded in batches, and dropped by the turn that changes them.
+"""A cache of rows, loaded in batches. The turn that changes a row drops it.
 
-A row that changes while it is being loaded is handed to its reader but not kept: otherwise the old row could outlive
-the change that has just dropped it.
+A row that is dropped while it is being loaded is returned to its reader but not kept: otherwise the old row could stay
+in the cache after the change.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ class RowCache(Generic[T]):
         return row if row is not None else (await self.find_many([id])).get(id)
 
     async def find_many(self, ids: Iterable[int]) -> dict[int, T]:
-        """The rows with these ids, in the order asked for; missing ones are left out. One query, or none."""
+        """Return the rows with these ids, in the given order. Missing rows are left out. Takes one query at most."""
         wanted = dict.fromkeys(ids)
         held = {id: row for id in wanted if (row := self._use(id)) is not None}
         missing = [id for id in wanted if id not in held]
         loaded = await self._read(missing) if missing else {}
-        # What was held may have been dropped or pushed out while the others were read; it was right when asked for.
+        # Rows that were cached may have been dropped or evicted during the query. They were right when the call began.
         rows = ((id, self._rows.get(id) or loaded.get(id) or held.get(id)) for id in wanted)
         return {id: row for id, row in rows if row is not None}
 
     def put(self, id: int, row: T) -> None:
-        """Keep the row as it is after a commit."""
+        """Store a row after a commit."""
         self.drop(id)
         self._keep(id, row)
 
     def drop(self, id: int) -> None:
-        """The row has changed: read it again when it is wanted."""
+        """Remove a row that has changed, so that it is read again."""
         self._rows.pop(id, None)
         for load in self._loads:
             if id in load.ids:

@@ -1,4 +1,4 @@
-"""What actors share besides messages: the database, the caches over it, the clock, fresh ids, and where effects go."""
+"""The parts that all actors share: the database, the caches, the clock, the source of ids, and the outbox."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .statuses import AccountCache, StatusCache
 
 @dataclass(frozen=True, slots=True)
 class ActorContext:
-    """One for each process. `base_url` and `local_domain` are how this server names itself.
+    """The context of all actors, one for each process. `base_url` and `local_domain` are the names of this server.
 
-    `audience` knows the awake homes by authors, `listed` the awake lists by authors, `owned` the awake lists by owners.
+    `audience` has the awake homes by author, `listed` the awake lists by author, `owned` the awake lists by owner.
     """
 
     database: Database

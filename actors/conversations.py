@@ -12,7 +12,7 @@ from .statuses import AccountCache, ShownStatus, StatusCache
 
 @dataclass(frozen=True, slots=True)
 class ShownConversation:
-    """A conversation with what its JSON needs."""
+    """A conversation with the records that its JSON needs."""
 
     conversation: Conversation
     participants: tuple[accounts.Account, ...]
@@ -22,7 +22,7 @@ class ShownConversation:
 async def shown_conversations(
     conversations: Sequence[Conversation], accounts: AccountCache, statuses: StatusCache
 ) -> list[ShownConversation]:
-    """All of these, with a number of queries that does not depend on how many they are."""
+    """Return conversations with their records. The number of queries does not depend on the number of conversations."""
     people = await accounts.find_many(id for one in conversations for id in one.participant_ids)
     last = await statuses.show_many(one.last_status_id for one in conversations if one.last_status_id is not None)
     return [

@@ -34,9 +34,9 @@ class EntityActor(Actor):
         return await self.context.database.transact(work, *args, **kwargs)
 
     async def publish(self, *facts: Fact, promised: Sequence[int] = ()) -> None:
-        """Say what the transaction of this turn changed, before the answer, and hand over what it promised.
+        """Publish the facts of this turn's transaction, before the answer, and hand over its promises.
 
-        When the timelines that a status goes to stay crowded, the relay carries the promises out after the answer.
+        If the timelines that a status goes to stay crowded, the relay carries the promises out after the answer.
         """
         context = self.context
         for fact in facts:
@@ -52,7 +52,10 @@ class EntityActor(Actor):
     async def _finds_room(
         self, fact: PublishedStatus | EditedStatus, facts: Sequence[Fact], promised: Sequence[int]
     ) -> bool:
-        """Wait for crowded timelines. False if they stay crowded: then the author's home alone is told of a post."""
+        """Wait for crowded timelines.
+
+        False if they stay crowded; then only the author's home is told of a new status.
+        """
         context = self.context
         shown = await context.facts.show(fact)
         added = [one for other in facts if isinstance(other, AddedNotifications) for one in other.notifications]
@@ -64,4 +67,7 @@ class EntityActor(Actor):
         return False
 
     def learn(self, fact: Fact) -> None:
-        """Apply a fact to this actor's own memory, which mirrors no rows of most facts."""
+        """Apply a fact to this actor's own memory.
+
+        By default nothing: most actors mirror no rows that a fact is about.
+        """

@@ -1,7 +1,7 @@
-"""Deletes what has expired, every hour, in small batches.
+"""Deletes expired rows every hour, in small batches.
 
-Sign-ups that nobody confirmed hold the names and addresses of other people, and everybody can make them, as well as
-applications, codes and tokens of applications.
+Unconfirmed sign-ups reserve names and addresses, and anybody can make them without limit, as well as applications,
+codes and tokens of applications.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from .mail.sender import LINK_LASTS
 
 EVERY = 3600.0  # seconds
 BATCH = 500
-# Batches of one kind in one go: the rest waits for the next hour.
+# Batches of one kind in one sweep. The rest waits for the next hour.
 MOST_BATCHES = 1000
-# A code that comes a second time revokes its token; it is known for a day after it has expired.
+# A code that is used a second time revokes its token. It is remembered for a day after it has expired for that.
 GRANTS_KEPT = timedelta(days=1)
-# For so long a client is told that its token was revoked, afterwards that it is not valid.
+# For this time a client is told that its token was revoked, afterwards that it is not valid.
 REVOKED_KEPT = timedelta(days=30)
 APPLICATION_TOKENS_UNUSED = timedelta(days=30)
 APPLICATION_TOKENS_NEVER_USED = timedelta(days=2)
 APPLICATIONS_UNUSED = timedelta(days=7)
-# Asking for mail after mail keeps somebody else's name or address for no longer than this.
+# Requesting mails again and again reserves a name or an address of another person for no longer than this.
 SIGN_UPS_AT_MOST = timedelta(days=7)
 
 
@@ -41,7 +41,7 @@ class TokenUse(Protocol):
 
 
 class Expiry:
-    """One for each process of the server."""
+    """The child that deletes expired rows, one for each process of the server."""
 
     def __init__(self, database: Database, clock: Clock, record: Record, facts: Facts, tokens: TokenUse) -> None:
         self._database = database
@@ -52,11 +52,11 @@ class Expiry:
         self.deleted = 0
 
     def inspect(self) -> dict[str, object]:
-        """What an operator sees."""
+        """Return what an operator sees."""
         return {"deleted": self.deleted}
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Sweep now and every hour, until `stopping`."""
+        """Sweep at start and every hour, until `stopping`."""
         task_status.started()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._run)
@@ -70,8 +70,8 @@ class Expiry:
             except Fenced:
                 raise
             except Exception as error:
-                # A full disk, or a database that is away: others tell of it, and there is a next time. A crash would
-                # restart what was started after this child, the HTTP server too.
+                # A full disk or a lost database is logged elsewhere, and the next sweep makes up for it. An error here
+                # would restart the children that were started after this one, the HTTP server too.
                 if machine_fault(error) is None:
                     raise
             await trio.sleep(EVERY)
@@ -92,7 +92,7 @@ class Expiry:
         await self._all(expiry.delete_applications, now - APPLICATIONS_UNUSED)
 
     async def _note_use(self) -> None:
-        """Tokens that are used are kept: what this process remembers of that goes into the rows."""
+        """Store when tokens were used, as this process remembers it: used tokens are kept."""
         used = set(self._tokens.used)
         if used:
             await self._database.transact(expiry.note_use, used, self._clock.now())

@@ -17,7 +17,7 @@ DELETIONS_REMEMBERED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ShownStatus:
-    """What it takes to render a status."""
+    """A status with the records that its JSON needs."""
 
     status: statuses.Status
     author: accounts.Account
@@ -34,14 +34,14 @@ class ShownStatus:
 
 
 def may_see(shown: ShownStatus, viewer: Perspective) -> bool:
-    """Whether a viewer may see a status and, in a boost, what it boosts."""
+    """True if a viewer may see a status and, for a boost, the original."""
     if shown.is_withdrawn or not visible(shown.status, viewer):
         return False
     return shown.boosted is None or visible(shown.boosted.status, viewer)
 
 
 class AccountCache(RowCache[accounts.Account]):
-    """Accounts by id, as their rows are."""
+    """A cache of accounts by id."""
 
     def __init__(self, database: Database, capacity: int = ACCOUNTS_KEPT) -> None:
         async def load(ids: list[int]) -> dict[int, accounts.Account]:
@@ -51,7 +51,10 @@ class AccountCache(RowCache[accounts.Account]):
 
 
 class StatusCache(RowCache[statuses.Status]):
-    """Statuses by id; a deleted one is missing, and remembered as deleted for as long as an effect could be late."""
+    """A cache of statuses by id.
+
+    A deleted status is missing, and remembered as deleted as long as an effect may be late.
+    """
 
     def __init__(self, database: Database, accounts: AccountCache, capacity: int = STATUSES_KEPT) -> None:
         async def load(ids: list[int]) -> dict[int, statuses.Status]:
@@ -65,7 +68,10 @@ class StatusCache(RowCache[statuses.Status]):
         return (await self.show_many([id])).get(id)
 
     async def show_many(self, ids: Iterable[int]) -> dict[int, ShownStatus]:
-        """Everything needed to render these statuses, in the order asked for: at most three queries, warm none."""
+        """Return the records of these statuses, in the given order.
+
+        Takes three queries at most, none if all are cached.
+        """
         found = await self.find_many(ids)
         boosted = await self.find_many(row.reblog_of_id for row in found.values() if row.reblog_of_id is not None)
         rows = [*found.values(), *boosted.values()]
@@ -73,14 +79,14 @@ class StatusCache(RowCache[statuses.Status]):
         return {id: shown for id, row in found.items() if (shown := _assemble(row, boosted, authors)) is not None}
 
     def delete(self, id: int) -> None:
-        """The status was deleted: nothing may show it from now on."""
+        """Forget a deleted status, so that it is shown no more."""
         self.drop(id)
         self._deleted[id] = None
         if len(self._deleted) > DELETIONS_REMEMBERED:
             del self._deleted[next(iter(self._deleted))]
 
     def is_deleted(self, id: int) -> bool:
-        """True if this process deleted it. Ask before showing a status that was loaded a moment ago."""
+        """True if this process deleted the status. Ask before showing a status that was loaded earlier."""
         return id in self._deleted
 
 
@@ -99,7 +105,7 @@ def _assemble(
 
 
 def entry_of(shown: ShownStatus) -> timeline_entries.TimelineEntry:
-    """What timelines need to know of it. Of a boost, mentions, language and media are the original's."""
+    """Return a status as timelines hold it. For a boost, mentions, language and media are the original's."""
     status = shown.status
     source = shown.boosted or shown
     return timeline_entries.TimelineEntry(

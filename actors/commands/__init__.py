@@ -1,4 +1,7 @@
-"""The commands that accounts and lists take, a file a noun. Importing this registers the turn of every command."""
+"""The commands that accounts and lists take, one file for each noun.
+
+Importing this registers the turn of every command.
+"""
 
 from . import (
     bookmarks,

@@ -1,4 +1,4 @@
-"""Bookmarks, in the turn of the account that has them. No other account is told of them."""
+"""Bookmarks, in the turn of the account that owns them. No other account is told of them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .statuses import NOT_FOUND, find_original
 
 @dataclass(frozen=True, slots=True)
 class Bookmark(Message[None]):
-    """Command: bookmark a status, or what it boosts; a repeat is harmless."""
+    """Command: bookmark a status, or the original of a boost. A repeat changes nothing."""
 
     status_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Unbookmark(Message[None]):
-    """Command: take a bookmark out, also of what is hidden by now."""
+    """Command: remove a bookmark, also from a status that is hidden by now."""
 
     status_id: int
 
@@ -36,7 +36,7 @@ async def bookmark(account: AccountActor, message: Bookmark) -> Refused | None:
 
 
 async def _bookmark(db: Connection, account: AccountActor, status_id: int) -> bool:
-    """Whether the status is still there."""
+    """Store a bookmark. False if the status is gone."""
     if not await statuses.hold(db, status_id):
         return False
     await bookmarks.insert(db, account.context.ids.next(), account.id, status_id, account.now)

@@ -1,4 +1,4 @@
-"""Muting a conversation, in the turn of the account that wants to hear no more of it."""
+"""Muting a conversation, in the turn of the account that mutes it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from .statuses import NOT_FOUND, find_original
 
 @dataclass(frozen=True, slots=True)
 class MuteConversation(Message[None]):
-    """Command: no notifications any more about the thread that a status is in."""
+    """Command: stop notifications about the thread that a status is in."""
 
     status_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class UnmuteConversation(Message[None]):
-    """Command: notifications about the thread again."""
+    """Command: allow notifications about the thread again."""
 
     status_id: int
 
 
 @turn(AccountActor, MuteConversation)
 async def mute_conversation(account: AccountActor, message: MuteConversation) -> Refused | None:
-    """Only those who take part may: who does not hears nothing of it anyway."""
+    """Mute a thread. Refused for accounts that take no part in it: they get no notifications about it."""
     status = await find_original(account, message.status_id)
     if status is None:
         return NOT_FOUND

@@ -1,4 +1,4 @@
-"""Reading and removing conversations, in the turn of the account that has them."""
+"""Reading and removing conversations, in the turn of the account that owns them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOT_FOUND = Refused(404, "Record not found")
 
 @dataclass(frozen=True, slots=True)
 class MarkConversation(Message[ShownConversation]):
-    """Command: say whether a conversation was read; answered with its Correspondence."""
+    """Command: mark a conversation as read or unread. The answer is its Correspondence."""
 
     id: int
     unread: bool

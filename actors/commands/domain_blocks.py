@@ -1,4 +1,4 @@
-"""Blocking whole domains, in the turn of the account that does it."""
+"""Blocking whole domains, in the turn of the account that blocks."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .pairs import PairChanges, publish_changes
 
 @dataclass(frozen=True, slots=True)
 class BlockDomain(Message[None]):
-    """Command: hide everything from a domain, and let none of its people follow. Own follows there stay."""
+    """Command: hide everything from a domain and end the follows by its accounts. Own follows there stay."""
 
     domain: str
 
 
 @dataclass(frozen=True, slots=True)
 class UnblockDomain(Message[None]):
-    """Command: end that. Followers do not come back."""
+    """Command: end a domain block. The followers do not come back."""
 
     domain: str
 
@@ -51,7 +51,7 @@ async def finish_domain_block(account: AccountActor, message: DomainBlocked) -> 
 
 
 async def end_follows(account: AccountActor, domain: str) -> None:
-    """End the follows by people of a domain, a transaction for each hundred."""
+    """End the follows by accounts of a domain, in transactions of a hundred."""
     more = True
     while more:
         changes, more = await account.transact(_sever_some, account, domain, account.origin)

@@ -1,4 +1,4 @@
-"""Editing a status, in the turn of its author: a full replacement of everything but language and who may quote it."""
+"""Editing a status, in the turn of its author. An edit replaces everything but the language and the quote policy."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ NO_DEADLINE = invalid("Deadline can't be blank")
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What an attached medium shows, in words, and where its centre is; None leaves as it is."""
+    """The description and focus of an attached medium. None leaves a value as it is."""
 
     media_id: int
     text: str | None = None
     focus: dict[str, float] | None = None
 
     def changes(self, medium: Media | None) -> bool:
-        """Whether there is something new in it."""
+        """True if a value is given."""
         if medium is None:
             return False
         worded = self.text is not None and self.text != medium.description
@@ -49,7 +49,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class EditStatus(Message[None]):
-    """Command: say it otherwise. What is empty here is removed; None leaves as it is, save the poll."""
+    """Command: edit a status. An empty value removes what was there; None leaves it as it is, except for the poll."""
 
     status_id: int
     text: str
@@ -65,7 +65,7 @@ class EditStatus(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class SetQuotePolicy(Message[None]):
-    """Command: who may quote an own status from now on."""
+    """Command: set who may quote an own status."""
 
     status_id: int
     policy: str
@@ -73,7 +73,7 @@ class SetQuotePolicy(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """What the transaction came to; without an `edit_id` nothing that is shown has changed."""
+    """The outcome of the transaction. Without an `edit_id` nothing visible has changed."""
 
     edit_id: int | None = None
     rebloggers: list[int] = field(default_factory=list[int])
@@ -161,7 +161,10 @@ def _revise(status: Status, message: EditStatus, written: Written, poll: Poll | 
 
 
 def _is_as_before(revision: Revision, status: Status) -> bool:
-    """By what the author says; how it is rendered may change with the server."""
+    """True if the author's input is the same as before.
+
+    Its HTML is not compared: it may change with the server's version.
+    """
     return (
         revision.text == status.text
         and revision.content_type == status.content_type
@@ -200,7 +203,7 @@ def _titles(poll: Poll) -> tuple[str, ...]:
 async def _store_poll(
     db: Connection, account: AccountActor, before: Poll | None, after: Poll | None, now: datetime, origin: Origin
 ) -> None:
-    """The poll as it will be, and its reminder in the place of the one before."""
+    """Store the poll, and replace its reminder."""
     if after == before:
         return
     if before is not None:
@@ -247,7 +250,7 @@ async def _store(
 async def _correspond(
     db: Connection, account: AccountActor, status_id: int, told: list[Notification]
 ) -> list[ShownConversation]:
-    """Who is named only now has the conversation from now on."""
+    """Give the conversation to accounts that are mentioned only since the edit."""
     status, author = await statuses.find(db, status_id), await accounts.find(db, account.id)
     if status is None or author is None:
         return []

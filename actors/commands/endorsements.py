@@ -1,4 +1,4 @@
-"""Recommended accounts, in the turn of the account that recommends them. No other actor needs to know."""
+"""Recommended accounts, in the turn of the account that recommends them. No other actor is told."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ NOT_FOLLOWED = Refused(422, "Validation failed: You must be already following th
 
 @dataclass(frozen=True, slots=True)
 class Endorse(Message[None]):
-    """Command: recommend an account that one follows."""
+    """Command: recommend a followed account."""
 
     target_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Unendorse(Message[None]):
-    """Command: recommend it no longer."""
+    """Command: stop recommending an account."""
 
     target_id: int
 

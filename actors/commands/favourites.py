@@ -1,4 +1,4 @@
-"""Favourites, in the turn of the account that has them."""
+"""Favourites, in the turn of the account that owns them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .statuses import NOT_FOUND, find_original
 
 @dataclass(frozen=True, slots=True)
 class Favourite(Message[None]):
-    """Command: favourite a status, or what it boosts; a repeat is harmless."""
+    """Command: favourite a status, or the original of a boost. A repeat changes nothing."""
 
     status_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Unfavourite(Message[None]):
-    """Command: take a favourite back, also of what is hidden by now."""
+    """Command: remove a favourite, also from a status that is hidden by now."""
 
     status_id: int
 

@@ -1,4 +1,4 @@
-"""Featured hashtags, in the turn of the account on whose profile they are. The texts are those that clients compare."""
+"""Featured hashtags, in the turn of the account that features them. Clients compare the error texts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOO_MANY = invalid("You have already featured the maximum number of hashtags")
 
 @dataclass(frozen=True, slots=True)
 class FeatureTag(Message[FeaturedTag]):
-    """Command: show a hashtag on the profile; answered with the FeaturedTag, the same one when it is there already."""
+    """Command: show a hashtag on the profile. The answer is the FeaturedTag, which a repeat does not change."""
 
     name: str
     display_name: str
@@ -33,14 +33,14 @@ class FeatureTag(Message[FeaturedTag]):
 
 @dataclass(frozen=True, slots=True)
 class RemoveFeaturedTag(Message[None]):
-    """Command: show it no more, by the id of the FeaturedTag."""
+    """Command: remove a featured hashtag, by the id of the FeaturedTag."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
 class UnfeatureTag(Message[None]):
-    """Command: the same by the id of the hashtag; a repeat is harmless."""
+    """Command: remove a featured hashtag, by the id of the hashtag. A repeat changes nothing."""
 
     tag_id: int
 

@@ -15,7 +15,7 @@ from ..kernel import Message, Origin, Refused, turn
 from .pairs import PairChanges, promise_follower_changes, publish_changes
 
 NOT_FOUND = Refused(404, "Record not found")
-AT_ONCE = 100  # requests in one transaction: each is a lock that PostgreSQL keeps, and a message in a mailbox of 256
+AT_ONCE = 100  # requests in one transaction: each takes a lock in PostgreSQL, and a place in a mailbox of 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class AuthorizeRequest(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class RejectRequest(Message[None]):
-    """Command: do not."""
+    """Command: reject a request to follow."""
 
     account_id: int
 
@@ -67,7 +67,7 @@ async def be_unlocked(account: AccountActor, message: Unlocked) -> None:
 
 
 async def accept_waiting(account: AccountActor) -> None:
-    """Accept everybody who asked and need not ask any more, a transaction for each hundred."""
+    """Accept the requests of all accounts that do not need to ask any more, in transactions of a hundred."""
     more = True
     while more:
         changes, more = await account.transact(_accept_some, account, account.now, account.origin)
@@ -84,7 +84,7 @@ async def _accept_some(
 async def accept(
     db: Connection, account: AccountActor, asking: Sequence[int], now: datetime, origin: Origin
 ) -> PairChanges:
-    """Those of these accounts who asked follow now."""
+    """Turn the requests of these accounts into follows."""
     new_id = account.context.ids.next
     await relations.lock_pairs(db, account.id, asking)
     accepted = await follow_requests.accept(db, account.id, [new_id() for _ in asking], asking, now)
@@ -103,7 +103,7 @@ async def _reject(db: Connection, account: AccountActor, account_id: int, origin
 async def remove_followers(
     db: Connection, account: AccountActor, followers: Sequence[int], origin: Origin
 ) -> PairChanges:
-    """These accounts neither follow nor ask to any more."""
+    """End the follows and the requests of these accounts."""
     await relations.lock_pairs(db, account.id, followers)
     for follower in followers:
         await follows.delete_follow(db, follower, account.id)

@@ -1,4 +1,4 @@
-"""What everything has in common that one does with a status: whether one may, what it promises, who is told."""
+"""The parts that all interactions with a status share: permission, promises and facts."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ NOT_ALLOWED = Refused(403, "This action is not allowed")
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """What a transaction came to; without promises it changed nothing."""
+    """The outcome of a transaction. Without promises it changed nothing."""
 
     told: list[Notification] = field(default_factory=list[Notification])
     promised: list[int] = field(default_factory=list[int])
 
     def facts_about(self, status_id: int) -> list[Fact]:
-        """Return what changed for others: its counts, and notifications."""
+        """Return the facts about a status for others: its counts, and new notifications."""
         return [ChangedStatus(status_id), AddedNotifications(self.told)] if self.promised else []
 
 
@@ -36,7 +36,10 @@ def invalid(text: str) -> Refused:
 
 
 async def admit(db: Connection, account: AccountActor, status: Status) -> Refused | None:
-    """Until the transaction ends the status is not deleted, and no block comes between the two."""
+    """Check that the account may interact with the status, and lock it.
+
+    Until the transaction ends, the status can't be deleted and no block between the two accounts can be made.
+    """
     if status.account_id != account.id:
         await relations.lock_pair(db, account.id, status.account_id)
         if await blocks.blocked_either_way(db, account.id, status.account_id):
@@ -53,6 +56,6 @@ async def promise(
 
 
 async def original_of(account: AccountActor, id: int) -> int:
-    """What is boosted, when this is a boost; for undoing, which needs no permission."""
+    """Return the original if this is a boost. For undoing, which needs no permission."""
     status = await account.context.statuses.find(id)
     return id if status is None or status.reblog_of_id is None else status.reblog_of_id

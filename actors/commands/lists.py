@@ -1,4 +1,4 @@
-"""Lists: an account creates its lists, which bounds their number; all else is the turn of the list itself."""
+"""Lists. The account creates its lists, because it enforces their number; all other changes are turns of the list."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ON_IT_ALREADY = Refused(422, "Validation failed: Account is already on the list"
 
 @dataclass(frozen=True, slots=True)
 class CreateList(Message[List]):
-    """Command to an account: create a list; answered with the List."""
+    """Command to an account: create a list. The answer is the List."""
 
     title: str
     replies_policy: str
@@ -32,7 +32,7 @@ class CreateList(Message[List]):
 
 @dataclass(frozen=True, slots=True)
 class ChangeList(Message[List]):
-    """Command to a list: change it; what is None stays as it is. Answered with the List.
+    """Command to a list: change it. A None value leaves it as it is. The answer is the List.
 
     `show_replies` is the older form of `replies_policy`, which it does not override.
     """
@@ -158,7 +158,8 @@ async def _add(
 ) -> ListChange | Refused:
     if len(await accounts.find_many(db, ids)) < len(ids):
         return NOT_FOUND
-    # The owner's account may end a follow meanwhile, in a transaction of its own: this waits for it, or it for this.
+    # The owner's account may end a follow at the same time, in its own transaction: the lock lets one wait for the
+    # other.
     if len(await lists.known_to(db, before.account_id, ids)) < len(ids):
         return NOT_FOLLOWED
     fresh = [timeline.context.ids.next() for _ in ids]
@@ -175,7 +176,7 @@ async def _remove(
 
 
 async def _promise(db: Connection, actor: EntityActor, list: List | None, origin: Origin) -> ListChange | Refused:
-    """Promise, in the same transaction, to tell of the change; None is a list that the rows do not have."""
+    """Promise to tell of the change, in the same transaction. None if the list does not exist."""
     if list is None:
         return NOT_FOUND
     promises = [list_changed(list.id, list.account_id, actor.address)]
@@ -183,7 +184,7 @@ async def _promise(db: Connection, actor: EntityActor, list: List | None, origin
 
 
 async def _publish(actor: EntityActor, changed: ListChange | Refused) -> List | Refused:
-    """After the commit, before the answer: have the list and its owner's home timeline read their rows again."""
+    """Have the list and its owner's home timeline read their rows again, after the commit and before the answer."""
     if isinstance(changed, Refused):
         return changed
     fact = ChangedList(changed.list.id, changed.list.account_id, actor.context.ids.next())

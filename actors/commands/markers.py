@@ -1,4 +1,4 @@
-"""Moving read markers, in the turn of the account that reads."""
+"""Moving read markers, in the turn of their account."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ CONFLICT = Refused(409, "Conflict during update, please try again")
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One marker's new place. A client that names the version it saw is refused if another device moved it."""
+    """The new position of one marker.
+
+    A client that names a version is refused if another device moved the marker since.
+    """
 
     timeline: Timeline
     last_read_id: int
@@ -25,13 +28,13 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class MoveMarkers(Message[list[Marker]]):
-    """Command: move markers, all or none; answered with them."""
+    """Command: move markers, all or none. The answer is the moved markers."""
 
     moves: tuple[Move, ...]
 
 
 class Outrun(Exception):
-    """Another device was first: nothing of the transaction holds."""
+    """Raised to roll back the transaction because another device was first."""
 
 
 @turn(AccountActor, MoveMarkers)

@@ -1,4 +1,4 @@
-"""Media attachments, in the turn of their owner: stored, described, finished, deleted."""
+"""Media attachments, in the turn of their owner: storing, describing, finishing and deleting them."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ..kernel import Message, Origin, Refused, turn
 NOT_FOUND = Refused(404, "Record not found")
 IN_USE = Refused(422, "Media attachment is currently used by a status")
 FAILED = Refused(422, "Error processing thumbnail for uploaded media")
-# Enough for the drafts of one person; it bounds what one account can keep on the disk unprocessed.
+# Enough for the drafts of one person. It limits the unprocessed files of one account on the disk.
 MOST_WAITING = 5
 TOO_MANY_WAITING = Refused(429, f"At most {MOST_WAITING} uploads may wait for processing. Try again in a moment!")
 
 
 def failed(medium: Media) -> Refused:
-    """What the owner of a failed upload is told, with the reason if there is one for owners."""
+    """Return the error for the owner of a failed upload, with the reason if its owner may see it."""
     return FAILED if medium.failure is None else Refused(FAILED.status, f"{FAILED.text}: {medium.failure}")
 
 
 @dataclass(frozen=True, slots=True)
 class AddMedia(Message[Media]):
-    """Command: store what is ready. Its files are in their places already."""
+    """Command: store a processed upload. Its files are in their places already."""
 
     made: ProcessedMedia
     description: str = ""
@@ -36,7 +36,7 @@ class AddMedia(Message[Media]):
 
 @dataclass(frozen=True, slots=True)
 class AddWaitingMedia(Message[Media]):
-    """Command: store what is still to be processed under an id that its upload bears already."""
+    """Command: store an upload that waits for processing, under the id that its file has already."""
 
     id: int
     type: str
@@ -47,7 +47,7 @@ class AddWaitingMedia(Message[Media]):
 
 @dataclass(frozen=True, slots=True)
 class DescribeMedia(Message[Media]):
-    """Command: change what may be changed while no status has it; None leaves as it is."""
+    """Command: change an attachment that is in no status. None leaves a value as it is."""
 
     id: int
     description: str | None = None
@@ -57,7 +57,10 @@ class DescribeMedia(Message[Media]):
 
 @dataclass(frozen=True, slots=True)
 class FinishMedia(Message[Media]):
-    """Command: processing is over; `made` is None when it failed, for the reason given if it is one for owners."""
+    """Command: end the processing of an upload.
+
+    `made` is None if it failed, `failure` the reason if its owner may see it.
+    """
 
     id: int
     made: ProcessedMedia | None
@@ -66,14 +69,14 @@ class FinishMedia(Message[Media]):
 
 @dataclass(frozen=True, slots=True)
 class DeleteMedia(Message[Media]):
-    """Command: delete what no status has."""
+    """Command: delete an attachment that is in no status."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
 class MediaChange:
-    """What a transaction came to: the attachment as it is, or was; and files promised to be removed."""
+    """The outcome of a transaction: the attachment as it is or was, and whether files are to be removed."""
 
     medium: Media
     promised: bool = field(default=False)
@@ -109,7 +112,7 @@ async def describe_media(account: AccountActor, message: DescribeMedia) -> Media
 async def describe(
     db: Connection, account: AccountActor, message: DescribeMedia, now: datetime, origin: Origin
 ) -> MediaChange | Refused:
-    """An attached one is changed by an edit of its status."""
+    """Change an attachment. One that is in a status is refused: an edit of the status changes it."""
     medium = await _own(db, account, message.id)
     if medium is None or medium.taken:
         return NOT_FOUND
@@ -128,7 +131,10 @@ async def finish_media(account: AccountActor, message: FinishMedia) -> Media | R
 async def finish(
     db: Connection, account: AccountActor, message: FinishMedia, now: datetime, origin: Origin
 ) -> MediaChange | Refused:
-    """Store the result of processing. Files of a deleted upload, or that their owner has replaced, are deleted."""
+    """Store the result of processing.
+
+    Unused files are deleted: those of a deleted upload, and those that the owner has replaced.
+    """
     made = message.made
     files = set[str]() if made is None else {file for file in (made.file, made.thumbnail_file) if file is not None}
     medium = await _own(db, account, message.id)
@@ -167,7 +173,7 @@ async def _own(db: Connection, account: AccountActor, id: int) -> Media | None:
 
 
 async def _discard(db: Connection, account: AccountActor, files: set[str], origin: Origin) -> bool:
-    """Promise to remove files; whether there were any. The outbox keeps the promise, never a turn."""
+    """Promise to remove files; the outbox does it, also after a crash. True if there were any."""
     if not files:
         return False
     await account.context.outbox.promise(db, [files_unused(files)], origin)

@@ -14,7 +14,7 @@ from .relations import NOT_FOUND, find_present
 
 @dataclass(frozen=True, slots=True)
 class WriteNote(Message[None]):
-    """Command: a note about an account, for oneself; an empty one strikes it out."""
+    """Command: write a private note about an account. An empty one deletes it."""
 
     target_id: int
     comment: str

@@ -1,4 +1,4 @@
-"""Forgetting notifications, in the turn of the account that was told."""
+"""Deleting notifications, in the turn of the account that received them."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ NOT_FOUND = Refused(404, "Record not found")
 
 @dataclass(frozen=True, slots=True)
 class DismissNotification(Message[None]):
-    """Command: forget one."""
+    """Command: delete one notification."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
 class DismissGroup(Message[None]):
-    """Command: forget all of a group; one that is not there is forgotten already."""
+    """Command: delete the notifications of a group. A missing group is no error."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class ClearNotifications(Message[None]):
-    """Command: forget all."""
+    """Command: delete all notifications."""
 
 
 @turn(AccountActor, DismissNotification)

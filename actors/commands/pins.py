@@ -1,4 +1,4 @@
-"""Pins, in the turn of the account on whose profile they are. The texts are those that clients compare."""
+"""Pins, in the turn of the account that owns them. Clients compare the error texts."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ TOO_MANY = invalid("You have already pinned the maximum number of posts")
 
 @dataclass(frozen=True, slots=True)
 class Pin(Message[None]):
-    """Command: show an own status first on the profile; a repeat is harmless."""
+    """Command: show an own status first on the profile. A repeat changes nothing."""
 
     status_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Unpin(Message[None]):
-    """Command: take a pin out."""
+    """Command: remove a pin."""
 
     status_id: int
 

@@ -1,4 +1,4 @@
-"""Voting, in the turn of the account that votes. The texts are those that clients compare."""
+"""Voting, in the turn of the account that votes. Clients compare the error texts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALREADY = invalid("You have already voted on this poll")
 
 @dataclass(frozen=True, slots=True)
 class Vote(Message[None]):
-    """Command: choose these options of a status's poll, all of them or none."""
+    """Command: choose these options of a status's poll, all or none."""
 
     status_id: int
     poll_id: int
@@ -33,7 +33,7 @@ class Vote(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class Voted:
-    """What the transaction came to: everything the account has chosen by now, in the order of voting."""
+    """The outcome of the transaction: everything that the account has chosen, in the order of voting."""
 
     votes: tuple[int, ...]
     promised: list[int]
@@ -71,7 +71,7 @@ async def _vote(
 
 
 def _refuse(standing: PollState, choices: tuple[int, ...], earlier: Collection[int]) -> Refused | None:
-    """Votes are final; with several choices more may be added."""
+    """Return why these choices are refused. Votes are final; in a poll with several choices more can be added."""
     if standing.ended:
         return ENDED
     if any(not 0 <= choice < standing.options for choice in choices):

@@ -22,7 +22,10 @@ from .statuses import find_mentioned, target_of
 
 @dataclass(frozen=True, slots=True)
 class UpdateProfile(Message[None]):
-    """Command: change what is given. The note comes as `note_source`; `fields` are names and values, the whole list."""
+    """Command: change the given values.
+
+    The note comes as `note_source`; `fields` is the whole list of names and values.
+    """
 
     profile: Profile = field(default_factory=Profile)
     fields: tuple[tuple[str, str], ...] | None = None
@@ -31,7 +34,10 @@ class UpdateProfile(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """What the transaction came to: `promised` for an unlocking alone, `files` when some are to go."""
+    """The outcome of the transaction.
+
+    `promised` is set only when the account was unlocked, `files` when files are removed.
+    """
 
     account: accounts.Account
     user: users.User | None
@@ -52,7 +58,7 @@ async def update_profile(account: AccountActor, message: UpdateProfile) -> None:
 
 
 async def compose(account: AccountActor, message: UpdateProfile) -> Profile:
-    """The profile with its note and fields as HTML."""
+    """Return the profile with its note and fields as HTML."""
     profile, fields = message.profile, message.fields
     note = profile.note_source
     texts = [*([] if note is None else [note]), *(value for _, value in fields or ())]
@@ -79,7 +85,7 @@ async def compose(account: AccountActor, message: UpdateProfile) -> Profile:
 
 
 async def _verified(account: AccountActor) -> dict[tuple[str, str], str | None]:
-    """When the fields were verified that the profile has now: one that stays as it is stays verified."""
+    """Return when each field was verified. A field that is unchanged stays verified."""
     row = await account.context.accounts.find(account.id)
     fields = row.fields if row is not None else []
     return {(one["name"], one.get("source", one["value"])): one.get("verified_at") for one in fields}

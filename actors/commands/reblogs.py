@@ -1,4 +1,4 @@
-"""Boosts, in the turn of the account that boosts. A boost is a status of its own around the one it shows."""
+"""Boosts, in the turn of the account that boosts. A boost is a status of its own that refers to the original."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .statuses import NOT_FOUND, choose_visibility, delete, find_original
 
 @dataclass(frozen=True, slots=True)
 class Reblog(Message[int]):
-    """Command: boost; answered with the id of the boost, the same one when it is repeated."""
+    """Command: boost a status. The answer is the id of the boost, the same one for a repeat."""
 
     status_id: int
     visibility: str | None = None
@@ -37,14 +37,14 @@ class Reblog(Message[int]):
 
 @dataclass(frozen=True, slots=True)
 class Unreblog(Message[int]):
-    """Command: take a boost back, also of what is hidden by now; answered with the id of what was boosted."""
+    """Command: remove a boost, also of a status that is hidden by now. The answer is the id of the original."""
 
     status_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Boosted:
-    """What the transaction came to: `promised` is empty when the boost was there."""
+    """The outcome of the transaction. `promised` is empty if the boost existed."""
 
     id: int
     told: list[Notification] = field(default_factory=list[Notification])
@@ -78,7 +78,7 @@ def _may_be_boosted(status: Status, by: int) -> bool:
 
 
 async def _compose(account: AccountActor, original: Status, asked: str | None) -> NewStatus:
-    """A boost is never more open than what it shows; `direct` as a default means those nearest."""
+    """Return the new boost. It is never more visible than the original; a default of `direct` becomes `private`."""
     context, id = account.context, account.context.ids.next()
     visibility = "private" if original.visibility == "private" else await choose_visibility(account, asked)
     uri = f"{context.base_url}/users/{account.owner.username}/statuses/{id}/activity"

@@ -1,7 +1,7 @@
-"""Signing up, in the first turn of the account that comes of it; confirming its address, and asking for another mail.
+"""Signing up, in the first turn of the new account; confirming its address, and requesting another mail.
 
-An account that nobody has yet is an actor like any other: its id is drawn by whoever asks. Two who want one name at the
-same time are two actors; the indexes decide between them.
+The caller draws the new account's id, and the actor exists before its rows. Two sign-ups with one name are turns of two
+actors: a unique index decides which of them succeeds.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NOT_AWAITED = Refused(403, "This method is only available while the e-mail is aw
 
 @dataclass(frozen=True, slots=True)
 class SignUp(Message[User]):
-    """Command: be this account, with this user, whose address is to be confirmed. The form was found right."""
+    """Command: create this account with its user, whose address is to be confirmed. The form has been checked."""
 
     username: str
     email: str
@@ -57,7 +57,7 @@ class ResendConfirmation(Message[None]):
 
 @turn(AccountActor, SignUp)
 async def sign_up(account: AccountActor, message: SignUp) -> User | Refused:
-    """The user as stored; a mail is promised."""
+    """Return the user as stored. A mail is promised."""
     try:
         user = await account.transact(_sign_up, account, message, account.now, account.origin)
     except Taken as error:
@@ -86,11 +86,11 @@ async def _sign_up(db: Connection, account: AccountActor, message: SignUp, now: 
 
 @turn(AccountActor, ConfirmEmail)
 async def confirm_email(account: AccountActor, message: ConfirmEmail) -> bool | None:
-    """Whether the address was confirmed now; False when it was already, None when the link is not good for it."""
+    """Confirm an address. False if it was confirmed before, None if the link is not valid for it."""
     try:
         confirmed = await account.transact(_confirm, account, message.token_hash, account.now)
     finally:
-        # Even if nobody knows whether it was committed: for others the account may be there now.
+        # Also if the outcome of the commit is not known: for other actors the account may exist now.
         await account.publish(ChangedAccount(account.id))
     if confirmed is not None:
         await account.publish(ChangedUser(account.id, confirmed.user))
@@ -99,7 +99,7 @@ async def confirm_email(account: AccountActor, message: ConfirmEmail) -> bool | 
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """What the transaction came to."""
+    """The outcome of the transaction."""
 
     user: User
     now: bool
@@ -110,7 +110,8 @@ async def _confirm(db: Connection, account: AccountActor, token_hash: bytes, now
         return None
     confirmed = await registration.confirm(db, account.id, now)
     user = await users.find_user(db, account.id)
-    return None if user is None else Confirmed(user, confirmed)  # None: it was just deleted, as one never confirmed
+    # None: the account was just deleted because it was not confirmed in time
+    return None if user is None else Confirmed(user, confirmed)
 
 
 @turn(AccountActor, ResendConfirmation)
@@ -127,7 +128,7 @@ async def resend_confirmation(account: AccountActor, message: ResendConfirmation
 
 
 async def _resend(db: Connection, account: AccountActor, email: str | None, origin: Origin) -> User | None:
-    """The new mail takes the place of one that could not be sent yet: its turn is now."""
+    """Promise another mail. It replaces one that waits for a retry, and is sent at once."""
     if not await registration.is_unconfirmed(db, account.id):
         return None
     if email is not None:

@@ -27,7 +27,7 @@ TOO_MANY = Refused(422, f"Validation failed: You cannot follow more than {MOST_F
 
 @dataclass(frozen=True, slots=True)
 class Follow(Message[None]):
-    """Command: follow, or change the terms of a follow; what is None stays as it is."""
+    """Command: follow, or change the terms of a follow. None leaves a value as it is."""
 
     target_id: int
     reblogs: bool | None = None
@@ -37,14 +37,14 @@ class Follow(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class Unfollow(Message[None]):
-    """Command: end a follow or take back the request for one."""
+    """Command: end a follow, or withdraw the request for one."""
 
     target_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Block(Message[None]):
-    """Command: block, which ends every follow between the two."""
+    """Command: block. This ends the follows in both directions."""
 
     target_id: int
 
@@ -58,7 +58,7 @@ class Unblock(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class Mute(Message[None]):
-    """Command: mute for `duration` seconds, 0 for good; a repeat changes how."""
+    """Command: mute for `duration` seconds, or without end for 0. A repeat changes the terms."""
 
     target_id: int
     notifications: bool = True
@@ -169,7 +169,7 @@ def _follows_too_many(account: accounts.Account) -> bool:
 async def _begin(
     db: Connection, account: AccountActor, pair: Mapping[int, accounts.Account], message: Follow, now: datetime
 ) -> str:
-    """A follow, or a request when the target wants to be asked; the answer is the notification's type."""
+    """Insert a follow, or a request if the target must be asked. Return the type of the notification."""
     me, target = pair[account.id], pair[message.target_id]
     terms = follows.FollowTerms(
         account.context.ids.next(), me.id, target.id,
@@ -183,7 +183,10 @@ async def _begin(
 
 
 async def _wants_to_be_asked(db: Connection, me: accounts.Account, target: accounts.Account, now: datetime) -> bool:
-    """Those it mutes are asked for too, which looks to them as if it were locked."""
+    """True if the target must be asked.
+
+    This includes accounts that the target mutes: to them it looks locked, so they can't tell that they are muted.
+    """
     if me.silenced_at is not None or not target.local or await follow_requests.wants_to_be_asked(db, target.id):
         return True
     muting = relation_of(await relations.bond(db, target.id, me.id)).muting
@@ -238,7 +241,7 @@ async def _unmute(db: Connection, account: AccountActor, target_id: int, origin:
 async def _remind_of_end(
     db: Connection, account: AccountActor, target_id: int, until: datetime | None, origin: Origin
 ) -> None:
-    """The reminder of a mute's end, in the place of an earlier one, for which it would have to wait."""
+    """Replace the reminder of a mute's end. A second reminder would have to wait for the first one."""
     ended = MuteEnded(target_id)
     await forget_reminder(db, account.id, ended)
     if until is not None:
@@ -248,7 +251,10 @@ async def _remind_of_end(
 async def _end_mute(
     db: Connection, account: AccountActor, target_id: int, now: datetime, origin: Origin
 ) -> PairChanges:
-    """Told even when the mute was gone: a crash may have come between its end and the telling."""
+    """End a mute.
+
+    The changes are published even if the mute is gone: an earlier turn may have crashed before it did so.
+    """
     await relations.lock_pair(db, account.id, target_id)
     await mutes.end(db, account.id, target_id, now)
     return await promise_changes(db, account, target_id, origin)

@@ -1,9 +1,9 @@
-"""Statuses that are published later, in the turn of their author. The texts are those that clients compare.
+"""Scheduled statuses, in the turn of their author. Clients compare the error texts.
 
-Publishing takes the row away in the transaction that makes the status, so it happens once, however often the outbox
-reminds of it. What can't be published as it was meant (the author may not post any more, what it answers is gone, its
-media are) stays where its author sees it, past its time, to be given another one or cancelled: nothing is published
-that nobody wrote, and nothing is lost.
+Publishing deletes the row in the transaction that makes the status, so it happens once, however often the outbox
+reminds the account. If the status can't be published as it was meant (its author may not post any more, or the post it
+answers or a medium is gone), it stays in the author's list after its time. The author can move or cancel it: a changed
+status is never published, and nothing is lost.
 """
 
 from __future__ import annotations
@@ -46,9 +46,10 @@ SOONEST = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True)
 class ScheduleStatus(Message[ScheduledStatus | Status]):
-    """Command: publish at a time, in UTC. Answered with the ScheduledStatus, or with what the idempotency key made.
+    """Command: publish at a time, in UTC.
 
-    Who may see it is decided now when nothing was asked for; all other defaults are those of the time it is published.
+    The answer is the ScheduledStatus, or what the idempotency key made before. The default visibility is applied now,
+    all other defaults when it is published.
     """
 
     post: PublishStatus
@@ -57,7 +58,7 @@ class ScheduleStatus(Message[ScheduledStatus | Status]):
 
 @dataclass(frozen=True, slots=True)
 class MoveScheduledStatus(Message[ScheduledStatus]):
-    """Command: publish at another time; answered with the ScheduledStatus."""
+    """Command: publish at another time. The answer is the ScheduledStatus."""
 
     id: int
     at: datetime
@@ -65,13 +66,13 @@ class MoveScheduledStatus(Message[ScheduledStatus]):
 
 @dataclass(frozen=True, slots=True)
 class CancelScheduledStatus(Message[None]):
-    """Command: don't publish; its media are loose again."""
+    """Command: cancel. Its media can be attached again."""
 
     id: int
 
 
 class NotPublishable(Exception):
-    """It can't be published as it was meant: nothing of the transaction holds."""
+    """Raised to roll back the transaction, because the status can't be published as it was meant."""
 
 
 @turn(AccountActor, ScheduleStatus)
@@ -93,7 +94,10 @@ async def schedule_status(account: AccountActor, message: ScheduleStatus) -> Sch
 async def _schedule(
     db: Connection, account: AccountActor, new: NewScheduledStatus, key: str | None, now: datetime, origin: Origin
 ) -> ScheduledStatus | Published | Refused | None:
-    """What the key made before comes first: by now its time may be too near for a new one."""
+    """Store a scheduled status.
+
+    The idempotency key is looked up first: on a repeat its time may be too near for a new one.
+    """
     if key is not None and (earlier := await idempotency.find(db, account.id, key, now - KEY_LIFETIME)) is not None:
         return await made_before(db, account.id, earlier)
     total, that_day = await scheduled_statuses.count(db, account.id, new.scheduled_at)
@@ -141,7 +145,7 @@ async def _cancel(db: Connection, account: AccountActor, id: int, now: datetime)
 
 
 async def _remind(db: Connection, account: AccountActor, id: int, at: datetime, origin: Origin) -> None:
-    """At this time and no other."""
+    """Replace the reminder by one at this time."""
     due = StatusDue(id, at.isoformat())
     await forget_reminder(db, account.id, due)
     await account.context.outbox.promise(db, [reminder(account.id, due, at)], origin)
@@ -167,7 +171,7 @@ def about_day(that_day: int) -> Iterator[str]:
 
 @turn(AccountActor, StatusDue)
 async def publish_due(account: AccountActor, message: StatusDue) -> None:
-    """Compared with the row and not with the clock, so that a clock set back loses nothing."""
+    """Publish if it is due by its row. The clock is not asked, so that a clock that was set back loses nothing."""
     due = await account.context.database.read(scheduled_statuses.find, message.id, account.id)
     if due is None or due.scheduled_at != datetime.fromisoformat(message.at) or not await _may_post(account):
         return
@@ -185,7 +189,7 @@ async def publish_due(account: AccountActor, message: StatusDue) -> None:
 
 
 async def _may_post(account: AccountActor) -> bool:
-    """By the rows: the owner may have been suspended or disabled since this actor was made."""
+    """True if the rows allow it: the owner may have been suspended or disabled since this actor was loaded."""
     user = await account.context.database.read(users.find_user, account.id)
     return user is not None and not (user.disabled_at or user.suspended_at or user.deleted_at)
 
@@ -205,7 +209,7 @@ async def _publish(
 
 
 def params_of(post: PublishStatus) -> dict[str, Any]:
-    """All that has no column of its own."""
+    """Return the values that have no column of their own."""
     return {
         "text": post.text,
         "visibility": post.visibility,

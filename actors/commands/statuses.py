@@ -55,9 +55,9 @@ BLANK = Refused(422, "Validation failed: Text can't be blank")
 
 @dataclass(frozen=True, slots=True)
 class PublishStatus(Message[Status | ScheduledStatus]):
-    """Command: publish; answered with the Status, or with the ScheduledStatus that the idempotency key made before.
+    """Command: publish. The answer is the Status, or the ScheduledStatus that the idempotency key made before.
 
-    What is None is taken from the user's defaults.
+    For a None value the user's default is taken.
     """
 
     text: str
@@ -76,7 +76,10 @@ class PublishStatus(Message[Status | ScheduledStatus]):
 
 @dataclass(frozen=True, slots=True)
 class DeleteStatus(Message[Status]):
-    """Command: delete an own status; answered with the Status as it was. Its media stay for another one, or go too."""
+    """Command: delete an own status. The answer is the Status as it was.
+
+    Its media are kept for another status or deleted.
+    """
 
     status_id: int
     delete_media: bool = False
@@ -84,7 +87,7 @@ class DeleteStatus(Message[Status]):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A prepared text: its source, its HTML, its mentions and its hashtags."""
+    """A prepared text: its source, HTML, mentions and hashtags."""
 
     text: str
     content: str
@@ -96,7 +99,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What the transaction came to: `promised` is empty when the idempotency key was known."""
+    """The outcome of the transaction. `promised` is empty if the idempotency key was known."""
 
     status: Status
     author: accounts.Account
@@ -127,7 +130,7 @@ async def publish_status(account: AccountActor, message: PublishStatus) -> Statu
 
 
 async def made_by(account: AccountActor, key: str | None) -> Status | ScheduledStatus | None:
-    """What the key has made: an answer sent again after what it answers is gone."""
+    """Return what the key has made. The same reply may be sent again after the status it replies to is gone."""
     if key is None:
         return None
     database = account.context.database
@@ -137,19 +140,19 @@ async def made_by(account: AccountActor, key: str | None) -> Status | ScheduledS
 
 
 async def find_original(account: AccountActor, id: int) -> Status | None:
-    """The status an interaction is meant for: visible to this account, and of a boost what is boosted."""
+    """Return the status to interact with: it must be visible to this account. For a boost, the original."""
     shown = await find_visible(account, id)
     return None if shown is None else (shown.boosted or shown).status
 
 
 async def find_visible(account: AccountActor, id: int) -> ShownStatus | None:
-    """A status that this account may see."""
+    """Return a status if this account may see it."""
     shown = await account.context.statuses.show(id)
     return shown if shown is not None and may_see(shown, account.current_perspective()) else None
 
 
 async def compose(account: AccountActor, message: PublishStatus, parent: Status | None) -> NewStatus:
-    """Everything about the new status that does not race with anything."""
+    """Return everything about the new status that does not depend on rows which may change meanwhile."""
     context = account.context
     user = account.owner
     written = await write(account, message.text, message.spoiler_text, text.content_type(message.content_type))
@@ -180,7 +183,7 @@ async def compose(account: AccountActor, message: PublishStatus, parent: Status 
 
 
 async def write(account: AccountActor, source: str, spoiler: str, content_type: text.ContentType) -> Written:
-    """From what was typed to what is stored and shown. Without a text, its warning is the text."""
+    """Turn typed text into what is stored and shown. Without a text, the content warning becomes the text."""
     context = account.context
     if not source and spoiler:
         source, spoiler = spoiler, ""
@@ -200,12 +203,12 @@ async def write(account: AccountActor, source: str, spoiler: str, content_type: 
 
 
 def says_nothing(content: str, content_type: str) -> bool:
-    """Whether nothing is left to read of what was typed: of HTML, what is not safe is taken out."""
+    """True if no text is left to read, after unsafe HTML was removed."""
     return content_type != "text/plain" and not text.plain(content)
 
 
 def poll_of(account: AccountActor, terms: PollTerms | None, id: int | None) -> NewPoll | None:
-    """A poll as it is stored; its time begins now."""
+    """Return a poll as it is stored. Its time begins now."""
     if terms is None or id is None:
         return None
     expires_at = account.now + timedelta(seconds=terms.seconds or 0)
@@ -217,7 +220,7 @@ async def find_mentioned(account: AccountActor, handles: tuple[str, ...]) -> dic
 
 
 async def choose_visibility(account: AccountActor, asked: str | None) -> str:
-    """The user's default when nothing was asked; a silenced author is never public."""
+    """Return the visibility, by default the user's. Statuses of a silenced author are never public."""
     visibility = asked or account.owner.default_privacy
     row = await account.context.accounts.find(account.id)
     silenced = row is not None and row.silenced_at is not None
@@ -252,7 +255,10 @@ async def store(
     now: datetime,
     origin: Origin,
 ) -> Published | ScheduledStatus | Refused | None:
-    """The status and everything it promises, or what the key made before; None when that is gone since."""
+    """Store the status and everything it promises.
+
+    If the key is known, return what it made, or None if that is gone.
+    """
     if key is not None and (earlier := await idempotency.find(db, account.id, key, now - KEY_LIFETIME)) is not None:
         return await made_before(db, account.id, earlier)
     if new.media_ids and (refusal := await refuse_media(db, account, new.media_ids)) is not None:
@@ -270,7 +276,7 @@ async def store(
 
 
 async def refuse_media(db: Connection, account: AccountActor, ids: tuple[int, ...]) -> Refused | None:
-    """Why these can't be attached; when they can, nobody else attaches them before this transaction ends."""
+    """Return why these media can't be attached; else lock them until the transaction ends."""
     wrong = complaint(ids, await media.lock(db, ids), account.id)
     return None if wrong is None else Refused(422, wrong)
 
@@ -287,7 +293,7 @@ def _news(account: AccountActor, made: statuses.InsertedStatus) -> list[NewNotif
 async def correspond(
     db: Connection, account: AccountActor, shown: ShownStatus, concerned: list[int]
 ) -> list[ShownConversation]:
-    """A direct status comes into the conversations of its author and of those who are told of it."""
+    """Add a direct status to the conversations of its author and of its recipients."""
     if shown.status.visibility != "direct" or not concerned:
         return []
     fresh = [account.context.ids.next() for _ in concerned]
@@ -321,7 +327,7 @@ async def _promise(
 async def made_before(
     db: Connection, account_id: int, made: idempotency.KeyedStatus
 ) -> Published | ScheduledStatus | None:
-    """What an idempotency key has made, if it is still there."""
+    """Return what an idempotency key has made, if it still exists."""
     if made.scheduled_status_id is not None:
         return await scheduled_statuses.find(db, made.scheduled_status_id, account_id)
     status = await statuses.find(db, made.status_id) if made.status_id is not None else None
@@ -330,13 +336,13 @@ async def made_before(
 
 
 async def spread(account: AccountActor, published: Published) -> None:
-    """After the commit, before the answer."""
+    """Tell of the new status, after the commit and before the answer."""
     status = published.status
     facts: list[Fact] = [PublishedStatus(status.id, ShownStatus(status, published.author))]
     if status.in_reply_to_id is not None:
         facts.append(ChangedStatus(status.in_reply_to_id))
     else:
-        facts.append(UnmarkedStatus(account.id, status.id))  # an answer may be part of a muted conversation
+        facts.append(UnmarkedStatus(account.id, status.id))  # a reply may be part of a muted conversation
     facts.append(AddedNotifications(published.told))
     facts += [ChangedConversation(letter) for letter in published.letters]
     await account.publish(*facts, promised=published.promised)
@@ -357,7 +363,7 @@ async def delete_status(account: AccountActor, message: DeleteStatus) -> Status 
 async def delete(
     db: Connection, account: AccountActor, id: int, now: datetime, origin: Origin, *, with_media: bool = False
 ) -> tuple[Deleted, list[int]] | None:
-    """The deletion and what it promises; None when there is no such status of this account."""
+    """Return the deletion and its promises. None if this account has no status with the id."""
     deleted = await deletions.soft_delete(db, id, account.id, now)
     if deleted is None:
         return None

@@ -1,9 +1,9 @@
-"""What an actor is: state that mirrors rows, and one turn for each kind of message.
+"""The base of all actors: state that mirrors rows, and one turn for each kind of message.
 
-A turn is one message from start to end. A turn that need not wait is a plain function and runs inline from its pool's
-drainer; a turn that must wait (for a transaction) is an async function, or a plain one that finds it has to and returns
-a coroutine: it gets a task while its mailbox waits. Memory changes only after the commit. A refusal is returned; an
-exception means that memory may be wrong, and the actor is made anew from rows.
+A turn handles one message from start to end. A plain function runs inline in its pool's drainer. A turn that must wait,
+as for a transaction, is an async function, or a plain one that returns a coroutine: it gets a task of its own, and the
+mailbox waits. Memory changes only after the commit. A refusal is returned. An exception means that memory may be wrong:
+the actor is loaded again from rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Turn = Callable[[Any, Any], object]
 
 
 class Actor:
-    """One incarnation of one actor. Its mailbox, its feed and its crash record live in the cell around it."""
+    """One incarnation of one actor. Its mailbox, its feed and its crash record belong to its cell."""
 
     __slots__ = ("_cell", "_runtime")
 
@@ -53,7 +53,7 @@ class Actor:
 
     @property
     def origin(self) -> Origin:
-        """The origin of everything that the current turn causes."""
+        """The origin of all messages that the current turn sends."""
         envelope = self._cell.envelope
         return envelope.origin.after(envelope.cause(self.address)) if envelope else NOWHERE
 
@@ -64,23 +64,29 @@ class Actor:
         """Called after a subscriber has joined the feed."""
 
     def retired(self) -> None:
-        """Called when this incarnation goes to sleep: take back what was registered elsewhere."""
+        """Called when this incarnation goes to sleep. Remove its registrations elsewhere."""
 
     def describe(self) -> str:
-        """What this incarnation holds, for the supervision log: numbers, never contents."""
+        """Return what this incarnation holds, for the supervision log: numbers, never contents."""
         return ""
 
     def tell(self, address: Address, message: Message[object]) -> None:
         self._runtime.tell(address, message, origin=self.origin)
 
     async def ask(self, address: Address, message: Message[R]) -> R:
-        """Ask another actor from within a turn, one at a time; the deadline is that of this turn's message, if any."""
+        """Ask another actor from within a turn, one at a time.
+
+        The deadline is that of this turn's message, if it has one.
+        """
         envelope: Envelope | None = self._cell.envelope
         deadline = envelope.deadline if envelope and envelope.reply else None
         return await self._runtime.ask(address, message, origin=self.origin, deadline=deadline, asker=self._cell.work)
 
     def detach(self) -> None:
-        """Give this incarnation a cell of its own: its turn goes on after it was replaced, and must reach nothing."""
+        """Give this incarnation a cell of its own.
+
+        Its turn goes on after it was replaced, and must not reach the real cell.
+        """
         self._cell = Cell(self._cell.address)
 
     def check_current(self) -> None:
@@ -92,9 +98,9 @@ class Actor:
 class turn(Generic[A_co, M_co]):
     """Register a function as an actor's turn for the messages of one class: `@turn(HomeTimeline, HomePage)`.
 
-    The type checker compares the function's parameters with the two classes, and its answer with the message's. Classes
-    that are derived from the actor's inherit the turn. They must be derived later: otherwise it would depend on the
-    order of imports which of them have it.
+    The type checker compares the function's parameters with the two classes, and its answer with the message's.
+    Subclasses of the actor's class inherit the turn. They must be defined later: otherwise the order of imports would
+    decide which of them have it.
     """
 
     def __init__(self, actor: type[A_co], message: type[M_co]) -> None:
@@ -116,6 +122,6 @@ class turn(Generic[A_co, M_co]):
 
 
 def _message_of(function: Callable[..., object]) -> str:
-    """The annotation of a turn's second parameter, as it is written."""
+    """Return the annotation of a turn's second parameter, as it is written."""
     _, message = inspect.signature(function).parameters.values()
     return message.annotation if isinstance(message.annotation, str) else message.annotation.__name__

@@ -1,4 +1,4 @@
-"""Where an actor lives: a kind and a key, always valid, whether the actor is awake or not."""
+"""The address of an actor: a kind and a key. It is always valid, whether the actor is awake or not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Address(NamedTuple):
-    """`account/1103`, `home/1103`, `public/local`: the pool's kind and the key inside it."""
+    """`account/1103`, `home/1103`, `public/local`: the kind of the pool, and the key within it."""
 
     kind: str
     key: str

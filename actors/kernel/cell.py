@@ -1,7 +1,7 @@
 """The supervised shell of an actor.
 
-Mailbox, subscribers and the record of crashes belong to the cell; state belongs to the incarnation inside. An idle cell
-has no task.
+The mailbox, the subscribers and the record of crashes belong to the cell; state belongs to its incarnation. An idle
+cell has no task.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class CellPhase(Enum):
-    """What a cell is doing."""
+    """The state that a cell is in."""
 
     EMPTY = auto()  # no incarnation: the next message or restart makes one
     LOADING = auto()  # an incarnation is being filled from rows
@@ -31,13 +31,13 @@ class CellPhase(Enum):
     QUARANTINED = auto()  # crashed too often; answers with 503 until released
 
 
-# Looking up an enumeration's member costs as much as a call, and these are looked up at every delivery.
+# Looking up a member of an enumeration costs as much as a call, and these are looked up at every delivery.
 EMPTY, READY = CellPhase.EMPTY, CellPhase.READY
 AT_REST = (READY, EMPTY)
 
 
 class Cell:
-    """One address: at most one incarnation, one mailbox, one feed."""
+    """The cell of one address: at most one incarnation, one mailbox, one feed."""
 
     __slots__ = (
         "actor", "address", "crashes", "envelope", "incarnation", "last_used", "listened", "mailbox", "phase", "queued",
@@ -51,7 +51,7 @@ class Cell:
         self.phase = EMPTY
         self.actor: Actor | None = None
         self.incarnation = 0
-        self.crashes: deque[float] | None = None  # when it crashed lately; made at the first crash
+        self.crashes: deque[float] | None = None  # the times of recent crashes; made at the first crash
         self.envelope: Envelope | None = None  # the message of the current turn
         self.queued = False  # already in its pool's run queue
         self.last_used = now  # when it was last asked; hints do not keep an actor awake
@@ -60,12 +60,12 @@ class Cell:
         self.work: Work | None = None  # the current waiting turn or load
 
     def __lt__(self, other: Cell) -> bool:
-        """For the order of passivation."""
+        """Compare by last use, for the order of passivation."""
         return self.ranked_at < other.ranked_at
 
     @property
     def feed(self) -> Feed:
-        """Made when first asked for: an idle actor should weigh little."""
+        """The feed, made at the first use to keep idle actors small."""
         if self.listened is None:
             self.listened = Feed()
         return self.listened
@@ -76,20 +76,20 @@ class Cell:
 
     @property
     def idle(self) -> bool:
-        """Nothing would be lost if this cell were forgotten now."""
+        """True if nothing would be lost by forgetting this cell now."""
         rests = self.phase in AT_REST and not self.queued
         return rests and not self.mailbox and not self.mailbox.resync and not self.subscribers
 
     @property
     def is_crowded(self) -> bool:
-        """True if it has so much to do that those who tell many should wait."""
-        # Those that rest after a crash would have them wait for long, and will read the rows anyway.
+        """True if the actor has so much to do that senders of many messages should wait."""
+        # Actors that wait after a crash are left out: senders would wait for long, and the actor reads its rows anyway.
         if self.phase in (CellPhase.RESTING, CellPhase.QUARANTINED):
             return False
         return len(self.mailbox) >= CROWDED or (self.listened is not None and self.listened.is_crowded)
 
     def crashes_since(self, instant: float) -> int:
-        """How often it crashed since `instant`; older crashes are forgotten."""
+        """Return the number of crashes since `instant`. Older ones are forgotten."""
         if self.crashes is None:
             return 0
         while self.crashes and self.crashes[0] < instant:

@@ -1,4 +1,4 @@
-"""Time, injected: wall-clock time for rows and people. Deadlines use Trio's own clock."""
+"""Wall-clock time for rows and people, injected. Deadlines use Trio's own clock."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What the rooms may know about the time of day."""
+    """The source of the time of day in all rooms."""
 
     def now(self) -> datetime:
         """The current instant, aware, in UTC."""

@@ -1,7 +1,8 @@
-"""The back pressure of a pool: which of its actors have so much to do that those who tell many should wait.
+"""The back pressure of a pool: which of its actors have so much to do that senders of many messages should wait.
 
 An actor is crowded when its mailbox is half full, or when subscribers that could read at once are far behind in its
-feed. Clients that do not read crowd nobody, and neither do actors that rest after a crash: waiting would not help them.
+feed. Subscribers whose clients do not read are not counted. Actors that wait after a crash are not crowded: waiting
+would not help them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from .cell import Cell
 
 
 class Crowd:
-    """The crowded cells of a pool. A cell stays noted until a look finds that it is no longer crowded."""
+    """The crowded cells of a pool. A cell stays in the set until a check finds that it is no longer crowded."""
 
     def __init__(self) -> None:
         self._cells: dict[Cell, None] = {}
@@ -21,7 +22,7 @@ class Crowd:
         return bool(self._cells)
 
     def note(self, cell: Cell) -> None:
-        """Remember a cell that was found crowded."""
+        """Remember a crowded cell."""
         self._cells[cell] = None
 
     def among(self, cells: Container[Cell]) -> bool:

@@ -1,4 +1,4 @@
-"""A message on its way: who caused it, until when an answer is of use, and where the answer goes."""
+"""A message in transit: its cause, its deadline, and the place for its answer."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import trio
 
 from .message import R_co
 
-# A chain longer than this is cut in the middle of the log record, not in the runtime: causes are for people.
+# A longer chain is shortened in the log record, not in the runtime: causes are for people.
 LONGEST_CHAIN = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Which request, and which messages of it, led to this one. Causes read `PublishStatus#57 at account/1103`."""
+    """The request and the messages that led to this one. Causes read `PublishStatus#57 at account/1103`."""
 
     request_id: str = "-"
     causes: tuple[str, ...] = ()
 
     def after(self, cause: str) -> Origin:
-        """The origin of what `cause` brings about."""
+        """Return the origin of the messages that `cause` leads to."""
         return Origin(self.request_id, (*self.causes[-LONGEST_CHAIN + 1 :], cause))
 
 
@@ -54,16 +54,16 @@ class Reply(Generic[R_co]):
             self._task = None
 
     async def wait(self) -> R_co:
-        """The answer. Cancelling the wait takes nothing back: the turn goes on without its asker."""
+        """Wait for the answer. If the wait is cancelled, the turn goes on."""
         if self._answer is PENDING:
             self._task = trio.lowlevel.current_task()
             await trio.lowlevel.wait_task_rescheduled(self._abandon)
         return self.take()
 
     def take(self) -> R_co:
-        """The answer that was given."""
+        """Return the answer, or raise it."""
         if isinstance(self._answer, Exception):
-            # One refusal may answer many: raised again, it would collect the frames of all who were ever refused.
+            # One refusal object may answer many: raised again and again, it would collect the frames of all askers.
             raise self._answer.with_traceback(None)
         return self._answer
 
@@ -75,19 +75,22 @@ class Reply(Generic[R_co]):
 
 @dataclass(slots=True, eq=False)
 class Envelope:
-    """One message. A hint for many lies in all their mailboxes as one envelope, so it is not changed on the way."""
+    """One message with its cause, its deadline and its reply.
+
+    A hint to many actors is one shared envelope, so it is not changed in transit.
+    """
 
     id: int
     message: object
     origin: Origin
     deadline: float = float("inf")  # on Trio's clock
     reply: Reply[object] | None = None
-    crashes: int = 0  # how many incarnations it has already taken down
+    crashes: int = 0  # the number of incarnations that crashed on it
 
     @property
     def kind(self) -> str:
         return type(self.message).__name__
 
     def cause(self, at: object) -> str:
-        """How this message is named in the causes of what it brings about."""
+        """The name of this message in the causes of the messages it leads to."""
         return f"{self.kind}#{self.id} at {at}"

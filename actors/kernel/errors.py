@@ -19,14 +19,14 @@ from collections.abc import Mapping
 
 
 class KernelError(Exception):
-    """Root of everything an `ask` raises by itself."""
+    """The base of every error that an `ask` raises by itself."""
 
 
 class Refused(KernelError):
     """A refusal that belongs to the protocol. A turn returns it; `ask` raises it.
 
-    `status` is the HTTP status code, `text` the safe sentence that the client sees, `details` the per-attribute
-    errors of validated forms.
+    `status` is the HTTP status code, `text` the sentence that the client sees, `details` the errors of a form by
+    attribute.
     """
 
     def __init__(self, status: int, text: str, details: Mapping[str, object] | None = None) -> None:
@@ -37,49 +37,49 @@ class Refused(KernelError):
 
 
 class AskCycle(KernelError):
-    """An actor asked, directly or through others, an actor that waits for it."""
+    """Raised when an actor asks, directly or through others, an actor that waits for it."""
 
 
 class Superseded(KernelError):
-    """The turn was abandoned because it took too long; a later incarnation of its actor owns the rows."""
+    """Raised in a turn that was abandoned because it took too long. A later incarnation of its actor owns the rows."""
 
 
 class NotAnswered(KernelError):
-    """There is no answer now; the asker may try again after `retry_after` seconds."""
+    """Raised when there is no answer now. The asker may try again after `retry_after` seconds."""
 
     retry_after: int = 1
 
 
 class Busy(NotAnswered):
-    """The mailbox holds as many messages as it may."""
+    """Raised when the mailbox is full."""
 
 
 class Crashed(NotAnswered):
-    """The actor crashed in this turn and was restarted from rows."""
+    """Raised when the actor crashed in this turn and was restarted from rows."""
 
 
 class Quarantined(NotAnswered):
-    """The actor crashed too often and takes no messages for a while."""
+    """Raised when the actor crashed too often and takes no messages for a while."""
 
     retry_after = 60
 
 
 class TimedOut(NotAnswered):
-    """The deadline passed before the answer."""
+    """Raised when the deadline passed before the answer."""
 
 
 class Stopping(NotAnswered):
-    """The process is shutting down."""
+    """Raised when the process is shutting down."""
 
     retry_after = 5
 
 
 def describe(error: BaseException) -> str:
-    """The class and the text of an error, as logs give them."""
+    """Return the class and the text of an error, as logs give them."""
     return f"{type(error).__name__}: {error}"
 
 
 def place(error: BaseException) -> str:
-    """`file:line` of the innermost frame of an error's traceback; empty for an error that was never raised."""
+    """Return `file:line` of the innermost frame of an error's traceback; empty for an error that was never raised."""
     frames = traceback.extract_tb(error.__traceback__)
     return f"{frames[-1].filename.rsplit('/', 1)[-1]}:{frames[-1].lineno}" if frames else ""

@@ -1,8 +1,8 @@
 """A bounded mailbox with two lanes.
 
 The control lane (subscribe, inspect) goes before the user lane and is not bounded: only the runtime writes to it. When
-the user lane is full, an ask is refused and hints collapse into one flag, `resync`: the actor will be loaded from rows
-again, which says everything the hints would have said.
+the user lane is full, an ask is refused, and hints are replaced by one flag, `resync`: the actor is loaded again from
+rows, which contain everything that the hints were about.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 from .envelope import Envelope
 
 CAPACITY = 256
-CROWDED = CAPACITY // 2  # the length from which those who tell many wait: see `crowd.py`
-# What asks leave free for hints: were a mailbox full of asks, every hint would have it loaded anew before the next ask.
+CROWDED = CAPACITY // 2  # senders of many messages wait from this length on: see `crowd.py`
+# Places that asks leave free for hints. In a mailbox full of asks, every hint would cause a reload before the next ask.
 KEPT_FOR_HINTS = 64
 
 
 class Mailbox(list[Envelope]):
-    """What one actor still has to do, the control lane in front.
+    """The messages that wait for one actor, the control lane first.
 
-    A list, because every delivery asks whether it is empty and how long it is, and because an empty deque weighs 600
-    bytes; moving 256 entries up by one is no work.
+    It is a list, because every delivery needs its length, and because an empty deque takes 600 bytes. Moving 256
+    entries up by one costs next to nothing.
     """
 
     __slots__ = ("resync", "urgent")
@@ -30,7 +30,7 @@ class Mailbox(list[Envelope]):
         self.resync = False
 
     def room(self, envelope: Envelope) -> bool:
-        """Whether the user lane takes this one too."""
+        """True if the user lane has room for this message."""
         limit = CAPACITY if envelope.reply is None else CAPACITY - KEPT_FOR_HINTS
         return len(self) - self.urgent < limit
 
@@ -39,7 +39,7 @@ class Mailbox(list[Envelope]):
         self.urgent += 1
 
     def put_back(self, envelope: Envelope) -> None:
-        """Back to the front of the user lane: this message is tried once more."""
+        """Put a message back to the front of the user lane, for another try."""
         self.insert(self.urgent, envelope)
 
     def take(self) -> Envelope:
@@ -48,7 +48,7 @@ class Mailbox(list[Envelope]):
         return self.pop(0)
 
     def withdraw(self, envelope: Envelope) -> None:
-        """Take out the message of an asker that has left, if it is still here."""
+        """Remove the message of an asker that has left, if it is still here."""
         if envelope in self:
             place = self.index(envelope)
             del self[place]
@@ -56,16 +56,16 @@ class Mailbox(list[Envelope]):
 
     @property
     def wanted(self) -> bool:
-        """True if a message is here whose asker has not left."""
+        """True if there is a message whose asker has not left."""
         return any(envelope.reply is None or not envelope.reply.left for envelope in self)
 
     def collapse(self) -> None:
-        """All hints become one: read the rows again."""
+        """Replace all hints by one reload from rows."""
         self[:] = [envelope for envelope in self if envelope.reply is not None]
         self.resync = True
 
     def empty(self) -> list[Envelope]:
-        """Everything that was waiting, now gone from here."""
+        """Remove and return all messages."""
         waiting = list(self)
         self.clear()
         self.urgent = 0

@@ -1,4 +1,4 @@
-"""What an actor can be told or asked: a frozen dataclass for each, whose base class names the type of its answer."""
+"""The base of messages. Each is a frozen dataclass whose base class names the type of its answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ R_co = TypeVar("R_co", covariant=True)
 class Message(Generic[R_co]):
     """A message that is answered with an `R_co`: `class HomePage(Message[list[int]])`. A hint is a `Message[None]`.
 
-    `ask` has the type of the answer from here, and `turn` refuses a function that answers with another one.
+    `ask` returns this type, and `turn` refuses a function that answers with another one.
     """
 
     __slots__ = ()

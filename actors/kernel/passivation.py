@@ -1,11 +1,11 @@
-"""Which actors of a pool go to sleep, and when.
+"""Passivation: which actors of a pool go to sleep, and when.
 
-An actor sleeps when it has not been used for `idle` seconds, or when more than `most_awake` are awake and it is the one
-that has not been used for longest. Actors with subscribers, mail or work stay awake.
+An actor sleeps when it has not been used for `idle` seconds, or when more than `most_awake` actors are awake and it is
+the least recently used. Actors with subscribers, messages or work stay awake.
 
-The cells lie in a heap, ordered by when they were last used. A use changes `last_used` and not the heap, so that it
-costs nothing: a cell that reaches the top with an outdated time gets its true time and sinks back. A time in the heap
-is thus right or too early, and the first cell that reaches the top with the right time is the least recently used.
+The cells are in a heap, ordered by last use. A use changes `last_used` and not the heap, which makes it free: a cell
+that reaches the top with an outdated time gets its true time and sinks back. A time in the heap is right or too early,
+so the first cell at the top with the right time is the least recently used.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from time import perf_counter
 from .cell import Cell
 
 SLICE = 0.001  # seconds between two checkpoints
-LOOKS = 32  # cells looked at in a slice; it bounds slices in simulation, where real time must not decide
-AGAIN = 30.0  # seconds until a cell that was too busy to sleep is looked at again
-LISTENED_AT_ONCE = 1_000  # cells with subscribers that are looked at in one round, which takes 0.1 ms
+LOOKS = 32  # cells examined in a slice; limits slices in simulation, where real time must not decide
+AGAIN = 30.0  # seconds until a cell that was too busy to sleep is examined again
+LISTENED_AT_ONCE = 1_000  # cells with subscribers that are examined in one round, which takes 0.1 ms
 
 
 class Passivation:
@@ -35,15 +35,15 @@ class Passivation:
         self._idle = idle
         self._simulated = simulated
         self._heap: list[Cell] = []
-        self._listened: deque[Cell] = deque()  # not in the heap, so that nobody comes by them at every look
-        self._in_vain = 0  # looks at busy cells since one was put to sleep
+        self._listened: deque[Cell] = deque()  # not in the heap, so that slices do not meet them each time
+        self._in_vain = 0  # busy cells examined since one was put to sleep
 
     def add(self, cell: Cell) -> None:
-        """A cell has woken up."""
+        """Add a cell that has woken up."""
         self._push(cell, cell.last_used)
 
     def clear(self) -> None:
-        """The pool has stopped, and its cells are gone."""
+        """Forget all cells, because the pool has stopped."""
         self._heap.clear()
         self._listened.clear()
 
@@ -61,7 +61,7 @@ class Passivation:
         return self._is_due(now) and self._in_vain < len(self._heap)
 
     def look_at_listened(self) -> None:
-        """Take back the cells that have lost their last subscriber."""
+        """Put the cells that have lost their last subscriber back into the heap."""
         for _ in range(min(LISTENED_AT_ONCE, len(self._listened))):
             cell = self._listened.popleft()
             if cell.subscribers:

@@ -1,4 +1,4 @@
-"""What operators see of actors: portraits for `troupe tree`, facts for the supervision log."""
+"""Descriptions of actors: portraits for `troupe tree`, facts for the supervision log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .envelope import Envelope
 
 
 def portrait(cell: Cell) -> dict[str, object]:
-    """What an operator sees of one actor."""
+    """Return what an operator sees of one actor."""
     return {
         "actor": str(cell.address),
         "phase": cell.phase.name.lower(),
@@ -32,7 +32,7 @@ def facts_of(cell: Cell, envelope: Envelope | None) -> dict[str, object]:
 
 
 def holdings(actor: Actor | None) -> str:
-    """What an actor says of itself; one that can't is none the worse for it."""
+    """Return the actor's own description. An error in it does not harm the actor."""
     try:
         return actor.describe() if actor is not None else ""
     except BaseException as error:

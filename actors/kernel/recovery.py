@@ -1,4 +1,4 @@
-"""What happens when a turn or a load fails: back-off, quarantine, and what becomes of the message."""
+"""Recovery from a failed turn or load: back-off, quarantine, and the fate of the message."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STORAGE_REST = 0.5  # seconds until an actor that found no database tries again
 
 
 class Recovery:
-    """Decides for the actors of one pool."""
+    """Recovery for the actors of one pool."""
 
     def __init__(self, pool: ActorPool, surroundings: Surroundings, policy: RestartPolicy) -> None:
         self._pool = pool
@@ -31,14 +31,17 @@ class Recovery:
         self._quarantined: dict[Cell, None] = {}
 
     def fail(self, cell: Cell, envelope: Envelope, error: BaseException) -> None:
-        """A turn has raised this error."""
+        """Handle an error that a turn has raised."""
         if isinstance(error, self._around.unavailable):
             self._postpone(cell, envelope, error)
         else:
             self.crash(cell, envelope, error)
 
     def starve(self, cell: Cell, error: BaseException) -> None:
-        """No rows to load from. Askers are told; hints need not be kept, since rows say all they say."""
+        """Handle a load that found no database.
+
+        Askers are told; hints are dropped, since the rows contain what they were about.
+        """
         self._pool.retire(cell)
         for waiting in cell.mailbox.empty():
             if waiting.reply is not None:
@@ -50,7 +53,7 @@ class Recovery:
             cell.mailbox.resync = False
 
     def crash(self, cell: Cell, envelope: Envelope | None, error: BaseException) -> None:
-        """Throw away the actor's memory and decide when the next incarnation begins."""
+        """Discard the actor's memory and decide when the next incarnation begins."""
         now = trio.current_time()
         self._pool.retire(cell)
         cell.crashes = cell.crashes if cell.crashes is not None else deque()
@@ -78,16 +81,16 @@ class Recovery:
             self._pool.enqueue(cell)
 
     def end_quarantines(self, now: float) -> None:
-        """Release the actors whose time has come."""
+        """Release the actors whose quarantine is over."""
         for cell in [cell for cell in self._quarantined if cell.release_at <= now]:
             self.release(cell)
 
     def clear(self) -> None:
-        """The pool has stopped, and its cells are gone."""
+        """Forget all cells, because the pool has stopped."""
         self._quarantined.clear()
 
     def _postpone(self, cell: Cell, envelope: Envelope, error: BaseException) -> None:
-        """No database: nothing was committed and memory is right, so this is no crash."""
+        """Try again later. There was no database, so nothing was committed and memory is right: this is no crash."""
         cell.envelope = None
         if envelope.reply is not None:
             envelope.reply.give(error)
@@ -98,7 +101,7 @@ class Recovery:
             self._rest(cell, STORAGE_REST, READY)
 
     def _dispose(self, cell: Cell, envelope: Envelope, error: BaseException) -> None:
-        """What becomes of the message in whose turn an actor crashed: the asker is told, a hint is tried once more."""
+        """Answer the message on which an actor crashed: an asker is told, a hint is tried once more and then parked."""
         if envelope.reply is not None:
             envelope.reply.give(Crashed(str(cell.address)))
         elif envelope.crashes < self._policy.retries:

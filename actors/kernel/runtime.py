@@ -20,13 +20,16 @@ from .pool import BUDGET, IDLE, ActorPool
 from .surroundings import Chooser, Inspect, Observer, Park, Record, Subscribe, Surroundings
 from .work import Work
 
-ASK_TIMEOUT = 10.0  # seconds, when the asker names no deadline
+ASK_TIMEOUT = 10.0  # seconds, when the asker gives no deadline
 LONGEST_CHAIN = 20  # asks in a row without a checkpoint, in simulation
 HOUSEKEEPING = 0.5  # seconds between two rounds
 
 
 class Runtime:
-    """Pools by kind. `record` writes the supervision log; `chance` is the source of jitter."""
+    """The registry of all actors: pools by kind.
+
+    `record` writes the supervision log, `chance` is the source of jitter.
+    """
 
     def __init__(
         self,
@@ -54,14 +57,14 @@ class Runtime:
         most_awake: int = 100_000,
         idle: float = IDLE,
     ) -> ActorPool:
-        """Declare a kind of actor. Its pool takes messages once it runs."""
+        """Register a kind of actor. Its pool takes messages once it runs."""
         pool = self.pools[kind] = ActorPool(
             kind, make, actor.turns, self._around, policy=policy, most_awake=most_awake, idle=idle
         )
         return pool
 
     def tell(self, address: Address, message: Message[object], *, origin: Origin = NOWHERE) -> None:
-        """Send without waiting for anything."""
+        """Send without waiting."""
         pool = self._pool(address, message)
         pool.post(pool.cell(address.key), self._envelope(message, origin))
 
@@ -72,7 +75,7 @@ class Runtime:
             pool.post(cell, self._envelope(message, origin))
 
     def resync(self, address: Address) -> None:
-        """Have an awake actor read its rows again: what it was told may not be all."""
+        """Have an awake actor read its rows again, because it may have missed messages."""
         pool = self.pools[address.kind]
         if (cell := pool.cells.get(address.key)) is not None:
             pool.resync(cell)
@@ -80,7 +83,7 @@ class Runtime:
     def tell_cells(
         self, kind: str, cells: Iterable[Cell], message: Message[object], *, origin: Origin = NOWHERE
     ) -> None:
-        """One message into many mailboxes of one pool: the fan-out's inner loop."""
+        """Send one message to many actors of one pool. This is the inner loop of the fan-out."""
         self.pools[kind].post_to_all(cells, self._envelope(message, origin))
 
     def tell_all(self, kind: str, message: Message[object], *, origin: Origin = NOWHERE) -> None:
@@ -88,16 +91,16 @@ class Runtime:
         self.tell_cells(kind, self.awake(kind), message, origin=origin)
 
     def awake(self, kind: str) -> list[Cell]:
-        """The cells of one kind: those that sleep have none."""
+        """Return the cells of one kind. Sleeping actors have none."""
         return list(self.pools[kind].cells.values())
 
     def awake_among(self, addresses: Iterable[Address]) -> list[Cell]:
-        """The cells of these addresses, without those that sleep."""
+        """Return the cells of these addresses, without those of sleeping actors."""
         found = (self.pools[address.kind].cells.get(address.key) for address in addresses)
         return [cell for cell in found if cell is not None]
 
     def crowd(self, kind: str) -> Crowd:
-        """The actors of one kind that have so much to do that those who tell many should wait."""
+        """Return the crowded actors of one kind: senders of many messages should wait for them."""
         return self.pools[kind].crowd
 
     async def ask(
@@ -111,7 +114,8 @@ class Runtime:
     ) -> R:
         """Send and wait for the answer until `deadline` (on Trio's clock).
 
-        Raises what the turn refused with, or one of the errors in `errors.py`. Being cancelled ends the wait only.
+        Raises the refusal of the turn, or one of the errors in `errors.py`. If the caller is cancelled, only the wait
+        ends.
         """
         pool = self._pool(address, message)
         if holds_the_loop(simulated=self._simulated):
@@ -132,7 +136,7 @@ class Runtime:
                 asker.waits_for = None
 
     async def subscribe(self, address: Address, subscriber: Subscriber, *, origin: Origin = NOWHERE) -> None:
-        """Join the feed at this address. Everything that is committed afterwards will be shown."""
+        """Join the feed at this address. Everything that is committed afterwards is shown."""
         await self._control(address, Subscribe(subscriber), origin)
 
     def unsubscribe(self, address: Address, subscriber: Subscriber) -> None:
@@ -142,11 +146,11 @@ class Runtime:
             cell.feed.unsubscribe(subscriber)
 
     async def inspect(self, address: Address) -> dict[str, object]:
-        """An operator's portrait of one actor, taken between two of its turns."""
+        """Return an operator's portrait of one actor, taken between two of its turns."""
         return await self._control(address, Inspect(), NOWHERE)
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Log slow turns, release quarantined actors, let idle ones sleep."""
+        """Log slow turns, end quarantines and put idle actors to sleep."""
         task_status.started()
         while not stopping.is_set():
             self.keep()
@@ -154,7 +158,7 @@ class Runtime:
                 await stopping.wait()
 
     def keep(self) -> None:
-        """One round of it."""
+        """Do one round of `run`."""
         for pool in list(self.pools.values()):
             pool.keep()
 
@@ -203,15 +207,15 @@ class Runtime:
 
 
 def _let_go(address: Address, envelope: Envelope, error: BaseException) -> None:
-    """In the place of parking, where a message that crashed its actor twice is kept nowhere."""
+    """Drop a message that crashed its actor twice. The default where no table for such messages is given."""
 
 
 def holds_the_loop(*, simulated: bool) -> bool:
     """True if the current task has asked for longer than the budget without letting other tasks run.
 
-    An ask that is answered at once, or refused at once, does not yield to other tasks. Trio clears `custom_sleep_data`
-    whenever it schedules a task, so the mark tells when the task first asked since it was scheduled. In simulation it
-    counts the asks, since real time would not replay.
+    An ask that is answered or refused at once does not yield to other tasks. Trio clears `custom_sleep_data` whenever
+    it schedules a task, so this mark tells when the task first asked since then. In simulation asks are counted
+    instead, because real time would not replay.
     """
     task = trio.lowlevel.current_task()
     mark: object = task.custom_sleep_data

@@ -1,4 +1,4 @@
-"""What all pools share, and the messages that the runtime itself sends to actors."""
+"""The services that all pools share, and the runtime's own messages to actors."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .message import Message
 
 
 class Record(Protocol):
-    """Where supervision decisions are written: an event of the log's vocabulary and its facts."""
+    """Writes a supervision decision: an event of the log's vocabulary and its facts."""
 
     def __call__(self, event: str, /, **facts: object) -> None: ...
 
 
 Park = Callable[[Address, Envelope, BaseException], None]  # keeps a message that crashed its actor twice
 Chooser = Callable[[Sequence[str]], int]
-# The last option of a chooser where no turn need be taken now: let other tasks run first.
+# The last option of a chooser when no turn has to be taken now: other tasks run first.
 PAUSE = "<pause>"
 Observer = Callable[[Address, object, Literal["before", "after"]], None]
 
@@ -34,16 +34,16 @@ class Subscribe(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class Inspect(Message[dict[str, object]]):
-    """Control lane: what the incarnation holds."""
+    """Control lane: describe the incarnation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What every pool shares.
+    """The services that all pools share.
 
-    `choose` decides whose turn is next, and whether other tasks run before it; `observe` sees every turn from both
-    sides and may raise. Both are for simulation. Without `choose` the first that comes is served first, asks are
-    answered at once when they can be, and turns are taken for a millisecond between two checkpoints.
+    `choose` decides which turn is next, and whether other tasks run before it; `observe` sees every turn before and
+    after, and may raise. Both are for simulation. Without `choose`, messages are handled in the order of arrival, asks
+    are answered at once when possible, and turns run for a millisecond between two checkpoints.
     """
 
     record: Record
@@ -51,4 +51,4 @@ class Surroundings:
     chance: Callable[[], float]
     choose: Chooser | None = None
     observe: Observer | None = None
-    unavailable: tuple[type[Exception], ...] = ()  # raised when there is no database: no fault of an actor
+    unavailable: tuple[type[Exception], ...] = ()  # raised when there is no database; does not crash an actor

@@ -1,8 +1,7 @@
 """The watchdog: a turn of more than a second is logged once, one of more than 30 seconds crashes its actor.
 
-A load counts as a turn. Turns and loads that wait are looked at from the loop, in housekeeping. A turn that does not
-wait keeps the loop from doing anything, so a thread looks at the loop from outside. It costs a turn nothing but that
-its pool remembers the cell.
+A load counts as a turn. Turns and loads that wait are checked in the loop, by housekeeping. A turn that does not wait
+blocks the loop, so a thread checks the loop from outside. A turn pays for this only by noting its cell in the pool.
 """
 
 from __future__ import annotations
@@ -28,21 +27,21 @@ if TYPE_CHECKING:
 
 SLOW_TURN = 1.0  # seconds until a turn is logged
 LONGEST_TURN = 30.0  # seconds until a turn is cancelled and its actor crashed
-# Seconds that a cancelled turn has to end by itself. It is usually a transaction whose outcome must be known; a turn
+# Seconds that a cancelled turn has to end by itself. It is usually in a transaction whose outcome must be known. A turn
 # that takes longer is abandoned.
 GRACE = 1.0
-LOOK_EVERY = 0.25  # seconds between two looks of the thread
+LOOK_EVERY = 0.25  # seconds between two checks of the thread
 
 
 class Overdue(Exception):
-    """A turn took longer than any turn may."""
+    """Raised in a turn that took too long."""
 
     def __init__(self) -> None:
         super().__init__(f"over {LONGEST_TURN:g} s")
 
 
 class Running(NamedTuple):
-    """What the loop does at this instant: a turn, or a load. `work` is None for a plain turn."""
+    """The turn or load that the loop runs at this instant. `work` is None for a plain turn."""
 
     cell: Cell
     envelope: Envelope | None
@@ -50,7 +49,7 @@ class Running(NamedTuple):
 
 
 class Watchdog:
-    """Looks at the turns that keep the loop busy, from a thread of its own. For production: it takes real time."""
+    """Finds turns that block the loop, from its own thread. For production only: it uses real time."""
 
     def __init__(self, pools: Mapping[str, ActorPool], record: Record) -> None:
         self._pools = pools
@@ -61,7 +60,7 @@ class Watchdog:
         self._looked_at = monotonic()
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Watch the thread that this runs in."""
+        """Watch the calling thread."""
         ended = threading.Event()
         thread = threading.Thread(
             target=self._watch, args=(threading.get_ident(), ended), name="troupe watchdog", daemon=True
@@ -80,11 +79,11 @@ class Watchdog:
             self.look(loop, monotonic())
 
     def look(self, loop: int, now: float) -> None:
-        """See what runs in the thread `loop`, and for how long it has been running without a pause."""
+        """Check what runs in the thread `loop`, and for how long it has run without a pause."""
         running = self._running()
         if running is None or running != self._seen:
-            # C code that keeps the interpreter's lock keeps this thread from looking too, so a turn that is seen first
-            # after a late look has been running for the time that the look was late.
+            # C code that holds the interpreter's lock also blocks this thread. A turn that is first seen after a
+            # delayed check has therefore run for the time of the delay.
             self._seen, self._since, self._logged = running, min(now, self._looked_at + LOOK_EVERY), False
         self._looked_at = now
         if running is not None and now - self._since >= SLOW_TURN:
@@ -96,7 +95,7 @@ class Watchdog:
             self._logged = True
             stack = stack_of_turn(sys._current_frames().get(loop))  # pyright: ignore[reportPrivateUsage]  # documented, in spite of its name
             if self._running() != running:
-                return  # it ended while its stack was taken: this is the stack of something else
+                return  # the turn ended while its stack was taken: this is the stack of other code
             if work is not None:
                 work.logged = True
             record_slow(self._record, cell, envelope, seconds, stack)
@@ -111,7 +110,7 @@ class Watchdog:
 
 
 def look_at_work(working: Mapping[Work, None], record: Record, now: float) -> list[Work]:
-    """Log the turns and loads that have become slow; the ones that did not end although they were cancelled."""
+    """Log slow turns and loads, and abandon those that did not end after they were cancelled."""
     stuck: list[Work] = []
     for work in list(working):
         if now - work.started_at < SLOW_TURN:
@@ -131,7 +130,7 @@ def record_slow(record: Record, cell: Cell, envelope: Envelope | None, seconds: 
 
 
 def stack_of_turn(frame: FrameType | None) -> str:
-    """The frames of a turn, innermost last, without those of the kernel and of Trio around it."""
+    """Return the frames of a turn, innermost last, without those of the kernel and of Trio."""
     frames = [] if frame is None else list(traceback.walk_stack(frame))
     outermost = next((place for place, (each, _) in enumerate(frames) if is_pool(each)), len(frames))
     return "".join(traceback.StackSummary.extract(iter(reversed(frames[:outermost]))).format())

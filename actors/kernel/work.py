@@ -1,4 +1,4 @@
-"""A waiting turn or a load: what a cell does in a task of its own."""
+"""A waiting turn or a load, which runs in a task of its own."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Work:
     """One waiting turn or, without an envelope, one load.
 
-    `cell.work` is this object for as long as the cell belongs to it. The watchdog takes the cell away from work that
-    does not end when it is cancelled; whatever such work does later must not reach the cell.
+    `cell.work` is this object for as long as the work owns the cell. The watchdog takes the cell away from work that
+    does not end when it is cancelled; such abandoned work must not reach the cell any more.
     """
 
     __slots__ = ("abandoned", "actor", "cell", "envelope", "logged", "started_at", "task", "waits_for")
@@ -32,14 +32,14 @@ class Work:
         self.started_at = trio.current_time()
         self.task = trio.lowlevel.current_task()
         self.waits_for: Cell | None = None  # the cell that an ask of this turn waits for
-        self.logged = False  # as slow
+        self.logged = False  # it was logged as slow
         self.abandoned = False  # the watchdog has taken the cell away
         self.actor: Actor | None = None  # the incarnation that was abandoned with it
 
     async def see_through(
         self, doing: Coroutine[Any, Any, object], observe: Observer | None = None
     ) -> tuple[object, BaseException | None]:
-        """The result of the turn or load, or the error that its actor is to be crashed with."""
+        """Return the result of the turn or load, or the error that its actor crashes with."""
         answer: object = None
         try:
             with trio.CancelScope(deadline=self.started_at + LONGEST_TURN):
@@ -50,12 +50,12 @@ class Work:
             if (error := own_error(raised)) is None:
                 raise
             return None, error
-        # A turn that shields itself is not cancelled, and is overdue all the same.
+        # A turn that shields itself is not cancelled, but it is overdue too.
         return answer, Overdue() if trio.current_time() >= self.started_at + LONGEST_TURN else None
 
 
 def own_error(raised: BaseException) -> BaseException | None:
-    """The error that a turn or a load failed with by itself; None if it was only cancelled together with its pool.
+    """Return the error of a turn or load. None if it was only cancelled together with its pool.
 
     Without the pool's cancellation even a `trio.Cancelled` is an error of the turn: it comes from another scope.
     """

@@ -25,11 +25,11 @@ LINK_LASTS = timedelta(days=2)
 
 
 class NotSent(Exception):
-    """The letter could not be handed over now."""
+    """Raised when a letter could not be delivered now."""
 
 
 class Undeliverable(Exception):
-    """The letter's receiver does not exist; trying again is of no use."""
+    """Raised when a letter's receiver does not exist: another try would fail too."""
 
 
 Carrier = Callable[[Letter], Awaitable[None]]
@@ -37,7 +37,7 @@ Carrier = Callable[[Letter], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Letterhead:
-    """What all letters of a server share."""
+    """The parts of a letter that all letters of a server share."""
 
     sender: Sender
     base_url: str

@@ -1,4 +1,4 @@
-"""SMTP: one connection a mail, in a thread, with a bound on everything."""
+"""SMTP: one connection for each mail, in a thread, with a limit on everything."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REFUSED_FOR_GOOD = 500
 
 @dataclass(frozen=True, slots=True)
 class Smtp:
-    """A mail server, and how to talk to it. `name` is what this host calls itself there."""
+    """A mail server and how to connect to it. `name` is this host's name in the greeting."""
 
     host: str
     port: int
@@ -34,13 +34,13 @@ class Smtp:
     at_once: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(AT_ONCE), repr=False)
 
     async def __call__(self, letter: Letter) -> None:
-        """Hand a letter over. Raises Undeliverable when its receiver was refused for good, NotSent for all else.
+        """Deliver a letter. Raises Undeliverable if its receiver was refused for good, NotSent for every other failure.
 
-        The texts of these errors have neither addresses nor what the mail server said.
+        The texts of these errors contain neither addresses nor the mail server's answers.
         """
         try:
             with trio.fail_after(WHOLE):
-                # A thread whose time is over goes on by itself, and counts until it ends.
+                # A thread whose time is over cannot be stopped. It counts as a connection until it ends.
                 await trio.to_thread.run_sync(self._hand_over, letter, abandon_on_cancel=True, limiter=self.at_once)
         except smtplib.SMTPRecipientsRefused as refusal:
             codes = [code for code, _ in refusal.recipients.values()]

@@ -1,7 +1,7 @@
-"""Letters: what is said in a mail, in which language, and the mail that says it.
+"""Letters: their texts by language, and the mail made of them.
 
-The texts lie in `texts/`, a file a letter and a language (`confirmation.de.txt`): the subject in the first line, an
-empty line, the rest. A language is added by adding its files; where one is missing, English is used.
+The texts are in `texts/`, a file for each letter and language (`confirmation.de.txt`): the subject in the first line,
+an empty line, the body. To add a language, add its files. Where a file is missing, English is used.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ APPROVAL = "approval"
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who writes: a mailbox, and the server's name for people."""
+    """The sender of mails: a mailbox, and the server's name for people."""
 
     mailbox: str
     name: str
@@ -35,7 +35,7 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """One mail to one person. Sent again, it has the same `id`, so that mailboxes can tell."""
+    """One mail to one person. Each try has the same `id`, so that mailboxes can find duplicates."""
 
     id: str
     sender: Sender
@@ -45,31 +45,31 @@ class Letter:
     written_at: datetime
 
     def as_mail(self) -> EmailMessage:
-        """Return the mail. A field cannot begin a header, whichever characters it has."""
+        """Return the mail. No value can begin a new header, for any characters it contains."""
         mail = EmailMessage(policy=SMTP)
         mail["From"] = Address(_in_one_line(self.sender.name), addr_spec=self.sender.mailbox)
         mail["To"] = Address(addr_spec=self.to)
         mail["Subject"] = _in_one_line(self.subject)
         mail["Date"] = format_datetime(self.written_at)
         mail["Message-ID"] = self.id
-        mail["Auto-Submitted"] = "auto-generated"  # RFC 3834: no vacation notes, please
+        mail["Auto-Submitted"] = "auto-generated"  # RFC 3834: no automatic replies
         mail.set_content(self.body)
         return mail
 
 
 def text_of(kind: str, locale: str | None, words: Mapping[str, str]) -> tuple[str, str]:
-    """Subject and body of a letter in the language of a user, as far as there is one."""
+    """Return the subject and body of a letter in the language of a user, or in English."""
     subject, _, body = _template(kind, locale).safe_substitute(words).partition("\n")
     return subject, body.lstrip("\n")
 
 
 def languages(kind: str) -> list[str]:
-    """The languages that a letter is written in."""
+    """Return the languages that a letter exists in."""
     return sorted(language for one, language in _texts() if one == kind)
 
 
 def _template(kind: str, locale: str | None) -> Template:
-    """`pt-BR` is content with `pt`."""
+    """Return the template. A regional language such as `pt-BR` falls back to `pt`."""
     named = (locale or "").lower()
     wanted = (named, named.partition("-")[0], FALLBACK)
     return next(_texts()[kind, language] for language in wanted if (kind, language) in _texts())

@@ -1,1 +1,1 @@
-"""From what people upload to what is shown: recognised here, decoded in processes of their own, kept by name."""
+"""Media: uploads are recognised, decoded in processes of their own, and stored by name."""

@@ -1,7 +1,7 @@
-"""Steps of a job that runs programs. Each step that looks at the file is a process that can't start another one.
+"""Steps of a job that runs programs. Each step that reads the file is a process that can't start another one.
 
-The process that starts them looks at nothing but their answers. So a decoder's flaw gives an attacker one process, and
-the memory of one.
+The process that starts the steps reads only their answers. So a flaw in a decoder gives an attacker one process, with
+the memory limit of one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LONGEST_ANSWER = 1024 * 1024
 
 
 def run_program(program: str, *arguments: str) -> bytes:
-    """What the program printed. Raises Refused if it can't read the file, ChildProcessError if it was killed."""
+    """Return the program's output. Raises Refused if it can't read the file, ChildProcessError if it was killed."""
     with subprocess.Popen(  # noqa: S603 - no shell, and no argument is a client's text
         (program, *arguments), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, preexec_fn=_start_nothing_else
     ) as process:
@@ -38,14 +38,14 @@ def run_program(program: str, *arguments: str) -> bytes:
 
 
 def _start_nothing_else() -> None:
-    """No process; and of programs Landlock leaves only those of the job."""
+    """Forbid new processes. Landlock allows only the programs of the job."""
     seccomp.restrict(programs=True)
 
 
 def apart(work: Callable[[], object]) -> Any:
-    """What `work` returns, as JSON brings it back, from a copy of this process that can start nothing.
+    """Run `work` in a copy of this process that can start nothing, and return its result as JSON brings it back.
 
-    Raises Refused when the work does, ChildProcessError when it came to no answer.
+    Raises Refused when the work does, ChildProcessError when it gave no answer.
     """
     reader, writer = os.pipe()
     child = os.fork()
@@ -66,7 +66,7 @@ def apart(work: Callable[[], object]) -> Any:
 
 
 def _answer(work: Callable[[], object], writer: int) -> None:
-    """Never returns: the rest of the program is for the process that waits."""
+    """Write the answer and exit. The rest of the program belongs to the waiting process."""
     code = 1
     try:
         seccomp.restrict()

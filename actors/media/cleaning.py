@@ -1,4 +1,4 @@
-"""Removing unused files and rows: what a crash left, and uploads that no status took."""
+"""Removing unused files and rows: left-overs of a crash, and uploads that are in no status."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..outbox import Outbox
 
 EVERY = 3600.0  # seconds
 LOOSE_FOR = timedelta(days=1)  # how long an attachment without a status is kept
-LEFT_FOR = timedelta(days=1)  # when files of an unfinished upload are known to be left over; no upload takes so long
+LEFT_FOR = timedelta(days=1)  # when files of an unfinished upload count as left over; no upload takes this long
 CLEANED_AT_ONCE = 500
 
 
 class Cleaning:
-    """Cleans at start what a crash left, and everything every hour."""
+    """Cleans up the left-overs of a crash at start, and everything every hour."""
 
     def __init__(self, database: Database, clock: Clock, record: Record, outbox: Outbox, folder: Folder) -> None:
         self._database = database
@@ -33,11 +33,11 @@ class Cleaning:
         self._ids: set[int] = set()  # of attachments whose waiting uploads may be left over
 
     async def find_left(self) -> None:
-        """Note what lies here before the first upload comes: all of that was left by a crash."""
+        """Note the files that exist before the first upload: a crash left all of them."""
         await self._tidied(self._find, None)
 
     async def run(self) -> None:
-        """Clean now and then, for ever."""
+        """Clean every hour, without end."""
         while True:
             await self._tidied(self.settle)
             await self._tidied(self.clean)
@@ -48,7 +48,7 @@ class Cleaning:
         try:
             await work(*arguments)
         except (Unavailable, Doubtful):
-            return  # the database tells of it, and there is a next time
+            return  # the lost database is logged elsewhere, and the next round makes up for it
         except OSError as error:
             self._record("media.retry", message="cleaning", error=error, decision=f"again in {EVERY:g} s")
 
@@ -57,7 +57,7 @@ class Cleaning:
         self._ids.update(await trio.to_thread.run_sync(self._folder.uploads_waiting, before))
 
     async def settle(self) -> None:
-        """Remove what was left of uploads that were never stored."""
+        """Remove files of uploads that were never stored."""
         published = {key: await trio.to_thread.run_sync(self._folder.published, key) for key in self._keys}
         names = [name for one in published.values() for name in one]
         known = await self._database.read(media.known_files, names) if names else set[str]()
@@ -70,7 +70,7 @@ class Cleaning:
             await trio.to_thread.run_sync(self._folder.clear, key)
 
     async def _remove(self, names: Iterable[str]) -> None:
-        """Remove files one by one: one that can't be removed keeps no other."""
+        """Remove files one by one. An error with one file does not affect the others."""
         for name in names:
             try:
                 await trio.to_thread.run_sync(self._folder.remove, [name])
@@ -78,7 +78,7 @@ class Cleaning:
                 self._record("media.retry", message="cleaning", error=error, decision="left at its place")
 
     async def clean(self) -> None:
-        """Delete attachments that no status has used for a day. The outbox removes their files, also after a crash."""
+        """Delete attachments that were in no status for a day. The outbox removes their files, also after a crash."""
         while await self._database.transact(self._delete_loose, self._clock.now() - LOOSE_FOR):
             self._outbox.wake()
 

@@ -1,13 +1,13 @@
-"""What a media process gives up before it looks at a stranger's file, so that a decoder's flaw does no harm.
+"""Confinement: the rights that a media process gives up before it reads an untrusted file.
 
-Each step is taken by the process itself, and none can be taken back:
+Each step is taken by the process itself, and none can be undone:
 
     limits          memory, CPU time, size of files, open files, tasks, no core dumps
-    user            root becomes a user who owns nothing
-    namespaces      no network, no other process's shared memory
-    capabilities    none, and none to be had
-    Landlock        no file but the job's, and what its programs are made of
-    seccomp         no system call that decoding does not need
+    user            root becomes a user who owns no files
+    namespaces      no network, no shared memory of other processes
+    capabilities    none, and no way to get any
+    Landlock        only the job's files, and the files of its programs
+    seccomp         only the system calls of decoding
 
 A machine that can't do one of these does the others. `confine` returns what is missing.
 """
@@ -46,7 +46,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one process may use: bytes of memory and of each file, seconds of CPU time, and threads at once."""
+    """The limits of one process: bytes of memory and of each file, seconds of CPU time, and threads at once."""
 
     memory: int
     seconds: int
@@ -56,7 +56,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What a job needs: one file to read, the files to write, all in one folder, and the programs to run."""
+    """The files of a job: one to read, the ones to write, all in one folder, and the programs to run."""
 
     folder: Path
     source: Path
@@ -65,10 +65,12 @@ class Files:
 
 
 def confine(limits: Limits, files: Files) -> list[str]:
-    """Give up all but these. The current folder must be theirs, because the folders above may be closed to the process.
+    """Give up all rights but these.
 
-    What it imports and opens must be ready: afterwards only `files` can be opened. Returns what this machine can't do,
-    in words. Raises RuntimeError when there are other threads, which would stay as they are.
+    The current folder must be the job's, because the process may not reach the ones above.
+
+    The caller must have imported and opened everything else: afterwards only `files` can be opened. Return what this
+    machine can't do, in words. Raises RuntimeError if there are other threads, which would not be confined.
     """
     if len(os.listdir("/proc/self/task")) > 1:
         raise RuntimeError("a process with several threads can't be confined")
@@ -94,12 +96,15 @@ def _limit(limits: Limits) -> None:
 
 
 def _become_no_one(files: Files) -> list[str]:
-    """From root to a user who owns the job's files and no others; an ordinary user has no other to become."""
+    """Change from root to a user who owns the job's files and no others.
+
+    An ordinary user can't change to another one.
+    """
     if os.geteuid() != 0:
         return []
     try:
         os.chown(files.folder, -1, NO_ONE)
-        files.folder.chmod(0o710)  # to be passed; nothing can be made or removed there
+        files.folder.chmod(0o710)  # folders can be entered; nothing can be made or removed there
         for path in (files.source, *files.results):
             os.chown(path, NO_ONE, NO_ONE, follow_symlinks=False)
         os.setgroups([])
@@ -117,7 +122,10 @@ def _leave_namespaces() -> list[str]:
 
 
 def _limit_tasks(tasks: int, *, others: bool) -> None:
-    """The kernel counts the tasks of a user in a namespace; without one of our own there may be `others`."""
+    """Limit the tasks.
+
+    The kernel counts the tasks of a user in a namespace; without a namespace of its own there may be `others`.
+    """
     most = resource.getrlimit(resource.RLIMIT_NPROC)[1]
     bound = min(
         _tasks_in_use(most) + tasks if others else tasks, most if most != resource.RLIM_INFINITY else MOST_TASKS
@@ -126,7 +134,10 @@ def _limit_tasks(tasks: int, *, others: bool) -> None:
 
 
 def _tasks_in_use(most: int) -> int:
-    """About how many this user has: they may run in other containers, where only the kernel can count them."""
+    """Return about how many tasks this user has.
+
+    Some may be in other containers, where only the kernel can count them.
+    """
     bound = 64
     while bound < MOST_TASKS:
         resource.setrlimit(resource.RLIMIT_NPROC, (bound, most))
@@ -143,13 +154,16 @@ def _tasks_in_use(most: int) -> int:
 
 
 def _drop_bounds() -> None:
-    """No program that is run can bring a capability back. Only who has capabilities can do this, and needs to."""
+    """Drop the bounding set, so that no program can regain a capability.
+
+    Only a process with capabilities can and must do it.
+    """
     for capability in range(MOST_CAPABILITIES):
         _libc.prctl(DROP_FROM_BOUNDS, capability, 0, 0, 0)
 
 
 def _drop_capabilities() -> list[str]:
-    """Also those that a new namespace gives."""
+    """Drop all capabilities, also those that a new namespace gives."""
     _drop_bounds()
     _libc.prctl(AMBIENT, CLEAR_ALL, 0, 0, 0)
     header = (ctypes.c_uint32 * 2)(CAPABILITIES_VERSION, 0)
@@ -159,7 +173,7 @@ def _drop_capabilities() -> list[str]:
 
 
 def _rules(files: Files) -> dict[Path, int]:
-    """What Landlock leaves: reading the source, writing the results, and running programs."""
+    """Return the rules for Landlock: reading the source, writing the results, and running programs."""
     rules = {files.source: landlock.READ_FILE} | dict.fromkeys(files.results, landlock.READ_AND_WRITE)
     if files.programs:
         rules |= dict.fromkeys(LIBRARIES, landlock.READ)
@@ -170,11 +184,14 @@ def _rules(files: Files) -> dict[Path, int]:
 
 
 def _interpreter(program: Path) -> list[Path]:
-    """The dynamic linker that a program names, which the kernel runs in its place (ELF, segment PT_INTERP)."""
+    """Return the dynamic linker that a program names.
+
+    The kernel runs it in the program's place (ELF, segment PT_INTERP).
+    """
     try:
         with program.open("rb") as file:
             head = file.read(LONGEST_HEAD)
-    except OSError:  # The process can't reach it, and will say so when it is to run it.
+    except OSError:  # The process can't reach it, and reports that when it is to run it.
         return []
     if head[:5] != ELF_64:
         return []

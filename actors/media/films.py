@@ -1,4 +1,4 @@
-"""Video and sound, in a process of its own: ffprobe looks, ffmpeg makes it anew, and only local files are opened."""
+"""Video and sound, in a process of its own: ffprobe reads the file, ffmpeg encodes it. Only local files are opened."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .apart import apart, run_program
 from .images import finished
 from .jobs import UNVERIFIED, FileRefused, Job
 
-# By kind, the demuxer that ffmpeg is held to: one that it picked itself might follow what a playlist names.
+# The demuxer for each kind. If ffmpeg chose one itself, it might follow the addresses in a playlist.
 DEMUXERS = {
     "mp4": "mov", "mov": "mov", "m4a": "mov", "webm": "matroska", "mp3": "mp3", "ogg": "ogg", "wav": "wav",
     "flac": "flac", "aac": "aac", "gif": "gif",
 }  # fmt: skip
 LOCAL_FILES = ("-protocol_whitelist", "file")
 NO_METADATA = ("-map_metadata", "-1", "-map_chapters", "-1")
-# H.264 takes even sides only.
+# H.264 needs an even width and height.
 EVEN_SIDES = "scale=trunc(iw/2)*2:trunc(ih/2)*2"
 VIDEO = (
     "-c:v", "libx264", "-preset", "veryfast", "-crf", "23", "-pix_fmt", "yuv420p", "-vf", EVEN_SIDES, "-threads", "2",
@@ -84,7 +84,7 @@ def _check(video: dict[str, Any]) -> None:
 
 
 def _is_film(stream: dict[str, Any]) -> bool:
-    """Whether it moves: the cover of an album is a video stream, too."""
+    """True if it moves. The cover of an album is a video stream, too."""
     return stream.get("codec_type") == "video" and not stream.get("disposition", {}).get("attached_pic")
 
 
@@ -136,6 +136,6 @@ def _ffmpeg(job: Job, how: tuple[str, ...], file: str) -> None:
 
 
 def _still(job: Job, film: str, file: str) -> None:
-    """The first picture of a film that was made here."""
+    """Return the first picture of a film that was made here."""
     folder = Path(job.folder)
     run_program(job.ffmpeg, *_INPUT, "mov", "-i", str(folder / film), "-frames:v", "1", str(folder / file))

@@ -1,4 +1,4 @@
-"""Decoding images, in a process of its own: named loaders only, bounded pixels, and no metadata on the way out."""
+"""Decoding images, in a process of its own: named loaders only, a limit on pixels, and no metadata in the result."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ ANIMATION_PIXELS_IN_ALL = 200_000_000
 LARGEST_ORIGINAL = 8_294_400  # pixels; more is scaled down
 LARGEST_SMALL = 230_400
 LONGEST_SIDE = 16_383  # that a WebP can have
-BLURHASH_SIDE = 32  # the hash has four waves a side; more pixels would change nothing
+BLURHASH_SIDE = 32  # the hash has four waves a side; more pixels would not change it
 BLURHASH_COMPONENTS = 4
 
-# By kind: nothing lets the file itself choose a loader.
+# The loader for each kind. The file itself never chooses one.
 LOADERS: dict[str, Callable[..., Any]] = {
     "jpeg": pyvips.Image.jpegload,
     "png": pyvips.Image.pngload,
@@ -35,7 +35,7 @@ WITH_FRAMES = {"gif", "webp"}
 
 
 def make_image(job: Job) -> ProcessedMedia:
-    """The image to show, without metadata, and a small one."""
+    """Make the image to show, without metadata, and a small one."""
     image = open_image(job.kind, job.source)
     frames = frames_of(image)
     if frames > 1:
@@ -46,7 +46,7 @@ def make_image(job: Job) -> ProcessedMedia:
 
 
 def make_picture(job: Job) -> ProcessedMedia:
-    """A picture for a profile: cut to the size asked for, standing still."""
+    """Make a picture for a profile: cut to the given size, not animated."""
     image = open_image(job.kind, job.source)
     cut = image.thumbnail_image(
         job.width, height=job.height, size="both", crop="centre", output_profile="srgb", fail_on="error"
@@ -56,14 +56,14 @@ def make_picture(job: Job) -> ProcessedMedia:
 
 
 def make_thumbnail(job: Job) -> ProcessedMedia:
-    """Only the small picture that stands for a medium, of its owner's choice."""
+    """Make only the thumbnail of a medium, from a picture that its owner chose."""
     image = open_image(job.kind, job.source)
     small, blur, size = make_small(image, job)
     return ProcessedMedia("image", small, "image/webp", 0, small, blur, {"small": size})
 
 
 def finished(job: Job, type: str, file: str, file_type: str, meta: dict[str, Any] | None = None) -> ProcessedMedia:
-    """The facts about an image that was written, and its small picture made of what was written."""
+    """Return the facts about an image that was written, and its small picture made from it."""
     path = Path(job.folder) / file
     image = LOADERS[file_type.removeprefix("image/")](str(path))
     small, blur, size = make_small(image, job)
@@ -74,7 +74,7 @@ def finished(job: Job, type: str, file: str, file_type: str, meta: dict[str, Any
 
 
 def open_image(kind: str, source: str) -> pyvips.Image:
-    """The image, of which no pixel has been decoded yet; refused when it has too many."""
+    """Open an image without decoding its pixels. Raises Refused if it has too many."""
     try:
         image = LOADERS[kind](source, fail_on="error")
         frames = frames_of(image) if kind in WITH_FRAMES else 1
@@ -93,7 +93,7 @@ def frames_of(image: pyvips.Image) -> int:
 
 
 def _make_animation(job: Job, frames: int) -> ProcessedMedia:
-    """All frames anew, in the same format: what was between them stays behind."""
+    """Make all frames anew, in the same format. Data between the frames is left out."""
     image = LOADERS[job.kind](job.source, n=frames, fail_on="error")
     file = f"{job.name}.{job.kind}"
     write = image.gifsave if job.kind == "gif" else image.webpsave
@@ -102,7 +102,7 @@ def _make_animation(job: Job, frames: int) -> ProcessedMedia:
 
 
 def make_small(image: pyvips.Image, job: Job) -> tuple[str, str, dict[str, Any]]:
-    """The small picture's name, the blurred impression of it, and its size."""
+    """Return the small picture's name, its blurhash and its size."""
     small = _fitting(image, LARGEST_SMALL).copy_memory()
     file = small_of(job)
     small.webpsave(str(Path(job.folder) / file), Q=80, keep=NOTHING)
@@ -110,7 +110,7 @@ def make_small(image: pyvips.Image, job: Job) -> tuple[str, str, dict[str, Any]]
 
 
 def save(image: pyvips.Image, folder: Path, name: str, kind: str) -> tuple[str, str]:
-    """Write an image in the format it came in, or one that every client knows; its name and type."""
+    """Write an image in its own format, or in one that every client knows. Return its name and type."""
     if kind == "jpeg":
         image.jpegsave(str(folder / f"{name}.jpg"), Q=88, keep=NOTHING, optimize_coding=True)
         return f"{name}.jpg", "image/jpeg"
@@ -126,11 +126,11 @@ def size_of(width: int, height: int) -> dict[str, Any]:
 
 
 def _fitting(image: pyvips.Image, pixels: int) -> pyvips.Image:
-    """Upright, in sRGB with 8 bits, and no larger than so many pixels."""
+    """Return the image upright, in sRGB with 8 bits, and with no more than the given number of pixels."""
     width, height = max(image.width, 1), max(image.get_page_height(), 1)
     if width * height > pixels:
         width, height = max(isqrt(pixels * width // height), 1), max(isqrt(pixels * height // width), 1)
-    # A square around it, because the orientation that is applied may swap its sides.
+    # A square, because the orientation that is applied may swap width and height.
     side = min(max(width, height), LONGEST_SIDE)
     fitting = image.thumbnail_image(side, height=side, size="down", output_profile="srgb", fail_on="error")
     return fitting.colourspace("srgb").cast("uchar")
@@ -143,5 +143,5 @@ def _blurhash(image: pyvips.Image) -> str:
         tiny = tiny.flatten(background=[255, 255, 255])
     raw, width = tiny.cast("uchar").write_to_memory(), tiny.width
     rows = [[list(raw[3 * (y * width + x) :][:3]) for x in range(width)] for y in range(tiny.height)]
-    # blurhash leaves the type of the rows open.
+    # blurhash does not declare the type of the rows.
     return blurhash.encode(rows, BLURHASH_COMPONENTS, BLURHASH_COMPONENTS)  # pyright: ignore[reportUnknownMemberType]

@@ -1,4 +1,4 @@
-"""What the server asks of a media process, and what it answers: JSON in both directions, and files in one folder."""
+"""The jobs of media processes and their results: JSON in both directions, and files in one folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LARGEST_RESULT = 64 * 1024
 
 Task = Literal["image", "picture", "thumbnail", "film", "probe"]
 
-# What is made, by the ending of its name: the content type, and the types of media that it can be.
+# The files that can be made, by the ending of the name: the content type, and the possible types of media.
 TYPES = {
     "jpg": ("image/jpeg", {"image"}),
     "png": ("image/png", {"image"}),
@@ -39,7 +39,7 @@ LARGEST_FACT = 2**53
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One file to make something of. Results are written to `folder`, under names that begin with `name`.
+    """A file to process. Results are written to `folder`, under names that begin with `name`.
 
     The task `probe` makes nothing: it tells what this machine lacks to confine the process.
     """
@@ -49,10 +49,10 @@ class Job:
     source: str
     folder: str
     name: str
-    # Where the programs are, for what may be a film.
+    # The folders of the programs, if the file may be a film.
     ffmpeg: str = ""
     ffprobe: str = ""
-    # What a picture is cut to.
+    # The size that a picture is cut to.
     width: int = 0
     height: int = 0
 
@@ -68,7 +68,7 @@ UNVERIFIED = "File type of uploaded media could not be verified"
 
 
 def results_of(job: Job) -> tuple[str, ...]:
-    """The names of all files that a process may write for a job."""
+    """Return the names of all files that a process may write for a job."""
     if job.task == "probe":
         return (RESULT,)
     endings = {"picture": ("jpg", "png"), "thumbnail": (), "film": ()}.get(job.task, OF_IMAGES.get(job.kind, ()))
@@ -78,7 +78,7 @@ def results_of(job: Job) -> tuple[str, ...]:
 
 
 def small_of(job: Job) -> str:
-    """The name of the small picture."""
+    """Return the name of the small picture."""
     return f"{job.name}-small.webp"
 
 
@@ -91,7 +91,10 @@ def refused_to_json(text: str) -> str:
 
 
 def made_of(result: dict[str, Any], job: Job) -> ProcessedMedia:
-    """The result of a process. The process may be an attacker's by now, so each part is checked; else ValueError."""
+    """Return the result of a process.
+
+    An attacker may control the process, so each part is checked. Raises ValueError.
+    """
     if "refused" in result:
         raise FileRefused(str(result["refused"])[:500])
     made = ProcessedMedia(**result["made"])
@@ -108,7 +111,7 @@ def made_of(result: dict[str, Any], job: Job) -> ProcessedMedia:
 
 
 def _are_facts(facts: object, depth: int = 2) -> bool:
-    """Numbers and short texts by name, and the same once more below."""
+    """True for numbers and short texts by name, nested once at most."""
     if not isinstance(facts, dict):
         return False
     named = cast("dict[object, object]", facts)
@@ -127,7 +130,7 @@ def _is_number(fact: object) -> bool:
 
 
 def take_back(job: Job) -> None:
-    """Make the results the server's own again: root's media processes write them as another user."""
+    """Make the server the owner of the results: under root, media processes write them as another user."""
     if os.geteuid() != 0:
         return
     for name in results_of(job):

@@ -1,15 +1,15 @@
-"""What kind of file bytes are, by their first bytes: the name and the type that a client gives mean nothing."""
+"""The kind of a file, by its first bytes. The name and the type that a client gives are ignored."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-HEAD = 64  # bytes that tell them apart
+HEAD = 64  # bytes that are enough to know the kind
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One format that is taken: `type` is what it becomes, as far as can be said before decoding."""
+    """One accepted format. `type` is the type of the attachment, as far as it is known before decoding."""
 
     name: str
     type: str
@@ -47,12 +47,12 @@ BEGINNINGS = (
 )
 RIFF = {b"WEBP": WEBP, b"WAVE": WAV}
 BRANDS = {b"avif": AVIF, b"avis": AVIF, b"qt  ": MOV, b"M4A ": M4A, b"M4B ": M4A}
-# ISO base media that is neither of these: photos for which no decoder is shipped.
+# ISO base media of another brand: photos for which no decoder is shipped.
 NOT_FILMS = {b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1", b"crx "}
 
 
 def kind_of(head: bytes) -> Kind | None:
-    """The kind of a file that begins like this; None when it is none that is taken."""
+    """Return the kind of a file that begins with these bytes. None if it is not accepted."""
     for beginning, kind in BEGINNINGS:
         if head.startswith(beginning):
             return kind
@@ -72,7 +72,7 @@ def _of_brand(head: bytes) -> Kind | None:
 
 
 def _of_audio_frame(head: bytes) -> Kind | None:
-    """MPEG audio without any header: eleven bits that are set, then a layer and a rate that exist."""
+    """True for MPEG audio without a header: eleven bits that are set, then a layer and a rate that exist."""
     if len(head) < 3 or head[0] != 0xFF or head[1] & 0xE0 != 0xE0:
         return None
     if head[1] & 0xF6 == 0xF0:

@@ -1,7 +1,8 @@
-"""Landlock, with which a process gives up its access to files: https://docs.kernel.org/userspace-api/landlock.html.
+"""Landlock, a kernel feature by which a process gives up its access to files.
 
-After `restrict` the calling thread and its children can open no file but the given ones, make and delete none and use
-no TCP port. They can't send signals to processes outside, nor connect to their abstract sockets.
+See https://docs.kernel.org/userspace-api/landlock.html. After `restrict`, the calling thread and its children can open
+no file but the given ones, make or delete none, and use no TCP port. They can't send signals to other processes, nor
+connect to their abstract sockets.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 ASK_FOR_VERSION = 1
 PATH_BENEATH = 1
 
-# Rights to files. The first version of Landlock knows bits 0 to 12, later ones those below.
+# Rights to files. The first version of Landlock knows bits 0 to 12, later ones the following.
 EXECUTE, WRITE_FILE, READ_FILE, READ_FOLDER = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 TRUNCATE = 1 << 14
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
@@ -43,9 +44,9 @@ class _Rule(ctypes.Structure):
 
 
 def restrict(rules: Mapping[Path, int]) -> list[str]:
-    """Give up all files but these, each with its rights; a folder stands for all below it, a missing path for nothing.
+    """Give up all files but these, each with its rights. A folder includes all below it; a missing path is ignored.
 
-    `no_new_privs` must be set. Returns what this kernel can't do.
+    `no_new_privs` must be set. Return what this kernel can't do.
     """
     version = _syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ASK_FOR_VERSION)
     if version < 0:
@@ -62,7 +63,7 @@ def restrict(rules: Mapping[Path, int]) -> list[str]:
 
 
 def lacking(version: int) -> list[str]:
-    """What a version of Landlock can't do, in words."""
+    """Return what a version of Landlock can't do, in words."""
     parts = (
         (3, "truncating files"),
         (TCP_SINCE, "TCP"),
@@ -74,7 +75,7 @@ def lacking(version: int) -> list[str]:
 
 def _make_ruleset(version: int, handled: int) -> int:
     attributes = _Ruleset(handled, TCP, ABSTRACT_SOCKETS_AND_SIGNALS)
-    # Older kernels know a shorter structure, and refuse one that has more than zeros behind it.
+    # Older kernels know a shorter structure, and refuse one that has other bytes than zeros behind it.
     words = 3 if version >= SCOPES_SINCE else 2 if version >= TCP_SINCE else 1
     return _check(_syscall(CREATE_RULESET, ctypes.byref(attributes), ctypes.c_size_t(8 * words), 0))
 
@@ -82,7 +83,7 @@ def _make_ruleset(version: int, handled: int) -> int:
 def _allow(ruleset: int, path: Path, rights: int) -> None:
     try:
         parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except OSError:  # A path that is not there, or that this user can't reach, needs no rule.
+    except OSError:  # A path that does not exist, or that this user can't reach, needs no rule.
         return
     try:
         if not path.is_dir():

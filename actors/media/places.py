@@ -1,4 +1,4 @@
-"""Places for jobs that take long: a fixed number, shared fairly between the accounts that wait."""
+"""Places for long jobs: a fixed number, shared fairly between the accounts that wait."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ..kernel import NotAnswered
 
 
 class NoPlace(NotAnswered):
-    """No place became free in time."""
+    """Raised when no place became free in time."""
 
     retry_after = 5
 
 
 class Places:
-    """A number of places. An account has at most one. Accounts that wait get one in turn, for one job a turn."""
+    """A fixed number of places. An account has at most one. Waiting accounts get one in turn, for one job each."""
 
     def __init__(self, count: int) -> None:
         self._count = count
         self._busy: set[int] = set()
-        # The next in turn first. An account stands here while it has jobs that wait.
+        # The queue of accounts with waiting jobs. The first one is the next.
         self._waiting: OrderedDict[int, deque[trio.Event]] = OrderedDict()
 
     @asynccontextmanager
@@ -35,12 +35,12 @@ class Places:
             yield
         finally:
             self._busy.discard(account_id)
-            if account_id in self._waiting:  # behind those who came while it had its turn
+            if account_id in self._waiting:  # behind the accounts that came during its turn
                 self._waiting.move_to_end(account_id)
             self._fill()
 
     def inspect(self) -> str:
-        """What an operator sees."""
+        """Return what an operator sees."""
         waiting = sum(len(jobs) for jobs in self._waiting.values())
         return f"{len(self._busy)} of {self._count}" + (f", {waiting} waiting" if waiting else "")
 
@@ -59,7 +59,7 @@ class Places:
             raise NoPlace
 
     def _leave(self, account_id: int, called: trio.Event) -> None:
-        """Stop waiting. A place that was given a moment ago is passed on."""
+        """Stop waiting. If a place was already given, it goes to the next account."""
         if called.is_set():
             self._busy.discard(account_id)
         else:

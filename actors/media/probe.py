@@ -1,4 +1,4 @@
-"""A look at what this machine lacks to confine media processes: one process at start that tries everything."""
+"""A probe of what this machine lacks to confine media processes: one process at start that tries each step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATIENCE = 60.0  # seconds
 
 
 async def probe(run: Callable[[Job], Awaitable[object]], ffmpeg: str | None, ffprobe: str | None) -> list[str]:
-    """What is missing, in words. `run` does a job in a process of its own."""
+    """Return what is missing, in words. `run` runs a job in a process of its own."""
     try:
         with tempfile.TemporaryDirectory(prefix="troupe-probe-") as folder:
             source = Path(folder) / SOURCE

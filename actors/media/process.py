@@ -1,4 +1,4 @@
-"""One media process for one job: started, waited for, and what came of it."""
+"""One media process for one job: it is started, waited for, and its outcome read."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ MOST_WORDS = 2000  # bytes of it that are read
 LONGEST_CAUSE = 300  # characters
 KILLED = "was killed by signal"  # as `apart.py` says of FFmpeg
 NO_SPACE = os.strerror(errno.ENOSPC)  # as decoders report it: the process runs in the C locale
-FULL = 16 * 1024 * 1024  # with fewer bytes free, a process that failed is taken to have failed for want of space
+FULL = 16 * 1024 * 1024  # with fewer bytes free, the disk is taken to be the cause of a failed process
 
 
 class ProcessingFailed(Exception):
-    """The process came to no result. The text says why; it may be shown to the file's owner if it is `public`.
+    """Raised when the process gave no result. The text says why; the file's owner may see it if it is `public`.
 
     `killed`: a signal ended the process, or FFmpeg. Another try may succeed.
     """
@@ -41,10 +41,10 @@ class ProcessingFailed(Exception):
 
 
 async def make(job: Job, patience: float) -> ProcessedMedia:
-    """Do a job in a process of its own, for at most `patience` seconds.
+    """Run a job in a process of its own, for at most `patience` seconds.
 
-    Raises Refused for a file that is not taken, Broken, and OSError when the machine lacks something, such as room on
-    its disk. The files of the result lie in the job's folder.
+    Raises Refused for a file that is not accepted, Broken, and OSError when the machine lacks something, as room on its
+    disk. The files of the result are in the job's folder.
     """
     await trio.to_thread.run_sync(_forget_result, job)
     code: int | None = None
@@ -54,9 +54,9 @@ async def make(job: Job, patience: float) -> ProcessedMedia:
 
 
 async def run(job: Job) -> int:
-    """Run the process, and end all that it started when cancelled; the exit code.
+    """Run the process and return its exit code. If cancelled, end all processes that it started.
 
-    Nothing of the server's environment is passed on.
+    The server's environment is not passed on.
     """
     with (Path(job.folder) / LAST_WORDS).open("wb") as words, _lifeline() as lifeline:
         command = [sys.executable, "-I", "-m", WORKER, str(lifeline)]
@@ -77,7 +77,10 @@ async def run(job: Job) -> int:
 
 @contextmanager
 def _lifeline() -> Generator[int]:
-    """The reading end of a pipe whose other end this process alone has: it is closed when this process ends."""
+    """Return the reading end of a pipe whose other end only this process has.
+
+    The kernel closes it when this process ends.
+    """
     reading, writing = os.pipe()
     try:
         yield reading
@@ -92,16 +95,16 @@ async def _kill(process: trio.Process) -> None:
 
 
 def _forget_result(job: Job) -> None:
-    """An earlier try of the same job may have left half a result."""
+    """Remove the results of an earlier try of the same job, which may be incomplete."""
     (Path(job.folder) / RESULT).unlink(missing_ok=True)
 
 
 def _outcome(job: Job, code: int | None, patience: float) -> ProcessedMedia:
-    """The result; `code` is None when the time was over."""
+    """Return the result. `code` is None when the time was over."""
     words = _last_words(job)
     try:
         made = _result(job)
-        # FFmpeg may end well although its last bytes found no room.
+        # FFmpeg may exit with 0 although the disk was full at its last bytes.
         if NO_SPACE in words:
             raise full(Path(job.folder))
     except FileRefused:

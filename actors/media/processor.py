@@ -1,7 +1,7 @@
-"""The media processor: takes uploads in, and has files made of them by confined processes.
+"""The media processor: receives uploads and runs confined processes that make files of them.
 
-Images are made while their uploader waits. Video and sound may take minutes: they are stored as waiting, with the
-upload beside them, and are found again after a crash (`queue.py`). Nothing here runs in a turn.
+Images are made while the request waits. Video and sound may take minutes: they are stored as waiting, with the upload
+beside them, and are found again after a crash (`queue.py`). Nothing here runs in a turn.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from .probe import probe
 from .process import ProcessingFailed
 from .queue import Queue
 
-# Each process may fill a core. What may become a film has places of its own, so that it never keeps images waiting.
+# Each process may use a whole core. Films have places of their own, so that they never delay images.
 IMAGES_AT_ONCE = 2
 GIFS_AT_ONCE = 1
 IMAGE_PATIENCE = 60.0  # seconds on the wall clock, longer than the processes' own limit of CPU time
 FILM_PATIENCE = 1800.0
-PLACE_PATIENCE = 60.0  # seconds that a request waits for its turn
+PLACE_PATIENCE = 60.0  # seconds that a request waits for a place
 FINISH_PATIENCE = 600.0  # seconds that a request waits for a film
 KILLED_PAUSES = (0.5, 2.0)  # seconds until a process that was killed while a request waits is tried again
-MOST_IN_HAND = 8  # uploads of one account that are received and not yet dealt with
+MOST_IN_HAND = 8  # uploads of one account that are received and not yet finished
 
 
 class TooManyUploads(Exception):
-    """The account has as many uploads in hand as it may."""
+    """Raised when the account has too many unfinished uploads."""
 
 
 class Incoming:
-    """An upload in a folder of its own, until it is dealt with."""
+    """An upload in a folder of its own, until it is finished."""
 
     def __init__(self, account_id: int, key: str, place: Path, kind: Kind | None, size: int) -> None:
         self.account_id = account_id
@@ -53,7 +53,7 @@ class Incoming:
         self.place = place
         self.kind = kind
         self.size = size
-        self.published: tuple[str, ...] = ()  # names of files that go again if the upload is refused
+        self.published: tuple[str, ...] = ()  # names of files that are removed again if the upload is refused
 
     @property
     def source(self) -> Path:
@@ -61,7 +61,7 @@ class Incoming:
 
 
 class MediaProcessor:
-    """One for each process of the server."""
+    """The media processor, one for each process of the server."""
 
     def __init__(
         self, database: Database, runtime: Runtime, clock: Clock, record: Record, outbox: Outbox, folder: Folder,
@@ -81,21 +81,21 @@ class MediaProcessor:
 
     @property
     def takes_films(self) -> bool:
-        """True if video and sound can be processed: only where FFmpeg is."""
+        """True if video and sound can be processed, which needs FFmpeg."""
         return self.ffmpeg is not None
 
     def inspect(self) -> dict[str, object]:
-        """What an operator sees: places taken, and who waits."""
+        """Return what an operator sees: places in use, and waiting accounts."""
         return {
             "images": self._images.inspect(), "gifs": self._gifs.inspect(), "films": self.queue.places.inspect()
         }  # fmt: skip
 
     @asynccontextmanager
     async def receive(self, account_id: int, file: IO[bytes], size: int) -> AsyncGenerator[Incoming]:
-        """An upload to make something of. What was published of it is removed again if the block is refused.
+        """Receive an upload for the block. If the block raises, the published files are removed again.
 
-        When it is not known whether what the block stored was committed, its files stay until the cleaning asks the
-        rows. Raises TooManyUploads.
+        If the outcome of a commit in the block is not known, the files stay until the cleaning asks the rows. Raises
+        TooManyUploads.
         """
         if self._in_hand[account_id] >= MOST_IN_HAND:
             raise TooManyUploads
@@ -137,9 +137,9 @@ class MediaProcessor:
         return kind
 
     async def make(self, upload: Incoming, task: Task, **more: int) -> ProcessedMedia:
-        """Have files made of an upload, and publish them.
+        """Make files of an upload and publish them.
 
-        Raises Refused for what is no such file, Broken, NoPlace, and OSError when the machine lacks something.
+        Raises Refused for a file that is not accepted, Broken, NoPlace, and OSError when the machine lacks something.
         """
         kind = upload.kind.name if upload.kind else ""
         job = self._job(task, kind, upload.source, upload.place, upload.key, **more)
@@ -149,7 +149,10 @@ class MediaProcessor:
         return made
 
     async def _made_while_waiting(self, account_id: int, job: Job) -> ProcessedMedia:
-        """A process that was killed is tried again: often it was only the one that met a machine without memory."""
+        """Make files while a request waits.
+
+        A killed process is tried again: it was often killed because memory was short.
+        """
         places = self._gifs if job.ffmpeg else self._images
         for pause in (*KILLED_PAUSES, None):
             async with places.take(account_id, PLACE_PATIENCE):
@@ -166,20 +169,20 @@ class MediaProcessor:
         raise AssertionError("the last try returns or raises")
 
     async def put_off(self, upload: Incoming, id: int) -> None:
-        """Keep an upload until there is time for it; `wake` when its attachment is stored."""
+        """Keep an upload for later. Call `wake` when its attachment is stored."""
         upload.published = (f"waiting/{id}",)
         await trio.to_thread.run_sync(self.folder.put_off, upload.key, id)
 
     def wake(self) -> None:
-        """There is work."""
+        """Look for waiting uploads at once."""
         self.queue.wake()
 
     async def finished(self, id: int) -> None:
-        """Wait for a waiting attachment: until it is done, failed, put off or gone, and for ten minutes at most."""
+        """Wait until a waiting attachment is done, failed, put off or gone, for ten minutes at most."""
         await self.queue.finished(id, FINISH_PATIENCE)
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Work through what waits and clean up now and then, until `stopping`. What is unfinished then begins anew."""
+        """Process waiting uploads and clean up, until `stopping`. Unfinished uploads begin anew at the next start."""
         await self.cleaning.find_left()
         task_status.started()
         async with trio.open_nursery() as nursery:
@@ -190,24 +193,24 @@ class MediaProcessor:
             nursery.cancel_scope.cancel()
 
     async def _report_missing(self) -> None:
-        """Once at start, because each job then does without."""
+        """Report what confinement lacks, once at start: every job is affected."""
         if missing := await probe(process.run, self.ffmpeg, self.ffprobe):
             error = f"without {', '.join(missing)}"
             self._record("confinement.incomplete", error=error, decision="media is processed all the same")
 
     async def remove(self, names: Sequence[str]) -> None:
-        """Remove files that nothing names any more."""
+        """Remove files that no row names any more."""
         await trio.to_thread.run_sync(self.folder.remove, names)
 
     async def _make_film(self, medium: Media, key: str) -> ProcessedMedia:
-        """Have files made of a waiting upload, and publish them; raises as `make` does."""
+        """Make files of a waiting upload and publish them. Raises what `make` raises."""
         source = self.folder.waiting(medium.id)
         place, head = await trio.to_thread.run_sync(self._begin, key, source)
         kind = kind_of(head)
         if kind is None:
             raise FileRefused(UNVERIFIED)
         if not self.takes_films:
-            raise Unavailable("FFmpeg is not installed")  # it was when the upload was accepted
+            raise Unavailable("FFmpeg is not installed")  # FFmpeg was there when the upload was accepted
         made = await process.make(self._job("film", kind.name, source, place, key), FILM_PATIENCE)
         try:
             await trio.to_thread.run_sync(self.folder.publish, key, _names(made))

@@ -1,12 +1,12 @@
-"""Uploads that wait: video and sound, one row each, processed while their owners go on.
+"""The queue of waiting uploads: video and sound, one row each.
 
-Each account with uploads has a task of its own here, so that no account waits for another one's actor. The tasks share
-the places for films fairly. What becomes of a failure depends on whose fault it is:
+Each account with uploads has its own task here, so that no account waits for another one's actor. The tasks share the
+places for films fairly. The cause of a failure decides what follows:
 
-- The file's (Refused): the upload fails, with the reason for its owner.
-- The machine's (a full disk, PostgreSQL away): the upload waits until it succeeds. It is no try.
+- The file (Refused): the upload fails, with the reason for its owner.
+- The machine (a full disk, no PostgreSQL): the upload waits until it succeeds. This does not count as a try.
 - Unclear (its process was killed, took too long, or had a bug): four tries with growing pauses. A try is counted before
-  it begins, so that an upload whose processing takes the whole machine down is not tried at every start.
+  it begins, so that an upload that takes the whole machine down is not tried at every start.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from .jobs import UNVERIFIED, FileRefused
 from .places import Places
 from .process import ProcessingFailed
 
-FILMS_AT_ONCE = 2  # so that one film that takes the full half hour does not keep all others waiting
+FILMS_AT_ONCE = 2  # so that one film that takes the full half hour does not delay all others
 PAUSES = (10.0, 60.0, 600.0)  # seconds after the first, second, third try
 MOST_TRIES = len(PAUSES) + 1
-MACHINE_PAUSES = (2.0, 5.0, 15.0, 60.0)  # seconds until the machine may be well again
+MACHINE_PAUSES = (2.0, 5.0, 15.0, 60.0)  # seconds until the machine is tried again
 TELL_AGAIN = (1.0, 5.0, 15.0, 60.0)  # seconds until an account that did not answer is told again
-MOST_CRASHES = 3  # of an account's actor by one result
+MOST_CRASHES = 3  # of an account's actor on one result
 CUT_SHORT = "the server ended during each try"
 NOT_STORED = "the result could not be stored"
-LOOK_AGAIN = 60.0  # seconds between two looks for work, without being woken
-MOST_ACCOUNTS = 1000  # that are worked for at the same time
-GIVE_BACK = 1.0  # seconds that stopping waits for the database to take a try back
+LOOK_AGAIN = 60.0  # seconds between two checks for work, without being woken
+MOST_ACCOUNTS = 1000  # accounts that are served at the same time
+GIVE_BACK = 1.0  # seconds that stopping waits for the database to uncount a try
 
 
 class Queue:
-    """Works through the uploads that wait. `make` makes files of one, in a folder named by the key."""
+    """Processes waiting uploads. `make` makes files of one, in a folder named by the key."""
 
     def __init__(
         self, database: Database, runtime: Runtime, clock: Clock, record: Record, folder: Folder,
@@ -58,14 +58,15 @@ class Queue:
         self._folder = folder
         self._make = make
         self._key = key
-        self._accounts: set[int] = set()  # that have a task
+        self._accounts: set[int] = set()  # accounts that have a task
         self._woken = trio.Event()
         self._wakes = 0
-        self._changed: dict[int, trio.Event] = {}  # by attachment, for those who wait for its result
-        self._counted: set[int] = set()  # attachments whose last counted try was not theirs to lose
+        self._changed: dict[int, trio.Event] = {}  # by attachment, for the requests that wait for its result
+        # attachments whose last counted try does not count, because the machine was the cause
+        self._counted: set[int] = set()
 
     def wake(self) -> None:
-        """Look for work: an upload was stored."""
+        """Look for waiting uploads at once, because one was stored."""
         self._wakes += 1
         self._woken.set()
 
@@ -80,7 +81,7 @@ class Queue:
         self._changed.pop(id, None)
 
     async def run(self) -> None:
-        """Find accounts whose uploads wait and start a task for each, for ever."""
+        """Find accounts with waiting uploads and start a task for each, without end."""
         async with trio.open_nursery() as nursery:
             while True:
                 self._woken = trio.Event()
@@ -89,20 +90,20 @@ class Queue:
                     await self._woken.wait()
 
     async def _look(self, nursery: trio.Nursery) -> float:
-        """Start tasks; the seconds until the next look."""
+        """Start tasks. Return the seconds until the next check."""
         now = self._clock.now()
         try:
             accounts, retry_at = await self._database.read(_outlook, now, list(self._accounts))
         except (Unavailable, Doubtful):
-            return MACHINE_PAUSES[0]  # the database tells of it
+            return MACHINE_PAUSES[0]  # the lost database is logged elsewhere
         for account_id in accounts[: MOST_ACCOUNTS - len(self._accounts)]:
             self._accounts.add(account_id)
             nursery.start_soon(self._work_for, account_id)
         return LOOK_AGAIN if retry_at is None else min(LOOK_AGAIN, max(0.0, (retry_at - now).total_seconds()))
 
     async def _work_for(self, account_id: int) -> None:
-        """Process what waits of an account, the oldest first."""
-        faults = 0  # of the machine, in a row
+        """Process the waiting uploads of an account, the oldest first."""
+        faults = 0  # failures of the machine in a row
         try:
             while True:
                 wakes = self._wakes
@@ -122,7 +123,7 @@ class Queue:
                 self.wake()
 
     async def _process(self, medium: Media) -> None:
-        """One try. Raises StorageError and OSError when the machine is at fault."""
+        """Try once. Raises StorageError and OSError when the machine is the cause."""
         key = self._key()
         try:
             result = await self._try(medium, key)
@@ -165,7 +166,7 @@ class Queue:
         return await self._put_off(medium, failure, tries)
 
     async def _count_try(self, medium: Media) -> int | None:
-        """Which try this is; None when the attachment is gone."""
+        """Return the number of this try. None if the attachment is gone."""
         if medium.id in self._counted:
             found = await self._database.read(media.find, medium.id)
             return None if found is None or found.state != "waiting" else found.tries
@@ -174,15 +175,15 @@ class Queue:
         return tries
 
     async def _give_back(self, medium: Media) -> None:
-        """The server stops in order: that is not the file's fault."""
+        """Uncount the try, because the server stops in order."""
         with trio.CancelScope(shield=True, deadline=trio.current_time() + GIVE_BACK):
             try:
                 await self._database.transact(media.give_try_back, medium.id)
             except StorageError:
-                return  # it has a try less
+                return  # the upload has one try fewer left
 
     async def _put_off(self, medium: Media, error: Exception, tries: int) -> FinishMedia | None:
-        """Try again later, or give it up for the reason that the last try gave."""
+        """Try again later, or give up with the reason of the last try."""
         if tries >= MOST_TRIES:
             return self._give_up(medium, error, tries)
         pause = PAUSES[tries - 1]
@@ -197,17 +198,20 @@ class Queue:
         return FinishMedia(medium.id, None, _for_owners(error))
 
     async def _wait_for_the_machine(self, error: Exception, faults: int) -> None:
-        """The same record for all uploads that wait for the same: the log folds them."""
+        """Wait before the next try.
+
+        All uploads that wait for the same cause write the same record: the log folds them.
+        """
         pause = MACHINE_PAUSES[min(faults, len(MACHINE_PAUSES) - 1)]
         cause = machine_fault(error) or describe(error)
         self._record("media.retry", message="video and sound", error=cause, decision=f"again in {pause:g} s")
         await trio.sleep(pause)
 
     async def _tell(self, medium: Media, result: FinishMedia) -> bool:
-        """Have the owner's account store a result, so that it meets no other change half-way; True if it did.
+        """Have the owner's account store a result, in order with its other changes. True if it did.
 
-        Tried until the account answers: the work is not to be done again because an account is busy or in quarantine.
-        A result that crashes the account again and again is replaced by a failure.
+        Tried until the account answers: the work is not repeated because an account is busy or in quarantine. A result
+        that crashes the account again and again is replaced by a failure.
         """
         crashes, telling = 0, result
         for failures in count():
@@ -242,7 +246,7 @@ def _owner(medium: Media) -> Address:
 
 
 def _facts(medium: Media, error: Exception) -> dict[str, object]:
-    """What the log tells of a failure. A process that came to no result has no place in the code."""
+    """Return the log's facts about a failure. A process that gave no result has no place in the code."""
     broken = isinstance(error, ProcessingFailed)
     return {
         "actor": str(_owner(medium)), "message": f"{medium.type} {medium.id}",
@@ -251,12 +255,12 @@ def _facts(medium: Media, error: Exception) -> dict[str, object]:
 
 
 def _for_owners(error: Exception) -> str:
-    """The reason in words that show nothing of the server's inside."""
+    """Return the reason in words that show nothing of the server's inside."""
     return (
         str(error) if isinstance(error, ProcessingFailed) and error.public else "the server could not process this file"
     )
 
 
 async def _outlook(db: Connection, now: datetime, busy: list[int]) -> tuple[list[int], datetime | None]:
-    """The accounts with uploads that can be processed now, and when the next retry is due."""
+    """Return the accounts with uploads that can be processed now, and when the next retry is due."""
     return await media.accounts_waiting(db, now, busy, MOST_ACCOUNTS), await media.next_retry(db, now)

@@ -1,7 +1,7 @@
-"""A filter of system calls (seccomp): those that decoding needs, and no others.
+"""A filter of system calls (seccomp) that allows those of decoding and no others.
 
-A filter is a small program for the kernel, in classic BPF: https://docs.kernel.org/userspace-api/seccomp_filter.html.
-What it does not name fails with EPERM.
+A filter is a small program for the kernel, in classic BPF: https://docs.kernel.org/userspace-api/seccomp_filter.html. A
+call that it does not name fails with EPERM.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 # prctl
 SET_SECCOMP, FILTER = 22, 2
 
-# BPF: load a word of what is looked at, compare it, end with a verdict.
+# BPF: load a word of the call's data, compare it, end with a verdict.
 LOAD, JUMP_IF_EQUAL, JUMP_IF_ABOVE, JUMP_IF_ANY_BIT, END = 0x20, 0x15, 0x35, 0x45, 0x06
 NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16  # where these are in `struct seccomp_data`
 
@@ -31,19 +31,19 @@ NAMESPACES = 0x7E02_0080  # of clone: any new one
 SET_NAME, GET_NAME, NAME_MEMORY = 15, 16, 0x5356_4D41  # of prctl
 # Of fcntl: to duplicate, flags and locks. F_SETOWN is not there, which sends signals.
 FILE_CONTROLS = (0, 1, 2, 3, 4, 5, 6, 7, 1030)
-OTHER_CONVENTION = 0x4000_0000  # numbers from here on are those of x32, which are the same calls once more
+OTHER_CONVENTION = 0x4000_0000  # the numbers of x32, which are the same calls once more, begin here
 TERMINAL, CLOSE_ON_EXEC, NO_CLOSE_ON_EXEC = 0x5401, 0x5451, 0x5450  # of ioctl
 
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """What an architecture calls itself, and its numbers of system calls."""
+    """The identifier of an architecture, and its numbers of system calls."""
 
     audit: int
     numbers: dict[str, int]
 
 
-# Of the kernel's asm/unistd_64.h and asm-generic/unistd.h. A name that an architecture lacks is not in its table.
+# From the kernel's asm/unistd_64.h and asm-generic/unistd.h. A name that an architecture lacks is not in its table.
 NAMES = (
     ("read", 0, 63), ("write", 1, 64), ("readv", 19, 65), ("writev", 20, 66), ("pread64", 17, 67), ("pwrite64", 18, 68),
     ("lseek", 8, 62), ("close", 3, 57), ("close_range", 436, 436), ("fstat", 5, 80), ("newfstatat", 262, 79),
@@ -69,7 +69,7 @@ NAMES = (
     ("gettimeofday", 96, 169), ("time", 201, None), ("times", 100, 153),
 )  # fmt: skip
 
-# What starts other processes, waits for them, and runs programs in them.
+# The calls that start other processes, wait for them, and run programs in them.
 PROCESSES = (("fork", 57, None), ("vfork", 58, None), ("wait4", 61, 260))
 PROGRAMS = (("execve", 59, 221),)
 
@@ -81,9 +81,9 @@ ARCHITECTURES = {
 
 
 def restrict(*, processes: bool = False, programs: bool = False) -> list[str]:
-    """Refuse this process and its children all calls but those of decoders, and those that start what is given.
+    """Refuse this process and its children all calls but those of decoders, and of starting processes if allowed.
 
-    `no_new_privs` must be set. A second call can only restrict further. Returns what this machine can't do.
+    `no_new_privs` must be set. A second call can only restrict further. Return what this machine can't do.
     """
     if ctypes.sizeof(ctypes.c_void_p) != 8 or (architecture := ARCHITECTURES.get(platform.machine())) is None:
         return [f"seccomp (no filter for {platform.machine()})"]
@@ -98,10 +98,10 @@ def restrict(*, processes: bool = False, programs: bool = False) -> list[str]:
 
 
 def program_for(architecture: Architecture, process: int, *, processes: bool, programs: bool) -> bytes:
-    """The filter as the kernel takes it. `process` is the one that may send itself signals, as abort does."""
+    """Return the filter for the kernel. `process` is the one that may send itself signals, as abort does."""
     special = {
         "clone": _clone(processes),
-        "clone3": [_end(UNKNOWN)],  # its flags lie in memory, where no filter sees them; libraries then use clone
+        "clone3": [_end(UNKNOWN)],  # its flags are in memory, which a filter can't read; libraries then use clone
         "prlimit64": _argument_is(2, [0]),  # to ask for limits, not to change them
         "tgkill": _argument_is(0, [process]),
         "fcntl": _argument_is(1, FILE_CONTROLS),
@@ -125,7 +125,7 @@ def program_for(architecture: Architecture, process: int, *, processes: bool, pr
 
 
 def _clone(processes: bool) -> list[bytes]:
-    """Threads, and other processes where these are allowed, but no namespaces."""
+    """Allow threads, and other processes if they are allowed, but no namespaces."""
     return [
         _step(LOAD, ARGUMENTS),
         _step(JUMP_IF_ANY_BIT, NAMESPACES, 0, 1),
@@ -137,7 +137,7 @@ def _clone(processes: bool) -> list[bytes]:
 
 
 def _argument_is(index: int, values: Iterable[int]) -> list[bytes]:
-    """Allowed if the argument, of 64 bits, is one of these small numbers."""
+    """Allow the call if the argument, of 64 bits, is one of these small numbers."""
     low = ARGUMENTS + 8 * index  # both architectures are little-endian
     checks = [step for value in values for step in (_step(JUMP_IF_EQUAL, value, 0, 1), _end(ALLOW))]
     return [

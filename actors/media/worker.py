@@ -1,7 +1,7 @@
-"""The program of a media process: one job from standard input, done under confinement, its result in a file.
+"""The program of a media process: reads one job from standard input, confines itself, and writes its result to a file.
 
-A stranger's file is decoded nowhere else. Whoever finds a flaw in a decoder can run code in a process that can read the
-file and write the results, and do nothing more: see `confinement`.
+Untrusted files are decoded in no other place. A flaw in a decoder gives an attacker a process that can read the file
+and write the results, and do nothing more: see `confinement`.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def main() -> None:
 def _end_with_server(pipe: int) -> None:
     """Have the kernel end this process and those it starts when the other end of the pipe is closed.
 
-    Only the server has that end, so it is closed when the server ends, however that happens. The kernel then sends
-    SIGIO to the whole group. (A parent death signal would come when the thread ends that started this process.)
+    Only the server has that end, so it is closed in every case when the server ends. The kernel then sends SIGIO to the
+    whole group. A parent death signal was turned down: it comes already when the thread ends that started this process.
     """
     fcntl.fcntl(pipe, fcntl.F_SETOWN, -os.getpgrp())
     fcntl.fcntl(pipe, fcntl.F_SETFL, fcntl.fcntl(pipe, fcntl.F_GETFL) | os.O_ASYNC)
@@ -53,7 +53,7 @@ def _end_with_server(pipe: int) -> None:
 
 
 def _settle(job: Job) -> Job:
-    """Enter the job's folder, with its source in it and its results as empty files: later none can be made."""
+    """Enter the job's folder, and create its results as empty files: later none can be made."""
     os.chdir(job.folder)
     if not Path(SOURCE).exists():
         os.link(job.source, SOURCE)
@@ -64,7 +64,10 @@ def _settle(job: Job) -> Job:
 
 
 def _probed(job: Job, missing: list[str]) -> str:
-    """What this machine lacks. The programs are tried as well: they may lie where a confined process can't read."""
+    """Return what this machine lacks.
+
+    The programs are tried as well: a confined process may not be able to read them.
+    """
     for program in filter(None, (job.ffmpeg, job.ffprobe)):
         try:
             run_program(program, "-version")
@@ -92,7 +95,7 @@ def _result(job: Job) -> str:
 
 
 def _make_image(job: Job) -> ProcessedMedia:
-    """A moving GIF becomes a film, where there is ffmpeg: that takes a tenth of the bytes."""
+    """Make an image. A moving GIF becomes a film if there is ffmpeg: that takes a tenth of the bytes."""
     if not job.ffmpeg:
         return images.make_image(job)
     if apart(lambda: images.frames_of(images.open_image(job.kind, job.source))) > 1:

@@ -1,4 +1,4 @@
-"""Which media a status can have. The texts are those that clients compare."""
+"""The media that a status can have. Clients compare the error texts."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from ...storage.media import Media
 from .limits import STATUS_MEDIA
 
-ALONE = frozenset({"video", "audio", "gifv"})  # kinds of which a status has one and nothing beside it
+ALONE = frozenset({"video", "audio", "gifv"})  # kinds of which a status can have one, and no other medium beside it
 
 
 def complaint(
     asked: Sequence[int], found: Mapping[int, Media], account_id: int, status_id: int | None = None
 ) -> str | None:
-    """What is wrong with attaching these to a status of this account; `status_id` is one that may have them already."""
+    """Return why these can't be attached to a status of this account, or None. `status_id` may have them already."""
     if len(asked) > STATUS_MEDIA:
         return f"Cannot attach more than {STATUS_MEDIA} files"
     if unusable := [str(id) for id in asked if not _usable(found.get(id), account_id, status_id)]:
@@ -27,7 +27,7 @@ def complaint(
 
 
 def not_found(ids: Iterable[str]) -> str:
-    """That these are no media, or none of this account's, or taken."""
+    """Return the refusal for ids that are no media, not this account's, or already attached."""
     return f"Media {', '.join(ids)} not found or already attached to another post"
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with a form: everything at once, in words for people and in codes for programs."""
+"""The errors of a form, all at once: in words for people and in codes for programs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from ..kernel.errors import Refused
 
-# How sentences name an attribute, where that is not its own name.
+# The name of an attribute in sentences, if it differs from its own name.
 LABELS = {"email": "E-mail address"}
 
 
 class Complaint(NamedTuple):
-    """What is wrong with an attribute, in the API's words and by its code."""
+    """An error in an attribute, in the API's words and by its code."""
 
     attribute: str
     code: str
@@ -29,7 +29,7 @@ def too_long(attribute: str, most: int) -> Complaint:
 
 
 def refusal(complaints: Iterable[Complaint]) -> Refused:
-    """422 with all that is wrong."""
+    """Return the 422 with all errors."""
     details: dict[str, list[dict[str, str]]] = {}
     sentences: list[str] = []
     for complaint in complaints:

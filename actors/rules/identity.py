@@ -1,4 +1,4 @@
-"""How accounts and servers are named: the links that a local account's rows hold, handles, domains."""
+"""The names of accounts and servers: the links that a local account's rows hold, handles, domains."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import idna
 
 from ...storage.accounts import NewAccount
 
-# `name`, `@name`, `name@domain`; the domain may still be being typed.
+# `name`, `@name`, `name@domain`. The domain may be incomplete while it is typed.
 HANDLE = re.compile(r"@?(?P<name>[A-Za-z0-9_.-]{1,2048})(?:@(?P<domain>[^\s@/]{0,259}))?")
 DOMAIN = re.compile(r"(?=.{1,253}(?::|$))[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+(:[0-9]{1,5})?")
 USERNAME = re.compile(r"[A-Za-z0-9_]{1,30}")
 
 
 def local_account(id: int, username: str, base_url: str) -> NewAccount:
-    """A new account of this server, unlocked."""
+    """Return a new account of this server, unlocked."""
     uri = f"{base_url}/users/{username}"
     return NewAccount(
         id=id,
@@ -33,7 +33,7 @@ def local_account(id: int, username: str, base_url: str) -> NewAccount:
 
 
 def handle_of(written: str, local_domain: str) -> tuple[str, str | None] | None:
-    """Name and domain of a handle, the domain None for this server's own; None when it is no handle."""
+    """Return name and domain of a handle, the domain None for this server. None if it is no handle."""
     found = HANDLE.fullmatch(written.strip())
     if found is None:
         return None
@@ -42,7 +42,7 @@ def handle_of(written: str, local_domain: str) -> tuple[str, str | None] | None:
 
 
 def domain_of(written: str) -> str | None:
-    """A domain as it is stored, in lower-case ASCII; None when it can be none."""
+    """Return a domain as it is stored, in lower-case ASCII. None if it can't be one."""
     name, colon, port = written.strip().removeprefix("@").rstrip(".").partition(":")
     try:
         encoded = idna.encode(name, uts46=True).decode() + colon + port

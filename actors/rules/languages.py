@@ -1,6 +1,7 @@
-"""The languages that a status may be said to be in: ISO 639-1, and of ISO 639-3 what people post in.
+"""The languages that a status can have: ISO 639-1, and those of ISO 639-3 that people post in.
 
-The regional forms are those that clients offer because they are written differently; of any other, the language counts.
+Regional forms are accepted if clients offer them because they are written differently. Of other forms the language is
+taken.
 """
 
 TWO_LETTERS = frozenset(
@@ -34,7 +35,7 @@ _BY_LOWER_CASE = {code.lower(): code for code in LANGUAGES}
 
 
 def language_code(given: str | None) -> str | None:
-    """The code of a language as it is stored, or None when it is unknown: then the author's default counts."""
+    """Return the code of a language as it is stored. None if it is unknown; then the author's default applies."""
     if not given:
         return None
     code = given.strip().replace("_", "-").lower()

@@ -1,7 +1,7 @@
-"""How much of everything, and how it is counted.
+"""The limits of all input, and how they are counted.
 
-The figures are those of Mastodon 4.5, which `configuration` of `/api/v2/instance` publishes under the names given; web
-and mobile clients have them built in as well, so that another figure would be found out only by a refusal.
+The figures are those of Mastodon 4.5. `configuration` of `/api/v2/instance` publishes them under the names given. Web
+and mobile clients have them built in, so with other figures users would learn of a limit only by a refusal.
 """
 
 import regex
@@ -14,7 +14,8 @@ from .visibility import Visibility
 STATUS_CHARACTERS = 500
 URL_WEIGHT = 23
 STATUS_MEDIA = 4
-# A character that a reader sees can have any number of combining marks; storage takes this much, well under its checks.
+# A visible character can have any number of combining marks. Storage takes this many code points, well under its
+# checks.
 TEXT_CODE_POINTS = 100_000
 SPOILER_CODE_POINTS = 16_384
 
@@ -57,22 +58,22 @@ SCHEDULED_STATUSES = 300
 SCHEDULED_STATUSES_A_DAY = 25
 REPORT_COMMENT_CHARACTERS = 1_000
 
-# From the most open to the most closed.
+# From the most visible to the least.
 VISIBILITIES: tuple[Visibility, ...] = ("public", "unlisted", "private", "direct")
 
-# Two regional indicators make a flag. The regex module counts back to the first of a row for each of them (25,000 flags
-# take 10 s), so they are paired beforehand; a letter in a flag's place joins with the same neighbours as the flag.
+# Two regional indicators make a flag. For each of them the regex module counts back to the first of a row (25,000 flags
+# take 10 s), so they are paired beforehand. A letter in a flag's place joins with the same neighbours as the flag.
 FLAG = regex.compile(r"[\U0001f1e6-\U0001f1ff]{2}")
 GRAPHEME = regex.compile(r"\X")
 
 
 def graphemes(text: str) -> int:
-    """How many characters a reader sees."""
+    """Return the number of visible characters."""
     return len(text) if text.isascii() and "\r" not in text else GRAPHEME.subn("", FLAG.sub("x", text))[1]
 
 
 def cut(text: str, characters: int) -> str:
-    """The first so many characters that a reader sees."""
+    """Return the first `count` visible characters."""
     for number, grapheme in enumerate(GRAPHEME.finditer(text)):
         if number == characters:
             return text[: grapheme.start()]
@@ -80,19 +81,19 @@ def cut(text: str, characters: int) -> str:
 
 
 def counted_length(text: str, spoiler_text: str = "") -> int:
-    """The length of a status or a biography: every address weighs 23, a mention what it weighs without its domain."""
+    """Return the length of a status or a biography. A link counts as 23 characters, a mention without its domain."""
     return graphemes(_weighed(tidy(text))) + graphemes(tidy(spoiler_text))
 
 
 def is_too_long(text: str, spoiler_text: str = "", limit: int = STATUS_CHARACTERS) -> bool:
-    """Whether a text has more characters than it may, or more of what cannot be seen than storage takes."""
+    """True if a text has more visible characters than allowed, or more code points than storage takes."""
     if len(text) > TEXT_CODE_POINTS or len(spoiler_text) > SPOILER_CODE_POINTS:
         return True
     return counted_length(text, spoiler_text) > limit
 
 
 def _weighed(text: str) -> str:
-    """The text with a stand-in of the right weight for all that does not weigh what it measures."""
+    """Return the text with links and mentions replaced by stand-ins of the length that counts."""
     pieces: list[str] = []
     done = 0
     for entity in find(text):

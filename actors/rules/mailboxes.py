@@ -1,4 +1,4 @@
-"""E-mail addresses: which ones this server takes, and how it keeps them."""
+"""E-mail addresses: which ones this server accepts, and how it stores them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from .identity import domain_of
 from .limits import EMAIL_CHARACTERS
 
 LONGEST_LOCAL = 64
-# A dot-atom of RFC 5322. Nothing that is more than that is taken: no quotes, no comments, no blanks, and so nothing
-# that could end a line or begin another address where the address is written into a mail.
+# A dot-atom of RFC 5322 and nothing more: no quotes, comments or blanks. So nothing in it can end a line or begin
+# another address where the address is written into a mail.
 LOCAL = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
 ONE_LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
@@ -33,7 +33,7 @@ def mailbox_of(written: str, local_domain: str) -> str | None:
 
 
 def _is_inside(local_domain: str) -> bool:
-    """True if the server's own domain means nothing outside of its network: one label, or a loopback address."""
+    """True if the server's own domain is known only inside its network: one label, or a loopback address."""
     host = local_domain.partition(":")[0]
     if "." not in host or host.endswith(".localhost"):
         return True
@@ -44,6 +44,6 @@ def _is_inside(local_domain: str) -> bool:
 
 
 def is_mailbox(address: str) -> bool:
-    """Whether a mail can be sent there. Operators may give accounts addresses that people could not choose."""
+    """True if a mail can be sent there. Operators may give accounts addresses that people can't choose."""
     local, _, host = address.rpartition("@")
     return bool(len(address) <= EMAIL_CHARACTERS and LOCAL.fullmatch(local) and HOST.fullmatch(host))

@@ -1,4 +1,4 @@
-"""Markdown as statuses know it: CommonMark with strikethrough, every line break kept, no raw HTML and no images."""
+"""Markdown for statuses: CommonMark with strikethrough. Every line break is kept; raw HTML and images are not."""
 
 from markdown_it import MarkdownIt
 
@@ -15,5 +15,5 @@ _markdown = (
 
 
 def to_html(source: str) -> str:
-    """Markdown as HTML that still has to be sanitised; mentions, hashtags and bare addresses in it are still text."""
+    """Return Markdown as HTML that is not yet sanitised. Mentions, hashtags and bare addresses in it are still text."""
     return markup.unwrap(_markdown.render(source), "")

@@ -1,21 +1,21 @@
-"""A bound on combining marks: hundreds of them on one letter ("zalgo") cover the lines around a text.
+"""A limit on combining marks: hundreds of them on one letter ("zalgo") cover the lines around a text.
 
-Every text that people write passes `bounded`, and every HTML `bounded_html`. Marks are no characters of their own, so a
-text has as many characters as before; only a virama behind eight other marks could join two consonants to one. The
-limits of a text are held against the bounded text, which is what is stored.
+Every text that people write passes `bounded`, and every HTML `bounded_html`. Removing marks leaves the number of
+characters as it was, except that a virama behind eight other marks can join two consonants. The limits of a text are
+checked on the bounded text, which is stored.
 """
 
 import regex
 
-# The longest run in use that is known is a Tibetan one, the monogram of the Kalachakra, with eight marks on one letter.
-# Biblical Hebrew with points and accents has up to seven, Vietnamese and polytonic Greek up to four when decomposed.
-# Unicode's stream-safe format (UAX 15) takes 30, which bounds the work of programs and not what is seen.
+# The longest run that is known in use has eight marks on one letter: a Tibetan monogram of the Kalachakra. Biblical
+# Hebrew with points and accents has up to seven, decomposed Vietnamese and polytonic Greek up to four. Unicode's
+# stream-safe format (UAX 15) allows 30, which limits the work of programs but not the height of a line.
 MOST_MARKS = 8
 
-# Marks that extend the character before them; a few spacing marks count as characters of their own and are no concern.
+# Marks that extend the character before them. A few spacing marks count as characters of their own and need no limit.
 MARK = r"[\p{M}&&[\p{GCB=Extend}\p{GCB=SpacingMark}]]"
-# What does not end a stack: joiners and other format characters that belong to the character before them, and the tags
-# of HTML. Other format characters count as characters, so that marks behind them are bounded by the limits of a text.
+# These do not end a stack: joiners and other format characters that belong to the character before them, and HTML tags.
+# Other format characters count as characters, so the limits of a text apply to marks behind them.
 UNSEEN = r"[\p{Cf}&&[\p{GCB=Extend}\p{GCB=ZWJ}]]"
 UNSEEN_OR_TAG = rf"(?:{UNSEEN}|<[^<>]*+>)"
 
@@ -38,7 +38,7 @@ def bounded(text: str) -> str:
 
 
 def bounded_html(html: str) -> str:
-    """The same for sanitised HTML, where tags between marks do not end their stack."""
+    """Return sanitised HTML, bounded in the same way. Tags between marks do not end a stack."""
     return html if html.isascii() else EXCESS_IN_HTML.sub(_cut, html)
 
 

@@ -1,7 +1,7 @@
-"""HTML that is safe to show: escaping, sanitising, and reading the text back out of it.
+"""Safe HTML: escaping, sanitising, and reading the text back out of it.
 
-Everything here but `sanitise` relies on HTML that `sanitise` has returned or that `text.render` has written: tags in
-lower case, every attribute quoted, no `<` that is not a tag.
+All functions but `sanitise` rely on HTML that `sanitise` has returned or that `text.render` has written: tags in lower
+case, every attribute quoted, no `<` that is not a tag.
 """
 
 import html as standard
@@ -12,7 +12,7 @@ import regex
 
 from .marks import bounded, bounded_html
 
-# Contract 1. Clients are written against this list; everything else goes, and what stood inside stays.
+# Contract 1. Clients are written against this list. All other tags are removed, and their text stays.
 TAGS = frozenset(
     {"p", "br", "span", "a", "del", "s", "pre", "code", "em", "strong", "b", "i", "u", "ul", "ol", "li", "blockquote"}
     | {"ruby", "rt", "rp"}
@@ -22,31 +22,31 @@ SPAN_CLASSES = frozenset({"h-card", "invisible", "ellipsis", "p-name", "quote-in
 SCHEMES = frozenset({"http", "https", "gemini", "gopher", "ipfs", "ipns", "magnet", "xmpp"})
 LINK_REL = "nofollow noopener noreferrer"
 
-# A parser's work grows with the square of the nesting (12,000 nested list items take 3.5 s, 1,000 take 25 ms) and of
-# the attributes of one tag. Nobody writes that many into a post: beyond, HTML is cut, a tag is dropped, and a post with
-# too many tags becomes its text.
+# The time of a parser grows with the square of the nesting (12,000 nested list items take 3.5 s, 1,000 take 25 ms) and
+# of the number of attributes of one tag. No real post has so many. Above these limits HTML is cut, a tag is dropped,
+# and a post with too many tags becomes its text.
 HTML_CHARACTERS = 131_072
 TAG_CHARACTERS = 4_096
 OPENING_AND_CLOSING_TAGS = 2_000
-# A second pass changes what the first one's removals have made unsound (a paragraph in a paragraph); a third is rare.
+# A second pass repairs HTML that the removals of the first one broke (a paragraph in a paragraph). A third is rare.
 PASSES = 6
 
 UNWRITABLE = regex.compile(r"[\ud800-\udfff]")
-# Tab and line feed are the control characters that mean something; PostgreSQL takes no NUL, browsers no others. A byte
-# order mark is not text either, and parsers drop it where it comes first.
+# Tab and line feed are the only control characters with a meaning. PostgreSQL accepts no NUL, browsers accept no
+# others. A byte order mark is removed too, because parsers drop it at the start.
 CONTROLS = regex.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff]")
 
-# All that a parser may take for a tag or a comment ends at this `>` or at a later one.
+# Everything that a parser may take for a tag or a comment ends at this `>` or at a later one.
 RAW_TAG = regex.compile(r"<(?P<close>/?)(?P<name>[A-Za-z!?][^\s/>]*+|(?<=/))[^>]*+>")
-# HTML repeats an open <b> in every following paragraph, and remembers any number of them when their attributes differ:
-# 1,000 by 1,000 elements out of 14 kB. Without attributes it remembers three. None of these may have any here.
+# HTML repeats an open <b> in every following paragraph, and remembers any number of them if their attributes differ: 14
+# kB can become 1,000 by 1,000 elements. Without attributes it remembers three. So none of these tags may have any here.
 FORMATTING = frozenset({"b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"})
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 ATTRIBUTE = regex.compile(r' (?P<name>[a-z]+)="(?P<value>[^"]*+)"')
 TAG = regex.compile(r'<(?P<close>/?)(?P<name>[a-z0-9]++)(?P<attributes>(?: [a-z]++="[^"]*+")*+)>')
 TOKEN = regex.compile(rf"(?P<tag>{TAG.pattern})|(?P<text>[^<]++)")
-# The parser drops one line feed after <pre>, so each reading would eat another.
+# The parser drops one line feed after <pre>, so each reading would drop another one.
 PRE_START = regex.compile(r"<pre>\n+")
 PRE_OR_LINE_FEED = regex.compile(r"<pre>.*?</pre>|\n\s*+", regex.DOTALL)
 
@@ -69,36 +69,38 @@ _cleaner = nh3.Cleaner(
 
 
 def tidy(text: str) -> str:
-    """A text as it is stored: line feeds only, no control characters, nothing that UTF-8 cannot say, no more combining
-    marks than a script needs."""
+    """Return a text as it is stored.
+
+    It has line feeds only, no control characters, no lone surrogates, and no more combining marks than a script needs.
+    """
     text = UNWRITABLE.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
     return bounded(CONTROLS.sub("", text))
 
 
 def trimmed(text: str) -> str:
-    """A text as its author meant it: tidy, and without the space around it."""
+    """Return a text tidied, without white space around it."""
     return tidy(text).strip()
 
 
 def one_line(text: str) -> str:
-    """The same for names and titles, which have no line breaks."""
+    """Return a name or title tidied, without line breaks."""
     return " ".join(tidy(text).split("\n")).strip()
 
 
 def escape(text: str) -> str:
-    """Text as HTML, in the one spelling that a parser writes out again."""
+    """Return text as HTML, in the spelling that a parser writes."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\xa0", "&nbsp;")
 
 
 def escape_attribute(text: str) -> str:
-    """Text between the quotes of an attribute."""
+    """Return text for use between the quotes of an attribute."""
     return escape(text).replace('"', "&quot;")
 
 
 def sanitise(html: str) -> str:
-    """HTML from anywhere, made safe and put into the shape that clients expect; doing it again changes nothing.
+    """Return any HTML made safe, in the form that clients expect. Doing it again changes nothing.
 
-    Work and result are bounded: what is too long is cut.
+    Work and result are limited: HTML that is too long is cut.
     """
     html = html[:HTML_CHARACTERS]
     for _ in range(PASSES):
@@ -113,20 +115,20 @@ def sanitise(html: str) -> str:
 
 
 def plain(html: str) -> str:
-    """The text of sanitised HTML, for notifications and search: line feeds for line breaks, no tags, no entities."""
+    """Return the text of sanitised HTML: line feeds for line breaks, no tags, no entities."""
     spaced = ANY_TAG.sub(lambda tag: SPACE_FOR.get(tag["name"].lower(), ""), html)
     return MANY_LINE_FEEDS.sub("\n\n", standard.unescape(spaced)).strip()
 
 
 def unwrap(html: str, space: str) -> str:
-    """Sanitised HTML with line feeds outside of <pre> replaced: in HTML they are spaces, but some clients show them."""
+    """Return sanitised HTML without line feeds outside of <pre>: they mean spaces, but some clients show them."""
     return PRE_OR_LINE_FEED.sub(lambda found: found[0] if found[0].startswith("<pre>") else space, html)
 
 
 def map_text(html: str, write: Callable[[str, str], str]) -> str:
-    """Sanitised HTML with its running text written anew; links and code stay as they are.
+    """Return sanitised HTML with its running text rewritten. Links and code stay as they are.
 
-    `write` is given what stands right before in the same block (one character or none) and the text, and returns HTML.
+    `write` takes the character before the text in the same block (or none) and the text, and returns HTML.
     """
     pieces: list[str] = []
     before = ""
@@ -147,8 +149,8 @@ def map_text(html: str, write: Callable[[str, str], str]) -> str:
 
 
 def _without_traps(html: str) -> tuple[str, int]:
-    """HTML from anywhere, headings made paragraphs, without what keeps a parser busy; and how many tags it has."""
-    # An opened tag that is never closed by a `>` is no tag; looking for its end once for each `<` would take for ever.
+    """Return HTML with headings made paragraphs, without anything that takes a parser long; and its number of tags."""
+    # An opened tag without a `>` is no tag. Looking for its end again for each `<` would take quadratic time.
     tags_end = html.rfind(">") + 1
     tamed, tags = RAW_TAG.subn(_tame, html[:tags_end])
     return tamed + html[tags_end:], tags
@@ -170,7 +172,7 @@ def _clean(html: str) -> str:
 
 
 def _canonical(html: str) -> str:
-    """Parsed and filtered HTML with each link in our own spelling, and links that lead nowhere taken out."""
+    """Return HTML parsed and filtered, with links in one spelling, and without links that lead to no address."""
     kept: list[bool] = []
 
     def write(tag: "regex.Match[str]") -> str:
@@ -188,10 +190,10 @@ def _canonical(html: str) -> str:
 
 
 def anchor(attributes: dict[str, str]) -> str:
-    """The opening tag of a link; the values are escaped already.
+    """Return the opening tag of a link. The values must be escaped.
 
-    A mention or a hashtag opens in the same window, so it needs no `noopener`, and says `tag` where it is one: clients
-    tell them from links by that. All other links say what every link to the outside must say.
+    A mention or a hashtag opens in the same window, so it needs no `noopener`. A hashtag says `tag`: clients tell it
+    from links by that. All other links have the values for external links.
     """
     classes = attributes.get("class", "").split()
     if "mention" not in classes:

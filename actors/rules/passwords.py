@@ -1,4 +1,4 @@
-"""Passwords: argon2id with OWASP's parameters for 19 MiB. Some 20 to 40 ms of a core each: call it in a thread."""
+"""Passwords: argon2id with OWASP's parameters for 19 MiB. A call takes 20 to 40 ms of a core: run it in a thread."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from argon2.low_level import hash_secret_raw
 
 HASHER = PasswordHasher(time_cost=2, memory_cost=19456, parallelism=1)
 
-# For an import of thousands of accounts: a fifth of the work. It lasts until the first sign-in, which hashes anew.
+# For an import of thousands of accounts: a fifth of the work. The first sign-in hashes the password again.
 QUICK = PasswordHasher(time_cost=1, memory_cost=8192, parallelism=1)
 
 COST = HASHER.time_cost * HASHER.memory_cost
-SMALLEST_MEMORY = 8  # argon2 takes no less
+SMALLEST_MEMORY = 8  # the least that argon2 accepts
 
 
 def hashed(password: str) -> str:
-    """What is stored of a password: a new salt each time."""
+    """Return the hash of a password, with a new salt each time."""
     return HASHER.hash(password)
 
 
 def hashed_quickly(password: str) -> str:
-    """The same for the first password of one among very many accounts, which an operator made up."""
+    """Return a cheaper hash, for first passwords of many accounts, which an operator made up."""
     return QUICK.hash(password)
 
 
 def matches(password_hash: str | None, password: str) -> bool:
-    """True if this is the password. No hash matches none, and so does one that can't be read.
+    """True if this is the password. Always false without a hash, or with one that can't be read.
 
-    It takes the same time for each of them, and for a hash that is weaker than those made today: otherwise the time of
-    an answer would tell which accounts exist.
+    It takes the same time in each case, also for a hash that is weaker than those made today: otherwise the time of an
+    answer would show which accounts exist.
     """
     _spend(COST - _cost(password_hash))
     try:
@@ -39,7 +39,7 @@ def matches(password_hash: str | None, password: str) -> bool:
 
 
 def _cost(password_hash: str | None) -> int:
-    """The work to verify a password by this hash, in KiB that are filled: the time is proportional to that."""
+    """Return the work to verify a password by this hash, in KiB that are filled. The time is proportional to it."""
     try:
         parameters = extract_parameters(password_hash or "")
     except InvalidHashError:
@@ -48,12 +48,12 @@ def _cost(password_hash: str | None) -> int:
 
 
 def _spend(cost: int) -> None:
-    """Do so much work for nothing."""
+    """Do this much work without a result."""
     memory = cost // HASHER.time_cost
     if memory >= SMALLEST_MEMORY:
         hash_secret_raw(b"", bytes(16), HASHER.time_cost, memory, HASHER.parallelism, HASHER.hash_len, HASHER.type)
 
 
 def outdated(password_hash: str) -> bool:
-    """Whether a password that matched should be hashed anew, since today more is asked for."""
+    """True if a password that matched should be hashed again, because the parameters are stronger today."""
     return HASHER.check_needs_rehash(password_hash)

@@ -1,4 +1,4 @@
-"""What can be a poll. The texts are those that clients compare."""
+"""The rules of polls. Clients compare the error texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import limits
 
 @dataclass(frozen=True, slots=True)
 class PollTerms:
-    """A poll as it is asked for. Without `seconds` an edited one ends when it would have ended anyway."""
+    """A requested poll. Without `seconds` the poll of an edited status ends when it would have ended before."""
 
     options: tuple[str, ...]
     seconds: int | None
@@ -19,7 +19,7 @@ class PollTerms:
 
 
 def complaints(terms: PollTerms) -> Iterator[str]:
-    """All that is wrong with a new poll, in the order in which the reference server says it."""
+    """Return all errors of a new poll, in the reference server's order."""
     if not terms.options:
         yield "Choices can't be blank"
     if terms.seconds is None:
@@ -51,4 +51,4 @@ def _too_long(option: str) -> bool:
     return len(option) > STORED_CHARACTERS or limits.graphemes(option) > limits.POLL_OPTION_CHARACTERS
 
 
-STORED_CHARACTERS = 2048  # a character can have any number of combining marks; storage takes this much
+STORED_CHARACTERS = 2048  # a character can have any number of combining marks; storage takes this many code points

@@ -28,7 +28,7 @@ USERNAME_TEXTS: dict[UsernameError, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A filled-in sign-up form."""
+    """The values of a sign-up form."""
 
     username: str
     email: str
@@ -39,7 +39,7 @@ class Form:
 
 
 def complaints(form: Form, *, reason_required: bool, reserved: Iterable[str], local_domain: str) -> Iterator[Complaint]:
-    """All that is wrong with a form."""
+    """Return all errors of a form."""
     for code in username_errors(form.username, reserved):
         yield Complaint("username", code, USERNAME_TEXTS[code])
     yield from complaints_about_email(form.email, local_domain)
@@ -55,7 +55,7 @@ def complaints(form: Form, *, reason_required: bool, reserved: Iterable[str], lo
 
 
 def complaints_about_email(email: str, local_domain: str) -> Iterator[Complaint]:
-    """What is wrong with an address."""
+    """Return the errors of an address."""
     if not email.strip():
         yield Complaint("email", "ERR_BLANK", BLANK)
     elif len(email) > EMAIL_CHARACTERS:
@@ -65,7 +65,7 @@ def complaints_about_email(email: str, local_domain: str) -> Iterator[Complaint]
 
 
 def taken(attribute: str) -> Complaint:
-    """Return the complaint that another account has it."""
+    """Return the error that another account has the value."""
     return Complaint(attribute, "ERR_TAKEN", TAKEN)
 
 

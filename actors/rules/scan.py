@@ -1,8 +1,8 @@
 """Finding links, mentions and hashtags in a text.
 
-One search walks the text from left to right and never looks at a character for a second candidate, so the time grows
-with the length of the text and with nothing else: the quantifiers are possessive, a host cannot contain the start of
-another link, and a refused candidate is skipped whole. 100 kB of the worst take 80 ms.
+One search reads the text from left to right and never tries a character twice, so its time grows only with the length
+of the text: the quantifiers are possessive, a host can't contain the start of another link, and a refused candidate is
+skipped as a whole. The worst 100 kB take 80 ms.
 """
 
 import ipaddress
@@ -16,13 +16,13 @@ import regex
 
 from .marks import bounded
 
-# A status of 500 characters has room for 250 candidates at most. The work for each is small but not nothing (an
-# international domain takes 80 µs), so a text made of nothing else is not read to its end.
+# A status of 500 characters has room for 250 candidates. Each costs little but not nothing (an international domain 80
+# µs), so a text that consists of candidates is not read to its end.
 CANDIDATES = 500
 HASHTAG_SIGNS = ("#", "\uff03")
-# Longer tags are left as plain text: a tag name is an index key, and nobody reads a tag of that length.
+# Longer tags are left as plain text: a tag name is an index key, and no real tag is so long.
 HASHTAG_CHARACTERS = 255
-# Longer addresses count as the text they are: an address weighs 23 characters only while it is one that servers keep.
+# Longer links count with their full length: a link counts as 23 characters only if servers store it.
 URL_CHARACTERS = 2048
 # RFC 1035: a name in full, and each label of it.
 HOST_CHARACTERS = 253
@@ -31,7 +31,7 @@ LABEL_CHARACTERS = 63
 
 @dataclass(frozen=True, slots=True)
 class FoundLink:
-    """An http or https address with its scheme: nothing else counts as a link."""
+    """A link with its scheme, http or https. Other schemes are not links."""
 
     start: int
     end: int
@@ -48,7 +48,7 @@ class FoundMention:
     domain: str | None
 
     def handle(self, local_domain: str) -> str:
-        """What the mentioned account is looked up by: `name` for an account of this server, else `name@domain`."""
+        """The key to look up the mentioned account: `name` for an account of this server, else `name@domain`."""
         if self.domain is None or self.domain == local_domain.lower():
             return self.name.lower()
         return f"{self.name.lower()}@{self.domain}"
@@ -70,7 +70,7 @@ _E = TypeVar("_E", FoundLink, FoundMention, Hashtag)
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """All that was found in a text, in the order of the text."""
+    """All entities of a text, in their order."""
 
     entities: tuple[Entity, ...]
 
@@ -90,11 +90,11 @@ class Scan:
         return self._only(Hashtag)
 
     def handles(self, local_domain: str) -> tuple[str, ...]:
-        """Each mentioned handle once."""
+        """Return each mentioned handle once."""
         return tuple(dict.fromkeys(mention.handle(local_domain) for mention in self.mentions))
 
     def tags(self) -> tuple[str, ...]:
-        """Each tag name once."""
+        """Return each tag name once."""
         return tuple(dict.fromkeys(hashtag.name for hashtag in self.hashtags))
 
     def _only(self, kind: type[_E]) -> tuple[_E, ...]:
@@ -144,7 +144,7 @@ TAIL = regex.compile(
     regex.VERBOSE | regex.VERSION1,
 )
 
-# What belongs to the sentence around the address when it comes last: these signs (the last four are the ellipsis and
+# Characters at the end of an address that belong to the sentence: these signs (the last four are the ellipsis and
 # closing quotation marks), and brackets that were not opened inside.
 SENTENCE_SIGNS = frozenset(".,:;!?'*\u2026\u2019\u201d\u00bb")
 BRACKETS = {")": "(", "]": "[", "}": "{"}
@@ -153,7 +153,7 @@ NOT_IN_TAG_NAME = regex.compile(r"[^\w\u00b7\u30fb\u200c\u200d]+")
 
 
 def find(text: str, start: int = 0) -> Iterator[Entity]:
-    """The entities of a text from `start` on; what stands before `start` only serves as the context of the first."""
+    """Find the entities of a text from `start` on. The text before `start` is only the context of the first one."""
     position = start
     for _ in range(CANDIDATES):
         candidate = CANDIDATE.search(text, position)
@@ -164,17 +164,17 @@ def find(text: str, start: int = 0) -> Iterator[Entity]:
             yield entity
 
 
-# Code points that are looked at; a name of so many has nobody.
+# Code points that are read. Longer names belong to no account.
 LONGEST_TAG = 1000
 
 
 def tag_name(written: str) -> str:
-    """The name under which a hashtag is stored and compared: compatibility forms folded, lower case."""
+    """Return the name by which a hashtag is stored and compared: compatibility forms folded, lower case."""
     return NOT_IN_TAG_NAME.sub("", unicodedata.normalize("NFKC", written[:LONGEST_TAG]).lower())
 
 
 def whole_hashtag(written: str) -> Hashtag | None:
-    """The hashtag that a text is as a whole, with its sign or without; None when it is something else, or more."""
+    """Return the hashtag if the whole text is one, with or without its sign; else None."""
     written = bounded(written)
     bare = written[1:] if written[:1] in HASHTAG_SIGNS else written
     found = next(find(f"#{bare[: HASHTAG_CHARACTERS + 1]}"), None)
@@ -182,7 +182,7 @@ def whole_hashtag(written: str) -> Hashtag | None:
 
 
 def _read(text: str, candidate: "regex.Match[str]") -> tuple[Entity | None, int]:
-    """What a candidate turns out to be, if anything, and where to go on."""
+    """Return the entity of a candidate, if it is one, and where to continue."""
     if candidate["link"] is not None:
         return _link(text, candidate)
     if candidate["tag"] is not None:
@@ -212,13 +212,13 @@ def _is_host_name(name: str) -> bool:
     domain = ascii_domain(name)
     if domain is None or not _is_long_known(name, domain) or any(not _is_label(label) for label in name.split(".")):
         return False
-    # Browsers read a name whose last label is a number as an IPv4 address, and refuse it when it is not one.
+    # Browsers read a name whose last label is a number as an IPv4 address, and refuse it if it is not one.
     last_label = domain.rpartition(".")[2]
     return _is_ip(domain) if last_label[:1].isdecimal() else True
 
 
 def _is_long_known(name: str, domain: str) -> bool:
-    """Whether Python's own, older Unicode tables have every letter: URL parsers refuse letters newer than they are."""
+    """True if Python's own, older Unicode tables have every letter: URL parsers refuse newer ones."""
     try:
         letters = name + idna.decode(domain) if "xn--" in domain else name
     except UnicodeError:
@@ -239,7 +239,7 @@ def _is_ip(name: str) -> bool:
 
 
 def ascii_domain(domain: str) -> str | None:
-    """A domain as servers write it to each other: lower case, international labels in Punycode; None if it is none."""
+    """Return a domain as servers write it: lower case, international labels in Punycode. None if it is no domain."""
     if len(domain) > HOST_CHARACTERS:
         return None
     if domain.isascii() and "xn--" not in domain.lower():

@@ -1,4 +1,4 @@
-"""From what people write to what is shown: the HTML of statuses, biographies and profile fields (contract 1 and 15)."""
+"""The HTML of statuses, biographies and profile fields, made from what people write (contract 1 and 15)."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -35,16 +35,16 @@ __all__ = [
 
 ContentType = Literal["text/plain", "text/markdown", "text/html"]
 
-# The shown part of a link, after the scheme and `www.`; what is longer ends in an ellipsis that the style sheet draws.
+# The shown part of a link, after the scheme and `www.`. A longer one ends in an ellipsis, which the style sheet draws.
 SHOWN_OF_LINK = 30
-# The Markdown parser needs 5 ms for this much, but seconds for ten times as much of the worst. A status has 500
-# characters; whoever gets here has filled them with invisible ones.
+# The Markdown parser needs 5 ms for this length, but seconds for the worst texts of ten times the length. A status has
+# 500 visible characters; longer texts are filled with invisible ones.
 MARKDOWN_CHARACTERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class MentionTarget:
-    """The account that a handle was found to mean; `domain` is None for accounts of this server."""
+    """The account that a handle stands for. `domain` is None for accounts of this server."""
 
     username: str
     domain: str | None
@@ -53,7 +53,7 @@ class MentionTarget:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """Where mentions and hashtags lead."""
+    """The addresses that mentions and hashtags link to."""
 
     mentions: Mapping[str, MentionTarget]
     tag_url: Callable[[str], str]
@@ -61,20 +61,20 @@ class Targets:
 
 
 def content_type(asked: str | None) -> ContentType:
-    """The content type a client asked for; one that we do not know is plain text."""
+    """Return the content type that a client asked for. An unknown one is plain text."""
     return cast(ContentType, asked) if asked in get_args(ContentType) else "text/plain"
 
 
 def tag_url(base_url: str, name: str) -> str:
-    """The page of a hashtag, as an address that programs can follow: names are in any script."""
+    """Return the page of a hashtag, percent-encoded: names may be in any script."""
     return f"{base_url}/tags/{quote(name)}"
 
 
 def scan(text: str, content_type: ContentType = "text/plain") -> Scan:
-    """The links, mentions and hashtags of a text.
+    """Return the links, mentions and hashtags of a text.
 
-    Positions are those in `tidy(text)`; in Markdown and HTML, where code and the text of links do not count, those in
-    the run of text that the entity stands in.
+    Positions are those in `tidy(text)`. In Markdown and HTML, where code and the text of links do not count, they are
+    those in the run of text that contains the entity.
     """
     if _is_plain(text, content_type):
         return Scan(tuple(find(tidy(text))))
@@ -96,7 +96,7 @@ def render(
     local_domain: str,
     content_type: ContentType = "text/plain",
 ) -> str:
-    """A status as safe HTML. `mentions` has the accounts by `FoundMention.handle`; who is not among them stays text."""
+    """Return a status as safe HTML. `mentions` has the accounts by `FoundMention.handle`. Other handles stay text."""
     targets = Targets(mentions, tag_url, local_domain)
     if _is_plain(text, content_type):
         return "".join(f"<p>{paragraph}</p>" for paragraph in _paragraphs(tidy(text), targets))
@@ -110,23 +110,23 @@ def render(
 def render_note(
     text: str, *, mentions: Mapping[str, MentionTarget], tag_url: Callable[[str], str], local_domain: str
 ) -> str:
-    """A biography as safe HTML."""
+    """Return a biography as safe HTML."""
     return render(text, mentions=mentions, tag_url=tag_url, local_domain=local_domain)
 
 
 def render_field_value(
     value: str, *, mentions: Mapping[str, MentionTarget], tag_url: Callable[[str], str], local_domain: str
 ) -> str:
-    """The value of a profile field as safe HTML: one line, its links claimed as one's own (`rel="me"`).
+    """Return the value of a profile field as safe HTML: one line, with `rel="me"` on its links.
 
-    `sanitise` takes the claim away again, for nobody else's HTML may make it in our name.
+    `sanitise` removes `rel="me"`, because HTML of other people must not claim a link in this server's name.
     """
     line = " ".join(tidy(value).split("\n"))
     return _linked(line, Targets(mentions, tag_url, local_domain), rel=f"me {markup.LINK_REL}")
 
 
 def without_local_domain(text: str, local_domain: str) -> str:
-    """The text as it is stored: who is of this server is mentioned without its domain."""
+    """Return the text as it is stored: accounts of this server are mentioned without their domain."""
     text = tidy(text)
     pieces: list[str] = []
     done = 0
@@ -158,7 +158,7 @@ def _paragraphs(text: str, targets: Targets) -> Iterator[str]:
 
 
 def _linked(text: str, targets: Targets, start: int = 0, rel: str = markup.LINK_REL) -> str:
-    """Text from `start` on as HTML, with everything in it that leads somewhere made a link."""
+    """Return text from `start` on as HTML, with links, mentions and hashtags made links."""
     pieces: list[str] = []
     done = start
     for entity in find(text, start):

@@ -1,10 +1,12 @@
-"""Who may see what. Every surface asks `visible`; timelines ask `belongs_at_home`, `belongs_in_public` and `hidden`,
-threads and search `belongs_in_thread`, profiles `belongs_on_profile`. What an account shows of itself is decided by
-`shows_profile`, and whom it knows by `shows_network`.
+"""The rules of visibility. No other code decides which accounts may see a status or a profile.
 
-The rules are those of the Mastodon API's pages on visibility, blocks and mutes, and of the user's specification: a
-direct status is seen by its author and those it mentions, a private one by followers as well; whoever the author blocks
-sees nothing, save what is private or direct and mentions them.
+Every endpoint and stream asks `visible`. Timelines also ask `belongs_at_home`, `belongs_in_public` and `hidden`,
+threads and search `belongs_in_thread`, profiles `belongs_on_profile`. `shows_profile` decides on the content of a
+profile, `shows_network` on its follows and followers.
+
+The rules are those of the Mastodon API's pages on visibility, blocks and mutes: a direct status is visible to its
+author and the accounts it mentions, a private one to followers as well. An account that the author blocks sees only
+private and direct statuses that mention it.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ Visibility = Literal["public", "unlisted", "private", "direct"]
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """One follow as the follower set it up. `since` is the follow's id, so that it compares with ids of statuses."""
+    """One follow with the follower's terms. `since` is the follow's id, so that it compares with ids of statuses."""
 
     since: int = 0
     show_reblogs: bool = True
@@ -31,7 +33,7 @@ class Following:
 
 @dataclass(frozen=True, slots=True)
 class Muting:
-    """One mute; `expires_at` is None when it holds until it is taken back."""
+    """One mute. `expires_at` is None if it has no end."""
 
     hide_notifications: bool = True
     expires_at: datetime | None = None
@@ -39,7 +41,7 @@ class Muting:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Everything between a viewer and one other account, seen by the viewer."""
+    """The relation of a viewer to one other account, as the viewer sees it."""
 
     following: Following | None = None
     requested: bool = False
@@ -50,7 +52,10 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Perspective:
-    """What visibility depends on, for one viewer. Never changed in place: a new relation makes a new perspective."""
+    """Everything that visibility depends on, for one viewer.
+
+    It never changes: a new relation makes a new perspective.
+    """
 
     account_id: int | None = None
     following: Mapping[int, Following] = field(default_factory=dict[int, Following])
@@ -70,7 +75,7 @@ class Perspective:
         )
 
     def after(self, other: int, relation: Relation) -> Perspective:
-        """The perspective once `relation` holds between the viewer and `other`."""
+        """Return the perspective with `relation` between the viewer and `other`."""
         return replace(
             self,
             following=_with(self.following, other, relation.following),
@@ -81,16 +86,16 @@ class Perspective:
         )
 
     def unmuted(self, other: int) -> Perspective:
-        """The perspective once a mute is over."""
+        """Return the perspective without a mute."""
         return replace(self, muting=_with(self.muting, other, None))
 
     def shuns(self, other: int) -> bool:
-        """Blocked or muted by the viewer, or blocking the viewer."""
+        """True if the viewer blocks or mutes the account, or is blocked by it."""
         return other in self.blocking or other in self.muting or other in self.blocked_by
 
     @property
     def shunned(self) -> frozenset[int]:
-        """Every account that `shuns` is true of, for queries that leave them out before they count a page."""
+        """All accounts for which `shuns` is true, for queries that leave them out before they count a page."""
         return self.blocking.union(self.muting, self.blocked_by)
 
 
@@ -98,7 +103,7 @@ ANONYMOUS = Perspective()
 
 
 class HasAudience(Protocol):
-    """What the rules need to know of a status."""
+    """The attributes of a status that the rules need."""
 
     @property
     def account_id(self) -> int: ...
@@ -109,7 +114,7 @@ class HasAudience(Protocol):
 
 
 class HasTimelinePlace(HasAudience, Protocol):
-    """What timelines need to know of a status."""
+    """The attributes of a status that timelines need."""
 
     @property
     def id(self) -> int: ...
@@ -132,7 +137,7 @@ class HasTimelinePlace(HasAudience, Protocol):
 
 
 class Networked(Protocol):
-    """What decides who sees an account's followers and follows."""
+    """The attributes of an account that decide who sees its followers and follows."""
 
     @property
     def id(self) -> int: ...
@@ -141,7 +146,7 @@ class Networked(Protocol):
 
 
 def visible(post: HasAudience, viewer: Perspective) -> bool:
-    """Whether `viewer` may see the status at all. Hidden is the same as missing: a 404, never a 403."""
+    """True if `viewer` may see the status at all. A hidden status looks missing: 404, never 403."""
     if post.account_id == viewer.account_id:
         return True
     if post.visibility in ("public", "unlisted"):
@@ -156,7 +161,7 @@ def visible(post: HasAudience, viewer: Perspective) -> bool:
 
 
 def belongs_at_home(entry: HasTimelinePlace, viewer: Perspective) -> bool:
-    """Whether the status is part of the viewer's home timeline."""
+    """True if the status belongs on the viewer's home timeline."""
     if entry.account_id == viewer.account_id:
         return not boosts_shunned(entry, viewer)
     following = viewer.following.get(entry.account_id)
@@ -170,8 +175,11 @@ def belongs_at_home(entry: HasTimelinePlace, viewer: Perspective) -> bool:
 
 
 def belongs_in_list(entry: HasTimelinePlace, viewer: Perspective, members: Container[int], replies_policy: str) -> bool:
-    """Whether the status is part of a list of the viewer's: as at home, of its members, and of their answers those
-    that the policy wants. Answers to the viewer and to oneself always are."""
+    """True if the status belongs on a list of the viewer's: as at home, by its members.
+
+    Replies are included as the list's policy says. Replies to the viewer, and of an author to its own status, always
+    are.
+    """
     if entry.account_id not in members or not belongs_at_home(entry, viewer):
         return False
     answered = entry.in_reply_to_account_id
@@ -181,7 +189,7 @@ def belongs_in_list(entry: HasTimelinePlace, viewer: Perspective, members: Conta
 
 
 def belongs_in_public(entry: HasTimelinePlace) -> bool:
-    """Whether the status is part of the public timelines: no boosts, no replies to others."""
+    """True if the status belongs on the public timelines: no boosts, no replies to others."""
     return (
         entry.visibility == "public"
         and entry.reblog_of_id is None
@@ -190,13 +198,15 @@ def belongs_in_public(entry: HasTimelinePlace) -> bool:
 
 
 def belongs_under_tags(entry: HasTimelinePlace) -> bool:
-    """Whether the status stands under its hashtags: answers do, boosts don't."""
+    """True if the status belongs on the timelines of its hashtags: replies do, boosts don't."""
     return entry.visibility == "public" and entry.reblog_of_id is None
 
 
 def belongs_in_thread(entry: HasTimelinePlace, viewer: Perspective) -> bool:
-    """Whether the status stands among those above and below another, or is found by its words. The silenced are heard
-    by their followers only."""
+    """True if the status is shown in a thread, or found by its words.
+
+    Those of silenced authors only for their followers.
+    """
     if entry.account_id == viewer.account_id:
         return True
     if not visible(entry, viewer) or shunned(entry, viewer):
@@ -205,13 +215,18 @@ def belongs_in_thread(entry: HasTimelinePlace, viewer: Perspective) -> bool:
 
 
 def belongs_on_profile(entry: HasTimelinePlace, viewer: Perspective) -> bool:
-    """Whether the status stands on its author's page: there blocks and mutes keep out whom it boosts only."""
+    """True if the status belongs on its author's page.
+
+    Blocks and mutes apply there only to the authors of boosted statuses.
+    """
     return visible(entry, viewer) and not boosts_shunned(entry, viewer)
 
 
 def shows_profile(account_id: int, viewer: Perspective) -> bool:
-    """True if the viewer may see what is on an account's profile: its posts, its featured hashtags, its endorsements.
-    The account itself is shown to everybody; its block hides the rest."""
+    """True if the viewer may see an account's posts, featured hashtags and endorsements.
+
+    The account itself is shown to all viewers. If it blocks the viewer, the rest is hidden.
+    """
     return account_id not in viewer.blocked_by
 
 
@@ -223,8 +238,7 @@ def shows_network(account: Networked, viewer: Perspective) -> bool:
 
 
 def hidden(entry: HasTimelinePlace, viewer: Perspective) -> bool:
-    """Whether blocks and mutes keep the status out of the viewer's timelines: its author, whom it boosts, whom it
-    mentions."""
+    """True if blocks and mutes of its author, the boosted author or a mentioned account hide the status."""
     if viewer.account_id is None or viewer.account_id == entry.account_id:
         return False
     if shunned(entry, viewer) or boosts_shunned(entry, viewer):
@@ -233,18 +247,18 @@ def hidden(entry: HasTimelinePlace, viewer: Perspective) -> bool:
 
 
 def shunned(entry: HasTimelinePlace, viewer: Perspective) -> bool:
-    """Whether blocks and mutes keep its author away from the viewer."""
+    """True if blocks and mutes hide the author from the viewer."""
     return viewer.shuns(entry.account_id) or entry.account_domain in viewer.domain_blocks
 
 
 def boosts_shunned(entry: HasTimelinePlace, viewer: Perspective) -> bool:
-    """True if it boosts an account that blocks or mutes keep away. An own boost may be older than those."""
+    """True if it boosts a status of an author that blocks or mutes hide. An own boost may be older than the block."""
     boosted = entry.reblog_account_id
     return boosted is not None and (viewer.shuns(boosted) or entry.reblog_domain in viewer.domain_blocks)
 
 
 def _answers_someone_known(entry: HasTimelinePlace, viewer: Perspective) -> bool:
-    """A reply is of interest when it answers oneself, its own author, or someone else one follows."""
+    """True if a reply is to its own author, to the viewer, or to an account that the viewer follows."""
     if entry.in_reply_to_id is None:
         return True
     answered = entry.in_reply_to_account_id

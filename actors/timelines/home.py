@@ -26,7 +26,7 @@ from ..notifications import ShownNotification
 from ..rules.visibility import Perspective, Relation, belongs_at_home, hidden
 from .timeline import Timeline
 
-MOST_MISSED = 100  # notifications, and conversations, that are shown after a restart
+MOST_MISSED = 100  # missed notifications, and missed conversations, that are shown after a restart
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class HomePage(Message[list[int]]):
 
 
 class HomeTimeline(Timeline):
-    """`home/ACCOUNT`: what the account and those it follows wrote or boosted."""
+    """`home/ACCOUNT`: statuses and boosts of the account and of those it follows."""
 
     def __init__(self, cell: Cell, runtime: Runtime, context: ActorContext) -> None:
         super().__init__(cell, runtime, context)
@@ -71,7 +71,7 @@ class HomeTimeline(Timeline):
         return entry.account_id not in self.exclusive and belongs_at_home(entry, self.perspective)
 
     def is_news(self, entry: TimelineEntry) -> bool:
-        """Statuses that are older than the follow of their author are no news."""
+        """False for statuses that are older than the follow of their author."""
         following = self.perspective.following.get(entry.account_id)
         return entry.id > max(self.feed.floor, following.since if following else 0)
 
@@ -150,7 +150,7 @@ def change_relation(home: HomeTimeline, message: Related) -> Answer[None]:
     home.change_perspective(before.after(message.other, now))
     if not _widens(then, now):
         return None
-    # A follow with another `since` was ended and begun again: the window may have been read between the two.
+    # A follow with another `since` was ended and begun again. The window may have been read between the two.
     begun = now.following is not None and (then.following is None or then.following.since != now.following.since)
     return _add_admitted(home, before, message, message.other if begun else None)
 
@@ -166,12 +166,12 @@ def _widens(then: Relation, now: Relation) -> bool:
 
 
 async def _add_admitted(home: HomeTimeline, before: Perspective, message: Related, followed: int | None) -> None:
-    """Read the window again after a change that admits more: statuses of the other account, and answers to it, boosts
-    of it and statuses that mention it by anyone.
+    """Read the window again after a change that admits more.
 
-    Two kinds of entries are news. Those of an account that was newly `followed`, if they are younger than the follow.
-    And those that were published after the change: this timeline may have been told of them before it was told of the
-    change, and have turned them away. All others are added without an event.
+    These are statuses of the other account, and by anyone: replies to it, boosts of it and statuses that mention it.
+    Two kinds of entries are news: those of a newly `followed` account that are younger than the follow, and those that
+    were published after the change, because this timeline may have turned them away before it learned of the change.
+    All others are added without an event.
     """
     known = set(home.window.ids)
     try:
@@ -184,5 +184,6 @@ async def _add_admitted(home: HomeTimeline, before: Perspective, message: Relate
                     home.feed.know(entry.id)
             await home.show(news)
     except Unavailable:
-        home.change_perspective(before)  # the message is delivered again, and must find the state before the change
+        # the message is delivered again, and must find the state before the change
+        home.change_perspective(before)
         raise

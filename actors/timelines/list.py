@@ -1,6 +1,6 @@
-"""A list: its terms, its members, and its timeline of what they wrote or boosted.
+"""A list: its terms, its members, and its timeline of their statuses and boosts.
 
-The answers among these are those that the list's replies policy admits. Its commands are in `commands/lists.py`.
+Replies are included as the list's replies policy says. The commands are in `commands/lists.py`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ListPage(Message[list[int]]):
 
 @dataclass(frozen=True, slots=True)
 class ListOwner(Message[int | None]):
-    """Query: the account that owns the list; None when there is no such list."""
+    """Query: the account that owns the list. None if there is no such list."""
 
 
 class ListTimeline(Timeline):
@@ -40,7 +40,7 @@ class ListTimeline(Timeline):
         super().__init__(cell, runtime, context)
         self.id = int(cell.address.key)
         self.row: Row | None = None
-        self.members: dict[int, int] = {}  # to the id of the membership, which compares with ids of statuses
+        self.members: dict[int, int] = {}  # with the ids of the memberships, which compare with ids of statuses
         self.perspective = ANONYMOUS
 
     async def load(self) -> None:
@@ -76,7 +76,7 @@ class ListTimeline(Timeline):
         return self.row is not None and belongs_in_list(entry, self.perspective, self.members, self.row.replies_policy)
 
     def is_news(self, entry: TimelineEntry) -> bool:
-        """Statuses that are older than the follow or the membership of their author are no news."""
+        """False for statuses that are older than the follow or the membership of their author."""
         following = self.perspective.following.get(entry.account_id)
         since = max(following.since if following else 0, self.members.get(entry.account_id, 0))
         return entry.id > max(self.feed.floor, since)

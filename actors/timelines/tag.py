@@ -1,4 +1,4 @@
-"""A hashtag's timeline: every public status with the tag, answers too, except those of silenced accounts."""
+"""A hashtag's timeline: every public status with the tag, including replies, except those of silenced accounts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TagPage(Message[list[int]]):
 
     @property
     def names_other_tags(self) -> bool:
-        """True if the page depends on other tags, which only the rows know."""
+        """True if the page depends on other tags, which only the rows have."""
         return bool(self.any_of or self.all_of or self.none_of)
 
     def admits(self, entry: TimelineEntry) -> bool:
@@ -48,7 +48,7 @@ class TagTimeline(Timeline):
         )  # fmt: skip
 
     def admits_edited(self, entry: TimelineEntry, event: StatusAmended) -> bool:
-        """True if the status has the tag after the edit: all awake hashtag timelines are told of every edit."""
+        """True if the status has the tag after the edit. All awake hashtag timelines are told of every edit."""
         return any(tag.name == self.address.key for tag in event.status.status.tags)
 
 

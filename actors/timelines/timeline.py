@@ -1,7 +1,7 @@
-"""What all timelines share: the newest entries in memory, the turns that keep them current, and paging.
+"""The base of all timelines: the newest entries in memory, the turns that keep them current, and paging.
 
 An awake timeline holds its newest entries and is told of new statuses, edits and deletions. A sleeping one holds
-nothing and is rebuilt from rows when it wakes. Its feed remembers what the subscribers were shown, so that an
+nothing and is loaded from rows when it wakes. Its feed remembers what the subscribers were shown, so that an
 incarnation after a crash shows them what they missed, in order and once.
 """
 
@@ -23,7 +23,7 @@ from ..kernel import Cell, Runtime, Subscriber, first_id_at, turn
 from .paging import FetchRows, read_page
 from .window import SIZE, Window
 
-# How long before a first subscription a transaction may have begun that commits after it: its status is news.
+# The status of a transaction that began this long before a first subscription, and commits after it, is news.
 MARGIN = timedelta(seconds=30)
 
 
@@ -85,7 +85,7 @@ class Timeline(EntityActor, ABC):
     ) -> list[int] | Coroutine[Any, Any, list[int]]:
         """Return the ids of one page, newest first: from the window, or from rows when it does not hold the page.
 
-        `admits` is a viewer's filter over the window, `rows` what is read instead of the timeline's own rows.
+        `admits` is a viewer's filter over the window, `rows` is read in place of the timeline's own rows.
         """
         ids = self.window.page(cursors, admits)
         return ids if ids is not None else self.page_from_rows(cursors, admits, rows)

@@ -11,14 +11,14 @@ from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
 
 SIZE = 400  # the feed's length in the reference server
-RECENT = 40  # a boost of a status that stands among the last so many entries is not shown
+RECENT = 40  # a boost of a status that is among the last so many entries is not shown
 
 
 class Window:
     """The newest entries, at most SIZE. `complete` is true if the rows have no older ones.
 
-    Boosts of statuses that stand nearby are held but not shown. Which boosts these are follows from the entries alone,
-    so that a window shows the same whether it was read from rows or grew entry by entry.
+    Boosts of statuses that are nearby are held but not shown. Which boosts these are follows from the entries alone, so
+    a window shows the same whether it was read from rows or grew entry by entry.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class Window:
         return True
 
     def repeats(self, entry: TimelineEntry) -> bool:
-        """True if the entry boosts a status that stands among the newest shown, boosted or by itself."""
+        """True if the entry boosts a status that is among the newest shown, boosted or by itself."""
         if entry.reblog_of_id is None:
             return False
         newest = (self._entries[id] for id in self.shown[-RECENT:] if id != entry.id)
@@ -79,7 +79,7 @@ class Window:
 
     def _without_repeats(self) -> list[int]:
         shown: list[int] = []
-        places: dict[int, int] = {}  # of each original: where in `shown` it stands last, by itself or boosted
+        places: dict[int, int] = {}  # for each original, its last position in `shown`, by itself or boosted
         for id in self._ids:
             boosted = self._entries[id].reblog_of_id
             if boosted is not None and len(shown) - places.get(boosted, -SIZE) <= RECENT:
