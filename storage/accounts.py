@@ -1,4 +1,4 @@
-"""Accounts, local and remote: who writes, and who is written to."""
+"""Accounts, local and remote."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -93,7 +93,7 @@ LOCK_COUNTS = (
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One account with its counts. The private key is not here, so that it is in no cache: see `find_private_key`."""
+    """One account with its counts. It has no private key, so that the key is in no cache: see `find_private_key`."""
 
     id: int
     username: str
@@ -138,7 +138,7 @@ class Account:
     show_media_replies: bool
     show_featured: bool
     attribution_domains: list[str]
-    pending: bool  # a user who may not come in yet: for others there is no such account
+    pending: bool  # True for a user who is not confirmed and approved: other accounts do not see the account
     statuses_count: int
     followers_count: int
     following_count: int
@@ -156,7 +156,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class NewAccount:
-    """What is known of an account when it is first stored."""
+    """The values of an account when it is first stored."""
 
     id: int
     username: str
@@ -195,7 +195,7 @@ async def find(db: Connection, id: int) -> Account | None:
 
 
 async def find_many(db: Connection, ids: Sequence[int]) -> dict[int, Account]:
-    """Accounts by id, deleted and suspended ones too: the caller decides which to show."""
+    """Return accounts by id, also deleted and suspended ones: the caller decides which to show."""
     return {row["id"]: Account(*row.values()) for row in await db.fetch(FIND_MANY, ids)}
 
 
@@ -204,20 +204,20 @@ async def find_by_acct(db: Connection, username: str, domain: str | None) -> Acc
 
 
 async def find_local_many(db: Connection, usernames: Sequence[str]) -> dict[str, Account]:
-    """Local accounts by name in lower case; unknown names are left out."""
+    """Return local accounts by name in lower case. Unknown names are left out."""
     rows = await db.fetch(FIND_LOCAL_MANY, [name.lower() for name in usernames])
     return {row["username"].lower(): Account(*row.values()) for row in rows}
 
 
 async def find_mentionable(db: Connection, handles: Sequence[str]) -> dict[str, Account]:
-    """Accounts by handle in lower case (`name` or `name@domain`), without those that cannot be reached."""
+    """Return accounts by handle in lower case (`name` or `name@domain`), without those that cannot be mentioned."""
     parts = [handle.partition("@") for handle in handles]
     rows = await db.fetch(FIND_MENTIONABLE, [name for name, _, _ in parts], [domain for _, _, domain in parts])
     return {(account := Account(**row)).acct.lower(): account for row in rows}
 
 
 async def lock_counts(db: Connection, ids: Sequence[int]) -> None:
-    """Take count rows in order of id, before changing more than one, so that two transactions do not deadlock."""
+    """Lock count rows in the order of ids, before changing more than one, so that two transactions do not deadlock."""
     await db.execute(LOCK_COUNTS, ids)
 
 

@@ -34,7 +34,7 @@ PAGE = both_ways("""
 
 @dataclass(frozen=True, slots=True)
 class Severed:
-    """What a block ended."""
+    """The rows that a block deleted."""
 
     new: bool
     following: bool
@@ -44,7 +44,7 @@ class Severed:
 async def insert_block(
     db: Connection, id: int, account_id: int, target_id: int, now: datetime, uri: str | None = None
 ) -> Severed:
-    """Block an account and end follows, requests and notifications between the two; a repeat is harmless."""
+    """Block an account and delete follows, requests and notifications between the two. A repeat changes nothing."""
     new = await db.fetchval(INSERT, id, account_id, target_id, uri, now) is not None
     following = await follows.delete_follow(db, account_id, target_id)
     followed_by = await follows.delete_follow(db, target_id, account_id)
@@ -56,7 +56,7 @@ async def insert_block(
 
 
 async def delete_block(db: Connection, account_id: int, target_id: int) -> bool:
-    """Unblock; False when there was no block."""
+    """Unblock an account. False if there was no block."""
     return await db.fetchval(DELETE, account_id, target_id) is not None
 
 
@@ -65,5 +65,5 @@ async def blocked_either_way(db: Connection, a: int, b: int) -> bool:
 
 
 async def page(db: Connection, account_id: int, page: Page) -> list[tuple[int, int]]:
-    """The accounts that an account blocks, the latest first, as (paging id, account id)."""
+    """Return the blocked accounts, the latest block first, as (paging id, account id)."""
     return await page_of(db, PAGE, page, account_id)

@@ -1,4 +1,4 @@
-"""Bookmarks: private, uncounted."""
+"""Bookmarks. They are private and not counted."""
 
 from datetime import datetime
 
@@ -19,15 +19,15 @@ PAGE = both_ways("""
 
 
 async def insert(db: Connection, id: int, account_id: int, status_id: int, now: datetime) -> bool:
-    """Bookmark a status; False when it was there."""
+    """Bookmark a status. False if it was bookmarked."""
     return await db.fetchval(INSERT, id, account_id, status_id, now) is not None
 
 
 async def delete(db: Connection, account_id: int, status_id: int) -> bool:
-    """Take a bookmark back; False when there was none."""
+    """Remove a bookmark. False if there was none."""
     return await db.fetchval(DELETE, account_id, status_id) is not None
 
 
 async def page(db: Connection, account_id: int, page: Page) -> list[tuple[int, int]]:
-    """What an account has bookmarked, the latest bookmark first, as (paging id, status id)."""
+    """Return an account's bookmarks, the latest first, as (paging id, status id)."""
     return await page_of(db, PAGE, page, account_id)

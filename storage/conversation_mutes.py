@@ -1,4 +1,4 @@
-"""Muted conversations: threads of which an account wants to hear nothing any more."""
+"""Muted conversations: threads about which an account gets no notifications."""
 
 from datetime import datetime
 
@@ -27,5 +27,5 @@ async def delete(db: Connection, account_id: int, conversation_id: int) -> None:
 
 
 async def takes_part(db: Connection, account_id: int, conversation_id: int) -> bool:
-    """Whether the account wrote in the thread or was mentioned there."""
+    """True if the account wrote in the thread or was mentioned there."""
     return await db.fetchval(TAKES_PART, account_id, conversation_id)

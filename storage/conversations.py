@@ -1,6 +1,6 @@
-"""Conversations: threads of direct statuses as each of those who take part sees them.
+"""Conversations: threads of direct statuses as each participant sees them.
 
-An account has one row for a thread and a set of others in it.
+An account has one row for each thread and set of other participants.
 """
 
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ MOST_PARTICIPANTS = 300
 
 
 def _participants(everybody: str, account: str) -> str:
-    """The others; of somebody who writes to nobody but themselves, they themselves."""
+    """Return SQL for the other participants. Of a status that mentions no other account, this is the author."""
     return f"""coalesce(nullif(ARRAY(
         SELECT DISTINCT p FROM unnest({everybody}) AS p WHERE p <> {account} ORDER BY p LIMIT {MOST_PARTICIPANTS}
     ), '{{}}'), ARRAY[{account}])"""
 
 
-# Always in the order of the accounts: two who write at once wait for each other's rows in no circle.
+# Always in the order of accounts, so that two concurrent writers can't deadlock.
 PUT = f"""
     INSERT INTO account_conversations AS c (
         id, account_id, conversation_id, participant_ids, last_status_id, first_status_id, unread
@@ -36,7 +36,7 @@ PUT = f"""
     RETURNING {COLUMNS}
 """
 
-# The status before the deleted one, if there is one since the row was made; otherwise the row goes.
+# The status before the deleted one, if there is one since the row was made. Otherwise the row is deleted.
 RETRACT = f"""
     WITH concerned AS (
         SELECT c.id, (
@@ -83,12 +83,12 @@ class Conversation:
 async def put(
     db: Connection, status_id: int, account_ids: Sequence[int], fresh_ids: Sequence[int]
 ) -> list[Conversation]:
-    """A direct status comes into the conversations of these accounts. `fresh_ids` are for those it begins."""
+    """Add a direct status to the conversations of these accounts. `fresh_ids` are the ids of new conversations."""
     return _conversations(await db.fetch(PUT, fresh_ids, account_ids, status_id))
 
 
 async def retract(db: Connection, status_id: int) -> None:
-    """A direct status was deleted: conversations that end with it end with the one before."""
+    """Remove a deleted status: conversations that end with it then end with the one before."""
     await db.execute(RETRACT, status_id)
 
 
@@ -101,23 +101,23 @@ async def page(
     account_id: int,
     page: Page,
 ) -> list[Conversation]:
-    """An account's conversations by their last statuses, whose ids are the cursors, newest first."""
+    """Return a page of an account's conversations, newest first. Their paging ids are those of their last statuses."""
     rows = await db.fetch(PAGE[page.oldest_first], account_id, *page.bounds)
     return sorted(_conversations(rows), key=lambda one: one.last_status_id or 0, reverse=True)
 
 
 async def mark(db: Connection, account_id: int, id: int, unread: bool) -> Conversation | None:
-    """Say whether it was read; None when the account has no such conversation."""
+    """Mark a conversation as read or unread. None if the account has no such conversation."""
     return _maybe(await db.fetchrow(MARK, account_id, id, unread))
 
 
 async def remove(db: Connection, account_id: int, id: int) -> bool:
-    """Take it from the account's list; the next status brings it back."""
+    """Remove a conversation from the account's list. The next status brings it back."""
     return await db.fetchval(REMOVE, account_id, id) is not None
 
 
 async def forget(db: Connection, account_id: int, participant_id: int) -> None:
-    """Take everything with this participant from the account's list."""
+    """Remove all conversations with this participant from the account's list."""
     await db.execute(FORGET, account_id, participant_id)
 
 

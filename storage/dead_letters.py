@@ -1,4 +1,4 @@
-"""Messages that crashed their actor twice, parked until an operator looks."""
+"""Dead letters: messages that crashed their actor twice, kept for an operator."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,7 +21,7 @@ DELETE = "DELETE FROM dead_letters WHERE id = $1 RETURNING id"
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """One parked message: the actor it was for, its content, and the error it caused."""
+    """A dead letter: the address of its actor, its content, and the error it caused."""
 
     id: int
     address: str
@@ -34,7 +34,7 @@ class DeadLetter:
 
 
 async def insert(db: Connection, letter: DeadLetter) -> None:
-    """Park a message; a repeat is harmless."""
+    """Store a dead letter. A repeat changes nothing."""
     await db.execute(*INSERT.bind(letter))
 
 

@@ -10,7 +10,7 @@ from .statuses import Status, lock_own
 
 REBLOGS = "SELECT id, account_id FROM statuses WHERE reblog_of_id = $1 AND deleted_at IS NULL ORDER BY id FOR UPDATE"
 
-# Boosts vanish with what they boost. Every count that these rows were part of goes down with them.
+# Boosts are deleted with their original. All counts that included these rows are lowered.
 DELETE = """
     WITH gone AS (
         UPDATE statuses SET deleted_at = $2 WHERE id = ANY($1::bigint[])
@@ -55,7 +55,7 @@ REMAINS = """
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """A status as it was, and the boosts (status id, account id) that went with it."""
+    """A deleted status as it was, and the boosts (status id, account id) that were deleted with it."""
 
     status: Status
     reblogs: tuple[tuple[int, int], ...]
@@ -63,7 +63,7 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """What tells to which accounts a status may have been shown; `tags` are names."""
+    """The facts that tell which accounts a status may have been shown to. `tags` are names."""
 
     visibility: str
     mentioned_ids: tuple[int, ...]
@@ -71,7 +71,7 @@ class Remains:
 
 
 async def soft_delete(db: Connection, id: int, account_id: int, now: datetime) -> Deleted | None:
-    """Delete an account's own status and the boosts of it; None when it is not there or not theirs."""
+    """Delete an account's own status and the boosts of it. None if the account has no such status."""
     status = await lock_own(db, id, account_id)
     if status is None:
         return None
@@ -82,7 +82,7 @@ async def soft_delete(db: Connection, id: int, account_id: int, now: datetime) -
 
 
 async def deleted_among(db: Connection, ids: Sequence[int]) -> list[int]:
-    """Which of these statuses were deleted."""
+    """Return those of these statuses that were deleted."""
     rows = await db.fetch(
         "SELECT id FROM statuses WHERE id = ANY($1::bigint[]) AND deleted_at IS NOT NULL ORDER BY id", ids
     )
@@ -90,6 +90,6 @@ async def deleted_among(db: Connection, ids: Sequence[int]) -> list[int]:
 
 
 async def remains(db: Connection, id: int) -> Remains | None:
-    """What is known of a status for ever, be it deleted or not."""
+    """Return the facts about a status that stay after its deletion."""
     row = await db.fetchrow(REMAINS, id)
     return Remains(row["visibility"], tuple(row["mentioned_ids"]), tuple(row["tags"])) if row is not None else None

@@ -8,8 +8,8 @@ from .engine.database import Connection
 
 Order = Literal["active", "new"]
 
-# The first two lines are the condition of the index accounts_directory. NOT IN is computed with a hash table; a list of
-# blocks in `<> ALL` would be searched from its start for each row.
+# The first two lines are the condition of the index accounts_directory. NOT IN uses a hash table. `<> ALL` was turned
+# down: it searches a list of blocks from its start for each row.
 LISTED = f"""
     a.discoverable AND a.suspended_at IS NULL AND a.silenced_at IS NULL AND a.moved_to_id IS NULL
     AND a.deleted_at IS NULL
@@ -33,7 +33,7 @@ ACTIVE = f"""
     ORDER BY c.last_status_at DESC NULLS LAST, c.account_id DESC LIMIT $3 OFFSET $4
 """
 
-# From the accounts, which are few: among the latest statuses of all servers those of this one can be rare.
+# From the accounts, which are few: among the latest statuses of all servers, local ones may be rare.
 ACTIVE_LOCAL = f"""
     SELECT a.id FROM accounts a JOIN account_counts c ON c.account_id = a.id
     WHERE {LISTED} AND a.domain IS NULL
@@ -60,8 +60,8 @@ async def page(
 ) -> list[int]:
     """Return the ids of a page of the directory.
 
-    `active` begins with the latest status and ends with accounts that never posted, `new` begins with the account made
-    last. Which accounts and domains a viewer is not shown is decided by the reader.
+    `active` begins with the latest status and ends with accounts that never posted, `new` begins with the newest
+    account. The reader decides which accounts and domains to leave out.
     """
     rows = await db.fetch(PAGES[order, local], list(without), list(without_domains), limit, offset)
     return [row["id"] for row in rows]

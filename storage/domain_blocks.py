@@ -17,7 +17,7 @@ PAGE = both_ways("""
     WHERE account_id = $1 AND id < $2 AND id > $3 ORDER BY id {order} LIMIT $4
 """)
 
-# Accounts that the account follows may go on notifying it.
+# Except for accounts that the account follows, which can still notify it.
 FORGET = """
     DELETE FROM notifications n USING accounts a
     WHERE n.account_id = $1 AND a.id = n.from_account_id AND a.domain = lower($2)
@@ -26,7 +26,7 @@ FORGET = """
 
 
 async def insert(db: Connection, id: int, account_id: int, domain: str, now: datetime) -> bool:
-    """Block a domain and forget what its people told; their follows are `follows.from_domain`'s."""
+    """Block a domain and delete its notifications. `follows.from_domain` finds the follows to end."""
     new = await db.fetchval(INSERT, id, account_id, domain, now) is not None
     await db.execute(FORGET, account_id, domain)
     return new
@@ -37,6 +37,6 @@ async def delete(db: Connection, account_id: int, domain: str) -> bool:
 
 
 async def page(db: Connection, account_id: int, page: Page) -> list[tuple[int, str]]:
-    """The domains an account blocks, the latest first, as (paging id, domain)."""
+    """Return the blocked domains, the latest first, as (paging id, domain)."""
     rows = await db.fetch(PAGE[page.oldest_first], account_id, *page.bounds)
     return sorted(((row["id"], row["domain"]) for row in rows), reverse=True)

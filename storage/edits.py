@@ -1,4 +1,4 @@
-"""Edits: what a status said before, and what it says since."""
+"""Edits: the states of a status, before and after each edit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,21 +21,21 @@ SNAPSHOT = f"""
     FROM statuses s WHERE s.id = $1
 """
 
-# Before the first edit, so that the history begins with what was published.
+# Before the first edit, so that the history begins with the published state.
 FIRST = f"{SNAPSHOT} AND NOT EXISTS (SELECT FROM status_edits e WHERE e.status_id = $1)"
 
 REVISED = "text, content, content_type, spoiler_text, sensitive, language, mentioned_ids, media_ids, poll_id, edited_at"
 
 REVISE = Statement(f"UPDATE statuses SET {assigned(REVISED)} WHERE id = :status_id")
 
-# An account that was mentioned once goes on seeing the status, silently.
+# An account that was mentioned once can still see the status, without a visible mention.
 MENTIONS = """
     INSERT INTO mentions (status_id, account_id, silent)
     SELECT $1, named.id, named.id <> ALL($3::bigint[]) FROM unnest($2::bigint[]) AS named (id)
     ON CONFLICT (status_id, account_id) DO UPDATE SET silent = excluded.silent
 """
 
-# Answers with the tags that have come or gone.
+# Returns the tags that were added or removed.
 TAGS = """
     WITH wanted AS (
         SELECT * FROM unnest($2::bigint[], $3::text[], $4::text[]) AS wanted (id, name, display_name)
@@ -56,7 +56,7 @@ TAGS = """
     SELECT tag_id FROM gone UNION ALL SELECT tag_id FROM come
 """
 
-# Those that the status has no more are loose again.
+# Media that the status no longer has can be attached again.
 DETACH = """
     UPDATE media_attachments SET status_id = NULL, updated_at = $3 WHERE status_id = $1 AND id <> ALL($2::bigint[])
 """
@@ -77,7 +77,7 @@ LATEST = """
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One state of a status. `mentioned_ids` are those mentioned by it or by an earlier state."""
+    """One state of a status. `mentioned_ids` are the accounts mentioned by it or by an earlier state."""
 
     id: int
     status_id: int
@@ -92,7 +92,10 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """All of a status that an edit may change. `mentioned_ids` are those named now, `silent` those named before."""
+    """The parts of a status that an edit may change.
+
+    `mentioned_ids` are mentioned now, `silent` were mentioned before.
+    """
 
     status_id: int
     text: str
@@ -109,12 +112,12 @@ class Revision:
 
 
 async def keep_first(db: Connection, id: int, status_id: int) -> None:
-    """Keep what was published, before anything of it changes."""
+    """Store the published state, before it is changed."""
     await db.execute(FIRST, status_id, id)
 
 
 async def revise(db: Connection, id: int, revision: Revision, now: datetime) -> None:
-    """Change a status and keep its new state under `id`. Its poll is changed before; its new media are locked."""
+    """Change a status and store its new state under `id`. Its poll must be changed before, and its new media locked."""
     everybody = [*revision.mentioned_ids, *revision.silent_mention_ids]
     await db.execute(DETACH, revision.status_id, list(revision.media_ids), now)
     await media.attach(db, revision.media_ids, revision.status_id, now)
@@ -125,17 +128,17 @@ async def revise(db: Connection, id: int, revision: Revision, now: datetime) -> 
 
 
 async def set_quote_policy(db: Connection, status_id: int, policy: str) -> None:
-    """Who may quote a status; that is no edit."""
+    """Set who may quote a status. This is not an edit."""
     await db.execute(SET_QUOTE_POLICY, status_id, policy)
 
 
 async def history(db: Connection, status_id: int) -> list[Edit]:
-    """Every state of a status, the first one first; nothing when it was never edited."""
+    """Return every state of a status, oldest first. Empty if it was never edited."""
     return [_edit(row) for row in await db.fetch(HISTORY, status_id)]
 
 
 async def latest(db: Connection, status_ids: Sequence[int], after_id: int) -> dict[int, int]:
-    """The latest edit of each of these statuses, where there is one with an id above `after_id`."""
+    """Return the latest edit of each of these statuses, if it has one with an id above `after_id`."""
     rows = await db.fetch(LATEST, status_ids, after_id)
     return {row["status_id"]: row["id"] for row in rows}
 

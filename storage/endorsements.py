@@ -1,11 +1,11 @@
-"""Endorsements: accounts that an account recommends. Take `relations.lock_pair` first: it may only endorse a follow."""
+"""Endorsements: accounts that an account recommends. Call `relations.lock_pair` first: only follows can be endorsed."""
 
 from datetime import datetime
 
 from .engine.database import Connection
 from .paging import Page, both_ways, page_of
 
-# The follow is looked for by the statement that endorses: it may have ended a moment ago.
+# The statement that endorses also checks the follow: it may have ended a moment ago.
 INSERT = """
     INSERT INTO endorsements (id, account_id, target_account_id, created_at)
     SELECT $1, account_id, target_account_id, $4 FROM follows WHERE account_id = $2 AND target_account_id = $3
@@ -24,7 +24,7 @@ PAGE = both_ways("""
 
 
 async def insert(db: Connection, id: int, account_id: int, target_id: int, now: datetime) -> bool:
-    """Endorse; False when the account does not follow the other."""
+    """Endorse an account. False if it is not followed."""
     return await db.fetchval(INSERT, id, account_id, target_id, now) is not None
 
 
@@ -33,5 +33,5 @@ async def delete(db: Connection, account_id: int, target_id: int) -> None:
 
 
 async def page(db: Connection, account_id: int, page: Page) -> list[tuple[int, int]]:
-    """The accounts that an account endorses, the latest first, as (paging id, account id)."""
+    """Return the endorsed accounts, the latest first, as (paging id, account id)."""
     return await page_of(db, PAGE, page, account_id)

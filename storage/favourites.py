@@ -1,4 +1,4 @@
-"""Favourites: who liked what, counted on the status."""
+"""Favourites, which are counted on the status."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -37,25 +37,25 @@ OF = "SELECT status_id FROM favourites WHERE account_id = $1 AND status_id = ANY
 async def insert(
     db: Connection, id: int, account_id: int, status_id: int, now: datetime, uri: str | None = None
 ) -> bool:
-    """Favourite a status and count it; False when it was there."""
+    """Favourite a status and count it. False if it was a favourite."""
     return await db.fetchval(INSERT, id, account_id, status_id, uri, now) is not None
 
 
 async def delete(db: Connection, account_id: int, status_id: int) -> bool:
-    """Take a favourite back; False when there was none."""
+    """Remove a favourite. False if there was none."""
     return await db.fetchval(DELETE, account_id, status_id) is not None
 
 
 async def of(db: Connection, account_id: int, status_ids: Sequence[int]) -> set[int]:
-    """Which of these statuses the account has among its favourites."""
+    """Return those of these statuses that the account has among its favourites."""
     return {row["status_id"] for row in await db.fetch(OF, account_id, status_ids)}
 
 
 async def page(db: Connection, account_id: int, page: Page) -> list[tuple[int, int]]:
-    """What an account has favourited, the latest favourite first, as (paging id, status id)."""
+    """Return an account's favourites, the latest first, as (paging id, status id)."""
     return await page_of(db, PAGE, page, account_id)
 
 
 async def page_of_status(db: Connection, status_id: int, page: Page) -> list[tuple[int, int]]:
-    """Who has favourited a status, the latest first, as (paging id, account id)."""
+    """Return the accounts that favourited a status, the latest first, as (paging id, account id)."""
     return await page_of(db, PAGE_OF_STATUS, page, status_id)

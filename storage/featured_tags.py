@@ -1,4 +1,4 @@
-"""Featured hashtags: what a profile shows, counted when statuses change and never when it is read."""
+"""Featured hashtags of profiles. Their statuses are counted on writes, not on reads."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ OF_ACCOUNT = f"""
     WHERE f.account_id = $1 ORDER BY f.statuses DESC, f.id
 """
 
-# How often an account used a tag openly, and when last.
+# The number of an account's public and unlisted statuses with a tag, and the time of the latest.
 USED = """
     SELECT count(*), max(s.created_at) FROM statuses s JOIN status_tags st ON st.status_id = s.id
     WHERE s.account_id = f.account_id AND st.tag_id = f.tag_id
@@ -37,7 +37,7 @@ DELETE = "DELETE FROM featured_tags WHERE account_id = $1 AND id = $2 RETURNING 
 
 DELETE_TAG = "DELETE FROM featured_tags WHERE account_id = $1 AND tag_id = $2"
 
-# Of the latest statuses alone, so that a long life costs no more than a short one.
+# Over the latest statuses only, so that the cost does not grow with the age of an account.
 SUGGESTIONS = """
     WITH latest AS (
         SELECT id FROM statuses
@@ -68,34 +68,34 @@ class FeaturedTag:
 
 
 async def of_account(db: Connection, account_id: int) -> list[FeaturedTag]:
-    """What an account features, the most used first."""
+    """Return an account's featured hashtags, the most used first."""
     return [_featured_tag(row) for row in await db.fetch(OF_ACCOUNT, account_id)]
 
 
 async def insert(
     db: Connection, id: int, account_id: int, tag_id: int, display_name: str, now: datetime
 ) -> None:  # fmt: skip
-    """Feature a tag that the account does not feature yet, and count its statuses: the one time that all are read."""
+    """Feature a tag that the account does not feature yet. This is the only time that all its statuses are counted."""
     await db.execute(INSERT, id, account_id, tag_id, display_name, now)
 
 
 async def recount(db: Connection, status_id: int, tag_ids: Sequence[int]) -> None:
-    """Count anew what the author of a status features among these tags, because an edit gave or took them."""
+    """Count again, for the featured hashtags of a status's author, because an edit added or removed these tags."""
     await db.execute(RECOUNT, status_id, tag_ids)
 
 
 async def delete(db: Connection, account_id: int, id: int) -> bool:
-    """Feature it no more; False when the account has none with this id."""
+    """Stop featuring a hashtag. False if the account has none with this id."""
     return await db.fetchval(DELETE, account_id, id) is not None
 
 
 async def delete_tag(db: Connection, account_id: int, tag_id: int) -> None:
-    """The same by the tag, if it is featured."""
+    """Stop featuring a hashtag, by the id of the tag."""
     await db.execute(DELETE_TAG, account_id, tag_id)
 
 
 async def suggestions(db: Connection, account_id: int, limit: int) -> list[StatusTag]:
-    """What the account used most of late and does not feature."""
+    """Return the hashtags that the account used most lately and does not feature."""
     return [StatusTag(*row.values()) for row in await db.fetch(SUGGESTIONS, account_id, LATEST, limit)]
 
 

@@ -1,8 +1,8 @@
-"""Files of media on this machine's disk, below the data folder: each has a random name and never changes.
+"""Media files on this machine's disk, below the data folder. Each has a random name and never changes.
 
-    media/4f/4f01….jpg      what is served
-    media/incoming/4f01…/   an upload that is being made into files; whatever is left here was left by a crash
-    media/waiting/1103      an upload that waits for its turn, named by its attachment
+    media/4f/4f01….jpg      a served file
+    media/incoming/4f01…/   an upload in processing; after a restart, the left-overs of a crash
+    media/waiting/1103      a waiting upload, named by its attachment
 
 All functions here wait for the disk: they are called in threads.
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO
 
 NAME = re.compile(r"[0-9a-f]{32}(-small)?\.[a-z0-9]{2,4}")
-# A waiting upload, among the names of an attachment's files.
+# The name of a waiting upload, among an attachment's files.
 WAITING = re.compile(r"waiting/([0-9]{1,19})")
 
 COPIED_AT_ONCE = 1024 * 1024
@@ -34,32 +34,32 @@ class Folder:
         self._waiting = root / "waiting"
 
     def path(self, name: str) -> Path:
-        """Where a served file is."""
+        """Return the path of a served file."""
         return self.root / name[:2] / name
 
     def waiting(self, id: int) -> Path:
-        """Where the upload of an attachment waits."""
+        """Return the path of an attachment's waiting upload."""
         return self._waiting / str(id)
 
     def incoming(self, key: str) -> Path:
-        """Where files are made of an upload."""
+        """Return the folder in which files are made of an upload."""
         return self._incoming / key
 
     def begin(self, key: str) -> Path:
-        """An empty folder for making files."""
+        """Make an empty folder for an upload's files."""
         place = self.incoming(key)
         place.mkdir(parents=True)
         return place
 
     def stage(self, key: str, upload: IO[bytes]) -> Path:
-        """A folder for making files of an upload, which lies in it as `source`."""
+        """Make a folder with the upload in it, as `source`."""
         place = self.begin(key)
         with (place / "source").open("wb") as file:
             shutil.copyfileobj(upload, file, COPIED_AT_ONCE)
         return place
 
     def publish(self, key: str, names: Iterable[str]) -> None:
-        """Bring finished files where they are served; to stay when power fails, too."""
+        """Move finished files to the served ones, so that they also survive a power cut."""
         for name in names:
             target = self.path(name)
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -76,11 +76,11 @@ class Folder:
         _flush(self._waiting)
 
     def clear(self, key: str) -> None:
-        """The upload is dealt with."""
+        """Remove the folder of a finished upload."""
         shutil.rmtree(self._incoming / key, ignore_errors=True)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove served files and waiting uploads. Files that are gone already are no error."""
+        """Remove served files and waiting uploads. Missing files are no error."""
         for name in names:
             if NAME.fullmatch(name):
                 self.path(name).unlink(missing_ok=True)
@@ -92,15 +92,15 @@ class Folder:
         self.waiting(id).unlink(missing_ok=True)
 
     def unfinished(self, before: datetime | None = None) -> list[str]:
-        """The keys of uploads that were not made into files; with `before`, of those that have not changed since."""
+        """Return the keys of unfinished uploads; with `before`, only of those that have not changed since."""
         return [place.name for place in _entries(self._incoming, before)]
 
     def published(self, key: str) -> list[str]:
-        """The files that were published of an upload."""
+        """Return the published files of an upload."""
         return [file.name for file in self.path(key).parent.glob(f"{glob.escape(key)}*")]
 
     def uploads_waiting(self, before: datetime | None = None) -> list[int]:
-        """The attachments whose uploads wait here; with `before`, of those that have not changed since."""
+        """Return the attachments whose uploads wait; with `before`, only those that have not changed since."""
         return [int(file.name) for file in _entries(self._waiting, before) if file.name.isdecimal()]
 
 

@@ -1,4 +1,4 @@
-"""Requests to follow. Take `relations.lock_pair` first: these functions do not look for a block."""
+"""Requests to follow. Call `relations.lock_pair` first: these functions do not check for a block."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,8 +15,8 @@ INSERT = Statement(f"""
 
 DELETE = f"DELETE FROM follow_requests WHERE account_id = $1 AND target_account_id = $2 RETURNING {COLUMNS}"
 
-# Requests become follows on their own terms, with fresh ids: a follow is as old as its acceptance. Their notifications
-# go, their places in lists stay.
+# Requests become follows with the same terms and fresh ids: a follow is as old as its acceptance. Their notifications
+# are deleted, their places in lists stay.
 ACCEPT = """
     WITH fresh AS (
         SELECT * FROM unnest($2::bigint[], $3::bigint[]) AS fresh (id, account_id)
@@ -38,7 +38,7 @@ ACCEPT = """
     SELECT account_id FROM answered ORDER BY id
 """
 
-# Who may follow an unlocked account without being asked about: not the silenced, nor those it mutes.
+# The accounts that may follow an unlocked account without asking: not silenced ones, nor those it mutes.
 WAITING = """
     SELECT r.account_id FROM follow_requests r
     JOIN accounts target ON target.id = r.target_account_id AND NOT target.locked
@@ -50,7 +50,7 @@ WAITING = """
     ORDER BY r.id LIMIT $3
 """
 
-# Held until the transaction ends, so that no new request comes in while the account is being unlocked.
+# Locked until the transaction ends, so that no new request comes in while the account is being unlocked.
 LOCKED = "SELECT locked FROM accounts WHERE id = $1 FOR SHARE"
 
 PAGE = both_ways("""
@@ -62,12 +62,12 @@ PAGE = both_ways("""
 
 
 async def insert(db: Connection, request: FollowTerms, now: datetime) -> bool:
-    """Ask to follow; False when it was asked before."""
+    """Insert a request. False if there was one."""
     return await db.fetchval(*INSERT.bind(request, created_at=request.created_at or now)) is not None
 
 
 async def delete(db: Connection, account_id: int, target_id: int) -> bool:
-    """Take back or reject a request of `account_id` to follow `target_id`; False when there was none."""
+    """Delete the request of `account_id` to follow `target_id`. False if there was none."""
     if await db.fetchrow(DELETE, account_id, target_id) is None:
         return False
     await db.execute(FORGET, account_id, target_id)
@@ -77,21 +77,24 @@ async def delete(db: Connection, account_id: int, target_id: int) -> bool:
 async def accept(
     db: Connection, target_id: int, ids: Sequence[int], account_ids: Sequence[int], now: datetime
 ) -> list[int]:
-    """Turn requests of these accounts into follows, each with an id of `ids`; those who did not ask are left out."""
+    """Turn requests of these accounts into follows, each with an id of `ids`.
+
+    Accounts without a request are left out.
+    """
     await accounts.lock_counts(db, [target_id, *account_ids])
     return [row["account_id"] for row in await db.fetch(ACCEPT, target_id, ids, account_ids, now)]
 
 
 async def waiting(db: Connection, target_id: int, now: datetime, limit: int) -> list[int]:
-    """Those who asked to follow an account that asks for no asking any more."""
+    """Return the accounts with waiting requests to an account that was unlocked."""
     return [row["account_id"] for row in await db.fetch(WAITING, target_id, now, limit)]
 
 
 async def wants_to_be_asked(db: Connection, target_id: int) -> bool:
-    """Whether the account is locked, and stays as it is until the transaction ends."""
+    """True if the account is locked. It stays as it is until the transaction ends."""
     return bool(await db.fetchval(LOCKED, target_id))
 
 
 async def page(db: Connection, account_id: int, page: Page) -> list[tuple[int, int]]:
-    """Who asks to follow an account, the latest first, as (paging id, account id)."""
+    """Return the accounts that ask to follow an account, the latest first, as (paging id, account id)."""
     return await page_of(db, PAGE, page, account_id)

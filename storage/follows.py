@@ -1,4 +1,4 @@
-"""Follows. Take `relations.lock_pair` first: these functions do not look for a block."""
+"""Follows. Call `relations.lock_pair` first: these functions do not check for a block."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -35,7 +35,7 @@ COUNT = """
     WHERE account_id IN ($1, $2)
 """
 
-# A follow that ends takes its places in lists, its endorsement and its notification with it.
+# With a follow end its places in lists, its endorsement and its notification.
 FORGET = """
     WITH listed AS (
         DELETE FROM list_accounts WHERE account_id = $2 AND list_id IN (SELECT id FROM lists WHERE account_id = $1)
@@ -47,7 +47,7 @@ FORGET = """
 """
 
 
-# Who follows or asks to, by the domain they are from.
+# The accounts of a domain that follow an account or ask to.
 FROM_DOMAIN = """
     SELECT f.account_id FROM (
         SELECT account_id FROM follows WHERE target_account_id = $1
@@ -60,7 +60,7 @@ FOLLOWERS_OF = (
     "SELECT account_id FROM follows WHERE target_account_id = $1 AND account_id > $2 ORDER BY account_id LIMIT $3"
 )
 
-# Without those the viewer ($5, or none) blocks, is blocked by, or mutes, and without the suspended.
+# Without accounts that the viewer ($5, or none) blocks, is blocked by, or mutes, and without suspended ones.
 PRESENTABLE = """
     NOT EXISTS (SELECT FROM accounts a WHERE a.id = {account} AND a.suspended_at IS NOT NULL)
     AND NOT EXISTS (
@@ -83,7 +83,7 @@ PAGE_FOLLOWING = both_ways(f"""
 
 @dataclass(frozen=True, slots=True)
 class FollowTerms:
-    """A follow, or a request for one: they have one shape."""
+    """The terms of a follow, or of a request for one."""
 
     id: int
     account_id: int
@@ -97,7 +97,7 @@ class FollowTerms:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """New terms of a follow: None leaves a term as it is; for languages None is a choice, hence their flag."""
+    """New terms of a follow. None leaves a term as it is; `languages` has a flag, because None is a value for it."""
 
     show_reblogs: bool | None = None
     notify: bool | None = None
@@ -106,7 +106,7 @@ class Change:
 
 
 async def insert_follow(db: Connection, follow: FollowTerms, now: datetime) -> bool:
-    """Begin a follow and count it on both sides; False when it was there."""
+    """Insert a follow and count it on both sides. False if it existed."""
     await accounts.lock_counts(db, [follow.account_id, follow.target_account_id])
     if await db.fetchval(*INSERT.bind(follow, created_at=follow.created_at or now)) is None:
         return False
@@ -115,14 +115,14 @@ async def insert_follow(db: Connection, follow: FollowTerms, now: datetime) -> b
 
 
 async def change_follow(db: Connection, account_id: int, target_id: int, change: Change) -> bool:
-    """Change the terms of a follow or of a request; False when there is neither."""
+    """Change the terms of a follow or of a request. False if there is neither."""
     terms = (account_id, target_id, change.show_reblogs, change.notify, change.set_languages, change.languages)
     followed = await db.fetchval(CHANGE_FOLLOW, *terms)
     return followed is not None or await db.fetchval(CHANGE_REQUEST, *terms) is not None
 
 
 async def delete_follow(db: Connection, account_id: int, target_id: int) -> bool:
-    """End a follow with its places in lists and its notification; False when there was none."""
+    """Delete a follow with its places in lists and its notification. False if there was none."""
     await accounts.lock_counts(db, [account_id, target_id])
     if await db.fetchval(DELETE, account_id, target_id) is None:
         return False
@@ -132,24 +132,24 @@ async def delete_follow(db: Connection, account_id: int, target_id: int) -> bool
 
 
 async def from_domain(db: Connection, target_id: int, domain: str, limit: int) -> list[int]:
-    """Those of a domain who follow an account or ask to."""
+    """Return the accounts of a domain that follow an account or ask to."""
     return [row["account_id"] for row in await db.fetch(FROM_DOMAIN, target_id, domain, limit)]
 
 
 async def followers(db: Connection, account_id: int, after: int = 0, limit: int = 1000) -> list[int]:
-    """Followers by id, in parts: give the last id of one part to get the next."""
+    """Return followers by id, in batches: pass the last id of a batch to get the next one."""
     return [row["account_id"] for row in await db.fetch(FOLLOWERS_OF, account_id, after, limit)]
 
 
 async def followers_page(
     db: Connection, account_id: int, page: Page, *, viewer: int | None = None
 ) -> list[tuple[int, int]]:  # fmt: skip
-    """Followers, the latest first, as (paging id, account id), without those `viewer` would rather not see."""
+    """Return followers, the latest first, as (paging id, account id), without those hidden from `viewer`."""
     return await page_of(db, PAGE_FOLLOWERS, page, account_id, viewer)
 
 
 async def following_page(
     db: Connection, account_id: int, page: Page, *, viewer: int | None = None
 ) -> list[tuple[int, int]]:  # fmt: skip
-    """The accounts that an account follows, likewise."""
+    """Return the accounts that an account follows, in the same form."""
     return await page_of(db, PAGE_FOLLOWING, page, account_id, viewer)

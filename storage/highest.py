@@ -1,8 +1,8 @@
-"""The highest id in use, so that ids never go backwards when the clock has."""
+"""The highest id in use, so that new ids are higher also when the clock was set back."""
 
 from .engine.database import Connection
 
-#: Every table whose ids the server draws; a test compares them with the catalogue of PostgreSQL.
+# Every table whose ids the server draws. A test compares them with PostgreSQL's catalogue.
 TABLES = (
     *("access_tokens", "account_conversations", "account_domain_blocks", "accounts", "applications", "blocks"),
     *("bookmarks", "dead_letters", "endorsements", "favourites", "featured_tags", "follow_requests", "follows"),

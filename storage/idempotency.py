@@ -1,4 +1,4 @@
-"""Idempotency keys: which status, published or scheduled, an account's key made."""
+"""Idempotency keys: the status, published or scheduled, that an account's key made."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,7 +7,7 @@ from .engine.database import Connection
 
 FIND = "SELECT status_id, scheduled_status_id FROM idempotency WHERE account_id = $1 AND key = $2 AND created_at > $3"
 
-# An expired key gives way. Each new one takes two others along that have expired, so that the table does not grow.
+# An expired key is replaced. Each new key deletes two other expired ones, so that the table does not grow.
 INSERT = """
     WITH expired AS (
         SELECT account_id, key FROM idempotency WHERE created_at <= $6 AND (account_id, key) <> ($1, $2)
@@ -31,14 +31,14 @@ PUBLISH = """
 
 @dataclass(frozen=True, slots=True)
 class KeyedStatus:
-    """What a key made: one of the two."""
+    """The status that a key made: one of the two is set."""
 
     status_id: int | None = None
     scheduled_status_id: int | None = None
 
 
 async def find(db: Connection, account_id: int, key: str, made_after: datetime) -> KeyedStatus | None:
-    """What this key made after the given time."""
+    """Return what this key made after the given time."""
     row = await db.fetchrow(FIND, account_id, key, made_after)
     return KeyedStatus(*row.values()) if row is not None else None
 
@@ -46,7 +46,7 @@ async def find(db: Connection, account_id: int, key: str, made_after: datetime) 
 async def insert(
     db: Connection, account_id: int, key: str, made: KeyedStatus, now: datetime, expired_before: datetime
 ) -> bool:
-    """Keep a key in the transaction of what it makes; False when it has made something else."""
+    """Store a key in the transaction of its status. False if it has made another one."""
     return (
         await db.fetchval(INSERT, account_id, key, made.status_id, made.scheduled_status_id, now, expired_before)
         is not None
@@ -54,5 +54,5 @@ async def insert(
 
 
 async def publish(db: Connection, account_id: int, scheduled_status_id: int, status_id: int) -> None:
-    """A scheduled status was published: a repeated key is now answered with the status."""
+    """Point a key to the status that its scheduled status became."""
     await db.execute(PUBLISH, account_id, scheduled_status_id, status_id)

@@ -1,4 +1,4 @@
-"""Numbers about the whole server. They are counted, not kept: ask now and then, and keep the answer."""
+"""Statistics of the whole server. They are counted by each call: call rarely, and cache the result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from datetime import datetime
 
 from .engine.database import Connection
 
-# By leaps over the index of handles, one a domain.
+# By jumps over the index of handles, one for each domain.
 KNOWN = """
     WITH RECURSIVE known (domain) AS (
         (SELECT domain FROM accounts WHERE domain IS NOT NULL ORDER BY domain LIMIT 1)
@@ -18,7 +18,7 @@ KNOWN = """
 
 PEERS = f"{KNOWN} SELECT domain FROM known WHERE domain IS NOT NULL ORDER BY domain"
 
-# Ids tell the time, so a stretch of time is a stretch of a primary key.
+# Ids contain the time, so a period is a range of the primary key.
 ACTIVITY = """
     SELECT
         (SELECT count(*) FROM statuses s WHERE s.local AND s.deleted_at IS NULL AND s.id >= low AND s.id < high),
@@ -52,7 +52,7 @@ NEWEST_LOCAL_URI = """
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Users, statuses by them, known domains, and users who wrote since a given day."""
+    """The numbers of users, of their statuses, of known domains, and of users who wrote since a given day."""
 
     users: int
     statuses: int
@@ -62,7 +62,7 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Statuses written here, users who signed in, and users who came, within some time."""
+    """The numbers of local statuses, of sign-ins and of new users in a period."""
 
     statuses: int
     logins: int
@@ -74,21 +74,21 @@ async def numbers(db: Connection, active_since: datetime) -> Numbers:
 
 
 async def contact_account_id(db: Connection) -> int | None:
-    """The first owner, or else the first admin: the instance page names this account."""
+    """Return the first owner, or else the first admin, for the instance page."""
     return await db.fetchval(CONTACT)
 
 
 async def peers(db: Connection) -> list[str]:
-    """The domains of all other servers that this one has heard of."""
+    """Return the domains of all other known servers."""
     return [row["domain"] for row in await db.fetch(PEERS)]
 
 
 async def activity(db: Connection, stretches: Sequence[tuple[int, int]]) -> list[Activity]:
-    """What was done in stretches of ids, each from its first to before its last."""
+    """Return the activity in ranges of ids, each without its end."""
     rows = await db.fetch(ACTIVITY, [low for low, _ in stretches], [high for _, high in stretches])
     return [Activity(*row.values()) for row in rows]
 
 
 async def newest_local_uri(db: Connection) -> str | None:
-    """Return the URI of the newest local account; None if there is none, or no schema yet."""
+    """Return the URI of the newest local account. None if there is none, or no schema yet."""
     return await db.fetchval(NEWEST_LOCAL_URI) if await db.fetchval(HAS_USERS) else None

@@ -1,4 +1,4 @@
-"""Lists: accounts that an owner reads together."""
+"""Lists of accounts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ EXCLUSIVE = """
     AND la.account_id <> $1
 """
 
-# As a home timeline is read: for each author the few rows that can be on the page, then the page of them.
+# Read like a home timeline: for each author the few rows that can be on the page, then the page of them.
 ENTRIES = both_ways(f"""
     WITH page AS (
         SELECT own.id FROM list_accounts la CROSS JOIN LATERAL (
@@ -86,7 +86,7 @@ ENTRIES = both_ways(f"""
 
 @dataclass(frozen=True, slots=True)
 class List:
-    """One list; who is on it is read by page."""
+    """One list without its members."""
 
     id: int
     account_id: int
@@ -97,12 +97,12 @@ class List:
 
 
 async def holding(db: Connection, owner: int, account_id: int) -> list[List]:
-    """The owner's lists that an account is on."""
+    """Return the owner's lists that contain an account."""
     return [List(*row.values()) for row in await db.fetch(HOLDING, owner, account_id)]
 
 
 async def all_of(db: Connection, owner: int) -> list[List]:
-    """An owner's lists, the oldest first."""
+    """Return an owner's lists, the oldest first."""
     return [List(*row.values()) for row in await db.fetch(ALL, owner)]
 
 
@@ -111,30 +111,30 @@ async def find(db: Connection, id: int) -> List | None:
 
 
 async def insert(db: Connection, new: List, most: int) -> bool:
-    """Store a list, unless its owner has as many as anybody may. Owners do one thing at a time."""
+    """Store a list, unless its owner has the highest allowed number. The owner's actor runs one turn at a time."""
     return await db.fetchval(*INSERT.bind(new, most=most)) is not None
 
 
 async def change(
     db: Connection, owner: int, id: int, title: str | None, replies_policy: str | None, exclusive: bool | None
 ) -> List | None:
-    """What is None stays as it is; None when the owner has no such list."""
+    """Change a list. A None value leaves it as it is. Return None if the owner has no such list."""
     return _list(await db.fetchrow(CHANGE, owner, id, title, replies_policy, exclusive))
 
 
 async def delete(db: Connection, owner: int, id: int) -> List | None:
-    """The list as it was; None when the owner has no such list."""
+    """Delete a list and return it as it was. None if the owner has no such list."""
     return _list(await db.fetchrow(DELETE, owner, id))
 
 
 async def known_to(db: Connection, owner: int, account_ids: Sequence[int]) -> set[int]:
-    """Those of these accounts that the owner follows, asks to, or is. They stay so until the transaction ends."""
+    """Return the accounts that the owner follows, asks to follow, or is. They stay so until the transaction ends."""
     rows = [*await db.fetch(FOLLOWED, owner, account_ids), *await db.fetch(REQUESTED, owner, account_ids)]
     return {row["target_account_id"] for row in rows} | ({owner} & set(account_ids))
 
 
 async def add(db: Connection, id: int, account_ids: Sequence[int], fresh_ids: Sequence[int], now: datetime) -> int:
-    """Put accounts on a list; how many were not there before."""
+    """Add accounts to a list. Return how many were new."""
     return len(await db.fetch(ADD, id, account_ids, fresh_ids, now))
 
 
@@ -143,7 +143,7 @@ async def remove(db: Connection, id: int, account_ids: Sequence[int]) -> None:
 
 
 async def members(db: Connection, id: int) -> dict[int, int]:
-    """Who is on a list, each with the id of the membership, which tells since when."""
+    """Return the members of a list with the ids of the memberships, which contain the time."""
     return {row["account_id"]: row["id"] for row in await db.fetch(MEMBERS, id)}
 
 
@@ -152,13 +152,13 @@ async def members_page(
     id: int,
     page: Page,
 ) -> list[int]:
-    """Accounts on a list by their ids, the highest first; with a limit of 0, all."""
+    """Return members of a list by their ids, the highest first; all of them for a limit of 0."""
     rows = await db.fetch(PAGE[page.oldest_first], id, *page.bounds)
     return sorted((row["account_id"] for row in rows), reverse=True)
 
 
 async def exclusive_members(db: Connection, owner: int) -> set[int]:
-    """The members of exclusive lists, which the owner reads there and not at home."""
+    """Return the members of exclusive lists, whose statuses are not on the home timeline."""
     return {row["account_id"] for row in await db.fetch(EXCLUSIVE, owner)}
 
 
@@ -167,7 +167,7 @@ async def entries(
     id: int,
     page: Page,
 ) -> list[TimelineEntry]:
-    """What those on a list wrote or boosted: the reader sifts."""
+    """Return statuses and boosts of a list's members. The reader filters them."""
     rows = await db.fetch(ENTRIES[page.oldest_first], id, *page.bounds)
     return [entry_of(row) for row in rows]
 

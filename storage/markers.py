@@ -13,7 +13,7 @@ COLUMNS = "timeline, last_read_id, version, updated_at"
 
 FIND = f"SELECT {COLUMNS} FROM markers WHERE account_id = $1 AND timeline = ANY($2::text[]) ORDER BY timeline"
 
-# Only over the version that the client has seen, if it says which; a marker that is not there has version 0.
+# Only if the version is the one that the client has seen, if it names one. A missing marker has version 0.
 MOVE = f"""
     INSERT INTO markers (account_id, timeline, last_read_id, updated_at)
     SELECT $1, $2, $3, $5 WHERE coalesce($4::integer, 0) = 0 OR EXISTS (
@@ -28,7 +28,7 @@ MOVE = f"""
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """A place in a timeline, and how often it was moved."""
+    """A position in a timeline, and the number of times it was moved."""
 
     timeline: Timeline
     last_read_id: int
@@ -43,6 +43,6 @@ async def find(db: Connection, account_id: int, timelines: Sequence[str]) -> lis
 async def move(
     db: Connection, account_id: int, timeline: Timeline, last_read_id: int, seen: int | None, now: datetime
 ) -> Marker | None:
-    """Move a marker, back too; None when its version is not the one that was `seen`: another device was first."""
+    """Move a marker, in either direction. None if its version is not `seen`, because another device was first."""
     row = await db.fetchrow(MOVE, account_id, timeline, last_read_id, seen, now)
     return Marker(**row) if row is not None else None

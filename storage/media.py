@@ -1,4 +1,4 @@
-"""Media attachments: uploaded, processed, described, attached to a status or waiting to be."""
+"""Media attachments: uploaded, processed, described, attached to a status or not yet."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ OF_STATUS = f"""
     FROM (SELECT {COLUMNS} FROM media_attachments WHERE status_id = s.id) AS m WHERE m.id = ANY(s.media_ids)
 """
 
-# Held until the transaction ends, in one order for all, so that two statuses never take the same.
+# Locked until the transaction ends, in one order for all, so that two statuses never take the same attachment.
 LOCK = f"{FIND_MANY} ORDER BY id FOR UPDATE"
 
 NEW_COLUMNS = """
@@ -47,7 +47,7 @@ DESCRIBE = f"""
     RETURNING {COLUMNS}
 """
 
-# A focus or a thumbnail that its owner has chosen since stays.
+# A focus or a thumbnail that its owner has set meanwhile stays.
 FINISH = Statement(f"""
     UPDATE media_attachments SET
         {assigned("type, file, file_type, file_size")}, state = 'ready', updated_at = :now,
@@ -97,7 +97,7 @@ GIVE_TRY_BACK = "UPDATE media_attachments SET tries = tries - 1 WHERE id = $1 AN
 
 PUT_OFF = "UPDATE media_attachments SET retry_at = $2 WHERE id = $1 AND state = 'waiting'"
 
-# Looks through everything: asked only after a crash, and only of the files that it left in doubt.
+# Scans whole tables: used only after a crash, and only for the files that it left.
 KNOWN_FILES = """
     SELECT file FROM media_attachments WHERE file = ANY($1::text[])
     UNION ALL SELECT thumbnail_file FROM media_attachments WHERE thumbnail_file = ANY($1::text[])
@@ -124,13 +124,13 @@ class Media:
     description: str
     blurhash: str | None
     meta: dict[str, Any]
-    scheduled_status_id: int | None = None  # kept for a status that is published later
-    tries: int = 0  # how often its processing began
+    scheduled_status_id: int | None = None  # reserved for a scheduled status
+    tries: int = 0  # number of times that its processing began
     failure: str | None = None  # why processing failed, in words for its owner
 
     @property
     def taken(self) -> bool:
-        """Whether a status has it, published or not."""
+        """True if a status has it, published or scheduled."""
         return self.status_id is not None or self.scheduled_status_id is not None
 
     @property
@@ -142,7 +142,7 @@ class Media:
 
 @dataclass(frozen=True, slots=True)
 class ProcessedMedia:
-    """What processing made of an upload."""
+    """The files and facts that processing made of an upload."""
 
     type: str
     file: str
@@ -154,7 +154,7 @@ class ProcessedMedia:
 
 
 async def find_many(db: Connection, ids: Sequence[int]) -> dict[int, Media]:
-    """Attachments by id."""
+    """Return attachments by id."""
     return {row["id"]: media_of(row) for row in await db.fetch(FIND_MANY, ids)}
 
 
@@ -163,7 +163,7 @@ async def find(db: Connection, id: int) -> Media | None:
 
 
 async def lock(db: Connection, ids: Sequence[int]) -> dict[int, Media]:
-    """Attachments by id, locked until the transaction ends."""
+    """Return attachments by id, locked until the transaction ends."""
     return {row["id"]: media_of(row) for row in await db.fetch(LOCK, ids)}
 
 
@@ -171,7 +171,7 @@ async def insert(
     db: Connection, id: int, account_id: int, made: ProcessedMedia, description: str, focus: dict[str, float] | None,
     now: datetime,
 ) -> Media:  # fmt: skip
-    """Store what is ready."""
+    """Store a processed attachment."""
     meta = made.meta if focus is None else made.meta | {"focus": focus}
     ready = INSERT.bind(
         made, id=id, account_id=account_id, state="ready", meta=meta, description=description, now=now
@@ -183,7 +183,7 @@ async def insert_waiting(
     db: Connection, id: int, account_id: int, type: str, thumbnail: ProcessedMedia | None, description: str,
     focus: dict[str, float] | None, now: datetime,
 ) -> Media:  # fmt: skip
-    """Store what is still to be processed; a thumbnail of its owner's choice may be ready."""
+    """Store an attachment that waits for processing. It may have a thumbnail that its owner chose."""
     small = None if thumbnail is None else thumbnail.thumbnail_file
     blurhash = None if thumbnail is None else thumbnail.blurhash
     meta = ({} if thumbnail is None else thumbnail.meta) | ({} if focus is None else {"focus": focus})
@@ -200,7 +200,7 @@ async def attach(db: Connection, ids: Sequence[int], status_id: int, now: dateti
 
 
 async def reserve(db: Connection, ids: Sequence[int], scheduled_status_id: int, now: datetime) -> None:
-    """Keep locked attachments for a status that is published later."""
+    """Reserve locked attachments for a scheduled status."""
     await db.execute(RESERVE, ids, scheduled_status_id, now)
 
 
@@ -208,7 +208,7 @@ async def describe(
     db: Connection, id: int, description: str | None, focus: dict[str, float] | None, thumbnail: ProcessedMedia | None,
     now: datetime,
 ) -> Media:  # fmt: skip
-    """Change what its owner may change of an attachment; None leaves as it is."""
+    """Change the parts of an attachment that its owner may change. None leaves a value as it is."""
     meta = {} if focus is None else {"focus": focus}
     small, blurhash = None, None
     if thumbnail is not None:
@@ -222,48 +222,48 @@ async def finish(db: Connection, id: int, made: ProcessedMedia, now: datetime) -
 
 
 async def fail(db: Connection, id: int, why: str | None, now: datetime) -> None:
-    """Processing has failed for good."""
+    """Note that processing has failed for good."""
     await db.execute(FAIL, id, why, now)
 
 
 async def delete_many(db: Connection, ids: Sequence[int]) -> list[Media]:
-    """Delete attachments of any account, and return them: their files are to be removed after the commit."""
+    """Delete attachments of any account and return them: their files must be removed after the commit."""
     return [media_of(row) for row in await db.fetch(DELETE, ids)]
 
 
 async def delete_loose(db: Connection, before: datetime, limit: int) -> list[Media]:
-    """Delete some of those that no status has had since `before`."""
+    """Delete some attachments that were in no status since `before`."""
     return [media_of(row) for row in await db.fetch(DELETE_LOOSE, before, limit)]
 
 
 async def due(db: Connection, account_id: int, now: datetime) -> Media | None:
-    """The oldest upload of an account that can be processed now."""
+    """Return the oldest upload of an account that can be processed now."""
     row = await db.fetchrow(DUE, account_id, now)
     return None if row is None else media_of(row)
 
 
 async def accounts_waiting(db: Connection, now: datetime, busy: Sequence[int], limit: int) -> list[int]:
-    """Accounts with uploads that can be processed now, without those that are `busy`."""
+    """Return accounts with uploads that can be processed now, without those that are `busy`."""
     return [row["account_id"] for row in await db.fetch(ACCOUNTS_WAITING, now, busy, limit)]
 
 
 async def next_retry(db: Connection, now: datetime) -> datetime | None:
-    """When the next upload that was put off is due."""
+    """Return when the next upload that was put off is due."""
     return await db.fetchval(NEXT_RETRY, now)
 
 
 async def count_waiting(db: Connection, account_id: int) -> int:
-    """The number of uploads of an account that wait."""
+    """Return the number of an account's waiting uploads."""
     return await db.fetchval(COUNT_WAITING, account_id)
 
 
 async def count_try(db: Connection, id: int) -> int | None:
-    """Count a try before it begins; the number of tries, or None when the upload does not wait any more."""
+    """Count a try before it begins. Return the number of tries. None if the upload does not wait any more."""
     return await db.fetchval(COUNT_TRY, id)
 
 
 async def give_try_back(db: Connection, id: int) -> None:
-    """The try that was counted last was broken off through no fault of the file."""
+    """Uncount the last try, which was interrupted for another cause than the file."""
     await db.execute(GIVE_TRY_BACK, id)
 
 
@@ -273,10 +273,10 @@ async def put_off(db: Connection, id: int, until: datetime) -> None:
 
 
 async def known_files(db: Connection, names: Sequence[str]) -> set[str]:
-    """Which of these files belong to something."""
+    """Return those of these files that a row names."""
     return {row["file"] for row in await db.fetch(KNOWN_FILES, names)}
 
 
 def media_of(row: Row) -> Media:
-    """A Media of a row, or of a JSON object, with COLUMNS."""
+    """Return the Media of a row, or of a JSON object, with COLUMNS."""
     return Media(**row)

@@ -7,7 +7,7 @@ from . import conversations
 from .engine.database import Connection
 from .paging import Page, both_ways
 
-# A repeat changes it.
+# A repeat changes the terms.
 UPSERT = """
     INSERT INTO mutes (id, account_id, target_account_id, hide_notifications, expires_at, created_at)
     VALUES ($1, $2, $3, $4, $5, $6)
@@ -31,7 +31,7 @@ PAGE = both_ways("""
 
 @dataclass(frozen=True, slots=True)
 class Muted:
-    """One mute in a list of them."""
+    """One mute on a page of mutes."""
 
     id: int
     account_id: int
@@ -48,7 +48,7 @@ async def insert_mute(
     hide_notifications: bool = True,
     expires_at: datetime | None = None,
 ) -> None:
-    """Mute an account, or change how; hiding notifications removes the old ones too."""
+    """Mute an account, or change the terms. If notifications are hidden, the existing ones are deleted."""
     await db.execute(UPSERT, id, account_id, target_id, hide_notifications, expires_at, now)
     if hide_notifications:
         await db.execute(FORGET_NOTIFICATIONS, account_id, target_id)
@@ -56,18 +56,18 @@ async def insert_mute(
 
 
 async def delete_mute(db: Connection, account_id: int, target_id: int) -> bool:
-    """Unmute; False when there was no mute."""
+    """Unmute an account. False if there was no mute."""
     return await db.fetchval(DELETE, account_id, target_id) is not None
 
 
 async def end(db: Connection, account_id: int, target_id: int, now: datetime) -> bool:
-    """Remove a mute that is over; False when there is none, or one that still holds."""
+    """Remove an expired mute. False if there is none, or if it has not expired."""
     return await db.fetchval(END, account_id, target_id, now) is not None
 
 
 async def page(
     db: Connection, account_id: int, now: datetime, page: Page
 ) -> list[Muted]:  # fmt: skip
-    """The accounts that an account mutes, the latest first."""
+    """Return the muted accounts, the latest first."""
     rows = await db.fetch(PAGE[page.oldest_first], account_id, *page.bounds, now)
     return sorted((Muted(*row.values()) for row in rows), key=lambda muted: muted.id, reverse=True)

@@ -1,4 +1,4 @@
-"""Private notes: what an account jots down about another, for itself alone."""
+"""Private notes of an account about another one, visible to the first alone."""
 
 from datetime import datetime
 
@@ -14,7 +14,7 @@ DELETE = "DELETE FROM account_notes WHERE account_id = $1 AND target_account_id 
 
 
 async def put(db: Connection, account_id: int, target_id: int, comment: str, now: datetime) -> None:
-    """Write a note, or strike it out when it is empty."""
+    """Write a note, or delete it if the text is empty."""
     if comment:
         await db.execute(UPSERT, account_id, target_id, comment, now)
     else:

@@ -1,7 +1,7 @@
-"""Notifications in groups: those of one kind about one thing, told as one.
+"""Grouped notifications: those of one kind about one subject, shown as one.
 
-A page counts groups. It is the stretch from its first notification to the first of its last group; what a group has
-beyond that stretch is shown again on the next page.
+A page counts groups. It is the range from its first notification to the first of its last group. The part of a group
+beyond that range is shown again on the next page.
 """
 
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ from .notifications import ALIVE, alive
 from .paging import Page
 
 UNGROUPED = "ungrouped-"
-SAMPLE = 8  # accounts named of a group
-MOST_MEMBERS = 1000  # accounts of one group that are listed
+SAMPLE = 8  # accounts named for a group
+MOST_MEMBERS = 1000  # listed accounts of one group
 
-# Kinds that the client does not want grouped stand alone.
+# Kinds that the client does not want grouped are groups of one.
 KEY = "CASE WHEN n.type = ANY($8::text[]) THEN n.group_key ELSE 'ungrouped-' || n.id::text END"
 
 WANTED = f"""
@@ -30,7 +30,7 @@ FACTS = f"""
     (array_agg(g.from_account_id ORDER BY g.id DESC))[1:{SAMPLE}] AS account_ids
 """
 
-# From group to group: the next notification that is in none of the groups so far.
+# From group to group: the next notification that is in no group so far.
 PAGE = f"""
     WITH RECURSIVE page (id, key, keys) AS (
         (
@@ -63,7 +63,7 @@ PAGE = f"""
 """
 PAGES = (PAGE.format(order="DESC", beyond="<"), PAGE.format(order="ASC", beyond=">"))
 
-# By the key that it has, or by the key of its own that every notification has too.
+# By its group key, or by the key that every single notification has.
 MEMBER = "g.account_id = $1 AND (g.group_key = $2 OR g.id = $3::bigint)"
 
 ONE = f"""
@@ -90,7 +90,7 @@ UNREAD = f"""
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group, who is in it lately, and what of it lies on the page, where `page_id` stands for it."""
+    """A group, its latest accounts, and its part on the page, where `page_id` is its first notification."""
 
     page_id: int | None
     key: str
@@ -106,7 +106,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class NotificationFilter:
-    """Which notifications are asked for; `types` None means every type."""
+    """The requested notifications. `types` None means every type."""
 
     types: Sequence[str] | None = None
     exclude_types: Sequence[str] = ()
@@ -120,7 +120,7 @@ async def page(
     wanted: NotificationFilter,
     page: Page,
 ) -> list[Group]:
-    """A page of groups, newest first."""
+    """Return a page of groups, newest first."""
     rows = await db.fetch(
         PAGES[page.oldest_first], account_id, *page.bounds,
         wanted.types, wanted.exclude_types, wanted.from_account_id, wanted.grouped_types,
@@ -134,7 +134,7 @@ async def find(db: Connection, account_id: int, key: str) -> Group | None:
 
 
 async def members(db: Connection, account_id: int, key: str) -> list[int]:
-    """Whose doing the group is, the latest first."""
+    """Return the accounts that caused a group's notifications, the latest first."""
     rows = await db.fetch(MEMBERS, account_id, key, _own_id(key), MOST_MEMBERS)
     return list(dict.fromkeys(row["from_account_id"] for row in rows))
 
@@ -144,7 +144,7 @@ async def dismiss(db: Connection, account_id: int, key: str) -> None:
 
 
 async def unread(db: Connection, account_id: int, wanted: NotificationFilter, limit: int) -> int:
-    """How many groups have something newer than what was read last, counted up to `limit`."""
+    """Return the number of groups with notifications after the last read one, counted up to `limit`."""
     return await db.fetchval(
         UNREAD, account_id, *Page(limit).bounds,
         wanted.types, wanted.exclude_types, wanted.from_account_id, wanted.grouped_types,

@@ -1,4 +1,4 @@
-"""Notifications: what an account is told. Which are never made is decided here, by the statement that makes them."""
+"""Notifications. The statement that inserts them also decides which ones are never made."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from .paging import Page, both_ways
 COLUMNS = "n.id, n.account_id, n.from_account_id, n.type, n.status_id, n.created_at, n.group_key"
 
 GROUPED = ("favourite", "reblog", "follow", "admin.sign_up")
-GROUP_HOURS = 12  # from the first on that a group takes in
+GROUP_HOURS = 12  # hours after the first notification of a group in which others join it
 
 NEW_COLUMNS = {
     "id": "bigint",
@@ -21,8 +21,7 @@ NEW_COLUMNS = {
     "status_id": "bigint",
 }
 
-# Nobody is told by himself, save of what moderators and polls say; a mention by staff passes all that follows.
-# Being blocked by the sender is not asked: a mention by one's blocker still arrives.
+# No account is notified of its own actions, except of reports and polls. Mentions by staff pass all the filters below.
 INSERT = Statement(f"""
     WITH unwelcome AS NOT MATERIALIZED (
         SELECT account_id, target_account_id FROM blocks
@@ -76,8 +75,8 @@ INSERT = Statement(f"""
 """)
 
 
-# A deletion may pass an insertion that had already looked: rows of deleted statuses are never read. Nor is what the
-# suspended did, for as long as they are.
+# A deletion may commit while an insertion that has checked the status still runs, so every read leaves out deleted
+# statuses. It also leaves out notifications from accounts that are suspended now.
 def alive(row: str) -> str:
     return f"""
         NOT EXISTS (SELECT FROM statuses s WHERE s.id = {row}.status_id AND s.deleted_at IS NOT NULL)
@@ -109,10 +108,10 @@ WITHDRAW = """
 
 WITHDRAW_FROM = "DELETE FROM notifications WHERE from_account_id = $1 AND type = $2 AND status_id = $3"
 
-# An edit is told anew each time, in the place of the one before.
+# Each edit makes a new notification, in place of the one before.
 WITHDRAW_UPDATES = "DELETE FROM notifications WHERE status_id = $1 AND type = 'update'"
 
-# Followers of `account` who asked for every post, in languages they read.
+# Followers of `account` who asked for every post, in the languages they chose.
 WAITING = """
     SELECT f.account_id FROM follows f JOIN users u ON u.account_id = f.account_id
     WHERE f.target_account_id = {account} AND f.notify
@@ -139,7 +138,7 @@ CLEAR = "DELETE FROM notifications WHERE account_id = $1"
 
 @dataclass(frozen=True, slots=True)
 class NewNotification:
-    """Something an account would be told."""
+    """A notification to store."""
 
     id: int
     account_id: int
@@ -150,7 +149,7 @@ class NewNotification:
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """Something an account was told."""
+    """A stored notification."""
 
     id: int
     account_id: int
@@ -162,20 +161,20 @@ class Notification:
 
 
 async def insert(db: Connection, new: NewNotification, now: datetime) -> Notification | None:
-    """Tell an account something; None when the rules forbid it or it was told before."""
+    """Store a notification. None if the rules forbid it or it exists."""
     made = await insert_many(db, [new], now)
     return made[0] if made else None
 
 
 async def insert_many(db: Connection, new: Sequence[NewNotification], now: datetime) -> list[Notification]:
-    """Tell many at once; those that the rules forbid, or that were told before, are left out."""
+    """Store notifications. Those that the rules forbid, or that exist, are left out."""
     if not new:
         return []
     return _notifications(await db.fetch(*INSERT.bind_many(new, now=now, hour=int(now.timestamp() // 3600))))
 
 
 async def since(db: Connection, account_id: int, after_id: int, limit: int) -> list[Notification]:
-    """What came after `after_id`, oldest first: a stream's next step."""
+    """Return the notifications after `after_id`, oldest first, for a stream."""
     return _notifications(await db.fetch(SINCE, account_id, after_id, limit))
 
 
@@ -193,7 +192,7 @@ async def page(
     exclude_types: Sequence[str] = (),
     from_account_id: int | None = None,
 ) -> list[Notification]:
-    """A page, newest first; `types` None means every type."""
+    """Return a page, newest first. `types` None means every type."""
     rows = await db.fetch(PAGE[page.oldest_first], account_id, *page.bounds, types, exclude_types, from_account_id)
     return sorted(_notifications(rows), key=lambda notification: notification.id, reverse=True)
 
@@ -207,14 +206,14 @@ async def unread(
     from_account_id: int | None = None,
     limit: int,
 ) -> int:
-    """How many came after the one read last, counted up to `limit`."""
+    """Return the number of notifications after the last read one, counted up to `limit`."""
     return await db.fetchval(UNREAD, account_id, limit, types, exclude_types, from_account_id)
 
 
 async def withdraw(
     db: Connection, *, account_id: int, from_account_id: int, type: str, status_id: int | None = None
 ) -> list[int]:
-    """Take back what is no longer so: unfavourited, unboosted, unfollowed."""
+    """Delete a notification whose cause is gone: unfavourited, unboosted, unfollowed."""
     rows = await db.fetch(WITHDRAW, account_id, from_account_id, type, status_id)
     return [row["id"] for row in rows]
 
@@ -225,12 +224,12 @@ async def withdraw_from(db: Connection, from_account_id: int, type: str, status_
 
 
 async def withdraw_updates(db: Connection, status_id: int) -> None:
-    """Take back that a status was edited: it is edited again."""
+    """Delete the notifications of earlier edits of a status: it is edited again."""
     await db.execute(WITHDRAW_UPDATES, status_id)
 
 
 async def dismiss(db: Connection, account_id: int, ids: Sequence[int]) -> bool:
-    """Forget notifications; False when there were none of these."""
+    """Delete notifications. False if there were none of these."""
     return await db.fetchval(DISMISS, account_id, ids) is not None
 
 

@@ -1,4 +1,4 @@
-"""What signs in for a user: applications, grants, tokens, and the browser's sessions. Secrets come and stay hashed."""
+"""OAuth: applications, grants, tokens, and the sessions of browsers. Secrets are passed and stored as hashes."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +18,8 @@ GRANT_COLUMNS = "code_hash, application_id, account_id, redirect_uri, scopes, co
 
 INSERT_GRANT = Statement(insert_into("oauth_grants", GRANT_COLUMNS))
 
-# Single use: of two that bring one code, the second finds it used. A wrong client or redirect uses nothing up.
+# Single use: of two requests with one code, the second finds it used. A wrong client or redirect address uses nothing
+# up.
 REDEEM = f"""
     UPDATE oauth_grants SET used_at = $4
     WHERE code_hash = $1 AND application_id = $2 AND redirect_uri = $3 AND used_at IS NULL AND expires_at > $4
@@ -114,7 +115,7 @@ class NewToken:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token with its application and the state of its user, all that a request is judged by."""
+    """A token with its application and the state of its user: everything that a request is checked by."""
 
     id: int
     token_hash: bytes
@@ -151,19 +152,22 @@ async def insert_grant(db: Connection, grant: Grant) -> None:
 
 
 async def find_grant(db: Connection, code_hash: bytes, now: datetime) -> Grant | None:
-    """An unused grant, to look at before it is redeemed (the PKCE verifier). It stays locked for the transaction."""
+    """Return an unused grant, to check it before it is redeemed (the PKCE verifier).
+
+    It is locked for the transaction.
+    """
     return _grant(await db.fetchrow(FIND_GRANT, code_hash, now))
 
 
 async def redeem(
     db: Connection, code_hash: bytes, application_id: int, redirect_uri: str, now: datetime
 ) -> Grant | None:
-    """Use a grant up; None when it is unknown, used, expired, another client's or for another address."""
+    """Use a grant up. None if it is unknown, used, expired, of another client or for another address."""
     return _grant(await db.fetchrow(REDEEM, code_hash, application_id, redirect_uri, now))
 
 
 async def link_grant(db: Connection, code_hash: bytes, token_id: int) -> None:
-    """Note which token a grant was redeemed for."""
+    """Store which token a grant was redeemed for."""
     await db.execute(LINK_GRANT, code_hash, token_id)
 
 
@@ -181,18 +185,18 @@ async def insert_token(db: Connection, new: NewToken, now: datetime) -> Token:
 
 
 async def find_token(db: Connection, token_hash: bytes) -> Token | None:
-    """A token by its hash, revoked ones too: the answer to those differs."""
+    """Return a token by its hash, also a revoked one, for which the answer differs."""
     row = await db.fetchrow(FIND_TOKEN, token_hash)
     return Token(**replaced(row, scopes=tuple(row["scopes"]))) if row is not None else None
 
 
 async def revoke(db: Connection, token_hash: bytes, application_id: int, now: datetime) -> bool:
-    """Revoke a token of this application; False when there is none that lives."""
+    """Revoke a token of this application. False if there is no valid one."""
     return await db.fetchval(REVOKE, token_hash, application_id, now) is not None
 
 
 async def holds_token(db: Connection, account_id: int, application_id: int, scopes: tuple[str, ...]) -> bool:
-    """Whether a user already lives with a token of this application and these scopes."""
+    """True if a user has a valid token of this application with these scopes."""
     return await db.fetchval(HOLDS, account_id, application_id, scopes)
 
 
@@ -203,7 +207,7 @@ async def insert_session(
 
 
 async def find_session(db: Connection, token_hash: bytes, now: datetime) -> int | None:
-    """The account of a browser's session."""
+    """Return the account of a browser's session."""
     return await db.fetchval(FIND_SESSION, token_hash, now)
 
 

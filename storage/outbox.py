@@ -9,7 +9,7 @@ import orjson
 
 from .engine.database import Connection, Row, replaced
 
-# Causes travel as JSON texts: an array of arrays would have to be a rectangle.
+# Causes are stored as JSON texts: an array of arrays would have to be rectangular.
 INSERT_MANY = """
     INSERT INTO outbox (id, kind, partition_key, group_key, shard, payload, due_at, request_id, causes, created_at)
     SELECT id, kind, key, group_key, shard, payload, coalesce(due_at, $10), request_id,
@@ -101,7 +101,7 @@ class NewEffect:
 
 @dataclass(frozen=True, slots=True)
 class DueEffect:
-    """An effect that is due, perhaps not for the first time."""
+    """An effect that is due, possibly after failed tries."""
 
     id: int
     kind: str
@@ -115,7 +115,7 @@ class DueEffect:
 
 
 async def insert_many(db: Connection, effects: Sequence[NewEffect], now: datetime) -> None:
-    """Promise effects in the transaction that makes them true."""
+    """Store effects in the transaction that promises them."""
     if effects:
         columns = zip(*map(_columns, effects), strict=True)
         await db.execute(INSERT_MANY, *map(list, columns), now)
@@ -157,18 +157,18 @@ async def delete_claimed(db: Connection, id: int, relay: int) -> bool:
 
 
 async def left_by(db: Connection, key: str, now: datetime, exclude_ids: Collection[int] = ()) -> list[DueEffect]:
-    """The effects of one partition to carry out now, oldest first, without those already in hand."""
+    """Return the due effects of one partition, oldest first, without those in progress."""
     rows = await db.fetch(LEFT_BY, key, now, list(exclude_ids))
     return [_effect(row) for row in rows]
 
 
 async def delete_many(db: Connection, ids: Sequence[int]) -> None:
-    """Forget effects that are done."""
+    """Delete effects that are done."""
     await db.execute(DELETE_MANY, ids)
 
 
 async def forget(db: Connection, key: str) -> None:
-    """Take back what was promised under a key, because it is not to happen any more, or at another time."""
+    """Delete the effects under a key, because they are not to happen, or at another time."""
     await db.execute(FORGET, key)
 
 

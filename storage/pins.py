@@ -1,4 +1,4 @@
-"""Pins: what an account shows first on its profile."""
+"""Pins: the statuses that are shown first on a profile."""
 
 from datetime import datetime
 
@@ -15,15 +15,15 @@ PINNED = "SELECT status_id FROM pins WHERE account_id = $1"
 
 
 async def insert(db: Connection, id: int, account_id: int, status_id: int, now: datetime) -> bool:
-    """Pin an own status; False when it was pinned."""
+    """Pin an own status. False if it was pinned."""
     return await db.fetchval(INSERT, id, account_id, status_id, now) is not None
 
 
 async def delete(db: Connection, account_id: int, status_id: int) -> bool:
-    """Take a pin out; False when there was none."""
+    """Remove a pin. False if there was none."""
     return await db.fetchval(DELETE, account_id, status_id) is not None
 
 
 async def pinned(db: Connection, account_id: int) -> set[int]:
-    """What the account has pinned."""
+    """Return the account's pinned statuses."""
     return {row["status_id"] for row in await db.fetch(PINNED, account_id)}

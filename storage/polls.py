@@ -1,4 +1,4 @@
-"""Polls: what a status asks, and what was answered."""
+"""Polls of statuses, and the votes."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any
 from .engine.database import Connection, replaced
 from .engine.sql import Statement, insert_into
 
-# One poll as JSON, for a query over statuses `s`. Times as seconds: JSON has none of its own.
+# One poll as JSON, for a query over statuses `s`. Times are in seconds: JSON has no type for them.
 OF_STATUS = """
     SELECT jsonb_build_object(
         'id', p.id, 'account_id', p.account_id, 'multiple', p.multiple, 'hide_totals', p.hide_totals,
@@ -37,7 +37,7 @@ CHANGE = """
     WHERE id = $1
 """
 
-# Other options are another question: it has no votes.
+# A poll with other options is another question: it has no votes.
 RESET = "UPDATE polls SET voters_count = 0 WHERE id = $1"
 
 FORGET_OPTIONS = "DELETE FROM poll_options WHERE poll_id = $1"
@@ -53,7 +53,7 @@ STATUS_OF = "SELECT id FROM statuses WHERE poll_id = $1 AND deleted_at IS NULL"
 
 HOLD_STATUS = f"{STATUS_OF} FOR KEY SHARE"
 
-# One vote after the other, and none beside the poll's end.
+# Votes come one after the other, and not together with the poll's end.
 LOCK = """
     SELECT multiple, closed_at IS NOT NULL OR expires_at <= $2 AS ended,
         (SELECT count(*) FROM poll_options o WHERE o.poll_id = p.id) AS options
@@ -85,7 +85,7 @@ VOTERS = """
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One thing to choose."""
+    """One option to vote for."""
 
     title: str
     votes: int
@@ -93,7 +93,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """One poll with its counts, the same for everybody; who voted for what is asked for each viewer."""
+    """One poll with its counts, the same for every viewer. A viewer's own votes are read separately."""
 
     id: int
     account_id: int
@@ -121,7 +121,7 @@ class NewPoll:
 
 @dataclass(frozen=True, slots=True)
 class PollState:
-    """What a vote has to reckon with, while the poll is locked."""
+    """The state that decides if a vote is accepted, while the poll is locked."""
 
     multiple: bool
     ended: bool
@@ -130,7 +130,7 @@ class PollState:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A poll that has ended: who asked, and who answered here."""
+    """A poll that has ended: its author, and its local voters."""
 
     status_id: int
     account_id: int
@@ -138,12 +138,12 @@ class Closed:
 
 
 async def insert(db: Connection, new: NewPoll, now: datetime) -> None:
-    """Store a poll; its status comes next."""
+    """Store a poll. Its status is stored next."""
     await db.execute(*INSERT.bind(new, created_at=now))
 
 
 async def change(db: Connection, poll: Poll, *, reset: bool, now: datetime) -> None:
-    """Store other terms; `reset` forgets every vote, because the options are others."""
+    """Store other terms. `reset` deletes every vote, because the options are different."""
     await db.execute(CHANGE, poll.id, poll.multiple, poll.hide_totals, poll.expires_at, now)
     if reset:
         await db.execute(FORGET_OPTIONS, poll.id)
@@ -152,41 +152,41 @@ async def change(db: Connection, poll: Poll, *, reset: bool, now: datetime) -> N
 
 
 async def delete(db: Connection, id: int) -> None:
-    """Take a poll out of its status, with all votes."""
+    """Remove a poll from its status, with all votes."""
     await db.execute(DELETE, id)
 
 
 async def status_of(db: Connection, id: int) -> int | None:
-    """The status that asks."""
+    """Return the status of a poll."""
     return await db.fetchval(STATUS_OF, id)
 
 
 async def hold_status(db: Connection, id: int) -> int | None:
-    """The same; it is not deleted before the transaction ends."""
+    """Return the status of a poll, which can't be deleted before the transaction ends."""
     return await db.fetchval(HOLD_STATUS, id)
 
 
 async def lock(db: Connection, id: int, now: datetime) -> PollState | None:
-    """Keep everybody else from voting and from closing until the transaction ends."""
+    """Lock the poll against votes and its end until the transaction ends."""
     row = await db.fetchrow(LOCK, id, now)
     return PollState(*row.values()) if row is not None else None
 
 
 async def votes_of(db: Connection, id: int, account_id: int) -> list[int]:
-    """The positions of the options that an account has chosen, in the order of voting."""
+    """Return the positions of the options that an account has chosen, in the order of voting."""
     return [row["position"] for row in await db.fetch(VOTES, id, account_id)]
 
 
 async def vote(
     db: Connection, id: int, account_id: int, votes: Collection[tuple[int, int]], now: datetime, *, first: bool
 ) -> None:
-    """Store votes as (id, position) and count them; `first` says that this account is one more voter."""
+    """Store votes as (id, position) and count them. `first` means that the account is one more voter."""
     ids, positions = [vote for vote, _ in votes], [position for _, position in votes]
     await db.execute(VOTE, id, account_id, ids, positions, now, first)
 
 
 async def close(db: Connection, id: int, now: datetime) -> Closed | None:
-    """End a poll whose time is over; None when it has been ended before, runs longer, or is gone."""
+    """End a poll whose time is over. None if it has ended before, runs longer, or is gone."""
     status_id = await hold_status(db, id)
     account_id = await db.fetchval(CLOSE, id, now) if status_id is not None else None
     if status_id is None or account_id is None:
@@ -196,7 +196,7 @@ async def close(db: Connection, id: int, now: datetime) -> Closed | None:
 
 
 def poll_of(value: dict[str, Any]) -> Poll:
-    """A Poll of the JSON that OF_STATUS makes."""
+    """Return the Poll of the JSON that OF_STATUS makes."""
     expires_at = value["expires_at"]
     return Poll(
         **replaced(

@@ -1,4 +1,4 @@
-"""Profiles: what the owner of an account changes about it, and the defaults that they post with."""
+"""Changes of an account's profile, and of its defaults for new posts."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,7 +7,7 @@ from typing import Any
 from .engine.database import Connection
 from .engine.sql import Statement, names_in
 
-# Read before the change, with the row held: who unlocks an account must know that it was locked.
+# Read before the change, with the row locked: unlocking has effects only if the account was locked.
 LOCK = "SELECT locked FROM accounts WHERE id = $1 FOR NO KEY UPDATE"
 
 KEPT = """
@@ -15,7 +15,7 @@ KEPT = """
     hide_collections, show_media, show_media_replies, show_featured, attribution_domains
 """
 
-# NULL leaves a column as it is, an empty name takes a picture away.
+# NULL leaves a column as it is, an empty name removes a picture.
 UPDATE = Statement(f"""
     UPDATE accounts SET
         {", ".join(f"{name} = coalesce(:{name}, {name})" for name in names_in(KEPT))},
@@ -26,7 +26,7 @@ UPDATE = Statement(f"""
     WHERE id = :account_id
 """)
 
-# For the language NULL is a choice, hence its flag.
+# The language has a flag, because NULL is a value for it.
 UPDATE_DEFAULTS = Statement("""
     UPDATE users SET
         default_privacy = coalesce(:privacy, default_privacy),
@@ -39,7 +39,7 @@ UPDATE_DEFAULTS = Statement("""
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A change; None leaves things as they are."""
+    """A change of a profile. None leaves a value as it is."""
 
     display_name: str | None = None
     note_source: str | None = None
@@ -62,7 +62,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What an owner's posts are unless they say otherwise."""
+    """The defaults for an account's new posts."""
 
     privacy: str | None = None
     sensitive: bool | None = None
@@ -72,12 +72,12 @@ class Defaults:
 
 
 async def update(db: Connection, account_id: int, profile: Profile, now: datetime) -> bool:
-    """Change a profile; whether the account was locked before and is not any more."""
+    """Change a profile. True if the account was locked before and is not any more."""
     was_locked = await db.fetchval(LOCK, account_id)
     await db.execute(*UPDATE.bind(profile, account_id=account_id, now=now))
     return bool(was_locked) and profile.locked is False
 
 
 async def update_defaults(db: Connection, account_id: int, defaults: Defaults) -> None:
-    """Change what an owner's posts are by default."""
+    """Change the defaults for new posts."""
     await db.execute(*UPDATE_DEFAULTS.bind(defaults, account_id=account_id))

@@ -3,7 +3,7 @@
 from .engine.database import Connection
 from .paging import Page, both_ways, page_of
 
-# A boost for followers is not listed for anyone, as in the reference server: the list is the same for every viewer.
+# Boosts for followers only are not listed for any viewer, as in the reference server: the list is the same for all.
 PAGE = both_ways("""
     SELECT s.id, s.account_id FROM statuses s
     WHERE s.reblog_of_id = $1 AND s.deleted_at IS NULL AND s.visibility IN ('public', 'unlisted')
@@ -15,10 +15,10 @@ REBLOGGERS = "SELECT account_id FROM statuses WHERE reblog_of_id = $1 AND delete
 
 
 async def page(db: Connection, status_id: int, page: Page) -> list[tuple[int, int]]:
-    """The open boosts of a status, the latest first, as (id of the boost, account id)."""
+    """Return the public boosts of a status, the latest first, as (id of the boost, account id)."""
     return await page_of(db, PAGE, page, status_id)
 
 
 async def rebloggers(db: Connection, status_id: int) -> list[int]:
-    """Everybody who has boosted a status and not taken it back."""
+    """Return all accounts that have boosted a status."""
     return [row["account_id"] for row in await db.fetch(REBLOGGERS, status_id)]

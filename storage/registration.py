@@ -35,7 +35,7 @@ REJECT = """
 """
 
 Attribute = Literal["username", "email"]
-# Whose uniqueness the indexes keep.
+# The unique indexes, and the attributes that they protect.
 UNIQUE: Mapping[str, Attribute] = {
     "accounts_handle": "username",
     "accounts_uri": "username",
@@ -53,7 +53,7 @@ class Taken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What a link in a mail stands for."""
+    """The content of a link in a mail."""
 
     token_hash: bytes
     account_id: int
@@ -63,7 +63,10 @@ class Confirmation:
 
 
 async def create(db: Connection, account: NewAccount, user: NewUser, token: NewToken | None, now: datetime) -> None:
-    """Store an account with its user and, for an app, its token. Raises Taken; the transaction is then to be undone."""
+    """Store an account with its user and, for an app, its token.
+
+    Raises Taken; then the transaction must be rolled back.
+    """
     try:
         await accounts.create_local_many(db, [account], now)
         await users.create_many(db, [user], now)
@@ -74,7 +77,7 @@ async def create(db: Connection, account: NewAccount, user: NewUser, token: NewT
 
 
 async def taken(db: Connection, username: str, email: str) -> list[Attribute]:
-    """Return which of name and address are taken. That nothing is taken holds for this moment alone."""
+    """Return which of name and address are taken. The result holds only for this moment."""
     found: list[Attribute] = []
     if await accounts.find_local_many(db, [username]):
         found.append("username")
@@ -89,23 +92,23 @@ async def insert_confirmation(db: Connection, new: Confirmation) -> None:
 
 
 async def find_confirmation(db: Connection, token_hash: bytes, now: datetime) -> int | None:
-    """The account that a link confirms the address of, or did; None when the link is good for nothing."""
+    """Return the account whose address a link confirms, or did. None if the link is not valid."""
     return await db.fetchval(FIND_CONFIRMATION, token_hash, now)
 
 
 async def confirm(db: Connection, account_id: int, now: datetime) -> bool:
-    """Note that the address is the user's; False when that was known."""
+    """Note that the address is the user's. False if it was confirmed."""
     return await db.fetchval(CONFIRM, account_id, now) is not None
 
 
 async def is_unconfirmed(db: Connection, account_id: int) -> bool:
-    """Whether there is a user who waits to be confirmed; until the end of the transaction this stays so."""
+    """True if the user is not confirmed yet. This stays so until the end of the transaction."""
     row = await db.fetchrow(LOCK_USER, account_id)
     return row is not None and row["confirmed_at"] is None
 
 
 async def change_email(db: Connection, account_id: int, email: str) -> None:
-    """Give a user another address; the links of the old one are worth nothing then. Raises Taken."""
+    """Give a user another address. The links of the old one become invalid. Raises Taken."""
     try:
         await db.execute(CHANGE_EMAIL, account_id, email)
     except UniqueViolationError as error:
@@ -113,12 +116,12 @@ async def change_email(db: Connection, account_id: int, email: str) -> None:
 
 
 async def approve(db: Connection, account_id: int, now: datetime) -> bool:
-    """Let a user in; False when that was done."""
+    """Approve a user. False if it was approved."""
     return await db.fetchval(APPROVE, account_id, now) is not None
 
 
 async def reject(db: Connection, account_id: int) -> bool:
-    """Delete a user who was never let in, and the account; False when there is none such."""
+    """Delete a user who was never approved, and the account. False if there is none."""
     return await db.fetchval(REJECT, account_id) is not None
 
 

@@ -1,4 +1,4 @@
-"""What an account has to do with others, read as a whole; the single bonds are in follows, blocks and mutes."""
+"""The relations of an account to others, read as a whole. The single tables are in follows, blocks and mutes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from datetime import datetime
 
 from .engine.database import Connection, Row, replaced
 
-# A number of its own kind, so that a pair of accounts never waits for some other advisory lock.
+# With a prefix in the hash, so that a pair of accounts does not wait for other advisory locks.
 PAIR_KEY = """
     hashtextextended('pair/' || least($1::bigint, {other}::bigint) || '/' || greatest($1::bigint, {other}), 0)
 """
 LOCK_PAIR = f"SELECT pg_advisory_xact_lock({PAIR_KEY.format(other='$2')})"
-# In one order, whoever asks.
+# In one order for every caller.
 LOCK_PAIRS = f"""
     SELECT pg_advisory_xact_lock(key) FROM (
         SELECT DISTINCT {PAIR_KEY.format(other="other")} AS key FROM unnest($2::bigint[]) AS other ORDER BY key
@@ -23,7 +23,7 @@ FOLLOWING = (
 )
 MUTING = "SELECT target_account_id AS id, hide_notifications, expires_at FROM mutes WHERE account_id = $1"
 
-# The small sets in one row.
+# The small sets, in one row.
 SETS = """
     SELECT
         ARRAY(SELECT target_account_id FROM follow_requests WHERE account_id = $1) AS requested,
@@ -69,8 +69,8 @@ RELATIONSHIPS = """
     WHERE a.id = ANY($2::bigint[])
 """
 
-# Those the viewer follows who follow each of these. Accounts that hide whom they follow are left out here so that they
-# take no places of the LIMIT; whether a viewer may see a network is decided by the reader.
+# The accounts that the viewer follows and that follow each of these. Accounts that hide their follows are left out
+# here, so that they take no places of the LIMIT. The reader decides if the viewer may see a network.
 FAMILIAR = """
     SELECT target.id, ARRAY(
         SELECT theirs.account_id FROM follows mine
@@ -84,21 +84,20 @@ FAMILIAR = """
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """Everything about others that decides what an account sees."""
+    """All relations to others that decide what an account sees."""
 
-    following: dict[
-        int, tuple[int, bool, bool, tuple[str, ...] | None]
-    ]  # id: follow's id, show reblogs, notify, languages
+    # by account id: the follow's id, show reblogs, notify, languages
+    following: dict[int, tuple[int, bool, bool, tuple[str, ...] | None]]
     requested: frozenset[int]
     blocking: frozenset[int]
     blocked_by: frozenset[int]
-    muting: dict[int, tuple[bool, datetime | None]]  # id: hides notifications, expires at
+    muting: dict[int, tuple[bool, datetime | None]]  # by account id: hides notifications, expires at
     domain_blocks: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Bond:
-    """What `Relations` says about one other account."""
+    """The part of `Relations` about one other account."""
 
     following: tuple[int, bool, bool, tuple[str, ...] | None] | None
     requested: bool
@@ -109,7 +108,7 @@ class Bond:
 
 @dataclass(frozen=True, slots=True)
 class Relationship:
-    """How one account stands to another, as the API tells it."""
+    """How one account stands to another, as the API shows it."""
 
     id: int
     following: bool
@@ -129,17 +128,17 @@ class Relationship:
 
 
 async def lock_pair(db: Connection, a: int, b: int) -> None:
-    """Hold two accounts' dealings with each other until the transaction ends, whichever of them asks."""
+    """Lock the relations of two accounts until the transaction ends, the same lock for both."""
     await db.execute(LOCK_PAIR, a, b)
 
 
 async def lock_pairs(db: Connection, account_id: int, others: Sequence[int]) -> None:
-    """The same for an account and some hundred others at most: each is a lock that PostgreSQL has to keep."""
+    """Lock the pairs of an account with some hundred others at most: PostgreSQL keeps each lock in memory."""
     await db.execute(LOCK_PAIRS, account_id, others)
 
 
 async def relations(db: Connection, account_id: int) -> Relations:
-    """Read all relations of an account. Mutes that have expired are among them: the reader has the clock."""
+    """Return all relations of an account. Expired mutes are included: the reader has the clock."""
     sets = await db.fetchrow(SETS, account_id)
     following = await db.fetch(FOLLOWING, account_id)
     muting = await db.fetch(MUTING, account_id)
@@ -154,29 +153,32 @@ async def relations(db: Connection, account_id: int) -> Relations:
 
 
 async def bonds(db: Connection, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Bond]:
-    """Everything between pairs of accounts as the first sees it. Hold their locks while reading it after a change."""
+    """Return the bonds of pairs of accounts, as the first one sees it.
+
+    Read after a change, while their locks are held.
+    """
     rows = await db.fetch(BONDS, [a for a, _ in pairs], [b for _, b in pairs])
     return {(row["a"], row["b"]): _bond(row) for row in rows}
 
 
 async def bond(db: Connection, account_id: int, other_id: int) -> Bond:
-    """Everything between two accounts as `account_id` sees it."""
+    """Return the bond of two accounts as `account_id` sees it."""
     return (await bonds(db, [(account_id, other_id)]))[account_id, other_id]
 
 
 async def stamp(db: Connection) -> int:
-    """A number that grows with every change of one pair, because it is drawn while the pair is locked."""
+    """Return a number that grows with every change of one pair, because it is drawn while the pair is locked."""
     return await db.fetchval(STAMP)
 
 
 async def relationships(db: Connection, viewer: int, ids: Sequence[int], now: datetime) -> dict[int, Relationship]:
-    """How `viewer` stands to each of these accounts; unknown ids are left out."""
+    """Return how `viewer` stands to each of these accounts. Unknown ids are left out."""
     rows = await db.fetch(RELATIONSHIPS, viewer, ids, now)
     return {row["id"]: Relationship(**replaced(row, languages=_languages(row["languages"]))) for row in rows}
 
 
 async def familiar_followers(db: Connection, viewer: int, ids: Sequence[int], limit: int) -> dict[int, tuple[int, ...]]:
-    """Of each of these accounts, the followers that `viewer` follows; unknown ids are left out."""
+    """Return, for each of these accounts, the followers that `viewer` follows. Unknown ids are left out."""
     rows = await db.fetch(FAMILIAR, viewer, ids, limit)
     return {row["id"]: tuple(row["account_ids"]) for row in rows}
 

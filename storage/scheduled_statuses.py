@@ -1,4 +1,4 @@
-"""Scheduled statuses: what is to be published later, with the media that are kept for it."""
+"""Scheduled statuses, with the media that are reserved for them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -51,7 +51,7 @@ DELETE = """
 
 @dataclass(frozen=True, slots=True)
 class NewScheduledStatus:
-    """A status to publish later when it is first stored; its media are locked."""
+    """A scheduled status when it is first stored. Its media are locked."""
 
     id: int
     account_id: int
@@ -63,7 +63,7 @@ class NewScheduledStatus:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledStatus:
-    """A status to publish later."""
+    """A scheduled status."""
 
     id: int
     account_id: int
@@ -75,7 +75,7 @@ class ScheduledStatus:
 
 
 async def find(db: Connection, id: int, account_id: int) -> ScheduledStatus | None:
-    """One of an account's own."""
+    """Return one of an account's own."""
     row = await db.fetchrow(FIND, id, account_id)
     return _scheduled(row) if row is not None else None
 
@@ -85,32 +85,32 @@ async def page(
     account_id: int,
     page: Page,
 ) -> list[ScheduledStatus]:
-    """An account's, the last made first."""
+    """Return an account's scheduled statuses, the newest first."""
     rows = await db.fetch(PAGE[page.oldest_first], account_id, *page.bounds)
     return sorted(map(_scheduled, rows), key=lambda one: one.id, reverse=True)
 
 
 async def count(db: Connection, account_id: int, at: datetime, *, but: int = 0) -> tuple[int, int]:
-    """How many an account has, and how many of them are for the (UTC) day of `at`; the one with the id `but` aside."""
+    """Return how many an account has, and how many are for the (UTC) day of `at`, without the one with the id `but`."""
     day = at.replace(hour=0, minute=0, second=0, microsecond=0)
     row = await db.fetchrow(COUNT, account_id, day, but)
     return row["total"], row["that_day"]
 
 
 async def insert(db: Connection, new: NewScheduledStatus, now: datetime) -> None:
-    """Store it, and keep its media for it."""
+    """Store a scheduled status, and reserve its media."""
     await db.execute(*INSERT.bind(new, created_at=now))
     if new.media_ids:
         await media.reserve(db, new.media_ids, new.id, now)
 
 
 async def move(db: Connection, id: int, account_id: int, at: datetime) -> bool:
-    """Set another time; False when the account has none with this id."""
+    """Set another time. False if the account has none with this id."""
     return await db.fetchval(MOVE, id, account_id, at) is not None
 
 
 async def delete(db: Connection, id: int, account_id: int, now: datetime) -> bool:
-    """Take it out, because it is cancelled or published now, and let its media go; False when there is none."""
+    """Delete it and free its media, because it is cancelled or published. False if there is none."""
     return await db.fetchval(DELETE, id, account_id, now) is not None
 
 

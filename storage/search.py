@@ -1,4 +1,4 @@
-"""Finding accounts, hashtags and statuses by words."""
+"""Search for accounts, hashtags and statuses by words."""
 
 import re
 from collections.abc import Sequence
@@ -14,16 +14,19 @@ WORD = re.compile(r"\w+")
 MOST_WORDS = 10
 LONGEST_WORD = 100
 
-# PostgreSQL counts signs that deny, and gives up at 32 of them in a row; alone they deny nothing.
+# PostgreSQL counts minus signs as negations, and gives up at 32 of them in a row. Alone they have no effect.
 STRAY_SIGN = re.compile(r'-(?!\w|"\w)|(?<!\w)(?<!^)(?<!\s)-')
 
-CANDIDATES = 200  # an account with more namesakes is found by a longer query
+CANDIDATES = 200  # an account that shares its name with more others is found by a longer query
 
-LAST = "\U0010ffff"  # behind every other letter, byte by byte
+LAST = "\U0010ffff"  # sorts after every other letter, byte by byte
 
 
 def begins(column: str, parameter: str) -> str:
-    """Whether a text begins so, in a form for which every plan can use the index: LIKE would need to know the value."""
+    """Return SQL for a text that begins so, in a form for which every plan can use the index.
+
+    With LIKE, the plan would need the value.
+    """
     return f"{column} ~>=~ {parameter} AND {column} ~<~ ({parameter} || '{LAST}')"
 
 
@@ -34,8 +37,8 @@ MATCHES = f"""
     )
 """
 
-# By the beginning of a handle ($1 with $2) or by words of a name ($3); an exact handle ($4, $5) first, then whom the
-# viewer ($6) follows.
+# By the beginning of a handle ($1 with $2) or by words of a name ($3). First an exact handle ($4, $5), then accounts
+# that the viewer ($6) follows.
 ACCOUNTS = f"""
     WITH found AS (
         SELECT a.id FROM accounts a WHERE lower(a.username) = $4 AND lower(coalesce(a.domain, '')) = $5
@@ -63,7 +66,8 @@ TAGS = f"""
     ORDER BY (t.name = $2) DESC, length(t.name), t.name LIMIT $4 OFFSET $5
 """
 
-# One's own, what one is mentioned in or has done something with, and what the author lets everybody find.
+# The viewer's own statuses, those that mention the viewer or that the viewer interacted with, and those of authors who
+# allow it.
 STATUSES = f"""
     WITH found AS (
         SELECT s.id FROM statuses s
@@ -89,12 +93,12 @@ STATUSES = f"""
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What accounts are looked for by: words of a name, and a handle when the query can be one."""
+    """The search terms for accounts: words of a name, and a handle if the query can be one."""
 
     words: tuple[str, ...]
     username: str | None = None
     domain: str | None = None
-    of_domain: bool = False  # a domain was named, if only this server's own
+    of_domain: bool = False  # true if a domain was given, even this server's own
 
     @property
     def empty(self) -> bool:
@@ -102,7 +106,7 @@ class Names:
 
 
 def names_of(query: str, handle: tuple[str, str | None] | None) -> Names:
-    """What to look for accounts by; a handle's words are not words of a name once it has a domain."""
+    """Return the search terms for accounts. The words of a handle with a domain are not words of a name."""
     of_domain = handle is not None and "@" in query.strip().removeprefix("@")
     words = () if of_domain else tuple(word[:LONGEST_WORD] for word in WORD.findall(query.lower())[:MOST_WORDS])
     if handle is None:
@@ -113,7 +117,7 @@ def names_of(query: str, handle: tuple[str, str | None] | None) -> Names:
 async def accounts(
     db: Connection, names: Names, *, viewer: int | None, followed: bool = False, limit: int, offset: int = 0
 ) -> list[int]:
-    """Ids of accounts, the best first; `followed` narrows to those the viewer follows."""
+    """Return ids of accounts, the best first. `followed` restricts to those that the viewer follows."""
     if names.empty:
         return []
     name, domain = names.username or "", (names.domain or "").lower()
@@ -125,7 +129,10 @@ async def accounts(
 
 
 async def tags(db: Connection, name: str, *, reviewed: bool, limit: int, offset: int = 0) -> list[StatusTag]:
-    """Hashtags that begin with a name, itself first; `reviewed` leaves out those that staff has not looked at."""
+    """Return hashtags that begin with a name, the name itself first.
+
+    `reviewed` leaves out those that staff has not reviewed.
+    """
     rows = await db.fetch(TAGS, name, name, reviewed, limit, offset)
     return [StatusTag(*row.values()) for row in rows]
 
@@ -139,7 +146,7 @@ async def statuses(
     account_id: int | None = None,
     offset: int = 0,
 ) -> list[TimelineEntry]:
-    """Statuses with all words, newest first. Who may see them is decided by the reader."""
+    """Return statuses with all words, newest first. The reader decides which ones the viewer may see."""
     below, above, limit = page.bounds
     rows = await db.fetch(STATUSES, STRAY_SIGN.sub(" ", query), viewer, below, above, account_id, limit, offset)
     return [entry_of(row) for row in rows]
@@ -152,10 +159,10 @@ def _domains(names: Names) -> str:
 
 
 def _words(words: Sequence[str]) -> str:
-    """A query that finds the beginnings of all words; they are letters, digits and underscores alone."""
+    """Return a query for the beginnings of all words. They consist of letters, digits and underscores."""
     return " & ".join(f"{word}:*" for word in words)
 
 
 def _literal(text: str) -> str:
-    """Text in a LIKE pattern that stands for itself."""
+    """Return text for a LIKE pattern, escaped."""
     return re.sub(r"([\\%_])", r"\\\1", text)

@@ -1,4 +1,4 @@
-"""What one viewer did with statuses: favourites, boosts, bookmarks, mutes, pins and votes."""
+"""The flags of one viewer on statuses: favourites, boosts, bookmarks, mutes, pins and votes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Flags:
 
 
 async def viewer_flags(db: Connection, account_id: int, status_ids: Sequence[int]) -> dict[int, Flags]:
-    """What this account did with each of these statuses. Ask for originals, not for boosts of them."""
+    """Return what this account did with each of these statuses. Pass originals, not boosts."""
     rows = await db.fetch(FLAGS, account_id, status_ids)
     return {
         id: Flags(favourited, reblogged, bookmarked, muted, pinned, tuple(votes or ()))

@@ -1,4 +1,4 @@
-"""Statuses: made, found, deleted softly, and the threads they stand in."""
+"""Statuses: storing and finding them. Deletions are in `deletions.py`, threads in `timeline_entries.py`."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -11,7 +11,7 @@ from .engine.sql import Statement, insert_into
 
 
 def columns(counts: str, mentions: str, tags: str) -> str:
-    """In the order of Status's fields. The status is `s`, what it boosts `r`, and its app `app`."""
+    """Return the columns in the order of Status's fields. The status is `s`, its original `r`, and its app `app`."""
     return f"""
         s.id, s.account_id, s.uri, s.url, s.local, s.text, s.content, s.content_type, s.spoiler_text, s.visibility,
         s.sensitive, s.language, s.in_reply_to_id, s.in_reply_to_account_id, s.conversation_id,
@@ -42,10 +42,10 @@ NEW_COLUMNS = """
 """
 CONVERSATION = "coalesce((SELECT conversation_id FROM parent), :id)"
 
-# One statement: the status, its counts, its author's counts, its parent's or original's, mentions, tags, and the
-# counts of those that its author features. What it made is read from its own parts: the tables do not show it yet.
-# A tag made by somebody else since this statement's snapshot is met by DO UPDATE, which returns its id; tags that are
-# there already are only read.
+# One statement: the status, its counts, its author's counts, its parent's or original's, mentions, tags, and the counts
+# of the author's featured hashtags. The result is read from the statement's own parts: the tables do not show it yet. A
+# tag that was inserted since this statement's snapshot is found by DO UPDATE, which returns its id. Existing tags are
+# only read.
 INSERT = Statement(f"""
     WITH parent AS (
         SELECT conversation_id FROM statuses WHERE id = :in_reply_to_id
@@ -124,7 +124,7 @@ FIND_REBLOG = "SELECT id FROM statuses WHERE account_id = $1 AND reblog_of_id = 
 
 LOCK = "SELECT id FROM statuses WHERE id = $1 AND account_id = $2 AND deleted_at IS NULL FOR UPDATE"
 
-# Until the transaction ends the status is not deleted: a deletion takes the row FOR UPDATE.
+# Until the transaction ends the status can't be deleted: a deletion locks the row FOR UPDATE.
 HOLD = "SELECT id FROM statuses WHERE id = $1 AND deleted_at IS NULL FOR KEY SHARE"
 
 
@@ -153,7 +153,7 @@ class StatusTag:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """One status with all that rendering needs, save its author's account and what it boosts."""
+    """One status with everything that rendering needs, except its author's account and its original."""
 
     id: int
     account_id: int
@@ -195,7 +195,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class NewStatus:
-    """A status when it is first stored. `tags` bring an id each, used when the tag is new."""
+    """A status when it is first stored. `tags` come with an id each, which is used if the tag is new."""
 
     id: int
     account_id: int
@@ -263,17 +263,17 @@ async def find(db: Connection, id: int) -> Status | None:
 
 
 async def find_many(db: Connection, ids: Sequence[int]) -> dict[int, Status]:
-    """Statuses by id; deleted ones are left out."""
+    """Return statuses by id. Deleted ones are left out."""
     return {row["id"]: _status(row.values()) for row in await db.fetch(FIND_MANY, ids)}
 
 
 async def find_reblog(db: Connection, account_id: int, status_id: int) -> int | None:
-    """The id of this account's boost of a status."""
+    """Return the id of this account's boost of a status."""
     return await db.fetchval(FIND_REBLOG, account_id, status_id)
 
 
 async def hold(db: Connection, id: int) -> bool:
-    """Keep a status from being deleted until the transaction ends; False when it is deleted already."""
+    """Lock a status against deletion until the transaction ends. False if it is deleted."""
     return await db.fetchval(HOLD, id) is not None
 
 

@@ -1,4 +1,4 @@
-"""Hashtags, and what stands under them, newest first. Who may see it is decided by the reader, by one rule."""
+"""Hashtags and the statuses that have them, newest first. The reader decides which ones the viewer may see."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,7 +8,7 @@ from .paging import Page, both_ways
 from .statuses import StatusTag
 from .timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, TimelineEntry, entry_of
 
-# For each wanted tag the few rows that can be on the page, by status_tags' own order; then the page of them.
+# For each wanted tag the few rows that can be on the page, in the order of status_tags; then the page of them.
 PAGE = both_ways(f"""
     WITH wanted AS (
         SELECT id FROM tags WHERE name = ANY($4::text[])
@@ -65,16 +65,16 @@ async def entries(
     local: bool | None = None,
     only_media: bool = False,
 ) -> list[TimelineEntry]:
-    """Public statuses under any of `names`, under all of `all_of` and none of `none_of`; answers are among them.
+    """Return public statuses with any tag of `names`, all of `all_of` and none of `none_of`, including replies.
 
-    `local` narrows to this server or, when false, to all others. Silenced authors are never there.
+    `local` restricts to this server or, if false, to all others. Silenced authors are left out.
     """
     rows = await db.fetch(PAGE[page.oldest_first], *page.bounds, names, all_of, none_of, local, only_media)
     return [entry_of(row) for row in rows]
 
 
 async def uses(db: Connection, ids: Sequence[int], begins: Sequence[int]) -> dict[int, dict[int, tuple[int, int]]]:
-    """How often each tag was used publicly and by how many, by periods: the n-th begins at the id `begins[n]`."""
+    """Return public uses and accounts of each tag by periods. The n-th period begins at the id `begins[n]`."""
     found: dict[int, dict[int, tuple[int, int]]] = {}
     for row in await db.fetch(USES, ids, begins):
         found.setdefault(row["tag_id"], {})[row["period"]] = row["uses"], row["accounts"]
@@ -82,7 +82,7 @@ async def uses(db: Connection, ids: Sequence[int], begins: Sequence[int]) -> dic
 
 
 async def find(db: Connection, name: str) -> StatusTag | None:
-    """The hashtag that is stored under a name."""
+    """Return the hashtag with this name."""
     return _tag(await db.fetchrow(FIND, name))
 
 
@@ -91,7 +91,7 @@ async def find_by_id(db: Connection, id: int) -> StatusTag | None:
 
 
 async def ensure(db: Connection, new: StatusTag, now: datetime) -> StatusTag:
-    """The hashtag of this name, which is `new` when there was none."""
+    """Return the hashtag with this name. If there is none, `new` is stored."""
     return StatusTag(*(await db.fetchrow(ENSURE, new.id, new.name, new.display_name, now)).values())
 
 

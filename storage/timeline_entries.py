@@ -1,4 +1,4 @@
-"""Entries of timelines and threads: of a status what decides who sees it."""
+"""Entries of timelines and threads: the columns of a status that decide which accounts see it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ ENTRY_COLUMNS = """
     a.domain AS account_domain, ra.domain AS reblog_domain, a.silenced_at IS NOT NULL AS silenced
 """
 
-MENTIONED = 7  # where mentioned_ids stands among them
+MENTIONED = 7  # the position of mentioned_ids among them
 
 ENTRY_JOINS = """
     JOIN accounts a ON a.id = s.account_id
@@ -25,7 +25,7 @@ ENTRIES = (
     f"SELECT {ENTRY_COLUMNS} FROM statuses s {ENTRY_JOINS} WHERE s.id = ANY($1::bigint[]) AND s.deleted_at IS NULL"
 )
 
-# Climbs through deleted statuses, which are left out at the end: a hole does not end the thread.
+# Climbs through deleted statuses, which are left out at the end: a deleted status does not end the thread.
 ANCESTORS = f"""
     WITH RECURSIVE above (id, parent, depth) AS (
         SELECT id, in_reply_to_id, 0 FROM statuses WHERE id = $1
@@ -52,7 +52,10 @@ DESCENDANTS = f"""
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
-    """What a timeline needs to decide who sees a status. A boost has its original's mentions, language and media."""
+    """The columns of a status that decide on which timelines it is.
+
+    A boost has its original's mentions, language and media.
+    """
 
     id: int
     account_id: int
@@ -75,12 +78,12 @@ async def entries(db: Connection, ids: Sequence[int]) -> dict[int, TimelineEntry
 
 
 async def ancestors(db: Connection, id: int, limit: int) -> list[TimelineEntry]:
-    """What a status answers, and what that answers, oldest first."""
+    """Return the status that a status replies to, the one that this replies to, and so on, oldest first."""
     return [entry_of(row) for row in await db.fetch(ANCESTORS, id, limit)]
 
 
 async def descendants(db: Connection, id: int, limit: int, depth: int) -> list[TimelineEntry]:
-    """The answers below a status in the order of the thread: each right after what it answers."""
+    """Return the replies below a status in the order of the thread: each right after its parent."""
     return [entry_of(row) for row in await db.fetch(DESCENDANTS, id, limit, depth)]
 
 

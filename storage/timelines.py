@@ -1,10 +1,11 @@
-"""Which statuses may stand in a timeline, newest first. Who may see them is decided by the reader, by one rule."""
+"""The entries of timelines, newest first. The reader decides by one rule which ones the viewer may see."""
 
 from .engine.database import Connection
 from .paging import Page, both_ways
 from .timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, TimelineEntry, entry_of
 
-# For each followed author and oneself the few rows that can be on the page, by statuses_author; then the page of them.
+# For each followed author and the account itself the few rows that can be on the page, by statuses_author; then the
+# page of them.
 HOME = both_ways(f"""
     WITH authors AS (
         SELECT target_account_id AS id FROM follows WHERE account_id = $1 UNION ALL SELECT $1
@@ -27,7 +28,7 @@ PUBLIC_ROWS = """
 
 
 def _public(condition: str) -> tuple[str, str]:
-    """One query a kind of public timeline, so that each has a plan of its own."""
+    """Return one query for each kind of public timeline, so that each has a plan of its own."""
     return both_ways(f"""
         WITH page AS (
             SELECT s.id FROM statuses s JOIN accounts a ON a.id = s.account_id
@@ -82,7 +83,7 @@ async def home_entries(
     account_id: int,
     page: Page,
 ) -> list[TimelineEntry]:
-    """What the account and those it follows wrote or boosted, direct statuses and all: the reader sifts."""
+    """Return statuses and boosts of the account and of those it follows, also direct ones. The reader filters them."""
     rows = await db.fetch(HOME[page.oldest_first], account_id, *page.bounds)
     return [entry_of(row) for row in rows]
 
@@ -95,7 +96,7 @@ async def public_entries(
     remote: bool = False,
     only_media: bool = False,
 ) -> list[TimelineEntry]:
-    """Public statuses without boosts and without replies to others, none by silenced authors."""
+    """Return public statuses without boosts and without replies to others. Silenced authors are left out."""
     origin = None if local == remote else local
     query = PUBLIC[origin, only_media][page.oldest_first]
     return [entry_of(row) for row in await db.fetch(query, *page.bounds)]
@@ -113,7 +114,7 @@ async def account_entries(
     tagged: str | None = None,
     viewer: int | None = None,
 ) -> list[TimelineEntry]:
-    """A profile page: of these visibilities, and what mentions `viewer`, so that a page is full."""
+    """Return a page of a profile: statuses of these visibilities, and those that mention `viewer`."""
     query = (ACCOUNT_MEDIA if only_media else ACCOUNT)[page.oldest_first]
     rows = await db.fetch(
         query, account_id, *page.bounds, visibilities, exclude_replies, exclude_reblogs, tagged, viewer

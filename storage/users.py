@@ -1,4 +1,4 @@
-"""Users: the sign-in half of a local account."""
+"""Users: the part of a local account that signs in."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,13 +43,13 @@ INSERT_MANY = Statement(f"""
     SELECT new.*, :now::timestamptz FROM {rows_of(NEW_COLUMNS, "new")}
 """)
 
-# Only in the place of the hash that was checked: a password changed in the meantime stays changed.
+# Only if the hash is still the one that was checked: a password changed in the meantime stays changed.
 REPLACE_HASH = "UPDATE users SET password_hash = $3 WHERE account_id = $1 AND password_hash = $2"
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who may sign in as an account, with what the account itself says about that (suspended, deleted)."""
+    """The user of a local account, with the account's state (suspended, deleted)."""
 
     account_id: int
     username: str
@@ -89,7 +89,7 @@ class NewUser:
 
 
 async def create_many(db: Connection, new: Sequence[NewUser], now: datetime) -> None:
-    """Store many users in one statement, all or none; their accounts are there already."""
+    """Store many users in one statement, all or none. Their accounts must exist."""
     await db.execute(*INSERT_MANY.bind_many(new, now=now))
 
 
@@ -98,18 +98,18 @@ async def find_user(db: Connection, account_id: int) -> User | None:
 
 
 async def find_user_by_login(db: Connection, name_or_email: str) -> User | None:
-    """The user of a name or an e-mail address; a username never holds an `@`."""
+    """Return the user with a name or an e-mail address. A username never contains an `@`."""
     query = FIND_BY_EMAIL if "@" in name_or_email.lstrip("@") else FIND_BY_NAME
     return _user(await db.fetchrow(query, name_or_email.strip().lstrip("@")))
 
 
 async def taken_emails(db: Connection, emails: Sequence[str]) -> set[str]:
-    """Those of these e-mail addresses that a user has, in lower case."""
+    """Return those of these e-mail addresses that a user has, in lower case."""
     return {row["email"] for row in await db.fetch(TAKEN_EMAILS, [email.lower() for email in emails])}
 
 
 async def replace_hash(db: Connection, account_id: int, old: str, new: str) -> None:
-    """Store the same password's hash by newer parameters."""
+    """Store another hash of the same password, made by newer parameters."""
     await db.execute(REPLACE_HASH, account_id, old, new)
 
 

@@ -1,1 +1,4 @@
-"""PostgreSQL itself: the server, the connections, the schema, and which process may write. No nouns of Troupe's."""
+"""PostgreSQL itself: the server, the connections, the schema, and the process that may write.
+
+It knows no noun of Troupe.
+"""

@@ -1,4 +1,4 @@
-"""The files of an embedded PostgreSQL, what they say about its server, and the locks that processes take on them."""
+"""The files of an embedded PostgreSQL, their information about its server, and the locks of processes on them."""
 
 import fcntl
 import os
@@ -11,20 +11,20 @@ from pathlib import Path
 
 SOCKET_NAME = ".s.PGSQL.5432"
 
-#: Above the highest number a process can have.
+# Higher than every process number.
 NOBODY = str(2**31 - 1)
 
-#: The data folder may be PostgreSQL's user's: root follows no link there.
+# PostgreSQL's user may own the data folder, so root follows no link there.
 LOCK_FILE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
 
 
 class EmbeddedFailed(Exception):
-    """The embedded PostgreSQL cannot be used; the text says why and what to do."""
+    """Raised when the embedded PostgreSQL cannot be used. The text says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The files of one cluster below a data folder, and what they say about its server."""
+    """The files of one cluster below a data folder, and their information about its server."""
 
     data: Path
 
@@ -42,21 +42,21 @@ class Cluster:
 
     @property
     def users(self) -> Path:
-        """Held shared by every process that uses PostgreSQL."""
+        """The lock that every process which uses PostgreSQL holds shared."""
         return self.data / "postgres.users"
 
     @property
     def guarded(self) -> Path:
-        """Held by the guardian as long as it lives."""
+        """The lock that the guardian holds as long as it lives."""
         return self.data / "postgres.guardian"
 
     @property
     def door(self) -> Path:
-        """Held by the one process that starts or stops it."""
+        """The lock of the one process that starts or stops PostgreSQL."""
         return self.data / "postgres.lock"
 
     def running(self) -> int | None:
-        """Return the number of the server's process, if the one in its file is really a PostgreSQL."""
+        """Return the number of the server's process, if the process in its file really is a PostgreSQL."""
         try:
             pid = int(self.pid_file.read_text().split("\n", 1)[0])
         except (FileNotFoundError, ValueError):
@@ -64,16 +64,17 @@ class Cluster:
         return pid if "postgres" in _command_of(pid) else None
 
     def state(self) -> str:
-        """Return what the server says of itself in its file: starting, ready or stopping."""
+        """Return the server's state from its file: starting, ready or stopping."""
         try:
             return self.pid_file.read_text().split("\n")[7].strip()
         except (FileNotFoundError, IndexError):
             return ""
 
     def disown(self) -> None:
-        """Put a number that no process can have into a file left behind: its own may belong to another process by now.
+        """Put a number that no process can have into a file left behind.
 
-        The rest stays: by it PostgreSQL sees whether children of a killed server still use the memory they shared.
+        Another process may have the file's number by now. The rest of the file stays: PostgreSQL needs it to see if
+        children of a killed server still use its shared memory.
         """
         try:
             lines = self.pid_file.read_text().split("\n")
@@ -125,7 +126,7 @@ def try_lock(descriptor: int) -> bool:
 
 
 def reason(said: str) -> str:
-    """Return the line of a program's output that says why it ended: the last error, without time and process."""
+    """Return the line of a program's output that says why it ended: its last error, without time and process."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     grave = [line for line in lines if re.search(r"\b(FATAL|PANIC|error|Error):", line)]
     line = (grave or lines or ["it says nothing"])[-1]

@@ -1,4 +1,4 @@
-"""asyncpg's connections as Troupe wants them, and one transaction without a pool for short-lived programs."""
+"""Connections of asyncpg with Troupe's settings, and one transaction without a pool for short-lived programs."""
 
 # Not strict: asyncpg and trio-asyncio, around which this module is an adapter, have no complete types.
 # pyright: standard
@@ -25,11 +25,11 @@ CONNECT_TIMEOUT = 5
 #: Every statement of storage/ stays prepared on every connection.
 STATEMENTS = 512
 
-#: jsonb's binary form is its text behind one byte of version.
+# The binary form of jsonb is its text after one byte of version.
 JSONB_VERSION = b"\x01"
 
-#: What says that the connection is gone or that PostgreSQL is stopping, starting, full, read-only or can't use its
-#: files: come back later.
+# Errors that mean: the connection is gone, or PostgreSQL is stopping, starting, full, read-only or can't use its files.
+# The work can be tried again later.
 UNAVAILABLE = (
     asyncpg.PostgresConnectionError,
     asyncpg.AdminShutdownError,
@@ -46,7 +46,7 @@ UNAVAILABLE = (
 
 
 async def connect(dsn: str, *, application_name: str, deadline: float = 10.0) -> Asyncpg:
-    """Open a connection, on the asyncio side. `deadline` ends statements that no caller waits for any more."""
+    """Open a connection, on the asyncio side. `deadline` ends statements whose callers have stopped waiting."""
     connection = await asyncpg.connect(
         dsn,
         timeout=CONNECT_TIMEOUT,
@@ -78,7 +78,7 @@ def transact_once(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> T:
-    """One transaction on a connection of its own, for the command line. Not for use inside a running event loop.
+    """Run one transaction on a connection of its own, for the command line. Not for use in a running event loop.
 
     Errors of PostgreSQL, also those of the statements, become Unavailable.
     """
@@ -97,7 +97,7 @@ def transact_once(
 
 
 def run(main: Callable[[], Awaitable[T]]) -> T:
-    """Run asyncio code to its end on asyncio's own loop, also where trio-asyncio has changed what asyncio.run means."""
+    """Run asyncio code to its end on asyncio's own loop, also where trio-asyncio has replaced asyncio.run."""
 
     async def body() -> T:
         return await main()

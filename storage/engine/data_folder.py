@@ -1,4 +1,4 @@
-"""The data folder: only its owner may enter it, and so are its files. No folder above it is ever changed."""
+"""The permissions of the data folder: only its owner may enter it. No folder above it is changed."""
 
 import os
 import stat
@@ -8,14 +8,14 @@ FOLDER = 0o700
 FILE = 0o600
 FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
-#: Of folders above the data folder that are missing and made on the way.
+# The mode of missing folders above the data folder, which are made.
 ABOVE = 0o755
 
 
 def make_private(data: Path) -> None:
-    """Make the folder if it is missing, and take group and others every right to it and to its contents.
+    """Make the folder if it is missing, and remove every right of group and others to it and to its contents.
 
-    Folders that are closed already are not looked through: the media folder can have a million files.
+    The contents of folders that are closed already are not checked: the media folder can have a million files.
     """
     if not data.is_dir():
         _make_above(data.parent)
@@ -26,7 +26,10 @@ def make_private(data: Path) -> None:
 
 
 def _make_above(folder: Path) -> None:
-    """Independent of the umask, because PostgreSQL may run as another user, who has to pass."""
+    """Make the missing folders above.
+
+    Their mode does not depend on the umask, because PostgreSQL may run as another user.
+    """
     if not folder.is_dir():
         _make_above(folder.parent)
         folder.mkdir(exist_ok=True)
@@ -34,7 +37,7 @@ def _make_above(folder: Path) -> None:
 
 
 def _close_contents(folder: Path) -> None:
-    """A folder is closed after its contents, so that a walk that was cut off is done again."""
+    """Close the contents of a folder, and the folder last: so an interrupted walk is done again."""
     with os.scandir(folder) as entries:
         for entry in entries:
             mode = entry.stat(follow_symlinks=False).st_mode

@@ -23,23 +23,23 @@ def replaced(row: Row, **values: Any) -> dict[str, Any]:
 
 
 class StorageError(Exception):
-    """Something between this process and PostgreSQL failed."""
+    """Raised when the connection to PostgreSQL, or PostgreSQL itself, failed."""
 
 
 class Unavailable(StorageError):
-    """PostgreSQL could not do it just now. Nothing was committed."""
+    """Raised when PostgreSQL can't do the work now. Nothing was committed."""
 
 
 class Doubtful(StorageError):
-    """The connection was lost while COMMIT was on its way: it may have been done or not."""
+    """Raised when the connection was lost during COMMIT: the transaction was committed or not."""
 
 
 class Fenced(StorageError):
-    """Another node holds the term. This process must not write any more."""
+    """Raised when another node holds the term. This process must write no more."""
 
 
 class Connection(Protocol):
-    """What storage functions need of asyncpg's connection, and all that they may use."""
+    """The methods of asyncpg's connection that storage functions may use."""
 
     async def fetch(self, query: str, *args: Any) -> list[Any]: ...
     async def fetchrow(self, query: str, *args: Any) -> Any: ...
@@ -53,19 +53,19 @@ class Database(Protocol):
     async def transact(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """One transaction around `work(connection, …)`, tried up to three times when PostgreSQL asks for it."""
+        """Run `work(connection, …)` in one transaction, with up to three tries if PostgreSQL asks for it."""
         ...
 
     async def read(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """The same without BEGIN and COMMIT, for work that only reads."""
+        """Run work that only reads, without BEGIN and COMMIT."""
         ...
 
 
 @contextmanager
 def lone_exception() -> Generator[None]:
-    """Let an exception out of the groups that nurseries wrap it in, so that callers can catch it by its name."""
+    """Take an exception out of the groups that nurseries wrap it in, so that callers can catch it by its class."""
     try:
         yield
     except BaseExceptionGroup as group:

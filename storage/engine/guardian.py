@@ -39,9 +39,9 @@ def main(users: str, door: str, log: str, uid: str, gid: str, *command: str) -> 
     """Run the command until it ends; return its exit code."""
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
-    # PostgreSQL's user is another one only where we are root.
+    # PostgreSQL's user differs from this process's only under root.
     root = os.geteuid() == 0
-    # This thread lives as long as the process: the kernel's signal at the end of the parent is one at the thread's end.
+    # This thread lives as long as the process: the kernel sends the signal when the thread ends.
     postmaster = subprocess.Popen(  # noqa: S603
         command,
         user=int(uid) if root else None,
@@ -55,7 +55,7 @@ def main(users: str, door: str, log: str, uid: str, gid: str, *command: str) -> 
 
 
 def _prepare(log: str) -> Callable[[], None]:
-    """Return what runs in the new process, already as PostgreSQL's user."""
+    """Return the function that runs in the new process, already as PostgreSQL's user."""
     guardian = os.getpid()
     prctl = ctypes.CDLL(None).prctl if LINUX else None
 
@@ -78,14 +78,14 @@ def _stop_when_unused(users: str, door: str, postmaster: "subprocess.Popen[bytes
     using = os.open(users, LOCK_FILE, 0o600)
     while True:
         fcntl.flock(using, fcntl.LOCK_EX)
-        # A program takes the door first and then this lock, so we must not wait for the door with the lock in hand.
+        # A program takes the door first and then this lock. Waiting for the door while holding the lock could deadlock.
         fcntl.flock(using, fcntl.LOCK_UN)
         starting = os.open(door, LOCK_FILE, 0o600)
         fcntl.flock(starting, fcntl.LOCK_EX)
         try:
             fcntl.flock(using, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            os.close(starting)  # another program has come in
+            os.close(starting)  # another program has begun to use it
             continue
         postmaster.send_signal(FAST)
         threading.Event().wait(PATIENCE)
@@ -94,5 +94,5 @@ def _stop_when_unused(users: str, door: str, postmaster: "subprocess.Popen[bytes
 
 
 if __name__ == "__main__":
-    # At once: the other thread waits for a lock, and nothing is to be tidied up.
+    # At once: the other thread waits for a lock, and there is no clean-up to do.
     os._exit(main(*sys.argv[1:]))

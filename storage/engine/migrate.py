@@ -1,4 +1,4 @@
-"""Bring a database to this version's schema: numbered SQL files, forward only, each in a transaction, under a lock.
+"""Migrations: numbered SQL files, forward only, each in a transaction, under a lock.
 
 Only the process that holds the node's term may migrate (see `term.py`): a server of another version may be running.
 """
@@ -15,7 +15,7 @@ from .database import Connection, StorageError
 
 DIRECTORY = Path(__file__).parents[1] / "migrations"
 
-# Two programs that start at once take turns; the second finds nothing to do.
+# Two programs that start at the same time take turns. The second one finds nothing to do.
 LOCK = "SELECT pg_advisory_lock(7461002)"
 UNLOCK = "SELECT pg_advisory_unlock(7461002)"
 
@@ -36,11 +36,11 @@ RECORD = "INSERT INTO schema_migrations (number, name, checksum) VALUES ($1, $2,
 
 
 class MigrationRefused(Exception):
-    """The database does not fit this version of Troupe, and nothing was changed."""
+    """Raised when the database does not fit this version of Troupe. Nothing was changed."""
 
 
 class MigrationFailed(StorageError):
-    """A step of the schema could not be made. What it had done was rolled back; the steps before it stay."""
+    """Raised when a migration failed. It was rolled back; the migrations before it stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Migration:
 
 
 def migrations(directory: Path = DIRECTORY) -> list[Migration]:
-    """The steps in `directory`, in order; their numbers begin with 1 and leave none out."""
+    """Return the steps in `directory`, in order. Their numbers begin with 1 and have no gap."""
     steps = [_read(path) for path in sorted(directory.glob("*.sql"))]
     if [step.number for step in steps] != list(range(1, len(steps) + 1)):
         raise ValueError(f"migrations in {directory} are not numbered 1, 2, 3, …")
@@ -65,7 +65,7 @@ def migrations(directory: Path = DIRECTORY) -> list[Migration]:
 
 
 async def missing(db: Connection, steps: list[Migration] | None = None) -> list[Migration]:
-    """Return the steps that the database lacks, and change nothing. Raises MigrationRefused if it has others."""
+    """Return the steps that the database lacks, without changing anything. Raises MigrationRefused if it has others."""
     known = migrations() if steps is None else steps
     return known[await _already_applied(db, known) :] if await db.fetchval(HAS_TABLE) else known
 
@@ -85,7 +85,7 @@ async def migrate(
     steps: list[Migration] | None = None,
     on_applied: Callable[[Migration], None] = lambda step: None,
 ) -> list[Migration]:
-    """Apply the steps that are missing and return them. The connection is in no transaction."""
+    """Apply the missing steps and return them. The connection must be in no transaction."""
     await db.execute(LOCK)
     try:
         with trouble.unavailable():
@@ -105,7 +105,10 @@ def _read(path: Path) -> Migration:
 
 
 async def _already_applied(db: Connection, known: list[Migration]) -> int:
-    """How many steps were applied before, after making sure that they are ours."""
+    """Return the number of steps that were applied before.
+
+    Raises MigrationRefused if they differ from this version's.
+    """
     applied = await db.fetch(APPLIED)
     if len(applied) > len(known):
         raise MigrationRefused(

@@ -1,6 +1,6 @@
-"""A node: one server process on a database, as other processes see it.
+"""A node: one server process on a database.
 
-The name of a node's lease connection says which process it is, so that another process can name it to the operator.
+The name of a node's lease connection identifies its process, so that another process can name it to the operator.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import cache
 
 PREFIX = "troupe/lease"
-#: PostgreSQL cuts longer names.
+# PostgreSQL cuts longer names off.
 LONGEST_NAME = 63
 INSTANT = "%Y-%m-%dT%H:%M:%SZ"
 NAME = re.compile(PREFIX + r" (?P<pid>\d+) (?P<since>\S+) (?P<host>.+)")
@@ -29,7 +29,7 @@ class Node:
 
     @property
     def lease_name(self) -> str:
-        """The `application_name` of its lease connection. A long host name is cut."""
+        """The `application_name` of its lease connection. A long host name is cut off."""
         return f"{PREFIX} {self.pid} {self.since} {self.host}"[:LONGEST_NAME]
 
     def __str__(self) -> str:
@@ -37,7 +37,7 @@ class Node:
 
 
 def parse(lease_name: str | None) -> Node | None:
-    """Return the node of a lease connection; None for a name that says nothing."""
+    """Return the node of a lease connection. None for a name of another form."""
     found = NAME.fullmatch(lease_name or "")
     return Node(found["host"], int(found["pid"]), found["since"]) if found else None
 
@@ -47,4 +47,4 @@ def this_node() -> Node:
     """Return this process, as of the first call."""
     host = socket.gethostname().encode("ascii", "replace").decode() or "localhost"
     node = Node(host, os.getpid(), datetime.now(UTC).strftime(INSTANT))
-    return parse(node.lease_name) or node  # with its host as others read it
+    return parse(node.lease_name) or node  # with its host as other processes read it

@@ -8,5 +8,5 @@ NOTIFY = "SELECT pg_notify($1, $2)"
 
 
 async def announce(db: Connection, payload: str) -> None:
-    """Tell the server something; it arrives when the transaction commits."""
+    """Send the server a message. It arrives when the transaction commits."""
     await db.execute(NOTIFY, CHANNEL, payload)

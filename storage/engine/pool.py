@@ -1,7 +1,7 @@
 """The production database: asyncpg's connections, each owned by a worker on the asyncio side, fed by one queue.
 
-A call from Trio costs one wake-up each way, however many statements it runs. A worker runs a call to its end whatever
-happens to the asker; what bounds it is its own deadline.
+A call from Trio costs one wake-up in each direction, for any number of statements. A worker runs a call to its end,
+also when the caller is cancelled; the call's own deadline limits it.
 """
 
 # Not strict: asyncpg and trio-asyncio, around which this module is an adapter, have no complete types.
@@ -26,22 +26,22 @@ from .prompt import PromptLoop, open_loop
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: Seconds a call may wait for a connection before it is told to come back later.
+# Seconds that a call may wait for a connection before it is refused.
 PATIENCE = 2.0
 
-#: How often the calls' times are looked at.
+# Seconds between two checks of the calls' times.
 SWEEP = 0.1
 
-#: Calls that may wait; more of them could not be served within their patience.
+# Calls that may wait. With more, the last ones could not be served in time.
 MOST_WAITING = 4096
 
-#: Tries of a transaction that PostgreSQL gave up for the sake of another one.
+# Tries of a transaction that PostgreSQL rolled back because of another one.
 TRIES = 3
 
 #: Seconds between attempts to connect.
 BACK_OFF = (0.05, 0.1, 0.2, 0.5, 1.0)
 
-#: What PostgreSQL refuses for want of disk or memory, or because its files fail.
+# PostgreSQL's refusals because of a lack of disk or memory, or because its files fail.
 REFUSED = (asyncpg.InsufficientResourcesError, asyncpg.PostgresSystemError)
 
 AGAIN = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyncpg.InvalidCachedStatementError)
@@ -51,7 +51,7 @@ Check = Callable[[Connection], Awaitable[None]]
 
 @dataclass(slots=True, eq=False)
 class PoolCall:
-    """One asker's work on its way through the pool."""
+    """One caller's work on its way through the pool."""
 
     work: Callable[[Connection], Awaitable[Any]]
     transaction: bool
@@ -63,7 +63,7 @@ class PoolCall:
     committing: bool = False
 
     def answer(self, result: "outcome.Value[Any] | outcome.Error") -> None:
-        """Wake the asker; one that has only just asked, and does not wait yet, finds the answer here."""
+        """Wake the caller. A caller that does not wait yet finds the answer here."""
         if self.waiting:
             trio.lowlevel.reschedule(self.task, result)
         else:
@@ -90,7 +90,7 @@ class ConnectionPool:
     deadline: float
     on_connected: Callable[[bool, BaseException | None], None] | None
     on_lost: Callable[[BaseException | None], None] | None = None
-    #: Set when this process was fenced out: it must exit.
+    # Set when another node holds the term: this process must exit.
     fenced: trio.Event = field(default_factory=trio.Event)
     _calls: deque[PoolCall] = field(default_factory=deque)
     _idle: deque["asyncio.Future[None]"] = field(default_factory=deque)
@@ -99,35 +99,35 @@ class ConnectionPool:
     _connected: int = 0
     _first: trio.Event = field(default_factory=trio.Event)
     _error: BaseException | None = None
-    _cause: BaseException | None = None  # of the loss of a connection, since one was opened
-    _untold: bool = False  # that the last connection was lost: its cause may be known only when the next attempt fails
+    _cause: BaseException | None = None  # losses of a connection, since one was opened
+    _untold: bool = False  # set when the last connection was lost: the cause may be known only after the next attempt
     _fence: Fenced | None = None
     _closed: bool = False
 
     async def transact(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """One transaction around `work(connection, …)`. A cancelled asker waits for its outcome all the same."""
+        """Run `work(connection, …)` in one transaction. A cancelled caller still waits for its outcome."""
         return await self._ask(lambda db: work(db, *args, **kwargs), transaction=True)
 
     async def read(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Work that only reads, without a transaction around it."""
+        """Run work that only reads, without a transaction."""
         return await self._ask(lambda db: work(db, *args, **kwargs), transaction=False)
 
     @property
     def connected(self) -> int:
-        """How many connections stand."""
+        """The number of open connections."""
         return self._connected
 
     @property
     def waiting(self) -> int:
-        """How many calls wait for a connection."""
+        """The number of calls that wait for a connection."""
         return len(self._calls)
 
     def fence(self, error: Fenced) -> None:
-        """Refuse everything from now on: another node holds the term."""
+        """Refuse all calls from now on, because another node holds the term."""
         self._fence = error
         self.fenced.set()
         self._refuse_waiting(error)
@@ -149,7 +149,7 @@ class ConnectionPool:
         call.waiting = True
 
         def give_up(_: Any) -> trio.lowlevel.Abort:
-            # What has started must be known to have ended: its outcome decides what the asker's memory may say.
+            # Work that has started must be known to have ended: its outcome decides if the caller's memory is right.
             if call.started:
                 return trio.lowlevel.Abort.FAILED
             self._calls.remove(call)
@@ -181,7 +181,7 @@ class ConnectionPool:
             self.fence(error)
 
     async def _open(self, worker: Worker) -> None:
-        """Connect, for as long as it takes."""
+        """Connect, with as many attempts as it takes."""
         failures = 0
         while not self._closed:
             try:
@@ -191,7 +191,7 @@ class ConnectionPool:
             except UNAVAILABLE as error:
                 self._error = error
             except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-                # A wrong password or a database that is not there: an operator can put it right while we wait.
+                # A wrong password or a missing database: an operator can correct it while the pool waits.
                 self._error = error
             self._tell_lost(self._error)
             await asyncio.sleep(BACK_OFF[min(failures, len(BACK_OFF) - 1)])
@@ -258,7 +258,7 @@ class ConnectionPool:
                 sleeper: asyncio.Future[None] = asyncio.get_running_loop().create_future()
                 self._idle.append(sleeper)
                 await sleeper
-        # The call for which this worker was woken must not be left waiting.
+        # The call for which this worker was woken must not be left in the queue.
         self._wake_one()
 
     async def _outcome(self, call: PoolCall, connection: Asyncpg) -> "outcome.Value[Any] | outcome.Error":
@@ -268,17 +268,18 @@ class ConnectionPool:
             return outcome.Value(await _transaction(call, connection))
         except BaseException as error:
             if isinstance(error, REFUSED) and not connection.is_closed():
-                # PostgreSQL says itself that nothing was done, also after COMMIT. The connection still works.
+                # PostgreSQL itself says that nothing was done, also after COMMIT. The connection still works.
                 return outcome.Error(self._fence or _unavailable(error))
             if not _lost(error, connection):
                 return outcome.Error(error)
-            if not isinstance(error, asyncpg.InternalClientError):  # which only says that the connection is going
+            # an error that only says that the connection is closing
+            if not isinstance(error, asyncpg.InternalClientError):
                 self._cause = self._cause or error
             connection.terminate()
             return outcome.Error(self._fence or _meaning(call, error))
 
     async def _sweep(self) -> None:
-        """Refuse calls that waited too long and cut connections whose call is over its deadline."""
+        """Refuse calls that waited too long, and close connections whose call is past its deadline."""
         while True:
             await asyncio.sleep(SWEEP)
             now = trio.current_time()
@@ -294,13 +295,14 @@ class ConnectionPool:
                     worker.connection.terminate()
 
     def _none_free(self) -> Unavailable:
-        """The refusal of a call that waited too long; with what keeps connections from being made, if none stands."""
+        """Return the refusal of a call that waited too long. If no connection is open, it names the cause."""
         refusal = Unavailable("no connection to PostgreSQL was free")
         refusal.__cause__ = None if self._connected else self._error
         return refusal
 
     def _close_down(self) -> None:
-        # Workers are told as well as cancelled: asyncio may lose a cancellation that meets the end of what was awaited.
+        # Workers are told as well as cancelled: asyncio may lose a cancellation that arrives when the awaited call
+        # ends.
         self._closed = True
         self._wake_all()
         self._refuse_waiting(Unavailable("the connection pool is closed"))
@@ -321,11 +323,11 @@ async def open_pool(
     on_connected: Callable[[bool, BaseException | None], None] | None = None,
     on_lost: Callable[[BaseException | None], None] | None = None,
 ) -> AsyncGenerator[ConnectionPool]:
-    """Open `size` connections and keep them; yield when the first one stands, or raise Unavailable.
+    """Open `size` connections and keep them open. Yield when the first one is open, or raise Unavailable.
 
-    `check` runs on every new connection and may raise Fenced. `on_connected` hears when the last connection is lost
-    (False) and when the first one is back (True). `on_lost` hears of each lost connection. Both get the cause, or None
-    when PostgreSQL closed an idle connection.
+    `check` runs on every new connection and may raise Fenced. `on_connected` is called when the last connection is lost
+    (False) and when the first one is back (True), `on_lost` for each lost connection. Both get the cause, or None when
+    PostgreSQL closed an idle connection.
     """
     pool = ConnectionPool(dsn, size, application_name, check, deadline, on_connected, on_lost)
     with lone_exception():
@@ -373,7 +375,7 @@ async def _attempt(call: PoolCall, connection: Asyncpg) -> Any:
     try:
         result = await call.work(cast(Connection, connection))
         call.committing = True
-        # A transaction whose work swallowed an error is answered by ROLLBACK here.
+        # A transaction whose work swallowed an error is answered with ROLLBACK here.
         if await connection.execute("COMMIT") != "COMMIT":
             call.committing = False
             raise RuntimeError("the work went on after a statement of its transaction had failed")
@@ -384,7 +386,10 @@ async def _attempt(call: PoolCall, connection: Asyncpg) -> Any:
 
 
 async def _roll_back(connection: Asyncpg) -> None:
-    """End what failed. When even that fails the connection is worth nothing, and the first error tells why."""
+    """End a failed transaction.
+
+    If the rollback fails too, the connection is closed; the first error is the one to report.
+    """
     try:
         if connection.is_in_transaction():
             await connection.execute("ROLLBACK")
@@ -393,11 +398,11 @@ async def _roll_back(connection: Asyncpg) -> None:
 
 
 def _lost(error: BaseException, connection: Asyncpg) -> bool:
-    """Whether an error is about the connection and not about the statement."""
+    """True if an error is about the connection and not about the statement."""
     if isinstance(error, asyncpg.InterfaceError):
         return connection.is_closed()
-    # A cancelled worker is a closing pool. The internal error is what asyncpg says to a statement on a connection
-    # that has been told to go and is not gone yet.
+    # A cancelled worker means that the pool closes. asyncpg raises the internal error for a statement on a connection
+    # that is closing.
     return isinstance(error, (*UNAVAILABLE, asyncio.CancelledError, asyncpg.InternalClientError))
 
 

@@ -8,5 +8,5 @@ STARTED_AT = "SELECT pg_postmaster_start_time()"
 
 
 async def started_at(db: Connection) -> datetime:
-    """Return when PostgreSQL was started: another time on a new connection means that it was restarted."""
+    """Return when PostgreSQL was started. Another time on a new connection means that it was restarted."""
     return await db.fetchval(STARTED_AT)

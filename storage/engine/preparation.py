@@ -1,4 +1,4 @@
-"""What an embedded PostgreSQL needs before it starts: a cluster, a list of who may connect, a folder for its socket."""
+"""Preparation of an embedded PostgreSQL: a cluster, the list of users who may connect, a folder for its socket."""
 
 import hashlib
 import os
@@ -19,15 +19,16 @@ INITDB = (
 )
 INITDB_TIMEOUT = 120  # seconds
 
-#: Who may connect: by the user of the process at the other end, which the kernel tells. Written at each start.
+# The users who may connect, by the user of the process at the other end, which the kernel tells. Written at each start.
 AUTHENTICATION = "# Troupe writes this file.\nlocal all postgres peer map=troupe\n"
 USER_MAP = "# Troupe writes this file.\n"
 
 
 def initialise(cluster: Cluster, runner: Runner, door: int) -> None:
-    """Make the cluster, in a place beside its own: what a killed initdb leaves there is never taken for a cluster.
+    """Make the cluster in a temporary folder: the remains of a killed initdb are never taken for a cluster.
 
-    initdb inherits the door's lock. When this process is killed, nobody else comes in until initdb has ended.
+    initdb inherits the door's lock. If this process is killed, no other process can take the door until initdb has
+    ended.
     """
     if (cluster.folder / "PG_VERSION").exists():
         return
@@ -41,11 +42,11 @@ def initialise(cluster: Cluster, runner: Runner, door: int) -> None:
 
 
 def authenticate(cluster: Cluster, runner: Runner) -> None:
-    """Let the cluster's owner and root connect, and nobody else; also in clusters that once trusted everybody."""
+    """Let only the cluster's owner and root connect, also in clusters that once trusted all users."""
     names = {entry.pw_name for uid in (0, cluster.folder.stat().st_uid) if (entry := user_of(uid))}
     quoted = sorted('"' + name.replace('"', '""') + '"' for name in names)
     user_map = USER_MAP + "".join(f"troupe {name} postgres\n" for name in quoted)
-    # Each is written, not only the first that differs.
+    # Both are written, not only the first that differs.
     changed = [
         _rewrite(cluster.folder / "pg_ident.conf", user_map, runner),
         _rewrite(cluster.folder / "pg_hba.conf", AUTHENTICATION, runner),
@@ -55,7 +56,7 @@ def authenticate(cluster: Cluster, runner: Runner) -> None:
 
 
 def _rewrite(path: Path, text: str, runner: Runner) -> bool:
-    """Replace a file that says something else; whether it did. Never follows a link that lies in its place."""
+    """Replace a file with other content. True if it did. Never follows a link in its place."""
     if path.is_file() and not path.is_symlink() and path.read_text() == text:
         return False
     new = path.with_suffix(".new")
@@ -68,7 +69,7 @@ def _rewrite(path: Path, text: str, runner: Runner) -> bool:
 
 
 def make_socket_directory(cluster: Cluster, runner: Runner) -> Path:
-    """The cluster itself, or a short name below /tmp when its path is too long or too odd for a socket."""
+    """Return the cluster's folder, or a short name below /tmp if its path is too long or unusual for a socket."""
     plain = re.fullmatch(r"[A-Za-z0-9_./+-]+", str(cluster.folder))
     if plain and len(os.fsencode(cluster.folder / SOCKET_NAME)) <= LONGEST_SOCKET_PATH:
         return cluster.folder

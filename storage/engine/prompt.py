@@ -1,7 +1,7 @@
-"""trio-asyncio's loop, made prompt: what a callback makes ready runs right behind it, in one turn of Trio's scheduler.
+"""trio-asyncio's loop with immediate callbacks: callbacks that become ready run in the same turn of Trio's scheduler.
 
-As trio-asyncio has it, each callback travels through a channel to the loop's own task, and a reader waits after each
-reading until that task has come by: four turns of the scheduler for one answer of PostgreSQL. Here it is one.
+In trio-asyncio, each callback passes a channel to the loop's own task, and a reader waits for that task after each
+read: four turns of the scheduler for one answer of PostgreSQL. Here it is one.
 """
 
 # Not strict: asyncpg and trio-asyncio, around which this module is an adapter, have no complete types.
@@ -20,22 +20,25 @@ import trio_asyncio
 from sniffio import thread_local as library_in_use
 from trio_asyncio import TrioEventLoop
 
-# Callbacks in one go. What is ready beyond that takes the long way, so that others have their turn.
+# Callbacks in one run. Further ready callbacks take the long way, so that other tasks run.
 MOST_AT_ONCE = 100
 
-# Where asyncio finds the running loop; it is declared as one that never runs.
+# The place where asyncio looks for the running loop. Its declared type is one that never runs.
 RUNNING = cast("ContextVar[TrioEventLoop | None]", trio_asyncio.current_loop)
 
 
 class PromptLoop(TrioEventLoop):
     """Overrides private methods of trio-asyncio, whose version is pinned; a test holds their names."""
 
-    # What callbacks have made ready and whoever runs them now will run too; None when nobody runs any.
+    # Callbacks that became ready during a run; the run takes them too. None outside of a run.
     _following: deque[asyncio.Handle] | None = None
 
     def promptly(self, callback: Callable[..., object], *args: object) -> None:
-        """Call, and run what that makes ready. Called from Trio's side, never by a callback of this loop."""
-        # What runs in the caller's task asks that task's context for the running loop.
+        """Call a function and run the callbacks that it makes ready.
+
+        Called from Trio's side, never by a callback of this loop.
+        """
+        # Code in the caller's task looks for the running loop in that task's context.
         token = RUNNING.set(self)
         try:
             self._run_with_followers(asyncio.Handle(callback, args, self))
@@ -69,11 +72,11 @@ class PromptLoop(TrioEventLoop):
                     await wait_ready(fd)
                     self._run_with_followers(handle)
             except Exception as error:
-                if not handle._cancelled:  # else its socket was closed under it
+                if not handle._cancelled:  # otherwise its socket was closed meanwhile
                     handle._raise(error)
 
     def _check_callback(self, callback: object, method: object) -> None:
-        """asyncio's looks into each callback for whether it is a coroutine function: a tenth of what a query costs."""
+        """Skip asyncio's test of each callback for being a coroutine function: it takes a tenth of a query's time."""
 
 
 def _run(handle: asyncio.Handle) -> None:
@@ -83,7 +86,7 @@ def _run(handle: asyncio.Handle) -> None:
 
 @asynccontextmanager
 async def open_loop() -> AsyncGenerator[PromptLoop]:
-    """An asyncio loop inside Trio, as `trio_asyncio.open_loop` opens it."""
+    """Open an asyncio loop inside Trio, as `trio_asyncio.open_loop` does."""
     async with trio_asyncio.open_loop() as loop:
-        loop.__class__ = PromptLoop  # it has no way to be told which class to make
+        loop.__class__ = PromptLoop  # trio-asyncio has no parameter for the class to make
         yield cast(PromptLoop, loop)

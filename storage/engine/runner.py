@@ -1,4 +1,4 @@
-"""Runs PostgreSQL's programs, as another user where this process is root's: PostgreSQL refuses to run as root."""
+"""Runs PostgreSQL's programs. Under root they run as another user, because PostgreSQL refuses to run as root."""
 
 import os
 import pwd
@@ -14,13 +14,13 @@ from . import guardian, programs
 from .cluster import Cluster, EmbeddedFailed, reason
 from .passage import closed_folder
 
-#: Whom PostgreSQL runs as when we are root, which it refuses to be: the first that exists, else the first is made.
+# The users that PostgreSQL may run as under root: the first that exists, otherwise the first is created.
 USERS = ("troupe", "postgres", "pgserver")
 
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Runs PostgreSQL's programs, as another user where we are root."""
+    """Runs PostgreSQL's programs, under root as another user."""
 
     programs: Path
     user: pwd.struct_passwd | None
@@ -32,14 +32,14 @@ class Runner:
             return cls(programs.find(), None, settings)
         user = _owner(cluster.folder) or _owner(cluster.data) or _existing_user() or _make_user()
         _refuse_if_closed(cluster.data, user)
-        # The folder is closed to all but its owner, and PostgreSQL has to pass. Root may enter it all the same.
+        # The folder is closed to all but its owner, and PostgreSQL must enter it. Root can enter it in any case.
         if cluster.data.stat().st_uid != user.pw_uid:
             os.chown(cluster.data, user.pw_uid, user.pw_gid)
         return cls(programs.find_for(user), user, settings)
 
     def run(self, program: str, *arguments: str, timeout: float, keep: tuple[int, ...] = ()) -> None:
         """Run a program to its end. It and what it starts inherit the descriptors in `keep`."""
-        # A file and no pipe: a server that the program starts would keep the pipe open.
+        # A file and not a pipe: a server that the program starts would keep the pipe open.
         with tempfile.TemporaryFile("w+") as output:
             done = subprocess.run(  # noqa: S603 - a program from our own wheel, no shell
                 [str(self.programs / program), *arguments],
@@ -82,7 +82,7 @@ class Runner:
         )
 
     def give(self, path: Path) -> None:
-        """Make a file or directory of ours PostgreSQL's."""
+        """Make PostgreSQL's user the owner of a file or directory."""
         if self.user is not None:
             os.chown(path, self.user.pw_uid, self.user.pw_gid, follow_symlinks=False)
 
@@ -100,12 +100,12 @@ def name_of_us() -> str:
 
 
 def _environment() -> dict[str, str]:
-    """Ours without the variables that change what PostgreSQL's programs do."""
+    """Return the environment without the variables that change how PostgreSQL's programs work."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PG")} | {"LC_ALL": "C"}
 
 
 def _owner(path: Path) -> pwd.struct_passwd | None:
-    """Whose it is already, so that it stays theirs; None for root, who can't run PostgreSQL, and for no known user."""
+    """Return the user who owns it already, so that it stays theirs. None for root and for unknown users."""
     return user_of(path.stat().st_uid) if path.exists() and path.stat().st_uid != 0 else None
 
 

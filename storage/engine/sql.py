@@ -1,7 +1,7 @@
-"""SQL whose parameters have names.
+"""SQL with named parameters.
 
 In the source a parameter is `:name`; PostgreSQL gets `$1`, `$2` and so on. A statement is translated once, when its
-module is imported, and not for each call: a connection finds what it has prepared by the text.
+module is imported, and not for each call: connections find their prepared statements by the text.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Any
 #: Not a cast, as in `'{}'::text[]`.
 PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 
-#: Gets what a call needs from the record, and puts that and the given values in order.
+# Takes the values of a call from the record, and puts these and the given values in order.
 Plan = tuple[Callable[[object], tuple[Any, ...]], Callable[[tuple[Any, ...]], tuple[Any, ...]]]
 
 
@@ -26,12 +26,12 @@ class Statement:
         self.text = PARAMETER.sub(lambda match: numbers[match[1]], source)
 
     def bind(self, record: object = None, /, **values: object) -> tuple[Any, ...]:
-        """Return the text and the arguments of one call: of each name the value, or else the record's attribute."""
+        """Return the text and the arguments of one call: for each name the given value, or the record's attribute."""
         attributes, order = self._plans.get(given := tuple(values)) or self._plan(given)
         return order((self.text, *attributes(record), *values.values()))
 
     def bind_many(self, records: Sequence[object], /, **values: object) -> tuple[Any, ...]:
-        """The same for many records: an attribute becomes the array of what they have."""
+        """Return them for many records: an attribute becomes an array with a value for each record."""
         self._check(values)
         arrays = (
             values[name] if name in values else [getattr(record, name) for record in records] for name in self.names
@@ -39,7 +39,7 @@ class Statement:
         return self.text, *arrays
 
     def _plan(self, given: tuple[str, ...]) -> Plan:
-        """Prepare the calls that give values of these names: a loop over the names would cost several times as much."""
+        """Prepare the calls that give values for these names: a loop over the names would be several times slower."""
         self._check(given)
         attributes = [name for name in self.names if name not in given]
         # Two more, because a getter of a single attribute returns no tuple.
@@ -59,18 +59,18 @@ def names_in(columns: str) -> list[str]:
 
 
 def insert_into(table: str, columns: str, **expressions: str) -> str:
-    """Return an INSERT that takes each column from the parameter of its name, where it has no expression."""
+    """Return an INSERT that takes each column from the parameter of its name, unless it has an expression."""
     values = {name: f":{name}" for name in names_in(columns)} | expressions
     return f"INSERT INTO {table} ({quoted(values)}) VALUES ({', '.join(values.values())})"
 
 
 def assigned(columns: str) -> str:
-    """Return what an UPDATE sets when each column takes the parameter of its name."""
+    """Return the SET list of an UPDATE that takes each column from the parameter of its name."""
     return ", ".join(f"{name} = :{name}" for name in names_in(columns))
 
 
 def rows_of(types: dict[str, str], alias: str) -> str:
-    """Return a table for FROM with a row for each record of `bind_many`, out of one array for each column."""
+    """Return a table for FROM with a row for each record of `bind_many`, made of one array for each column."""
     arrays = ", ".join(f":{name}::{type}[]" for name, type in types.items())
     return f"unnest({arrays}) AS {alias} ({quoted(types)})"
 

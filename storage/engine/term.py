@@ -1,11 +1,11 @@
-"""The node's term: which of several processes on one database may write.
+"""The node's term, which decides the one process that may write to a database.
 
 The number in the table `node` is the fence: every connection of a node carries its term in `application_name`, and
-looks the number up before its first use. A node that takes over raises the number and ends the connections of the terms
-before, so that nothing they still do can commit. The advisory lock only tells whether a node lives; it is lost with its
-connection, and a node whose PostgreSQL was restarted takes it again under its old term.
+checks the number before its first use. A node that takes over raises the number and closes the connections of earlier
+terms, so that their open transactions can't commit. The advisory lock only tells if a node is alive. It is lost with
+its connection; a node whose PostgreSQL was restarted takes it again under its old term.
 
-The schema is brought up to date between the two: after every other node is shut out, before the first use.
+The schema is migrated in between: after every other node is shut out, before the first use.
 """
 
 # Not strict: asyncpg and trio-asyncio, around which this module is an adapter, have no complete types.
@@ -44,7 +44,7 @@ HOLDER = """
     AND l.classid = 0 AND l.objid::bigint = $1 AND l.objsubid = 1
 """
 
-# Who has begun the later term: it holds the lock already, or is about to take it.
+# The node of the later term: it holds the lock already, or is about to take it.
 SUCCESSOR = """
     SELECT a.application_name FROM pg_stat_activity a
     LEFT JOIN pg_locks l ON l.pid = a.pid AND l.locktype = 'advisory' AND l.granted
@@ -55,7 +55,7 @@ SUCCESSOR = """
     ORDER BY l.pid IS NULL, a.backend_start DESC LIMIT 1
 """
 
-# Waits for each to be gone, because one that is still committing is not.
+# Waits until each connection is gone, because one that is committing stays for a moment.
 END_OTHERS = """
     SELECT count(*) FILTER (WHERE NOT pg_terminate_backend(pid, 5000)) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()
@@ -63,30 +63,30 @@ END_OTHERS = """
     AND application_name <> $1
 """
 
-#: Seconds between attempts to have the lease again.
+# Seconds between attempts to get the lease back.
 BACK_OFF = 0.5
 
 #: Seconds that a migration may take: it may rewrite a big table.
 MIGRATION_DEADLINE = 3600
 
-#: Attempts to get the lock away from a node that keeps coming back, or that has only just died.
+# Attempts to get the lock from a node that keeps taking it back, or that ended a moment ago.
 ATTEMPTS = 20
 
 
 class AnotherNode(Exception):
-    """Another process serves this database."""
+    """Raised when another process serves this database."""
 
 
 @dataclass(eq=False)
 class Term:
-    """The term this process holds, until another node takes over."""
+    """The term that this process holds until another node takes over."""
 
     number: int
     #: Set when the term is lost: this process must exit.
     lost: trio.Event = field(default_factory=trio.Event)
-    #: Why it was lost.
+    # The reason, when it was lost.
     reason: Fenced | None = None
-    #: The node that was running until this one took over.
+    # The node that this one took over from.
     predecessor: Node | None = None
 
     @property
@@ -94,7 +94,7 @@ class Term:
         return f"{TERM_NAME}{self.number}"
 
     async def check(self, db: Connection) -> None:
-        """For the pool, on each new connection: raise Fenced when a later term has begun."""
+        """Raise Fenced if a later term has begun. The pool calls this on each new connection."""
         current = await db.fetchval(READ_TERM)
         if current != self.number:
             name = await db.fetchval(SUCCESSOR, LOCK, this_node().lease_name)
@@ -113,12 +113,12 @@ async def hold_term(
     on_migrated: Callable[[Migration], None] = lambda step: None,
     require: Requirement | None = None,
 ) -> AsyncGenerator[Term]:
-    """Begin a new term, bring the schema up to date, and hold the term.
+    """Begin a new term, migrate the schema, and hold the term.
 
-    Raises AnotherNode when another node holds the database, unless `takeover`, and MigrationRefused for a schema that
-    this version does not know. `require` may refuse the database too. Until then nothing is changed.
+    Raises AnotherNode when another node holds the database, unless `takeover`, and MigrationRefused for a schema of
+    another version. `require` may refuse the database too. Until then nothing is changed.
 
-    `on_notice` hears what others announce (see `notices`), and None when some may have been missed.
+    `on_notice` is called with the messages of other programs (see `notices`), and with None when some may be lost.
     """
     with lone_exception():
         async with trio_asyncio.open_loop(), trio.open_nursery() as nursery:
@@ -133,10 +133,10 @@ async def hold_term(
 
 
 def upgrade(dsn: str) -> list[Migration]:
-    """Bring the schema up to date while no node runs. Not for use inside a running event loop.
+    """Migrate the schema while no node runs. Not for use in a running event loop.
 
-    It begins a term when there is something to do: a node that has lost its connections for a moment, and may be of
-    another version, must not go on afterwards.
+    It begins a term if there is something to do: a node of another version that has lost its connections for a moment
+    must not go on afterwards.
     """
     applied: list[Migration] = []
 
@@ -157,19 +157,19 @@ class _Lease:
     on_migrated: Callable[[Migration], None] = lambda step: None
     require: Requirement | None = None
     connection: Any = None
-    #: Told as well as cancelled: asyncio may lose a cancellation that meets the end of what was awaited.
+    # Set and cancelled, both: asyncio may lose a cancellation that arrives when the awaited call ends.
     over: bool = False
 
     async def begin(self, takeover: bool) -> Term:
-        """Begin a term and bring the schema up to date."""
+        """Begin a term and migrate the schema."""
         async with self._opened():
-            await missing(self.connection)  # refuses a schema that is newer, before anything is changed
+            await missing(self.connection)  # refuses a newer schema before anything is changed
             if self.require is not None:
                 await self.require(self.connection)
             return await self._begin(takeover)
 
     async def begin_to_migrate(self) -> None:
-        """Begin a term if there is something to migrate, do it and give the term up."""
+        """If there is something to migrate, begin a term, migrate, and end the term."""
         async with self._opened():
             if await missing(self.connection):
                 await self._begin(False)
@@ -213,7 +213,7 @@ class _Lease:
         return await self.connection.fetchval(HOLDER, LOCK)
 
     async def _migrate(self) -> None:
-        """Apply what is missing, on a connection that has time for it."""
+        """Apply missing migrations, on a connection with a longer timeout."""
         if not await missing(self.connection):
             return
         connection = await connect(self.dsn, application_name=MIGRATING_NAME, deadline=MIGRATION_DEADLINE)
@@ -225,7 +225,7 @@ class _Lease:
             raise
 
     async def keep(self, term: Term) -> None:
-        """Hold the lease; after a lost connection have it again, unless a later term has begun."""
+        """Hold the lease. After a lost connection get it back, unless a later term has begun."""
         try:
             while not self.over:
                 await self._closed()
@@ -243,7 +243,7 @@ class _Lease:
             try:
                 await self._connect()
                 await term.check(cast(Connection, self.connection))
-                # A session of ours that PostgreSQL has not yet missed may hold the lock still.
+                # A session of this process, whose loss PostgreSQL has not noticed yet, may still hold the lock.
                 if await self._lock():
                     return
                 self.connection.terminate()
@@ -269,7 +269,7 @@ class _Lease:
 
 
 def _described(lease_name: str | None) -> str:
-    """Return what holds the database, and what to do."""
+    """Return the process that holds the database, and what to do."""
     if lease_name == MIGRATING_NAME:
         return "`troupe migrate` is changing this database: wait until it is done"
     node = parse(lease_name)
@@ -278,7 +278,7 @@ def _described(lease_name: str | None) -> str:
 
 
 def _successor(lease_name: str | None) -> str:
-    """Return what has shut this node out."""
+    """Return what shut this node out."""
     if lease_name == MIGRATING_NAME:
         return "`troupe migrate` has changed the database since this server lost its connections"
     node = parse(lease_name)

@@ -1,7 +1,7 @@
-"""What is wrong with the database and what an operator can do about it, in one line.
+"""The cause of a database error and the remedy for an operator, in one line.
 
-The texts never hold the password: of a URL that can't be read not even the parser's complaint is repeated, because it
-quotes a piece of the URL.
+The texts never contain the password. For a URL that can't be read not even the parser's error is repeated, because it
+quotes a part of the URL.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ UNREADABLE = (
     " / : @ # ? % is written as % and two hexadecimal digits"
 )
 
-# The first class that fits counts, so subclasses stand before their bases.
+# The first class that fits counts, so subclasses come before their bases.
 ADVICE: tuple[tuple[type[BaseException], str], ...] = (
     (asyncpg.InvalidAuthorizationSpecificationError, f"correct the user and the password in {URL}, or pg_hba.conf"),
     (asyncpg.InvalidCatalogNameError, f"create it with `createdb`, or correct its name in {URL}"),
@@ -44,7 +44,7 @@ ADVICE: tuple[tuple[type[BaseException], str], ...] = (
 
 @contextmanager
 def unavailable() -> Generator[None]:
-    """Turn errors of PostgreSQL and of the way to it into Unavailable, with a text for an operator."""
+    """Turn errors of PostgreSQL and of the network into Unavailable, with a text for an operator."""
     try:
         yield
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
@@ -53,7 +53,7 @@ def unavailable() -> Generator[None]:
 
 @contextmanager
 def connecting(dsn: str) -> Generator[None]:
-    """As `unavailable`, around the opening of a connection to `dsn`."""
+    """Turn errors into Unavailable, around the opening of a connection to `dsn`."""
     with unavailable():
         try:
             if not _is_whole(dsn):
@@ -66,13 +66,13 @@ def connecting(dsn: str) -> Generator[None]:
 
 
 def _is_whole(dsn: str) -> bool:
-    """False if a password with / ? or # in it has cut the URL: its rest would be shown as the name of the database."""
+    """False if a password with / ? or # in it cuts the URL: its rest would be shown as the name of the database."""
     _, authority, *rest = urlsplit(dsn)
     return "@" in authority or not any("@" in part for part in rest)
 
 
 def explain(error: BaseException) -> str:
-    """Return the cause and what to do, in one line."""
+    """Return the cause and the remedy, in one line."""
     advice = next((advice for kind, advice in ADVICE if isinstance(error, kind)), None)
     return f"{_cause(error)}: {advice}" if advice else _cause(error)
 
