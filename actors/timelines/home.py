@@ -33,7 +33,7 @@ MOST_MISSED = 100  # missed notifications, and missed conversations, that are sh
 class HomePage(Message[list[int]]):
     """Query: ids of one page, newest first."""
 
-    cursors: Page
+    page: Page
 
 
 class HomeTimeline(Timeline):
@@ -123,7 +123,7 @@ class HomeTimeline(Timeline):
 
 @turn(HomeTimeline, HomePage)
 def page(home: HomeTimeline, message: HomePage) -> Answer[list[int]]:
-    return home.page(message.cursors)
+    return home.page(message.page)
 
 
 @turn(HomeTimeline, Notified)

@@ -25,7 +25,7 @@ class ListPage(Message[list[int]]):
     """Query: ids of one page, newest first. Refused unless the viewer owns the list."""
 
     viewer_id: int
-    cursors: Page
+    page: Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,4 +89,4 @@ def owner(timeline: ListTimeline, message: ListOwner) -> int | None:
 
 @turn(ListTimeline, ListPage)
 def page(timeline: ListTimeline, message: ListPage) -> Answer[list[int]]:
-    return timeline.page(message.cursors) if timeline.owned_by(message.viewer_id) else NOT_FOUND
+    return timeline.page(message.page) if timeline.owned_by(message.viewer_id) else NOT_FOUND

@@ -13,16 +13,16 @@ SLICES = 8  # the most queries for one page; a page that is not full after them 
 FetchRows = Callable[[Page], Awaitable[list[TimelineEntry]]]
 
 
-async def read_page(fetch: FetchRows, admits: Callable[[TimelineEntry], bool], cursors: Page) -> list[int]:
-    """Return the ids of one page, newest first. `fetch` reads rows newest first, as many as its cursors' limit."""
+async def read_page(fetch: FetchRows, admits: Callable[[TimelineEntry], bool], page: Page) -> list[int]:
+    """Return the ids of one page, newest first. `fetch` reads rows newest first, as many as its page's limit."""
     picked: list[int] = []
-    at = replace(cursors, limit=max(2 * cursors.limit, 40))
+    at = replace(page, limit=max(2 * page.limit, 40))
     for _ in range(SLICES):
         rows = await fetch(at)
         admitted = [row.id for row in rows if admits(row)]
         newest_first = at.min_id is None
-        picked = [*picked, *admitted][: cursors.limit] if newest_first else [*admitted, *picked][-cursors.limit :]
-        if len(picked) == cursors.limit or len(rows) < at.limit:
+        picked = [*picked, *admitted][: page.limit] if newest_first else [*admitted, *picked][-page.limit :]
+        if len(picked) == page.limit or len(rows) < at.limit:
             break
         at = _next_slice(at, rows)
     return picked

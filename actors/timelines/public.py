@@ -21,7 +21,7 @@ from .timeline import Timeline
 class PublicPage(Message[list[int]]):
     """Query: ids of one page for this viewer, newest first."""
 
-    cursors: Page
+    page: Page
     viewer: Perspective = ANONYMOUS
     only_media: bool = False
 
@@ -41,8 +41,8 @@ def page(timeline: PublicTimeline, message: PublicPage) -> Answer[list[int]]:
     """Answer from the window; pages of media alone are read from rows, where an index finds them."""
     admits = viewer_filter(message.viewer)
     if message.only_media:
-        return timeline.page_from_rows(message.cursors, admits, partial(timeline.rows, only_media=True))
-    return timeline.page(message.cursors, admits)
+        return timeline.page_from_rows(message.page, admits, partial(timeline.rows, only_media=True))
+    return timeline.page(message.page, admits)
 
 
 def viewer_filter(viewer: Perspective) -> Callable[[TimelineEntry], bool] | None:

@@ -18,7 +18,7 @@ from .timeline import Timeline
 class TagPage(Message[list[int]]):
     """Query: ids of one page for this viewer, newest first. `local` None means from any server."""
 
-    cursors: Page
+    page: Page
     viewer: Perspective = ANONYMOUS
     any_of: tuple[str, ...] = ()
     all_of: tuple[str, ...] = ()
@@ -56,5 +56,5 @@ class TagTimeline(Timeline):
 def page(timeline: TagTimeline, message: TagPage) -> Answer[list[int]]:
     rows = partial(timeline.rows, query=message)
     if message.names_other_tags:
-        return timeline.page_from_rows(message.cursors, message.admits, rows)
-    return timeline.page(message.cursors, message.admits, rows)
+        return timeline.page_from_rows(message.page, message.admits, rows)
+    return timeline.page(message.page, message.admits, rows)

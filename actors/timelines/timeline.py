@@ -79,7 +79,7 @@ class Timeline(EntityActor, ABC):
 
     def page(
         self,
-        cursors: Page,
+        page: Page,
         admits: Callable[[TimelineEntry], bool] | None = None,
         rows: FetchRows | None = None,
     ) -> list[int] | Coroutine[Any, Any, list[int]]:
@@ -87,17 +87,17 @@ class Timeline(EntityActor, ABC):
 
         `admits` is a viewer's filter over the window, `rows` is read in place of the timeline's own rows.
         """
-        ids = self.window.page(cursors, admits)
-        return ids if ids is not None else self.page_from_rows(cursors, admits, rows)
+        ids = self.window.page(page, admits)
+        return ids if ids is not None else self.page_from_rows(page, admits, rows)
 
     def page_from_rows(
         self,
-        cursors: Page,
+        page: Page,
         admits: Callable[[TimelineEntry], bool] | None = None,
         rows: FetchRows | None = None,
     ) -> Coroutine[Any, Any, list[int]]:
         """Return the ids of one page, newest first, from rows alone."""
-        return read_page(rows or self.rows, admits or self.admits, cursors)
+        return read_page(rows or self.rows, admits or self.admits, page)
 
     async def make_up(self) -> None:
         """Show the subscribers what they missed while this timeline was being restarted."""

@@ -121,16 +121,16 @@ class Window:
         self._entries = {id: self._entries[id] for id in self._ids}
         self._shown = None
 
-    def page(self, cursors: Page, admits: Callable[[TimelineEntry], bool] | None = None) -> list[int] | None:
+    def page(self, page: Page, admits: Callable[[TimelineEntry], bool] | None = None) -> list[int] | None:
         """Return the ids of one page, newest first; None if the window does not hold all of it."""
         ids = self.shown
-        below, above, _ = cursors.bounds
+        below, above, _ = page.bounds
         upper, lower = bisect_left(ids, below), bisect_left(ids, above + 1)
-        if cursors.oldest_first:
+        if page.oldest_first:
             covered = lower > 0 or self.complete
-            return self._pick(range(lower, upper), cursors.limit, admits)[::-1] if covered else None
-        picked = self._pick(range(upper - 1, lower - 1, -1), cursors.limit, admits)
-        covered = len(picked) == cursors.limit or lower > 0 or self.complete
+            return self._pick(range(lower, upper), page.limit, admits)[::-1] if covered else None
+        picked = self._pick(range(upper - 1, lower - 1, -1), page.limit, admits)
+        covered = len(picked) == page.limit or lower > 0 or self.complete
         return picked if covered else None
 
     def _pick(self, places: range, limit: int, admits: Callable[[TimelineEntry], bool] | None) -> list[int]:

@@ -47,8 +47,10 @@ def rule_of(path: str) -> Rule:
 def count_request(
     context: HttpContext, request: Request, token: Token | None, rules: Iterable[Rule]
 ) -> RateStatus | None:
-    """Count a request by its path and by the given rules. Return the status closest to exhaustion, which the caller
-    checks; None while requests are not counted."""
+    """Count a request by its path and by the given rules.
+
+    Return the status closest to exhaustion, which the caller checks; None while requests are not counted.
+    """
     if not context.settings.rate_limits:
         return None
     return context.rates.count_all(_charges(context, request, token, rules), context.clock.now())

@@ -30,7 +30,7 @@ class Rule:
     name: str
     limit: int
     seconds: int
-    per_address: bool = False  # even when a token says who it is
+    per_address: bool = False  # also with a token
 
 
 # Every call

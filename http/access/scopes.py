@@ -1,4 +1,4 @@
-"""The tree of OAuth scopes: what exists, what a parent grants, what each means in words."""
+"""The tree of OAuth scopes: their names, the scopes that a parent grants, and the words for each."""
 
 from __future__ import annotations
 
@@ -46,22 +46,22 @@ WORDS = {
     "push": "send you push notifications",
     "read": "read all of your account's data",
     "write": "change all of your account's data and post in your name",
-    "follow": "change whom you follow, mute and block",
+    "follow": "change the accounts you follow, mute and block",
     "admin:read": "read all data of this server, other people's too",
     "admin:write": "change all data of this server, other people's too",
 }
 NOUNS = {
     "accounts": "your account's profile",
-    "blocks": "whom you block",
+    "blocks": "the accounts you block",
     "bookmarks": "your bookmarks",
     "collections": "your collections",
     "conversations": "your conversations",
     "favourites": "your favourites",
     "filters": "your filters",
-    "follows": "whom you follow",
+    "follows": "the accounts you follow",
     "lists": "your lists",
     "media": "your media files",
-    "mutes": "whom you mute",
+    "mutes": "the accounts you mute",
     "notifications": "your notifications",
     "reports": "your reports about others",
     "search": "search results on your behalf",

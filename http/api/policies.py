@@ -12,8 +12,8 @@ from ..router import api
 # This says what the software does with data. An operator who does more has to say so elsewhere.
 PRIVACY = """
 <p>This server keeps what you give it: your e-mail address, your password as a hash, your profile, your posts and what
-you do with other people's posts. Public posts can be read by everybody and may be copied by other servers; all others
-are shown to those whom you address.</p>
+you do with other people's posts. Public posts can be read by all people and may be copied by other servers; all other
+posts are shown to the people you address.</p>
 <p>Nothing of it is sold. The network addresses of visitors are held in memory, to limit how much one of them can ask
 for; the one from which an account was made may be kept with it.</p>
 <p>What you delete is not shown any more from that moment on.</p>

@@ -1,4 +1,4 @@
-"""Relationship. It never says who blocks the viewer."""
+"""Relationship. It never shows that an account blocks the viewer."""
 
 from __future__ import annotations
 

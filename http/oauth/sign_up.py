@@ -19,7 +19,7 @@ from ..pages.templates import page
 from ..router import api
 from . import sessions
 
-CLOSED = "Nobody can sign up here at the moment."
+CLOSED = "Sign-ups are closed at the moment."
 OUTDATED = "This page was open for too long. Please send it again."
 EMPTY = Form("", "", "", False, "", "")
 BOUNDS = {
@@ -93,7 +93,7 @@ def _page(context: HttpContext, request: Request, form: Form, problems: dict[str
 
 def _sentence(attribute: str, text: str) -> str:
     if attribute == "agreement":
-        return "Nobody can sign up without agreeing."
+        return "You can only sign up if you agree."
     return f"{WORDS.get(attribute, attribute.capitalize())} {text}."
 
 

@@ -52,55 +52,55 @@ class ClientConnection:
         self.stream: Stream = stream if tls is None else trio.SSLStream(stream, tls, server_side=True)
         self.protocol: Http1 | Http2 | None = None
         self._send_lock = trio.Lock()
-        # Shielded: when the server is cancelled, `cut` is what ends a connection, so that it can refuse its requests.
-        self._life = trio.CancelScope(shield=True)
-        self._hearing = trio.CancelScope()
-        self._patience = inf
+        # Shielded: when the server is cancelled, `abort` is what ends a connection, so that it can refuse its requests.
+        self._scope = trio.CancelScope(shield=True)
+        self._reading = trio.CancelScope()
+        self._read_timeout = inf
         self._idle = False
-        self._ruined = False
-        self._last_words = b""
+        self._broken = False
+        self._refusals = b""
 
-    def expect_traffic(self, within: float) -> None:
-        """From now on, end if the client sends nothing for so many seconds."""
-        self._patience = within
-        self._hearing.deadline = trio.current_time() + within
+    def set_read_timeout(self, seconds: float) -> None:
+        """From now on, close if the client sends nothing for this time."""
+        self._read_timeout = seconds
+        self._reading.deadline = trio.current_time() + seconds
 
-    def hear(self) -> None:
-        """The client has sent something: begin the wait for its next bytes again."""
-        self._hearing.deadline = trio.current_time() + self._patience
+    def reset_read_timeout(self) -> None:
+        """Begin the read timeout again, because the client has sent or accepted bytes."""
+        self._reading.deadline = trio.current_time() + self._read_timeout
 
-    def rest(self) -> None:
+    def begin_idle(self) -> None:
         """Begin the wait for the next request, which ends the connection if it takes too long."""
         self._idle = True
-        self._hearing.deadline = trio.current_time() + self._config.keep_alive_timeout
+        self._reading.deadline = trio.current_time() + self._config.keep_alive_timeout
         if self._context.terminated.is_set():
-            self._hearing.cancel()
+            self._reading.cancel()
 
-    def work(self) -> None:
+    def end_idle(self) -> None:
         """End the wait: a request has arrived."""
         self._idle = False
-        self._hearing.deadline = trio.current_time() + self._patience
+        self._reading.deadline = trio.current_time() + self._read_timeout
 
-    def leave(self) -> None:
-        """The server stops: end if no request is running."""
+    def close_if_idle(self) -> None:
+        """Close the connection if no request is running, because the server stops."""
         if self._idle:
-            self._hearing.cancel()
+            self._reading.cancel()
         elif self.protocol is None:
-            self._life.cancel()
+            self._scope.cancel()
 
-    def cut(self) -> None:
-        """The server's grace is over: refuse the requests whose answers have not begun, and end."""
-        if self.protocol is not None and not self._life.cancel_called:
-            self._last_words = self.protocol.refusals()
-        self._life.cancel()
+    def abort(self) -> None:
+        """Refuse the requests whose answers have not begun, and close: the server's grace is over."""
+        if self.protocol is not None and not self._scope.cancel_called:
+            self._refusals = self.protocol.refusals()
+        self._scope.cancel()
 
     async def run(self) -> None:
         """Serve the client, and close the stream. An error here ends no other connection."""
         try:
-            with self._life:
+            with self._scope:
                 await self._serve()
-            if not self._ruined:
-                await self._part()
+            if not self._broken:
+                await self._close()
         except Exception:
             logging.getLogger("hypercorn.error").exception("A connection failed")
         finally:
@@ -110,12 +110,12 @@ class ClientConnection:
         """Called by the protocol classes to send, and to report that they are idle, busy or done."""
         if isinstance(event, RawData):
             # An answer with a Content-Length ends with b"". After the end hypercorn would still send a 500.
-            if event.data and not self._life.cancel_called:
+            if event.data and not self._scope.cancel_called:
                 await self.write(event.data)
         elif isinstance(event, Updated):
-            self.rest() if event.idle else self.work()
+            self.begin_idle() if event.idle else self.end_idle()
         elif isinstance(event, Closed):
-            self._life.cancel()
+            self._scope.cancel()
 
     def limit_buffer(self, size: int) -> None:
         """From now on, leave at most so many bytes in the kernel's buffer, which otherwise takes megabytes."""
@@ -130,7 +130,7 @@ class ClientConnection:
         try:
             return left[self._send_at_once(left) :]
         except OSError:
-            self._give_up()
+            self._reset()
             return left[:0]
 
     async def write(self, data: bytes | memoryview) -> None:
@@ -141,21 +141,24 @@ class ClientConnection:
                     with trio.fail_after(deadlines.SEND):
                         await self.stream.send_all(left)
         except (OSError, trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError):
-            self._give_up()
+            self._reset()
         except trio.Cancelled:
-            self._give_up()
+            self._reset()
             raise
 
-    def _give_up(self) -> None:
-        """End at once. Without a reset the kernel would keep the unsent bytes for minutes."""
+    def _reset(self) -> None:
+        """Close at once, with a reset: otherwise the kernel would keep the unsent bytes for minutes."""
         with suppress(OSError):  # closed already
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-        self._ruined = True
-        self._life.cancel()
+        self._broken = True
+        self._scope.cancel()
 
     def _send_at_once(self, data: memoryview) -> int:
-        """Give the kernel what it takes without waiting, which is nearly always all; a fan-out is mostly this call.
-        Trio's own send would go through its scheduler, and so would the lock."""
+        """Write as much as the kernel takes without waiting, which is nearly always all. Return the number of bytes.
+
+        A fan-out consists mostly of this call. Trio's own send and the lock were turned down: they go through its
+        scheduler.
+        """
         if not self._plain:
             return 0
         try:
@@ -164,7 +167,7 @@ class ClientConnection:
             return 0
 
     async def _serve(self) -> None:
-        kind = await self._agree()
+        kind = await self._negotiate()
         if kind is None:
             return
         try:
@@ -173,17 +176,17 @@ class ClientConnection:
         except OSError:
             return  # The client is gone.
         async with TaskGroup() as tasks:
-            # The application finds the connection in its scope's state: `streaming/wire.py` says what for.
-            state = ConnectionState({"wire": self})
+            # The application finds the connection in its scope's state: `streaming/connection.py` says what for.
+            state = ConnectionState({"connection": self})
             self.protocol = kind(
                 self._app, self._config, self._context, tasks, state, not self._plain, client, server,
                 self.protocol_send,
             )  # fmt: skip
             await self.protocol.initiate()
-            self.rest()
-            await self._listen(self.protocol)
+            self.begin_idle()
+            await self._read_requests(self.protocol)
 
-    async def _agree(self) -> type[Http1] | type[Http2] | None:
+    async def _negotiate(self) -> type[Http1] | type[Http2] | None:
         """Return the version of HTTP; None if the client does not finish the TLS handshake."""
         if not isinstance(self.stream, trio.SSLStream):
             return Http1
@@ -191,20 +194,20 @@ class ClientConnection:
             with trio.fail_after(deadlines.TLS_HANDSHAKE):
                 await self.stream.do_handshake()
         except (trio.BrokenResourceError, trio.TooSlowError):
-            self._ruined = True
+            self._broken = True
             return None
         return Http2 if self.stream.selected_alpn_protocol() == "h2" else Http1
 
-    async def _listen(self, protocol: Http1 | Http2) -> None:
-        with self._hearing:
+    async def _read_requests(self, protocol: Http1 | Http2) -> None:
+        with self._reading:
             while data := await self._receive():
                 if not self._idle:
-                    self.hear()
+                    self.reset_read_timeout()
                 await protocol.handle(RawData(bytes(data)))
             await protocol.handle(RawData(b""))
         with trio.move_on_after(deadlines.CLOSE):
             await protocol.handle(Closed())
-        self._life.cancel()
+        self._scope.cancel()
 
     async def _receive(self) -> bytes | bytearray:
         try:
@@ -212,20 +215,20 @@ class ClientConnection:
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             return b""
 
-    async def _part(self) -> None:
+    async def _close(self) -> None:
         """Close so that the last answer arrives. The kernel drops it if bytes of the client are unread."""
         try:
             with trio.move_on_after(deadlines.CLOSE, shield=True):
-                if self._last_words:
-                    await self.stream.send_all(self._last_words)
+                if self._refusals:
+                    await self.stream.send_all(self._refusals)
                 if isinstance(self.stream, trio.SocketStream):
                     await self.stream.send_eof()
-                    while self._may_be_heard and await self.stream.receive_some(READ_AT_ONCE):
+                    while self._client_may_be_sending and await self.stream.receive_some(READ_AT_ONCE):
                         pass
                 await self.stream.aclose()
         except (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
             return
 
     @property
-    def _may_be_heard(self) -> bool:
-        return self._last_words != b"" or (self.protocol is not None and self.protocol.may_be_sending)
+    def _client_may_be_sending(self) -> bool:
+        return self._refusals != b"" or (self.protocol is not None and self.protocol.may_be_sending)

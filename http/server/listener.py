@@ -119,9 +119,9 @@ async def serve(
                     if connections.child_tasks:
                         await trio.sleep(deadlines.LINGER)
                     await context.terminated.set()
-                    await clients.leave()
+                    await clients.close_idle()
             finally:
-                clients.cut()
+                clients.abort()
             connections.cancel_scope.deadline = trio.current_time() + deadlines.CLOSE
 
 
@@ -156,26 +156,26 @@ class Clients:
         connection = ClientConnection(self._app, self._config, self._context, stream, self._tls)
         self._connected.add(connection)
         if self._over:
-            connection.cut()
+            connection.abort()
         try:
             await connection.run()
         finally:
             self._connected.discard(connection)
             self._changed.set()
 
-    async def leave(self) -> None:
+    async def close_idle(self) -> None:
         """End the idle connections and wait for the others."""
         for connection in self._connected:
-            connection.leave()
+            connection.close_if_idle()
         while self._connected:
             self._changed = trio.Event()
             await self._changed.wait()
 
-    def cut(self) -> None:
+    def abort(self) -> None:
         """End the connections that are left, and those that are still to come."""
         self._over = True
         for connection in self._connected:
-            connection.cut()
+            connection.abort()
 
     async def _refuse(self, stream: trio.SocketStream) -> None:
         self._refused += 1

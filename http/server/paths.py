@@ -31,8 +31,10 @@ def normalized(path: str) -> str:
 
 
 def without_host(inner: Application) -> Application:
-    """Return an application that gets no Host header. No answer depends on it, and the framework fails if it is not a
-    valid name."""
+    """Return an application that gets no Host header.
+
+    No answer depends on it, and the framework fails if it is not a valid name.
+    """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if any(name == b"host" for name, _ in scope.get("headers", ())):

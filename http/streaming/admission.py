@@ -76,4 +76,4 @@ async def admit(
 def dismiss(context: HttpContext, session: Session) -> None:
     """End a session whose connection is closed."""
     context.streams.remove(session)
-    session.leave()
+    session.close()

@@ -12,8 +12,8 @@ from typing import TypeVar
 import trio
 
 from ..access.streams import End
+from .connection import StreamConnection
 from .session import Session
-from .wire import Wire
 
 T = TypeVar("T")
 
@@ -25,31 +25,31 @@ PIECE = 8 * 1024
 KERNEL_BUFFER = 64 * 1024
 
 
-async def deliver(session: Session, wire: Wire, data: bytes) -> None:
+async def deliver(session: Session, connection: StreamConnection, data: bytes) -> None:
     """Write frames to a connection; nearly always the kernel takes them at once."""
-    left = wire.write_now(data)
+    left = connection.write_now(data)
     if left:
         with session.sending():
             for start in range(0, len(left), PIECE):
-                if not await _is_taken(session, wire.write, left[start : start + PIECE]):
+                if not await _is_taken(session, connection.write, left[start : start + PIECE]):
                     return
                 session.made_progress()
-                wire.hear()
+                connection.reset_read_timeout()
 
 
 async def deliver_by_server(session: Session, send: Callable[[object], Awaitable[None]], message: object) -> None:
-    """The same through the HTTP server, for connections that have no wire."""
+    """Send a message through the HTTP server, for requests without a direct connection."""
     with session.sending():
         await _is_taken(session, send, message)
 
 
 async def _is_taken(session: Session, send: Callable[[T], Awaitable[None]], data: T) -> bool:
     """Send. Return False if the client did not accept it in time; then the session has ended."""
-    patience = trio.move_on_after(UNREAD_SECONDS)
+    timeout = trio.move_on_after(UNREAD_SECONDS)
     try:
-        with patience:
+        with timeout:
             await send(data)
     finally:  # a write that is cancelled ends its connection, and with it this task
-        if patience.cancel_called:
+        if timeout.cancel_called:
             session.fail(End.SLOW, f"the client has read nothing for {UNREAD_SECONDS:g} s")
-    return not patience.cancel_called
+    return not timeout.cancel_called

@@ -1,4 +1,4 @@
-"""Events as clients read them. Each is rendered once, and the same bytes go to everyone who sees it."""
+"""Events as clients read them. Each is rendered once, and the same bytes go to all its viewers."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from ..entities.notification import notification_json
 from ..entities.rendered import Renderings
 from ..entities.status import status_json
 
-# Nobody's id: a status for everybody, with the viewer's part in it and every flag false.
-NOBODY = 0
+# The id of no account: a status for all viewers, with the viewer's part in it and every flag false.
+NO_ACCOUNT = 0
 
 # What clients call the events.
 NAMES: dict[type[Event], bytes] = {
@@ -69,10 +69,10 @@ class Frames:
         return quoted
 
     def _payload(self, event: Event) -> bytes | None:
-        """The event's JSON; None for an event that says all by its name."""
+        """Return the event's JSON. None for an event without a payload."""
         match event:
             case StatusAppeared(shown) | StatusAmended(shown):
-                return status_json(shown, self._renderings, self._base_url, NOBODY)
+                return status_json(shown, self._renderings, self._base_url, NO_ACCOUNT)
             case StatusGone(id):
                 return b"%d" % id
             case NotificationShown(shown):
@@ -86,5 +86,5 @@ class Frames:
 
 
 def refusal(text: str, status: int | None = None) -> bytes:
-    """A frame that says why something asked for over a socket is not done."""
+    """A frame with the reason why a command of the client failed."""
     return orjson.dumps({"error": text} if status is None else {"error": text, "status": status})

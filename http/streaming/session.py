@@ -52,7 +52,7 @@ class Session:
         self.token = token
         self.sifts = viewer_filter(ANONYMOUS)
         self.ended: End | None = None
-        self.speaking = trio.CancelScope()  # around the sending; it has a deadline once the session has ended
+        self.sending_scope = trio.CancelScope()  # around all sending; has a deadline once the session has ended
         self._runtime = runtime
         self._origin = origin
         self._frame = frame
@@ -101,7 +101,7 @@ class Session:
             self._news.pop(subscription, None)
             self._runtime.unsubscribe(subscription.address, subscription)
 
-    def leave(self) -> None:
+    def close(self) -> None:
         """End the session and unsubscribe from every feed: the connection is closed."""
         self.end(End.LOST)
         if self._watch is not None and self.account_id is not None:
@@ -126,7 +126,7 @@ class Session:
 
     # -- frames
 
-    def say(self, frame: bytes) -> None:
+    def reply(self, frame: bytes) -> None:
         """Queue an answer to a frame of the client. A client that sends commands and reads no answers is cut."""
         if self.ended is not None:
             return
@@ -193,7 +193,7 @@ class Session:
         else:
             self._answers.clear()
         self._news.clear()
-        self.speaking.deadline = trio.current_time() + FAREWELL
+        self.sending_scope.deadline = trio.current_time() + FAREWELL
         self._wake_sender()
 
     def fail(self, why: End, error: str) -> None:

@@ -12,10 +12,10 @@ from ..intake.nesting import nest
 from ..intake.request import Request, request_of
 from .admission import admit, dismiss
 from .channels import by_path
+from .connection import StreamConnection, chunk, connection_of
 from .delivery import KERNEL_BUFFER, deliver, deliver_by_server
 from .frames import Frames
 from .session import Session
-from .wire import Wire, chunk, wire_of
 
 # Comments, which show proxies and clients that the connection is alive.
 GREETING = b":)\n\n"
@@ -48,7 +48,7 @@ async def serve_sse(
         if request.method == "HEAD":
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         else:
-            await _converse(session, wire_of(scope), receive, send)
+            await _run(session, connection_of(scope), receive, send)
     finally:
         dismiss(context, session)
 
@@ -57,22 +57,22 @@ async def _admit(context: HttpContext, frames: Frames, request: Request, path: s
     return await admit(context, request, frames.for_sse, want=lambda _: by_path(path, nest(request.query)))
 
 
-async def _converse(session: Session, wire: Wire | None, receive: Receive, send: Send) -> None:
-    if wire is not None:
-        wire.limit_buffer(KERNEL_BUFFER)
+async def _run(session: Session, connection: StreamConnection | None, receive: Receive, send: Send) -> None:
+    if connection is not None:
+        connection.limit_buffer(KERNEL_BUFFER)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(_until_hung_up, receive, nursery.cancel_scope)
-        await _speak(session, wire, send)
+        nursery.start_soon(_until_disconnected, receive, nursery.cancel_scope)
+        await _send_frames(session, connection, send)
         nursery.cancel_scope.cancel()
 
 
-async def _speak(session: Session, wire: Wire | None, send: Send) -> None:
-    with session.speaking:
+async def _send_frames(session: Session, connection: StreamConnection | None, send: Send) -> None:
+    with session.sending_scope:
         await send(_body(GREETING))  # the server sends the headers along
         while frames := await _next(session):
             data = b"".join(frames)
-            if wire is not None:
-                await deliver(session, wire, chunk(data))
+            if connection is not None:
+                await deliver(session, connection, chunk(data))
             else:
                 await deliver_by_server(session, send, _body(data))
         await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -84,10 +84,10 @@ async def _next(session: Session) -> list[bytes]:
     return [HEARTBEAT]
 
 
-async def _until_hung_up(receive: Receive, conversation: trio.CancelScope) -> None:
+async def _until_disconnected(receive: Receive, scope: trio.CancelScope) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-    conversation.cancel()
+    scope.cancel()
 
 
 def _body(chunk: bytes) -> Message:

@@ -20,14 +20,14 @@ from ..intake.nesting import Value, nest
 from ..intake.request import Request, request_of
 from .admission import admit, dismiss
 from .channels import RequestedStream, StreamQuery, by_name, check
+from .connection import StreamConnection, connection_of, text_frame
 from .delivery import KERNEL_BUFFER, deliver, deliver_by_server
 from .frames import Frames, refusal
 from .session import Session
-from .wire import Wire, text_frame, wire_of
 
 # A ping is sent every 14 s, so a client that does not answer is noticed when the next one is due. It is disconnected
 # within 30 s, even if the kernel's buffer has room for all that it was sent.
-SILENCE_SECONDS = 28.0
+READ_TIMEOUT = 28.0
 
 
 async def serve_websocket(context: HttpContext, frames: Frames, scope: Scope, receive: Receive, send: Send) -> None:
@@ -46,7 +46,7 @@ async def serve_websocket(context: HttpContext, frames: Frames, scope: Scope, re
         if (first := StreamQuery.read(nest(request.query))).stream:
             await subscriptions.open(first)
         await send(_acceptance(request, protocols))
-        await _converse(session, subscriptions, wire_of(scope), receive, send)
+        await _run(session, subscriptions, connection_of(scope), receive, send)
     finally:
         dismiss(context, session)
 
@@ -84,23 +84,23 @@ def _acceptance(request: Request, protocols: list[str]) -> Message:
     }
 
 
-async def _converse(
-    session: Session, subscriptions: Subscriptions, wire: Wire | None, receive: Receive, send: Send
+async def _run(
+    session: Session, subscriptions: Subscriptions, connection: StreamConnection | None, receive: Receive, send: Send
 ) -> None:
-    if wire is not None:
-        wire.limit_buffer(KERNEL_BUFFER)
-        wire.expect_traffic(SILENCE_SECONDS)  # clients answer pings
+    if connection is not None:
+        connection.limit_buffer(KERNEL_BUFFER)
+        connection.set_read_timeout(READ_TIMEOUT)  # clients answer pings
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(_listen, session, subscriptions, receive, nursery.cancel_scope)
-        await _speak(session, wire, send)
+        nursery.start_soon(_receive_commands, session, subscriptions, receive, nursery.cancel_scope)
+        await _send_frames(session, connection, send)
         nursery.cancel_scope.cancel()
 
 
-async def _speak(session: Session, wire: Wire | None, send: Send) -> None:
-    with session.speaking:
+async def _send_frames(session: Session, connection: StreamConnection | None, send: Send) -> None:
+    with session.sending_scope:
         while frames := await session.take():
-            if wire is not None:
-                await deliver(session, wire, b"".join(map(text_frame, frames)))
+            if connection is not None:
+                await deliver(session, connection, b"".join(map(text_frame, frames)))
                 continue
             for frame in frames:
                 await deliver_by_server(session, send, {"type": "websocket.send", "text": frame.decode()})
@@ -108,16 +108,16 @@ async def _speak(session: Session, wire: Wire | None, send: Send) -> None:
             await send({"type": "websocket.close", "code": session.ended.code, "reason": session.ended.reason})
 
 
-async def _listen(
-    session: Session, subscriptions: Subscriptions, receive: Receive, conversation: trio.CancelScope
+async def _receive_commands(
+    session: Session, subscriptions: Subscriptions, receive: Receive, scope: trio.CancelScope
 ) -> None:
     while (message := await receive())["type"] != "websocket.disconnect":
         text = message.get("text")
         if text is None:
             session.end(End.BINARY)
         else:
-            await subscriptions.obey(text)
-    conversation.cancel()
+            await subscriptions.execute(text)
+    scope.cancel()
 
 
 class Subscriptions:
@@ -128,7 +128,7 @@ class Subscriptions:
         self._request = request
         self._session = session
 
-    async def obey(self, text: str) -> None:
+    async def execute(self, text: str) -> None:
         """Carry out the command in a frame. A frame that is not a command is ignored, as by the reference server."""
         try:
             command: Value = orjson.loads(text)
@@ -149,15 +149,15 @@ class Subscriptions:
             count_for_account(self._context, self._request, session.token, SUBSCRIPTIONS)
             await session.subscribe(by_name(query or StreamQuery()))
         except HttpError as error:
-            session.say(refusal(error.text, error.status))
+            session.reply(refusal(error.text, error.status))
         except NotAnswered:
-            session.say(refusal(TRY_AGAIN, 503))
+            session.reply(refusal(TRY_AGAIN, 503))
 
     def _close(self, query: StreamQuery | None) -> None:
         try:
             self._session.unsubscribe(by_name(query or StreamQuery()))
         except HttpError:
-            self._session.say(refusal("Error unsubscribing from channel"))
+            self._session.reply(refusal("Error unsubscribing from channel"))
 
 
 def _query(command: Mapping[str, object]) -> StreamQuery | None:

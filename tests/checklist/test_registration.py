@@ -184,7 +184,7 @@ class TestClosed:
             answer = await (await app_client(stage)).post(ACCOUNTS, sent)
             assert (answer.status, answer.json) == (403, {"error": "This action is not allowed"})
         assert (await stage.anybody().post("/auth/sign_up", form())).status == 403
-        assert "Nobody can sign up here" in (await stage.anybody().get("/auth/sign_up")).text
+        assert "Sign-ups are closed at the moment" in (await stage.anybody().get("/auth/sign_up")).text
         assert await stage.rows("SELECT FROM users") == []
 
     async def test_the_server_says_so(self, stage: Stage) -> None:

@@ -45,7 +45,7 @@ async def test_what_is_wrong_stands_at_its_field_and_what_was_typed_stays(stage:
         "username": "The name has already been taken.",
         "email": "The address is invalid.",
         "password": "The password is too short (minimum is 8 characters).",
-        "agreement": "Nobody can sign up without agreeing.",
+        "agreement": "You can only sign up if you agree.",
     }
     assert 'value="BOB"' in page.text
     assert 'value="&#34;&lt;b&gt;"' in page.text

@@ -1,6 +1,6 @@
-"""The API of a simulated server: requests go to the endpoints themselves, streams are what a connection is inside.
+"""The API of a simulated server: requests go to the endpoints themselves, streams to the sessions of connections.
 
-Between a client and this there is no socket and no framework; everything else is the server's own: tokens, scopes,
+There is no socket and no framework between a client and this. Everything else is the server's own: tokens, scopes,
 input, refusals, JSON.
 """
 
@@ -36,11 +36,11 @@ ROOM = 256  # frames that may wait for a client
 
 
 class Dropped(Exception):
-    """The server died before it answered."""
+    """Raised when the server was killed before it answered."""
 
 
 class SimulatedReply:
-    """A response, read to its end."""
+    """A complete response."""
 
     def __init__(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
         self.status = status
@@ -49,10 +49,10 @@ class SimulatedReply:
 
 
 class SimulatedApi:
-    """What clients reach of one server process."""
+    """The API of one server process."""
 
     def __init__(self, run: Run, runtime: Runtime, actors: Actors, record: Record) -> None:
-        folder = Path(tempfile.gettempdir()) / "troupe-simulation-without-media"  # nothing is uploaded here
+        folder = Path(tempfile.gettempdir()) / "troupe-simulation-without-media"  # there are no uploads here
         settings = Settings(domain=actors.actor_context.local_domain, rate_limits=False, data=folder)
         numbers = count(1)
         self.http_context = HttpContext(
@@ -76,7 +76,10 @@ class SimulatedApi:
         fields: Mapping[str, object] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> SimulatedReply:
-        """One request, whose fields go where the method wants them. Raises Dropped when the server dies under it."""
+        """Send one request, with its fields where the method needs them.
+
+        Raises Dropped if the server is killed meanwhile.
+        """
         query, body = (urlencode(fields or {}), b"") if method == "GET" else ("", orjson.dumps(fields or {}))
         given = {"content-type": "application/json", "content-length": str(len(body))} if body else {}
         if token is not None:
@@ -107,12 +110,12 @@ class SimulatedApi:
             await session.watch_account()
             await session.subscribe(by_name(StreamQuery(stream=name, list=parameter)))
         except BaseException:
-            session.leave()
+            session.close()
             raise
         return session
 
     def hang_up(self) -> None:
-        """The process is dead: no request is answered any more."""
+        """Answer no more requests, because the process is dead."""
         for life in list(self._requests):
             life.cancel()
 

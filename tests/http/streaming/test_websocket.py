@@ -311,7 +311,7 @@ async def test_a_closing_house_ends_every_stream(edge: Edge, stage: Stage, ada: 
 
 
 async def test_a_client_that_answers_no_ping_is_cut(edge: Edge, ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(websocket, "SILENCE_SECONDS", 0.1)
+    monkeypatch.setattr(websocket, "READ_TIMEOUT", 0.1)
     async with await open_deaf(edge, f"/api/v1/streaming?stream=user&access_token={ada.token}") as silent:
         await read_to_the_end(silent)
         await edge.quiet()

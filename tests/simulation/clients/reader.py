@@ -242,7 +242,7 @@ class Stream:
         return self._session.ended is None
 
     def close(self) -> None:
-        self._session.leave()
+        self._session.close()
 
     async def run(self) -> None:
         """Take every frame as it comes, until the stream is cut or closed."""

@@ -1,7 +1,7 @@
 """Direct writes to a stream's socket, by one system call, without hypercorn.
 
 In hypercorn each message to each subscriber passes scopes, channels and a state machine, which costs several times as
-much as sending. The framing that it would add is added here. It need not know: its state does not depend on the bytes
+much as sending. So this room adds the framing and writes past hypercorn, whose state does not depend on the bytes
 between the first and the last of an answer.
 """
 
@@ -14,15 +14,15 @@ from ..asgi import Scope
 SHORT, LONG = 125, 0xFFFF
 
 
-class Wire(Protocol):
+class StreamConnection(Protocol):
     """A connection with one stream only."""
 
-    def expect_traffic(self, within: float) -> None:
-        """From now on, end if the client sends nothing for so many seconds."""
+    def set_read_timeout(self, seconds: float) -> None:
+        """From now on, close if the client sends nothing for this time."""
         ...
 
-    def hear(self) -> None:
-        """The client has shown that it is alive."""
+    def reset_read_timeout(self) -> None:
+        """Begin the read timeout again, because the client has accepted bytes."""
         ...
 
     def limit_buffer(self, size: int) -> None:
@@ -38,12 +38,12 @@ class Wire(Protocol):
         ...
 
 
-def wire_of(scope: Scope) -> Wire | None:
-    """Return the wire of a request; None if the server offers none.
+def connection_of(scope: Scope) -> StreamConnection | None:
+    """Return the connection of a request for direct writes; None if the server offers none.
 
     In later versions of HTTP, requests share a connection, and HTTP/1.0 has no chunks.
     """
-    return scope.get("state", {}).get("wire") if scope["http_version"] == "1.1" else None
+    return scope.get("state", {}).get("connection") if scope["http_version"] == "1.1" else None
 
 
 def text_frame(text: bytes) -> bytes:

@@ -4,7 +4,7 @@ import h11
 import pytest
 from wsproto.frame_protocol import FrameProtocol, Opcode
 
-from troupe.http.streaming.wire import chunk, text_frame
+from troupe.http.streaming.connection import chunk, text_frame
 
 # On both sides of every change of form.
 SIZES = (0, 1, 125, 126, 127, 0xFFFF, 0x10000)
