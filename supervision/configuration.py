@@ -1,4 +1,4 @@
-"""Settings: what an operator may choose, one schema for all the ways to choose it.
+"""Settings: one schema for all the ways in which an operator can set them.
 
 `supervision/sources.py` reads them from the command line, the environment and a file.
 """
@@ -24,17 +24,17 @@ LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 def setting(default: object, meaning: str, right: str, **bounds: Any) -> Any:
-    """A field that says what it means and, for whoever got it wrong, what would be right."""
+    """Return a field with its meaning and, for errors, an example of a right value."""
     return Field(default=default, description=meaning, json_schema_extra={"right": right}, **bounds)
 
 
 def _from_commas(value: object) -> object:
-    """A list out of `a, b`: how the environment and the command line write one."""
+    """Return the list of `a, b`, as the environment and the command line write one."""
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
 def _nothing_if_empty(value: object) -> object:
-    """`TROUPE_DOMAIN=` in an environment file means that nothing was chosen."""
+    """Return None for an empty value: `TROUPE_DOMAIN=` in an environment file means that nothing was chosen."""
     return None if value == "" else value
 
 
@@ -68,7 +68,7 @@ class Settings(BaseModel):
     )
     database_url: Secret = setting(
         None,
-        "An outer PostgreSQL to use instead of the embedded one.",
+        "An external PostgreSQL to use instead of the embedded one.",
         "a URL such as postgresql://user:password@host:5432/name",
     )
     database_connections: int = setting(
@@ -87,7 +87,7 @@ class Settings(BaseModel):
     )
     registrations: Literal["open", "approval", "closed"] = setting(
         "closed",
-        "Who may sign up: everyone, everyone after a moderator's look, or nobody. Without `smtp_host` it is nobody.",
+        "Sign-ups: `open`, `closed`, or by `approval` of a moderator. Without `smtp_host` they are closed.",
         "open, approval or closed",
     )
     require_reason: bool = setting(
@@ -97,7 +97,7 @@ class Settings(BaseModel):
     )
     reserved_usernames: Names = setting(
         tuple(sorted(RESERVED)),
-        "Names that nobody may sign up with, also when digits stand for their letters.",
+        "Names that are refused at sign-up, also when digits stand for their letters.",
         "names with commas between, such as admin, support",
     )
     smtp_host: Text = setting(
@@ -106,7 +106,7 @@ class Settings(BaseModel):
     smtp_port: int = setting(587, "The TCP port of that server.", "a number from 1 to 65535", ge=1, le=65535)
     smtp_tls: Literal["none", "starttls", "tls"] = setting(
         "starttls",
-        "How mails travel to it: in clear, encrypted after a greeting in clear, or encrypted from the start.",
+        "Encryption of the connection to it: none, by STARTTLS after a greeting in clear, or TLS from the start.",
         "none, starttls or tls",
     )
     smtp_user: Text = setting(None, "The name to log in with there.", "a name")
@@ -118,7 +118,7 @@ class Settings(BaseModel):
     )
     password_grant: bool = setting(
         False,
-        "Whether apps may trade a user's name and password for a token, which old clients and scripts want.",
+        "Whether apps may exchange a user's name and password for a token, which old clients and scripts need.",
         "true or false",
     )
     public_preview: bool = setting(
@@ -134,7 +134,7 @@ class Settings(BaseModel):
     )
     trusted_proxies: Networks = setting(
         tuple(ipaddress.ip_network(address) for address in ("127.0.0.1", "::1")),
-        "The proxies whose `X-Forwarded-For` is believed.",
+        "The proxies whose `X-Forwarded-For` is trusted.",
         "addresses or networks with commas between, such as 127.0.0.1, 10.0.0.0/8",
     )
     test_hosts: Names = setting(
@@ -157,7 +157,7 @@ class Settings(BaseModel):
         "auto", "How the log is written; `auto`: for people on a terminal, JSON elsewhere.", "auto, console or json"
     )
     log_level: Literal["info", "warning", "error"] = setting(
-        "info", "The least grave records that are written.", "info, warning or error"
+        "info", "The lowest level of records that are written.", "info, warning or error"
     )
 
     @field_validator("data")
@@ -203,7 +203,7 @@ class Settings(BaseModel):
 
     @property
     def local_domain(self) -> str:
-        """What follows the second @ in a local handle: the domain, or `localhost:PORT` on a loopback address."""
+        """The server's name in handles: the domain, or `localhost:PORT` on a loopback address."""
         if self.domain:
             return self.domain
         name = "localhost" if self.host in LOOPBACK else self.host
@@ -211,7 +211,7 @@ class Settings(BaseModel):
 
     @property
     def secure(self) -> bool:
-        """Whether the outside reaches this server by https: always, except where no proxy can be meant."""
+        """True if clients reach this server by https: always, except on loopback addresses, where there is no proxy."""
         return not is_loopback(_without_port(self.local_domain))
 
     @property
@@ -226,7 +226,7 @@ class Settings(BaseModel):
 
     @property
     def sign_ups(self) -> Literal["open", "approval", "closed"]:
-        """Who may sign up indeed: nobody as long as there is no way to send the mail that confirms an address."""
+        """The effective `registrations`: closed if the mail that confirms an address can't be sent."""
         return self.registrations if self.smtp_host else "closed"
 
     @property
@@ -252,7 +252,7 @@ class Settings(BaseModel):
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or an address can only mean this machine."""
+    """True if a name or an address can only mean this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -262,7 +262,7 @@ def is_loopback(host: str) -> bool:
 
 
 def ascii_domain(domain: str) -> str:
-    """A domain, with its port if it has one, in lower-case ASCII; ValueError for what is none."""
+    """Return a domain, with its port if it has one, in lower-case ASCII. Raises ValueError for other texts."""
     host, port = _without_port(domain.strip()), _port(domain.strip())
     if port and not (port.isdecimal() and 1 <= int(port) <= 65535):
         raise ValueError("the port is no number from 1 to 65535")

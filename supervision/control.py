@@ -15,16 +15,16 @@ import trio
 from ..actors.kernel.errors import describe
 
 LONGEST_QUESTION = 4096
-PATIENCE = 5.0  # seconds a caller has for its question
+PATIENCE = 5.0  # seconds that a caller has to send its question
 
 
 class Control:
-    """Answers commands from `answers`: a name, and a function that makes the answer."""
+    """Answers commands. `answers` has a function for each name."""
 
     def __init__(self, path: Path, answers: dict[str, Callable[[], object]]) -> None:
         self._path = path
         self._answers = answers
-        self._inode = 0  # of our socket
+        self._inode = 0  # of this server's socket
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None]) -> None:
         listener = trio.SocketListener(self._bind())
@@ -38,14 +38,14 @@ class Control:
             self._remove()
 
     def _bind(self) -> trio.socket.SocketType:
-        """Replace what lies at the path: it belongs to a server that has ended, or that this one took over from."""
+        """Replace the socket at the path: it belongs to a server that has ended, or that this one took over from."""
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         with _locked(self._path.parent) as folder:
             new = self._path.with_suffix(".new")
             new.unlink(missing_ok=True)
             mask = os.umask(0o177)
             try:
-                # By way of the open folder: a socket's name holds 107 bytes, a data folder's may be longer.
+                # Through the open folder: a socket's name holds 107 bytes, and a data folder's may be longer.
                 listener.bind(f"/proc/self/fd/{folder}/{new.name}")
             finally:
                 os.umask(mask)
@@ -55,7 +55,7 @@ class Control:
         return trio.socket.from_stdlib_socket(listener)
 
     def _remove(self) -> None:
-        """Remove the socket unless a server that took over has put its own in its place."""
+        """Remove the socket, unless a server that took over has replaced it."""
         with _locked(self._path.parent), suppress(FileNotFoundError):
             if self._path.lstat().st_ino == self._inode:
                 self._path.unlink()
@@ -74,13 +74,13 @@ class Control:
             return {"error": "one JSON object with a command, please"}
         try:
             return answer() if answer else {"error": "unknown command"}
-        except Exception as error:  # a question must not take the socket down, and the listener with it
+        except Exception as error:  # an error in an answer must not end the socket and its listener
             return {"error": describe(error)}
 
 
 @contextmanager
 def _locked(folder: Path) -> Generator[int]:
-    """Lock the folder between servers, so that none removes what another one has just put there."""
+    """Lock the folder between servers, so that none removes the socket of another."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -1,7 +1,7 @@
-"""The database as a child of the tree: this node's term and the connections that carry it.
+"""The database as a child of the tree: this node's term, and the connections that carry it.
 
-`revive` starts PostgreSQL when it is ours and has died; it blocks, and does nothing when PostgreSQL runs.
-`prepare` is called at each start of the child, before anybody may use the database.
+`revive` starts the embedded PostgreSQL when it has ended; it blocks, and does nothing while PostgreSQL runs. `prepare`
+is called at each start of the child, before the database is used.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from ..storage.engine.term import Requirement, Term, hold_term
 from ..storage.highest import highest_id
 from .refusals import Refusals
 
-REVIVAL = 1.0  # seconds between two looks whether PostgreSQL is back
+REVIVAL = 1.0  # seconds between two checks that PostgreSQL is back
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class SupervisedDatabase:
-    """The Database that everybody holds; behind it the pool of the moment, or none while it restarts."""
+    """The Database that all rooms hold. Behind it is the current pool, or none while it restarts."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class SupervisedDatabase:
             nursery.cancel_scope.cancel()
 
     def inspect(self) -> dict[str, object]:
-        """What an operator sees."""
+        """Return what an operator sees."""
         pool = self._pool
         facts: dict[str, object] = {
             "connections": pool.connected if pool else 0, "waiting": pool.waiting if pool else 0
@@ -120,7 +120,7 @@ class SupervisedDatabase:
 
     @property
     def predecessor(self) -> str:
-        """The node that this one took over from, or nothing."""
+        """The node that this one took over from; empty if there is none."""
         return str(self._term.predecessor or "") if self._term else ""
 
     def _begun(self, term: Term) -> None:
@@ -132,7 +132,7 @@ class SupervisedDatabase:
         self._record("migration.applied", address=f"{step.number:04} {step.name}")
 
     async def _check(self, term: Term, db: Connection) -> None:
-        """On each new connection: the term still holds; and PostgreSQL may be another process than before."""
+        """Check each new connection: the term must still hold, and PostgreSQL may have been restarted."""
         await term.check(db)
         before, self._started_at = self._started_at, await started_at(db)
         if before not in (None, self._started_at):
@@ -144,7 +144,7 @@ class SupervisedDatabase:
         return self._pool
 
     async def _keep_alive(self, pool: ConnectionPool, revive: Callable[[], None]) -> None:
-        """Start our own PostgreSQL again when it dies; an outer one is its operator's."""
+        """Start the embedded PostgreSQL again when it ends. An external one is its operator's task."""
         while True:
             await self._lost.wait()
             self._lost = trio.Event()
@@ -178,4 +178,4 @@ async def _raise_when_lost(term: Term) -> None:
 
 async def _raise_when_fenced(pool: ConnectionPool) -> None:
     await pool.fenced.wait()
-    await pool.read(highest_id)  # which now tells why
+    await pool.read(highest_id)  # it has the cause by now

@@ -1,6 +1,6 @@
-"""How much room the disks have that the server writes to: told early, before PostgreSQL or an upload finds none.
+"""Free space on the disks that the server writes to. It is reported before PostgreSQL or an upload finds a full disk.
 
-An external PostgreSQL's disk can't be seen from here.
+The disk of an external PostgreSQL can't be seen from here.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ MIB = 1024 * 1024
 # PostgreSQL's log may grow by 1 GiB (its `max_wal_size`) before it is cut, and two films of 99 MiB may be made into
 # files of 256 MiB at the same time: 1.7 GiB in all. Below 2 GiB, the work of an ordinary hour may fill the disk.
 LOW = 2048 * MIB
-WELL = 2560 * MIB  # more than LOW, so that a disk at the threshold is not told of again and again
-FEWEST_FILES = 10_000  # that can still be made; a file system may have bytes and no inodes left
+WELL = 2560 * MIB  # more than LOW, so that a disk near the threshold is not reported again and again
+FEWEST_FILES = 10_000  # files that can still be made: a file system may have free bytes and no free inodes
 LOOK_EVERY = 30.0  # seconds
 TELL_AGAIN = 3600.0  # seconds between two records of a disk that stays low
 
 
 class Disks:
-    """Looks at the file systems of some folders: by name, such as `data`."""
+    """Checks the file systems of some folders, by name, such as `data`."""
 
     def __init__(self, folders: Mapping[str, Path], record: Record) -> None:
         self._folders = folders
         self._record = record
         self._rooms: dict[str, str] = {}
-        self._low: dict[str, float] = {}  # the disks that are low, and when that was told last
+        self._low: dict[str, float] = {}  # the disks that are low, and when that was last reported
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Look now and then, until `stopping`."""
+        """Check at intervals, until `stopping`."""
         await self.look()
         task_status.started()
         while not stopping.is_set():
@@ -44,17 +44,17 @@ class Disks:
             await self.look()
 
     def inspect(self) -> dict[str, object]:
-        """What an operator sees: the room on each disk, and which of them are low."""
+        """Return what an operator sees: the room on each disk, and which of them are low."""
         return {**self._rooms, **({"low": list(self._low)} if self._low else {})}
 
     async def look(self) -> None:
-        """Look once, and tell what has changed."""
+        """Check once, and report changes."""
         seen: set[int] = set()
         for name, folder in self._folders.items():
             try:
                 device, room = await trio.to_thread.run_sync(_measure, folder)
             except FileNotFoundError:
-                continue  # nothing was written there yet
+                continue  # no file was written there yet
             except OSError as error:
                 self._rooms[name] = str(error)
                 self._tell(name, low=True, error=str(error))
@@ -69,7 +69,7 @@ class Disks:
 
     def _judge(self, name: str, room: os.statvfs_result) -> None:
         free = room.f_bavail * room.f_frsize
-        # A file system that makes inodes as it needs them says that it has none at all.
+        # A file system that makes inodes as needed reports that it has none.
         few_files = room.f_files > 0 and room.f_favail < FEWEST_FILES
         if free < LOW or few_files:
             text = f"{room.f_favail} more files can be made" if few_files and free >= LOW else self._rooms[name]

@@ -1,9 +1,11 @@
-"""The server's own name: what it was last called, and what its accounts' links say.
+"""The server's own name: the last one used, and the one in the links of its accounts.
 
 Commands beside a server make accounts with links to it. On a loopback address these links hold the port, which only the
-server was told; so it leaves a note in its data folder, and a command that was told nothing else goes by it.
+server was told. So the server writes its name into a file in its data folder, and commands without a setting of their
+own use it.
 
-An account's links can't change: other servers know it by them. So a name that differs from the data's is refused.
+An account's links can't change, because other servers know it by them. So a name that differs from the data's is
+refused.
 """
 
 from __future__ import annotations
@@ -19,25 +21,25 @@ NOTE = "base_url"
 
 
 class OtherDomain(Exception):
-    """The settings name another domain than the data does."""
+    """Raised when the settings name another domain than the data."""
 
 
 def remember(settings: Settings) -> None:
-    """Leave the note: by the server that holds the data folder, once it does."""
+    """Write the file. Called by the server once it holds the data folder."""
     make_private(settings.data)
     (settings.data / NOTE).write_text(settings.base_url + "\n", "utf-8")
 
 
 def base_url(settings: Settings) -> str:
-    """The start of the server's links: as chosen, else as it last called itself, else as it would by default."""
+    """Return the start of the server's links: as chosen, else as last used, else the default."""
     note = _note(settings)
     return settings.base_url if settings.model_fields_set & {"host", "port", "domain"} or not note else note
 
 
 async def require_domain(db: Connection, settings: Settings, url: str) -> None:
-    """Raise OtherDomain if links that start with `url` do not fit to those in the data.
+    """Raise OtherDomain if links that start with `url` do not match those in the data.
 
-    Loopback names fit to each other, whatever their port: no other server knows them.
+    All loopback names match each other, with any port: no other server knows them.
     """
     chosen, uri = _domain(url), await newest_local_uri(db)
     known = _domain(uri or _note(settings) or url)

@@ -1,4 +1,4 @@
-"""What an operator reads when the server or a command can't go on: one line and an exit code, decided in one place."""
+"""Errors that end the server or a command, as the operator reads them: one line and an exit code."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ FAILED = 70  # EX_SOFTWARE
 
 
 class CannotListen(Exception):
-    """The address is in use or is none of this machine's."""
+    """Raised when the address is in use or does not belong to this machine."""
 
 
 class Failure(click.ClickException):
-    """An error with its one line and its exit code."""
+    """An error with its line and its exit code."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(_line(error))
@@ -30,13 +30,13 @@ class Failure(click.ClickException):
 
 
 class NotDone(Failure):
-    """Nothing was done, for the reason given."""
+    """The command was not done, for the reason given."""
 
     exit_code = 1
 
 
 class WrongSetting(Failure):
-    """A setting does not fit."""
+    """A setting is wrong."""
 
     exit_code = 2
 
@@ -53,7 +53,7 @@ class ServerFailed(Failure):
     exit_code = FAILED
 
 
-# The first class that fits counts. Of several errors that came together, the one whose class stands first is told.
+# The first class that fits counts. Of several errors at the same time, the one whose class is first is reported.
 FAILURES: tuple[tuple[type[Exception], type[Failure]], ...] = (
     (Fenced, ServerFailed),
     (GaveUp, ServerFailed),
@@ -69,7 +69,7 @@ FAILURES: tuple[tuple[type[Exception], type[Failure]], ...] = (
 
 
 def explained(error: BaseException) -> Failure | None:
-    """Return the line and the exit code for an error; None for a fault of ours, whose traceback is worth having."""
+    """Return the line and the exit code for an error. None for a bug, whose traceback is needed."""
     found: list[tuple[int, Exception]] = []
     for leaf in _leaves(error):
         place = next((place for place, (kind, _) in enumerate(FAILURES) if isinstance(leaf, kind)), None)

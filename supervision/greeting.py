@@ -1,4 +1,4 @@
-"""The greeting: what an operator reads on standard output when the server is up."""
+"""The greeting that an operator reads on standard output when the server is up."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def greeting(settings: Settings) -> str:
 
 
 def _called() -> str:
-    """Return how this program can be called again: by its name if that finds it, else by its path."""
+    """Return the command that calls this program again: its name if the shell finds it, else its path."""
     called = Path(sys.argv[0])
     found = shutil.which(called.name)
     return called.name if found and called.exists() and called.samefile(found) else str(called)

@@ -1,6 +1,6 @@
 """The supervision log: one record for each decision that supervision takes.
 
-Records are JSON lines for machines and short lines for people. Like records within `WINDOW` seconds are folded: the
+Records are JSON lines for machines and short lines for people. Equal records within `WINDOW` seconds are folded: the
 first is written at once, the others as one when the window is over, with the time of the first of them, their `count`
 and the seconds from the first to the last. Records that could not be written are counted in one `log.dropped`.
 """
@@ -23,12 +23,13 @@ from .redaction import redacted
 from .vocabulary import FACTS, Level, LogEvent
 
 WINDOW = 10.0
-# Two records are alike when all of these are: the rest varies from one time to the next.
+# Two records are folded if these facts are equal. The other facts differ each time.
 LIKENESS = ("actor", "child", "incarnation", "message", "error", "place", "decision", "address", "logger")
 MOST_REQUEST_IDS = 16
-# Texts that may quote what people wrote.
+# Facts that may quote what people wrote.
 FREE_TEXTS = ("error", "restored", "decision")
-# What moves the cursor, changes a terminal's state, ends a line or reorders text (Unicode's bidirectional controls).
+# Characters that move the cursor, change a terminal's state, end a line or reorder text (Unicode's bidirectional
+# controls).
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 Facts = dict[str, object]
@@ -36,23 +37,23 @@ Form = Callable[[datetime, LogEvent, Facts], str]
 
 
 class Misuse(Exception):
-    """An event or a fact outside the vocabulary."""
+    """Raised for an event or a fact outside the vocabulary."""
 
 
 @dataclass(slots=True)
 class Fold:
-    """Like records since the first of them was written."""
+    """Equal records since the first of them was written."""
 
     event: LogEvent
     since: datetime
     count: int = 0
-    first: datetime | None = None  # of those that are not written by themselves
+    first: datetime | None = None  # of the records that are not written by themselves
     last: datetime | None = None
     latest: Facts = field(default_factory=Facts)
     request_ids: list[str] = field(default_factory=list[str])
 
     def add(self, now: datetime, facts: Facts) -> None:
-        """Add an event that is not written by itself."""
+        """Add a record that is not written by itself."""
         self.count += 1
         self.first, self.last = self.first or now, now
         self.latest = facts
@@ -61,7 +62,7 @@ class Fold:
             self.request_ids.append(request)
 
     def summary(self) -> Facts:
-        """The facts of the last one, with what stands for all of them."""
+        """Return the facts of the last record, with the count and the times of all of them."""
         together = {name: value for name, value in self.latest.items() if name != "request_id"}
         together["count"] = self.count
         if self.first and self.last:
@@ -72,10 +73,10 @@ class Fold:
 
 
 class SupervisionLog:
-    """Writes records in one form, down to one level. Safe to call from any thread; never raises unless `strict`.
+    """Writes records in one form, down to one level. Safe to call from any thread; raises only if `strict`.
 
-    `write` takes a line, and raises OSError when it can't. `lost` returns how many of the lines that it took were never
-    written, since it was last asked.
+    `write` takes a line, and raises OSError on failure. `lost` returns the number of accepted lines that could not be
+    written, since its last call.
     """
 
     def __init__(
@@ -101,9 +102,9 @@ class SupervisionLog:
         self._lock = threading.Lock()
 
     def record(self, event: str, /, **facts: object) -> None:
-        """Tell of an event; `error` may be an exception.
+        """Write an event. `error` may be an exception.
 
-        A word outside the vocabulary raises when strict, and is told as a fault of ours when not.
+        A word outside the vocabulary raises if strict. Otherwise it is logged as a bug.
         """
         known, told = self._checked(event, facts)
         if self._closed or known.level.value < self._level.value:
@@ -119,7 +120,7 @@ class SupervisionLog:
                 self._put(now, known, told)
 
     def flush(self) -> None:
-        """Write what is still folded: at the end of the process."""
+        """Write the records that are still folded, at the end of the process."""
         with self._lock:
             self._close_folds(self._clock.now(), everything=True)
 
@@ -129,7 +130,7 @@ class SupervisionLog:
         self._closed = True
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Close the folds whose window is over, also when nothing else happens."""
+        """Close the folds whose window is over, also when no records arrive."""
         task_status.started()
         while not stopping.is_set():
             with trio.move_on_after(WINDOW / 2):
@@ -164,7 +165,7 @@ class SupervisionLog:
             self._dropped += 1
 
     def _tell_dropped(self, now: datetime) -> None:
-        """Say how many records are missing, as soon as the log can be written again."""
+        """Report how many records are missing, as soon as the log can be written again."""
         self._dropped += self._lost()
         if not self._dropped:
             return
@@ -174,7 +175,7 @@ class SupervisionLog:
             self._dropped, self._dropped_since = 0, None
 
     def _written(self, event: LogEvent, time: datetime, facts: Facts) -> bool:
-        """Write a record; False when it could not be written. That is no reason to stop serving."""
+        """Write a record. False if that failed, which does not stop the server."""
         try:
             self._write(self._form(time, event, facts) + "\n")
         except OSError:
@@ -183,7 +184,7 @@ class SupervisionLog:
 
 
 class Forwarded(logging.Handler):
-    """Brings what libraries log by the standard library into the supervision log."""
+    """Forwards what libraries log by the standard library to the supervision log."""
 
     def __init__(self, log: SupervisionLog) -> None:
         super().__init__(logging.WARNING)
@@ -198,18 +199,18 @@ class Forwarded(logging.Handler):
 
 
 def route_libraries(log: SupervisionLog) -> None:
-    """From now on the standard library's logging ends in `log`, from WARNING up."""
+    """Send the standard library's logging to `log`, from WARNING up."""
     logging.basicConfig(handlers=[Forwarded(log)], level=logging.WARNING, force=True)
 
 
 def as_json(now: datetime, event: LogEvent, facts: Facts) -> str:
-    """A record for machines: one JSON object."""
+    """Return a record for machines: one JSON object."""
     head = {"time": _instant(now), "level": event.level.name.lower(), "event": event.word}
     return _escaped(orjson.dumps(head | facts, default=str).decode())
 
 
 def as_text(now: datetime, event: LogEvent, facts: Facts) -> str:
-    """A record for people: time, event, who, then the rest; a stack on lines of its own."""
+    """Return a record for people: time, event, actor, then the rest; a stack on lines of its own."""
     who = facts.get("actor") or facts.get("child") or ""
     rest = [f"{name}={_shown(value)}" for name, value in facts.items() if name not in ("actor", "child", "stack")]
     line = _escaped(" ".join(filter(None, [f"{now:%H:%M:%S}", f"{event.word:<18}", str(who), *rest]))).rstrip()
@@ -217,7 +218,7 @@ def as_text(now: datetime, event: LogEvent, facts: Facts) -> str:
 
 
 def in_colour(now: datetime, event: LogEvent, facts: Facts) -> str:
-    """The same on a terminal: red for errors, yellow for warnings."""
+    """Return a record for people in colour: red for errors, yellow for warnings."""
     colour = {Level.INFO: "", Level.WARNING: "\x1b[33m", Level.ERROR: "\x1b[31m"}[event.level]
     line = as_text(now, event, facts)
     return f"{colour}{line}\x1b[0m" if colour else line
@@ -228,7 +229,7 @@ def _sayable(name: str, value: object) -> object:
 
 
 def _escaped(text: str) -> str:
-    """The text with control characters as `\\u009b`, so that no record can forge a line or command a terminal."""
+    """Return the text with control characters as `\\u009b`, so that records can't forge lines or control terminals."""
     return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

@@ -14,11 +14,11 @@ from ..storage.dead_letters import DeadLetter
 from ..storage.engine.database import Database, StorageError
 
 RETRY = 1.0  # seconds until the database is tried again
-ROOM = 1_000  # letters that may wait for the database; the log has named every one of them
+ROOM = 1_000  # letters that may wait for the database; the log has named each of them
 
 
 class Parking:
-    """Takes messages that crashed their actor twice, and stores them when the database lets it."""
+    """Takes messages that crashed their actor twice, and stores them when the database is there."""
 
     def __init__(self, database: Database, clock: Clock, ids: Ids) -> None:
         self._database = database
@@ -28,7 +28,7 @@ class Parking:
         self._woken = trio.Event()
 
     def park(self, address: Address, envelope: Envelope, error: BaseException) -> None:
-        """Called from inside a turn: never waits, and lets go of a letter rather than of the actor."""
+        """Take a letter. Called inside a turn: never waits. If the queue is full, the letter is dropped."""
         letter = DeadLetter(
             self._ids.next(), str(address), envelope.kind, outline(envelope.message), describe(error),
             envelope.origin.request_id, envelope.origin.causes, self._clock.now(),
@@ -59,13 +59,13 @@ class Parking:
         except StorageError:
             await trio.sleep(RETRY)
         except Exception:
-            self._letters.popleft()  # PostgreSQL will never take it, say for a NUL in a text; the log has named it
+            self._letters.popleft()  # PostgreSQL can't store it, as with a NUL in a text; the log has named it
         else:
             self._letters.popleft()
 
 
 def outline(message: object) -> dict[str, object]:
-    """A message's numbers and words, which name the rows it was about; whole records are in the rows themselves."""
+    """Return a message's numbers and words, which name its rows. Whole records are left out: they are in the rows."""
     if not is_dataclass(message):
         return {}
     values = {field.name: getattr(message, field.name) for field in fields(message)}

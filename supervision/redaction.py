@@ -1,7 +1,7 @@
-"""What may not stand in a log: texts that people wrote, addresses, tokens, passwords.
+"""Redaction: the log has no texts that people wrote, addresses, tokens or passwords.
 
-The text of an exception often quotes the value that it stumbled over. These rules drop quotations and whatever looks
-like an address or a secret; names of constraints, columns and classes stay, since they are what one searches for.
+The text of an exception often quotes the wrong value. These rules remove quotations and everything that looks like an
+address or a secret. Names of constraints, columns and classes stay, because they are needed to find the cause.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NAME = re.compile(r"\S{0,40}")
 
 
 def redacted(text: str) -> str:
-    """The first line of an error's text, without the data of people in it."""
+    """Return the first line of an error's text without data of people."""
     text = _DETAIL.sub("", text)
     text = _ARGUMENT.sub(r"\1: […]", text)
     text = _INPUT.sub("input_value=[…]", text)
@@ -36,6 +36,6 @@ def redacted(text: str) -> str:
 
 
 def _unquoted(quotation: re.Match[str]) -> str:
-    """A quotation as it is when it can be a name, else without its text."""
+    """Return a quotation as it is if it can be a name, else without its text."""
     quote, text = quotation.groups()
     return f"{quote}{text if _NAME.fullmatch(text) else '…'}{quote}"

@@ -1,4 +1,4 @@
-"""What PostgreSQL refuses at the moment, and why: for the log and for `troupe tree`."""
+"""Refusals of PostgreSQL and their causes, for the log and for `troupe tree`."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from ..actors.kernel import Clock, Record
 from ..storage.engine.faults import machine_fault
 
 TELL_AGAIN = 60.0  # seconds between two records of the same cause
-CALM = 10.0  # seconds without a refusal after which a commit means that all is well
+CALM = 10.0  # seconds without a refusal after which a commit means that the fault is over
 
 
 class Refusals:
-    """The refusals since the last time that all was well. Thousands a second make a record a minute."""
+    """The refusals since the last fault began. Thousands a second make one record a minute."""
 
     def __init__(self, record: Record, clock: Clock) -> None:
         self._record = record
         self._clock = clock
-        self._cause = ""  # of the last refusal; empty when all is well
+        self._cause = ""  # of the last refusal; empty without a fault
         self._since: datetime | None = None
         self._count = 0
         self._refused_at = 0.0
-        self._told: dict[str, tuple[float, int]] = {}  # by cause, when it was last told of, and the count since
+        self._told: dict[str, tuple[float, int]] = {}  # by cause: the time of its last record, and the count since then
 
     def refused(self, error: Exception) -> None:
-        """A call was refused."""
+        """Count a refused call."""
         now, cause = trio.current_time(), machine_fault(error) or type(error).__name__
         self._since = self._since or self._clock.now()
         self._cause, self._refused_at = cause, now
@@ -43,14 +43,17 @@ class Refusals:
         )  # fmt: skip
 
     def committed(self) -> None:
-        """A transaction was committed. One that is small may find room on a full disk: so calm is asked for as well."""
+        """Note a commit.
+
+        A small transaction may find room on a full disk, so a time without refusals is needed as well.
+        """
         if self._cause and trio.current_time() - self._refused_at >= CALM:
             self._record("storage.accepted", child="storage", error=self._cause, count=self._count)
             self._cause, self._since, self._count = "", None, 0
             self._told.clear()
 
     def inspect(self) -> dict[str, object]:
-        """What an operator sees; nothing when all is well."""
+        """Return what an operator sees; empty without a fault."""
         if self._since is None:
             return {}
         ago = trio.current_time() - self._refused_at

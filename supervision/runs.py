@@ -1,4 +1,4 @@
-"""The mark of a run: a file in the data folder while a server runs. Found at the next start, it tells of a bad end."""
+"""The mark of a run: a file in the data folder while a server runs. If the next start finds it, the run ended badly."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ MARK = "running"
 
 
 def begin_run(data: Path) -> str:
-    """Leave the mark; return the process of the run before if that one has left it, else nothing."""
+    """Write the mark. Return the process of the run before if it has left its mark, else an empty text."""
     mark = data / MARK
     before = ""
-    # The mark is for the log alone: a full disk is no reason not to start.
+    # The mark is for the log alone: a full disk does not prevent the start.
     with suppress(OSError):
         if mark.exists():
             before = mark.read_text("utf-8").strip() or "unknown"
@@ -27,6 +27,6 @@ def begin_run(data: Path) -> str:
 
 
 def end_run(data: Path) -> None:
-    """Take the mark away: the run has ended in order."""
+    """Remove the mark: the run has ended in order."""
     with suppress(OSError):
         (data / MARK).unlink()

@@ -1,6 +1,6 @@
-"""The signals that ask the server to end: SIGTERM, SIGINT (Ctrl-C) and SIGHUP (its terminal was closed).
+"""The signals that end the server: SIGTERM, SIGINT (Ctrl-C) and SIGHUP (its terminal was closed).
 
-The first ends it in order. The second does too, without grace for what still runs. The third ends the process at once;
+The first ends it in order. The second does too, without grace for running requests. The third ends the process at once;
 PostgreSQL is then stopped by its guardian.
 """
 
@@ -21,16 +21,16 @@ from .failures import FAILED
 ASKING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 MOST = 2
 
-# make and some shells pass on a signal that the whole process group has got already.
+# make and some shells send a signal that the whole process group got before.
 ECHO_SECONDS = 0.2
 
 
 class Interrupted(BaseException):
-    """The server was asked to end before its event loop ran."""
+    """Raised when the server was asked to end before its event loop ran."""
 
 
 class EndSignals:
-    """The signals so far, and what the next one does."""
+    """The signals so far, and the action of the next one."""
 
     def __init__(self) -> None:
         self._names: list[str] = []
@@ -45,7 +45,7 @@ class EndSignals:
 
     @contextmanager
     def handled(self) -> Generator[None]:
-        """Handle the signals in this block; those that were ignored stay so, as `nohup` asks for."""
+        """Handle the signals in this block. Ignored ones stay ignored, as `nohup` requires."""
         numbers = [number for number in ASKING if signal.getsignal(number) is not signal.SIG_IGN]
         before = {number: signal.signal(number, self._hear) for number in numbers}
         try:
@@ -94,7 +94,10 @@ class EndSignals:
         self._act_on_all()
 
     def _act_on_all(self) -> None:
-        """Counted before the action: a signal may come between any two of these lines."""
+        """Act on every signal that was counted.
+
+        A signal is counted before its action, because another may come at any line.
+        """
         while self._act is not None and self._acted_on < len(self._names):
             self._acted_on += 1
             self._act(self._names[self._acted_on - 1])

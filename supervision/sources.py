@@ -1,8 +1,8 @@
-"""Where settings come from: the command line, the environment and a TOML file, in this order.
+"""The sources of settings: the command line, the environment and a TOML file, in this order.
 
-A setting named `rate_limits` is `TROUPE_RATE_LIMITS` in the environment, `rate_limits` in a TOML file and, where a
-command has it, `--rate-limits` on the command line. The file is the one that `--config` or `TROUPE_CONFIG` names, else
-`troupe.toml` in the working directory when there is one.
+A setting named `rate_limits` is `TROUPE_RATE_LIMITS` in the environment, `rate_limits` in a TOML file and, for commands
+that have it, `--rate-limits` on the command line. The file is the one that `--config` or `TROUPE_CONFIG` names, else
+`troupe.toml` in the working directory if there is one.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from .configuration import Settings
 
 PREFIX = "TROUPE_"
 DEFAULT_FILE = Path("troupe.toml")
-# In the environment under our prefix, but no settings: where the file is, and the simulator's seeds.
+# Environment variables with the prefix that are not settings: the path of the file, and the simulator's seeds.
 NO_SETTING = re.compile(r"TROUPE_(CONFIG$|SIM_)")
 
 
 class ConfigurationError(Exception):
-    """A setting that can't be taken. The text says which, where it came from and what would be right."""
+    """Raised for a wrong setting. The text says which one, where it came from and an example of a right value."""
 
 
 def read_settings(chosen: Mapping[str, object], environ: Mapping[str, str], config: Path | None = None) -> Settings:
-    """The settings: `chosen` on the command line over the environment over the file over the defaults."""
+    """Return the settings: `chosen` on the command line, then the environment, the file and the defaults."""
     path = config or _named_file(environ)
     layers = {
         f"the file {path}": _from_file(path),
@@ -47,16 +47,16 @@ def read_settings(chosen: Mapping[str, object], environ: Mapping[str, str], conf
 
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
-    """Variables with our prefix that name no setting, each with the nearest that does.
+    """Return variables with the prefix that name no setting, each with the nearest setting.
 
-    They are told, not refused: a container platform may put some of its own into the environment.
+    They are reported, not refused: a container platform may add some of its own.
     """
     names = [name for name in environ if name.startswith(PREFIX) and not NO_SETTING.match(name)]
     return [f"{name} names no setting{_nearest(_field(name))}" for name in names if _field(name) not in _fields()]
 
 
 def meaning(name: str) -> str:
-    """What a setting is for, in one sentence."""
+    """Return the meaning of a setting, in one sentence."""
     return _fields()[name].description or ""
 
 
@@ -105,7 +105,7 @@ def _complaints(error: ValidationError, origins: Mapping[str, str]) -> Iterator[
     told: set[str] = set()
     for detail in error.errors(include_url=False):
         name = str(detail["loc"][0]) if detail["loc"] else ""
-        # One complaint a setting: a union tells of every alternative.
+        # One error for each setting: a union reports one for each alternative.
         if name not in told:
             yield _complaint(name, detail, origins)
         told.add(name)
@@ -120,7 +120,7 @@ def _complaint(name: str, detail: ErrorDetails, origins: Mapping[str, str]) -> s
 
 
 def _shown(detail: ErrorDetails) -> str:
-    """The wrong value, unless it is a secret."""
+    """Return the wrong value, unless it is a secret."""
     field = _fields()[str(detail["loc"][0])]
     return "" if SecretStr.__name__ in str(field.annotation) else f" = {detail['input']!r}"
 

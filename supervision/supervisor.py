@@ -43,11 +43,11 @@ class Runnable(Protocol):
 
 
 class GaveUp(Exception):
-    """A supervisor's children crashed more often than it tolerates."""
+    """Raised when a supervisor's children crashed more often than it tolerates."""
 
 
 class ChildPhase(Enum):
-    """Where a child is in its life."""
+    """The phase of a child's life."""
 
     STOPPED = auto()
     STARTING = auto()
@@ -62,18 +62,18 @@ class Child:
     name: str
     run: Runnable
     grace: float = 5.0
-    inspect: Callable[[], dict[str, object]] | None = None  # more for its portrait
+    inspect: Callable[[], dict[str, object]] | None = None  # adds to its portrait
     phase: ChildPhase = ChildPhase.STOPPED
     starts: int = 0
     ran: bool = False  # since its last start; False if that start failed
-    error: Exception | None = None  # what went wrong while it stopped
+    error: Exception | None = None  # the error while it stopped
     _stopping: trio.Event = field(default_factory=trio.Event, repr=False)
     _stopped: trio.Event = field(default_factory=trio.Event, repr=False)
     _scope: trio.CancelScope = field(default_factory=trio.CancelScope, repr=False)
     _patience: trio.CancelScope = field(default_factory=trio.CancelScope, repr=False)
 
     async def start(self, nursery: trio.Nursery, crashed: trio.MemorySendChannel[tuple[Child, Exception]]) -> None:
-        """Run in `nursery`; returns when the child says that it has started. Its crash is sent to `crashed`."""
+        """Run in `nursery`. Return when the child has started. Its crash is sent to `crashed`."""
         self._stopping, self._stopped, self._scope = trio.Event(), trio.Event(), trio.CancelScope()
         self.phase = ChildPhase.STARTING
         self.error = None
@@ -87,7 +87,7 @@ class Child:
         task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
     ) -> None:
         try:
-            # Out of the groups that nurseries wrap errors in, so that a fatal one is known by its name.
+            # Out of the groups that nurseries wrap errors in, so that a fatal one is known by its class.
             with lone_exception(), self._scope:
                 await self.run(self._stopping, task_status=_Started(self, task_status))
                 if not self._stopping.is_set():
@@ -96,7 +96,7 @@ class Child:
             if self.phase is ChildPhase.STARTING:
                 raise
             if self.phase is ChildPhase.STOPPING:
-                self.error = error  # no crash: whoever stops it knows already why
+                self.error = error  # not a crash: the code that stops it knows the error already
             else:
                 crashed.send_nowait((self, error))
         finally:
@@ -104,12 +104,12 @@ class Child:
             self._stopped.set()
 
     def portrait(self) -> dict[str, object]:
-        """What an operator sees of it."""
+        """Return what an operator sees of it."""
         inside = self.inspect() if self.inspect else {}
         return {"name": self.name, "state": self.phase.name.lower(), "starts": self.starts, **inside}
 
     async def stop(self) -> bool:
-        """Ask it to stop, cancel it after its grace; whether it stopped by itself."""
+        """Ask it to stop, and cancel it after its grace. True if it stopped by itself."""
         if self.phase is ChildPhase.STOPPED:
             return True
         self.phase = ChildPhase.STOPPING
@@ -143,7 +143,7 @@ class _Started:
 
 
 class Supervisor:
-    """Children in the order in which they start. After a `fatal` error no restart is tried."""
+    """Supervises children in the order in which they start. After a `fatal` error they are not restarted."""
 
     def __init__(
         self,
@@ -163,11 +163,11 @@ class Supervisor:
         self._fatal = fatal
         self._crashes: deque[float] = deque()
         self._failures = 0  # crashes and failed starts in a row
-        self._failed_starts = 0  # since everything was last running
+        self._failed_starts = 0  # since all children were last running
         self._last_failure = 0.0
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Start the children, restart them as they crash, stop them in reverse order. Raises GaveUp."""
+        """Start the children, restart them after crashes, stop them in reverse order. Raises GaveUp."""
         send, crashes = trio.open_memory_channel[tuple[Child, Exception]](len(self.children) * 2)
         with lone_exception():
             async with trio.open_nursery() as nursery:
@@ -196,7 +196,7 @@ class Supervisor:
                     await self._restart(self.children[self.children.index(child) :], nursery, send)
 
     def _may_start(self, child: Child) -> bool:
-        """False if the child was started again with a child before it, or will be: that one has crashed as well."""
+        """False if the child was, or will be, started again with a child before it that crashed too."""
         before = self.children[: self.children.index(child)]
         return child.phase is ChildPhase.STOPPED and all(other.phase is ChildPhase.RUNNING for other in before)
 
@@ -246,7 +246,7 @@ class Supervisor:
             raise GaveUp(f"{self.name}: {child.name} and others crashed {self._failures} times") from error
 
     def _fatal_in(self, error: Exception) -> Exception | None:
-        """The fatal error, if it is one, or the first of several that came together."""
+        """Return the fatal error, if it is one, or the first one of a group."""
         if not isinstance(error, ExceptionGroup):
             return error if isinstance(error, self._fatal) else None
         together = cast("ExceptionGroup[Exception]", error).exceptions
@@ -258,7 +258,7 @@ class Supervisor:
             child.hurry()
 
     def portrait(self) -> dict[str, object]:
-        """The tree as an operator sees it."""
+        """Return the tree as an operator sees it."""
         return {"name": self.name, "children": [child.portrait() for child in self.children]}
 
     async def _start(

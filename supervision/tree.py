@@ -89,21 +89,21 @@ __all__ = ["Actors", "Troupe", "commands", "declared", "serve"]
 
 STDOUT = 1
 
-# With these the server ends at once, instead of being tried again.
+# With these errors the server ends at once, and is not restarted.
 FATAL = (Fenced, AnotherNode, OtherDomain, UnusablePushKey)
 
-# Beyond the grace: seconds in which a server that was taken over from gives up its port.
+# Beyond the grace: seconds in which a server that was taken over from frees its port.
 PORT_FREE = 10.0
 
-# Whoever asks for a hashtag's timeline wakes it, be there such a tag or not.
+# Every request for a hashtag's timeline wakes it, also for a tag that does not exist.
 MOST_TAGS = 10_000
 
-# Most objects live as long as a cache entry does: collecting young ones less often halves what it costs (measured).
+# Most objects live as long as a cache entry does: collecting young ones less often halves the cost (measured).
 COLLECT_AFTER = (50_000, 20, 50)
 
 
 class Actors:
-    """Every kind of actor and what they share, over some database: the same in production and in simulation."""
+    """Every kind of actor and their services, over some database: the same in production and in simulation."""
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class Actors:
 
 
 class Troupe:
-    """One server process, put together and not yet running."""
+    """One server process, built and not yet running."""
 
     def __init__(
         self, settings: Settings, dsn: str, log: SupervisionLog, revive: Callable[[], None] | None = None
@@ -236,7 +236,7 @@ class Troupe:
         return self.supervisor.portrait()
 
     async def _http(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None]) -> None:
-        """Serve requests. When stopping, streams end first: hypercorn then waits only for requests that run."""
+        """Serve requests. At the stop streams end first: hypercorn then waits only for running requests."""
         listeners = await self._bind()
         self.http_context.streams.open_all()
         serve = partial(serve_http, record=self.log.record)
@@ -254,7 +254,10 @@ class Troupe:
             beside.cancel_scope.cancel()
 
     async def _bind(self) -> list[socket.socket]:
-        """The listening sockets. A server that was taken over from may be finishing its requests on the same port."""
+        """Return the listening sockets.
+
+        A server that was taken over from may still finish its requests on the same port.
+        """
         give_up_at = trio.current_time()
         if self.database.predecessor:
             give_up_at += self.settings.shutdown_grace + PORT_FREE
@@ -273,19 +276,19 @@ class Troupe:
         await require_domain(db, self.settings, self.settings.base_url)
 
     def _record(self, event: str, /, **facts: object) -> None:
-        """The runtime's way into the log; what a crash left undone is looked for at once."""
+        """Write a record for the runtime. After a crash the outbox is woken, because promises may be left."""
         self.log.record(event, **facts)
         if event in ("actor.crashed", "actor.quarantined"):
             self.actors.outbox.wake()
 
     def _hear(self, notice: str | None) -> None:
-        """Another program changed the database; None when some notices may have been missed."""
+        """Apply a notice that another program changed the database. None means that some notices may be lost."""
         if notice in (None, "accounts"):
             self.actors.accounts.clear()
             self.http_context.tokens.clear()
 
     async def run(self, signals: EndSignals, on_start: Callable[[], None]) -> None:
-        """Until a signal asks for the end, also while the children start, or until supervision gives up."""
+        """Run until a signal asks for the end, also while the children start, or until supervision gives up."""
         stopping, starting = trio.Event(), trio.CancelScope()
         async with trio.open_nursery() as nursery:
             await nursery.start(self._obey, signals, stopping, starting)
@@ -318,7 +321,7 @@ class Troupe:
 
 
 def serve(settings: Settings) -> int:
-    """Run the server to its end; the exit code. This is the whole of `troupe serve`."""
+    """Run the server to its end and return the exit code. This is the whole of `troupe serve`."""
     log, writer = _open_log(settings)
     route_libraries(log)
     signals = EndSignals()
@@ -326,7 +329,7 @@ def serve(settings: Settings) -> int:
         try:
             _run(settings, log, signals)
             end_run(settings.data)
-            log.flush()  # nothing is written after the last record
+            log.flush()  # no record is written after the last one
             log.record("shutdown.done")
             return 0
         except (Exception, BaseExceptionGroup) as error:
@@ -337,7 +340,7 @@ def serve(settings: Settings) -> int:
 
 
 def declared() -> dict[str, object]:
-    """The tree as it would be started."""
+    """Return the tree as it would be started."""
     log = SupervisionLog(lambda line: None, SystemClock(), as_json)
     with TemporaryDirectory() as folder:
         return Troupe(Settings(data=Path(folder)), "", log).supervisor.portrait()
@@ -368,7 +371,7 @@ def _run(settings: Settings, log: SupervisionLog, signals: EndSignals) -> None:
 
 
 def _make(settings: Settings, log: SupervisionLog, stack: ExitStack) -> Troupe:
-    """The server on its database; PostgreSQL runs as long as the stack is open, if it is ours."""
+    """Make the server on its database. The embedded PostgreSQL runs as long as the stack is open."""
     if settings.database_url:
         return Troupe(settings, settings.database_url.get_secret_value(), log)
     postgres = stack.enter_context(embedded(settings.data))
@@ -382,7 +385,7 @@ def _started(troupe: Troupe) -> None:
     if before and before != troupe.database.predecessor:
         log.record("shutdown.missed", node=before)
     if settings.sign_ups != settings.registrations:
-        log.record("registrations.closed", decision="nobody can sign up")
+        log.record("registrations.closed", decision="sign-ups are closed")
     if settings.test_hosts:
         log.record("test_hosts.allowed", decision=f"private addresses allowed: {', '.join(settings.test_hosts)}")
     log.record("server.listening", address=settings.base_url)
@@ -390,7 +393,7 @@ def _started(troupe: Troupe) -> None:
 
 
 def _explain(error: BaseException, log: SupervisionLog) -> int:
-    """Say why the server ends, in a line; what supervision decided stands in the log."""
+    """Print why the server ends, in a line. The decisions of supervision are in the log."""
     failure = explained(error)
     if failure is None:
         announce("".join(traceback.format_exception(error)))
@@ -402,7 +405,7 @@ def _explain(error: BaseException, log: SupervisionLog) -> int:
 
 
 def _settle_memory() -> None:
-    """What was made at start stays: never look through it again, and look less often."""
+    """Freeze the objects made at start, so that the collector never scans them again, and collect less often."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECT_AFTER)

@@ -1,6 +1,6 @@
-"""The words of the supervision log: every event that it can tell of and every fact that it can give, and no others.
+"""The vocabulary of the supervision log: all its events and facts.
 
-Operators build alarms on these names, so the README shows them and tests hold code and README to this list.
+Operators build alarms on these names. The README shows them, and tests compare the code and the README with this list.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from enum import Enum
 
 
 class Level(Enum):
-    """How grave a record is."""
+    """The severity of a record."""
 
     INFO = 0
     WARNING = 1
@@ -17,33 +17,33 @@ class Level(Enum):
 
 
 class LogEvent(Enum):
-    """What can happen, how grave it is, and what it means."""
+    """The events, with their level and their meaning."""
 
     SERVER_LISTENING = "server.listening", Level.INFO, "The server takes requests."
-    MIGRATION_APPLIED = "migration.applied", Level.INFO, "The schema moved one step on, at start."
+    MIGRATION_APPLIED = "migration.applied", Level.INFO, "A migration was applied at start."
     CHILD_STARTED = "child.started", Level.INFO, "A part of the infrastructure runs."
     CHILD_STOPPED = "child.stopped", Level.INFO, "A part of the infrastructure was stopped."
     CHILD_CRASHED = "child.crashed", Level.ERROR, "A part of the infrastructure failed; the parts after it restart too."
-    ACTOR_CRASHED = "actor.crashed", Level.ERROR, "An actor failed on a message; its memory is thrown away."
+    ACTOR_CRASHED = "actor.crashed", Level.ERROR, "An actor failed on a message; its memory is discarded."
     ACTOR_RESTORED = (
         "actor.restored",
         Level.INFO,
-        "An actor's memory was made anew from rows: after a crash, missed hints, or a change of what it may show.",
+        "An actor was loaded again from rows: after a crash, missed hints, or a change of visibility.",
     )
     ACTOR_QUARANTINED = "actor.quarantined", Level.ERROR, "An actor failed too often and takes no messages for a while."
     ACTOR_RELEASED = "actor.released", Level.INFO, "An actor is out of quarantine."
-    MESSAGE_PARKED = "message.parked", Level.ERROR, "A message crashed its actor again and lies in `dead_letters`."
+    MESSAGE_PARKED = "message.parked", Level.ERROR, "A message crashed its actor again and is stored in `dead_letters`."
     TURN_SLOW = "turn.slow", Level.WARNING, "A turn runs for more than a second; the stack shows where."
     MAILBOX_FULL = (
         "mailbox.full",
         Level.WARNING,
-        "Too much mail: askers are refused, hints become one reload.",
+        "A mailbox is full: asks are refused, and hints are replaced by one reload from rows.",
     )
     ASK_CYCLE = "ask.cycle", Level.ERROR, "An actor asked one that waits for it; refused at once. This is a bug."
     CONNECTIONS_FULL = (
         "connections.full",
         Level.WARNING,
-        "As many connections are open as the file descriptors of the process allow; requests on new ones get 503.",
+        "The file descriptors of the process allow no more connections; requests on new ones get 503.",
     )
     STREAM_CUT = "stream.cut", Level.WARNING, "A streaming connection could not keep up or failed, and was closed."
     STORAGE_LOST = "storage.lost", Level.ERROR, "PostgreSQL can't be reached; requests get 503 until it is back."
@@ -53,7 +53,7 @@ class LogEvent(Enum):
         Level.ERROR,
         "PostgreSQL or a disk refuses work, for the reason that the error gives; requests get 503.",
     )
-    STORAGE_ACCEPTED = "storage.accepted", Level.INFO, "PostgreSQL stores again what it is given, after refusals."
+    STORAGE_ACCEPTED = "storage.accepted", Level.INFO, "PostgreSQL accepts work again, after refusals."
     DISK_LOW = "disk.low", Level.WARNING, "A disk that the server writes to is nearly full."
     DISK_WELL = "disk.well", Level.INFO, "That disk has room again."
     STORAGE_RESTARTED = "storage.restarted", Level.WARNING, "PostgreSQL was restarted since the last connection to it."
@@ -70,7 +70,7 @@ class LogEvent(Enum):
     REGISTRATIONS_CLOSED = (
         "registrations.closed",
         Level.WARNING,
-        "`registrations` would let people in, but without `smtp_host` no address can be confirmed: nobody can sign up.",
+        "Sign-ups are closed although `registrations` allows them: without `smtp_host` no address can be confirmed.",
     )
     TEST_HOSTS_ALLOWED = (
         "test_hosts.allowed",
@@ -81,15 +81,15 @@ class LogEvent(Enum):
     MEDIA_RETRY = (
         "media.retry",
         Level.WARNING,
-        "An upload could not be processed or stored, or a file not be cleaned up; it is tried again later.",
+        "An upload could not be processed or stored, or a file could not be removed; it is tried again later.",
     )
-    MEDIA_FAILED = "media.failed", Level.WARNING, "A media process came to no result; its upload was refused."
+    MEDIA_FAILED = "media.failed", Level.WARNING, "A media process gave no result; its upload was refused."
     CONFINEMENT_INCOMPLETE = (
         "confinement.incomplete",
         Level.WARNING,
         "At start: this machine lacks something that confines media processes; `error` names it.",
     )
-    LIBRARY_SAID = "library.said", Level.WARNING, "A library that Troupe stands on logged a warning or an error."
+    LIBRARY_SAID = "library.said", Level.WARNING, "A library that Troupe uses logged a warning or an error."
     LOG_DROPPED = (
         "log.dropped",
         Level.ERROR,
@@ -100,11 +100,11 @@ class LogEvent(Enum):
         Level.WARNING,
         "The last run on this data folder did not end in order: it was killed, it failed, or the machine went down.",
     )
-    SHUTDOWN_BEGUN = "shutdown.begun", Level.INFO, "The server takes no new requests and finishes what runs."
+    SHUTDOWN_BEGUN = "shutdown.begun", Level.INFO, "The server takes no new requests and finishes the running ones."
     SHUTDOWN_HURRIED = (
         "shutdown.hurried",
         Level.WARNING,
-        "A second signal: what still runs is cut, and everything is closed in order.",
+        "A second signal: running requests are cut, and everything is closed in order.",
     )
     SHUTDOWN_DONE = "shutdown.done", Level.INFO, "The server has stopped in order."
 
@@ -133,13 +133,13 @@ FACTS = {
     "stack": "Where a slow turn waits.",
     "depth": "Messages that wait in the mailbox.",
     "crashes_60s": "Crashes of this actor in the last 60 seconds.",
-    "decision": "What supervision does about it.",
-    "restored": "What the new incarnation came back with.",
+    "decision": "The action that supervision takes.",
+    "restored": "The contents of the new incarnation.",
     "seconds": "How long it took, or takes so far.",
     "address": "Where the server listens, or the migration's file.",
     "node": "A server process: its number, its host and when it started.",
     "logger": "The name under which the library logs.",
-    "count": "How many like records this one stands for.",
+    "count": "The number of equal records that this one stands for.",
     "folded_seconds": "The time from the first of these to the last; the record's own time is that of the first.",
     "request_ids": "The first requests of those.",
 }

@@ -1,7 +1,7 @@
-"""Writing lines to a file descriptor without ever waiting for its reader.
+"""Writing lines to a file descriptor without waiting for its reader.
 
-A terminal that was stopped with Ctrl-S, or a pipe that is not read, blocks whoever writes to it. Here a thread of its
-own does, so that the event loop and the handling of signals go on.
+A terminal that was stopped with Ctrl-S, or a pipe that is not read, blocks a write. Here a thread of its own writes, so
+that the event loop and the handling of signals go on.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Writer:
             self._changed.notify_all()
 
     def take_lost(self) -> int:
-        """The number of queued lines that could not be written since the last call: the pipe closed, the disk full."""
+        """Return the number of lines lost since the last call: the pipe was closed, or the disk was full."""
         with self._changed:
             lost, self._lost = self._lost, 0
             return lost
@@ -82,7 +82,7 @@ class Writer:
                 self._changed.notify_all()
 
     def _next_batch(self) -> list[bytes]:
-        """All lines that wait, or none when the writer was closed and everything is written."""
+        """Return all waiting lines; none if the writer was closed and everything is written."""
         with self._changed:
             while not self._lines and not self._closed:
                 self._changed.wait()
@@ -91,7 +91,7 @@ class Writer:
             return lines
 
     def _write_all(self, lines: list[bytes]) -> int:
-        """Write the lines; the number of those that could not be written."""
+        """Write the lines. Return the number of those that could not be written."""
         for done, line in enumerate(lines):
             try:
                 self._write_one(line)
@@ -105,5 +105,5 @@ class Writer:
             try:
                 left = left[os.write(self._descriptor, left) :]
             except BlockingIOError:
-                # The program that shares this terminal or pipe has made it non-blocking.
+                # Another program on this terminal or pipe has made it non-blocking.
                 select.select([], [self._descriptor], [])

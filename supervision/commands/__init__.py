@@ -1,4 +1,4 @@
-"""The command line, `troupe`. Each command is imported when it is called, so that the small ones are quick."""
+"""The command line, `troupe`. Each command is imported when it is called, so that the others cost no start-up time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from ... import __version__
 
-# Where a command is, and its name there. The order is that of the help.
+# The module of each command, and its name there. The order is that of the help.
 PLACES = {
     "serve": "serve",
     "accounts": "accounts",
@@ -31,7 +31,7 @@ Exit codes:
 
 
 class Lazily(click.Group):
-    """A group whose commands lie in modules of their own."""
+    """A group of commands that are imported when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(PLACES)
@@ -67,6 +67,6 @@ def troupe() -> None:
 
 
 def main() -> None:
-    """The console script. Each file that it makes belongs to its user alone."""
+    """The console script. Each file that it makes can be read by its user alone."""
     os.umask(0o077)
     sys.exit(troupe())

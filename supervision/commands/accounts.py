@@ -1,4 +1,4 @@
-"""`troupe accounts`: making accounts, one or a file full of them; letting in who has signed up, or not."""
+"""`troupe accounts`: making accounts, one or a file of them; approving and rejecting sign-ups."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def import_(file: BinaryIO, scopes: str | None, data: str | None, domain: str | 
     """Make the accounts of FILE, one JSON object a line; `-` reads standard input.
 
     A line has `username`, `email` and, if wanted, `password` and `role`. The accounts are confirmed and approved. All
-    are made in one go: when a line is wrong it is named, and none is made. With --scopes each account is answered by a
-    line with `name`, `id` and `token`.
+    are made in one go: if a line is wrong, it is named and no account is made. With --scopes each account is answered
+    by a line with `name`, `id` and `token`.
     """
     from .importing import read_accounts
     from .making import InvalidAccount, make_accounts, parse_scopes
@@ -93,9 +93,9 @@ def import_(file: BinaryIO, scopes: str | None, data: str | None, domain: str | 
 @click.argument("name")
 @setting_options("data")
 def approve(name: str, data: str | None, config: Path | None) -> None:
-    """Let NAME in, who has signed up where a moderator's word is needed.
+    """Approve the sign-up of NAME.
 
-    A mail says so, and the account can sign in as soon as its address is confirmed, too.
+    A mail is sent, and the account can sign in as soon as its address is confirmed too.
     """
     from .making import approve as let_in
 
@@ -106,9 +106,9 @@ def approve(name: str, data: str | None, config: Path | None) -> None:
 @click.argument("name")
 @setting_options("data")
 def reject(name: str, data: str | None, config: Path | None) -> None:
-    """Delete the account of NAME, who has signed up and is not approved.
+    """Delete the account of NAME, a sign-up that is not approved.
 
-    Name and address are free again. Nobody is told.
+    Name and address are free again. No mail is sent.
     """
     from .making import reject as turn_away
 

@@ -15,7 +15,7 @@ FIELDS = {"username", "email", "password", "role"}
 
 
 def read_accounts(lines: Iterable[bytes]) -> list[RequestedAccount]:
-    """The accounts of a file, their passwords hashed; Unfit names the first line that is wrong."""
+    """Return the accounts of a file, with hashed passwords. Raises Unfit for the first line that is wrong."""
     entries = [(number, _parsed(number, line)) for number, line in enumerate(lines, 1) if line.strip()]
     _refuse_repeats(entries)
     hashes = _hash_all([entry.get("password") for _, entry in entries])
@@ -53,7 +53,7 @@ def _refuse_repeats(entries: Sequence[tuple[int, dict[str, Any]]]) -> None:
 
 
 def _hash_all(passwords: Iterable[str | None]) -> list[str | None]:
-    """A hash for each entry, on all cores."""
+    """Return a hash for each entry, computed on all cores."""
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return list(threads.map(_hash, passwords))
 

@@ -1,4 +1,4 @@
-"""Making accounts and tokens straight in the rows: what the commands and the import share."""
+"""Making accounts and tokens directly in the rows, for the commands and the import."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"
 
 
 class InvalidAccount(Exception):
-    """An account or a token that can't be made as asked. The text says why, and names the line of an import."""
+    """Raised when an account or a token can't be made. The text says why, and names the line of an import."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedAccount:
-    """One account to make. `password_hash` None: no password signs in to it."""
+    """One account to make. With `password_hash` None no password works."""
 
     username: str
     email: str
@@ -48,7 +48,7 @@ class RequestedAccount:
 
 @dataclass(frozen=True, slots=True)
 class CreatedAccount:
-    """An account that was made. The token is good when scopes were asked for."""
+    """An account that was made. It has a token if scopes were given."""
 
     id: int
     username: str
@@ -56,7 +56,7 @@ class CreatedAccount:
 
 
 def check_account(username: object, email: object, role: object = "user") -> None:
-    """Refuse what no row takes. Otherwise an operator knows what he does: `admin@localhost` is an address."""
+    """Refuse values that no row takes. Otherwise operators are free: `admin@localhost` is a valid address here."""
     if not isinstance(username, str) or not USERNAME.fullmatch(username):
         raise InvalidAccount(f"the name {username!r} is not 1 to 30 of the letters a to z, digits and underscores")
     local, at, host = email.rpartition("@") if isinstance(email, str) else ("", "", "")
@@ -67,7 +67,7 @@ def check_account(username: object, email: object, role: object = "user") -> Non
 
 
 def parse_scopes(text: str) -> tuple[str, ...]:
-    """Scopes as OAuth knows them, spaces between."""
+    """Return the scopes of a text with spaces between."""
     parsed = scope_tree.parse(text)
     unknown = [scope for scope in parsed if not scope_tree.known([scope])]
     if unknown or not parsed:
@@ -101,7 +101,7 @@ async def make_accounts(
 
 
 async def make_token(db: Connection, username: str, scopes: tuple[str, ...], ids: Ids, now: datetime) -> str:
-    """A token of an account of this server."""
+    """Make a token of a local account."""
     token, account = secrets.token_urlsafe(32), await _local(db, username)
     application = await _application(db, ids, now)
     await oauth.insert_token(db, NewToken(ids.next(), hash_of(token), application, account.id, scopes), now)
@@ -109,7 +109,7 @@ async def make_token(db: Connection, username: str, scopes: tuple[str, ...], ids
 
 
 async def approve(db: Connection, username: str, ids: Ids, now: datetime) -> None:
-    """Let somebody in who has signed up, and promise a mail that says so."""
+    """Approve a sign-up, and promise a mail about it."""
     account = await _local(db, username)
     if not await registration.approve(db, account.id, now):
         raise InvalidAccount(f"@{account.username} is approved already")
@@ -118,7 +118,7 @@ async def approve(db: Connection, username: str, ids: Ids, now: datetime) -> Non
 
 
 async def reject(db: Connection, username: str, ids: Ids, now: datetime) -> None:
-    """Delete the account of somebody who has signed up and was not let in."""
+    """Delete the account of a sign-up that was not approved."""
     account = await _local(db, username)
     if not await registration.reject(db, account.id):
         raise InvalidAccount(f"@{account.username} is approved already, and is no longer to be rejected")
@@ -154,7 +154,7 @@ def _user(account_id: int, wanted: RequestedAccount, now: datetime) -> NewUser:
 
 
 async def _application(db: Connection, ids: Ids, now: datetime) -> int:
-    """The application that stands behind tokens from the command line; it is made with the first of them."""
+    """Return the application of all tokens from the command line. The first token makes it."""
     found = await oauth.find_client(db, CLIENT_ID)
     if found:
         return found.id

@@ -1,4 +1,4 @@
-"""`troupe migrate`: the schema."""
+"""`troupe migrate`: migrating the schema."""
 
 from __future__ import annotations
 

@@ -16,19 +16,19 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class CommandRefused(click.ClickException):
-    """The command can't be done; nothing was changed."""
+    """Raised when the command can't be done. Nothing was changed."""
 
     exit_code = 1
 
 
 class WrongOption(click.ClickException):
-    """A setting can't be taken."""
+    """Raised for a setting with a wrong value."""
 
     exit_code = 2
 
 
 def setting_options(*names: str) -> Callable[[Command], Command]:
-    """An option for each of these settings, and `--config`. They arrive as strings; the schema checks them."""
+    """Return options for these settings, and `--config`. Values arrive as strings; the schema checks them."""
 
     def decorate(command: Command) -> Command:
         for name in reversed(names):
@@ -39,7 +39,7 @@ def setting_options(*names: str) -> Callable[[Command], Command]:
 
 
 def settings_from(config: Path | None, **chosen: object) -> Settings:
-    """The settings, with what was chosen on the command line on top."""
+    """Return the settings. Those chosen on the command line come before all others."""
     try:
         return read_settings(chosen, os.environ, config)
     except ConfigurationError as error:

@@ -25,7 +25,7 @@ TURN = "SELECT pg_advisory_xact_lock(7461003)"
 
 
 def transact(settings: Settings, work: Callable[..., Awaitable[T]], *args: object) -> T:
-    """`work(connection, *args, ids, now)` in one transaction. A database that is not up to date is refused."""
+    """Run `work(connection, *args, ids, now)` in one transaction. Refused if the schema is not up to date."""
     if not settings.database_url and not exists(settings.data):
         raise Unavailable(
             f"there is none in {settings.data}: start the server or run `troupe migrate`, or correct --data"
@@ -35,7 +35,7 @@ def transact(settings: Settings, work: Callable[..., Awaitable[T]], *args: objec
 
 
 def migrate(settings: Settings) -> list[Migration]:
-    """Bring the schema up to date; the steps that were missing. Refused while a server runs that would need others."""
+    """Migrate the schema and return the steps that were missing. Refused while a server of another version runs."""
     with _database(settings) as dsn:
         return upgrade(dsn)
 
@@ -51,7 +51,7 @@ async def _in_turn(db: Connection, work: Callable[..., Awaitable[T]], *args: obj
 
 @contextmanager
 def _database(settings: Settings) -> Generator[str]:
-    """The address of the database: the outer one, or the embedded one, started if it does not run."""
+    """Yield the address of the database: an external one, or the embedded one, which is started if it does not run."""
     if settings.database_url:
         yield settings.database_url.get_secret_value()
     else:

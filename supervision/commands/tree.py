@@ -1,4 +1,4 @@
-"""`troupe tree`: what runs, as the supervisor sees it."""
+"""`troupe tree`: the supervision tree of the running server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PATIENCE = 5.0
 def tree(data: str | None, config: Path | None, as_json: bool) -> None:
     """Show the supervision tree of the running server.
 
-    When none runs on this data folder, the tree is shown as it would be started, and the exit code is 1.
+    If no server runs on this data folder, the tree is shown as it would be started, and the exit code is 1.
     """
     running = ask(settings_from(config, data=data).data / "control.sock", "tree")
     if running is None:
@@ -35,7 +35,7 @@ def tree(data: str | None, config: Path | None, as_json: bool) -> None:
 
 
 def ask(path: Path, command: str) -> dict[str, Any] | None:
-    """One question to the running server; None when there is none."""
+    """Ask the running server one question. Return None if there is none."""
     try:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(PATIENCE)
@@ -53,7 +53,7 @@ def ask(path: Path, command: str) -> dict[str, Any] | None:
 
 @contextmanager
 def _short(path: Path) -> Generator[str]:
-    """The path by way of an open folder: a socket's name holds 107 bytes, a data folder's may be longer."""
+    """Return a path through an open folder: a socket's name holds 107 bytes, and a data folder's may be longer."""
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         yield f"/proc/self/fd/{folder}/{path.name}"
@@ -62,7 +62,7 @@ def _short(path: Path) -> Generator[str]:
 
 
 def drawn(node: Mapping[str, Any], indent: str = "") -> Iterator[str]:
-    """A node and what is under it, a line each."""
+    """Return a node and the nodes under it, a line each."""
     facts = (f"{name}={value}" for name, value in node.items() if name not in ("name", "children"))
     yield "  ".join([indent + str(node["name"]), *facts])
     for child in cast("Sequence[Mapping[str, Any]]", node.get("children", ())):

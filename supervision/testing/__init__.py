@@ -1,4 +1,4 @@
-"""Deterministic concurrency tests: a seed decides who runs next, when time passes and what goes wrong.
+"""Deterministic concurrency tests: a seed decides which task runs next, when time passes, and which faults happen.
 
     @simulation(seeds=200, faults=2)
     async def test_two_devices(sim: Run) -> None:
@@ -7,8 +7,8 @@
             go(phone.post, "hello")
             go(laptop.post, "world")
 
-What is here knows nothing of Troupe; `stage` puts Troupe's actors, database and API into it.
-A failing seed is printed with the command that replays it and with the smallest run that fails alike.
+This package knows nothing of Troupe; `stage` adds Troupe's actors, database and API. A failing seed is printed with the
+command that replays it and with the smallest run that fails alike.
 """
 
 from .checks import Broken

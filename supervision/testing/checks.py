@@ -1,8 +1,8 @@
-"""What a scenario claims.
+"""The claims of a scenario.
 
-always       holds after every single step of every run
-eventually   holds some time after the scenario's last line
-sometimes    was true in at least one run of the series: proof that the seeds reach the interesting schedules
+always       holds after every step of every run
+eventually   holds at some time after the scenario's last line
+sometimes    was true in at least one run of the series: it shows that the seeds reach the interesting schedules
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from dataclasses import dataclass
 
 import trio
 
-# How often, in virtual seconds, an `eventually` that does not hold yet is looked at again.
+# Virtual seconds between two checks of an `eventually` that does not hold yet.
 LOOK_AGAIN = 0.25
 
 Predicate = Callable[[], bool | None]
 
 
 class Broken(AssertionError):
-    """A claim of the scenario does not hold."""
+    """Raised when a claim of the scenario does not hold."""
 
 
 class Sometimes:
-    """The `sometimes` claims of a series of runs, and which of them have come true."""
+    """The `sometimes` claims of a series of runs, and those that came true."""
 
     def __init__(self) -> None:
         self._seen: dict[str, bool] = {}
@@ -34,13 +34,13 @@ class Sometimes:
 
     @property
     def never(self) -> list[str]:
-        """What no run has shown."""
+        """Return the claims that no run has shown."""
         return [name for name, happened in self._seen.items() if not happened]
 
 
 @dataclass(frozen=True, slots=True)
 class Eventually:
-    """A claim about the end, and how many virtual seconds it has to come true."""
+    """A claim about the end, and the virtual seconds in which it must come true."""
 
     predicate: Predicate
     name: str
@@ -55,7 +55,7 @@ class Eventually:
 
 
 def asserting(predicate: Predicate, name: str) -> Callable[[], None]:
-    """A predicate that says False as one that raises, which is the other thing a predicate may do."""
+    """Return a predicate that raises in place of returning False."""
 
     def check() -> None:
         if predicate() is False:
@@ -65,7 +65,7 @@ def asserting(predicate: Predicate, name: str) -> Callable[[], None]:
 
 
 def name_of(predicate: Predicate) -> str:
-    """A function's name; the place of a lambda, which has none."""
+    """Return a function's name, or the place of a lambda, which has none."""
     name = getattr(predicate, "__name__", repr(type(predicate)))
     if name != "<lambda>":
         return name

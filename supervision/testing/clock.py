@@ -1,4 +1,4 @@
-"""The simulated time of day: Trio's virtual seconds, counted from an arbitrary morning."""
+"""The simulated time of day: Trio's virtual seconds, counted from a fixed morning."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MORNING = datetime(2026, 5, 4, 8, tzinfo=UTC)
 
 
 class VirtualClock:
-    """The kernel's Clock on Trio's mock time, so that rows and deadlines agree about what has passed."""
+    """The kernel's Clock on Trio's mock time, so that rows and deadlines agree on the time."""
 
     def __init__(self, clock: MockClock) -> None:
         self._clock = clock

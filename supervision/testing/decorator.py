@@ -34,13 +34,13 @@ World = Callable[[Run], AbstractAsyncContextManager[Any]]
 
 @asynccontextmanager
 async def bare(run: Run) -> AsyncGenerator[Run]:
-    """The world that has nothing but the run itself."""
+    """A world with nothing but the run itself."""
     yield run
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedSeeds:
-    """What the environment asks for."""
+    """The seeds that the environment asks for."""
 
     seeds: range
     strategies: Sequence[str]
@@ -66,10 +66,10 @@ def simulation(
     step_limit: int = 100_000,
     world: World = bare,
 ) -> Callable[[Scenario[P]], Callable[P, None]]:
-    """Play the scenario with many seeds; fail with the first that does, shrunk and with the command that replays it.
+    """Play the scenario with many seeds. Fail with the first failing one, shrunk and with the command that replays it.
 
     `pinned` are seeds with their strategies that found a bug once; they are played first, unless the environment asks
-    for one run. `faults` is the most that may go wrong in one run: a number, or a Budget that also says of which kinds.
+    for one run. `faults` is the highest number of faults in a run, or a Budget that also names their kinds.
     """
 
     def play(series: Series) -> FailedSeed | None:
@@ -96,7 +96,7 @@ def sweep(
     step_limit: int = 100_000,
     world: World = bare,
 ) -> Callable[[Scenario[P]], Callable[P, None]]:
-    """Make every point that the scenario passes fail, one after the other, until none is left."""
+    """Make every fault point of the scenario fail, one after the other."""
 
     def play(series: Series) -> FailedSeed | None:
         wanted = RequestedSeeds.from_environment(seeds, (strategy,))
@@ -111,7 +111,7 @@ def sweep(
 def as_test(
     make: Callable[[Callable[[Any], Awaitable[None]]], Series], play: Callable[[Series], FailedSeed | None]
 ) -> Callable[[Scenario[P]], Callable[P, None]]:
-    """A decorator whose result pytest takes for a plain function with all of the scenario's fixtures but the first."""
+    """Return a decorator that makes pytest see a plain function with all of the scenario's fixtures but the first."""
 
     def decorate(scenario: Scenario[P]) -> Callable[P, None]:
         @functools.wraps(scenario)
@@ -131,12 +131,12 @@ def as_test(
 
 def fail(text: str) -> NoReturn:
     """Fail the running test with this text alone."""
-    import pytest  # here, so that the kit can be imported where pytest is not installed
+    import pytest  # imported here, so that the kit works where pytest is not installed
 
     pytest.fail(text, pytrace=False)
 
 
 def running_test(scenario: Callable[..., object]) -> str:
-    """The name under which pytest knows the running test."""
+    """Return pytest's name of the running test."""
     current = os.environ.get("PYTEST_CURRENT_TEST")
     return current.rsplit(" ", 1)[0] if current else scenario.__qualname__

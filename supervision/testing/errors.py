@@ -1,4 +1,4 @@
-"""Errors inside the groups that nurseries make of them."""
+"""The errors inside the groups that nurseries make of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EXITS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
 def leaves(error: BaseException | None) -> Iterator[BaseException]:
-    """The errors themselves, without the groups around them."""
+    """Return the errors themselves, without the groups around them."""
     if isinstance(error, BaseExceptionGroup):
         for inner in cast("BaseExceptionGroup[BaseException]", error).exceptions:
             yield from leaves(inner)
@@ -20,18 +20,18 @@ def leaves(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def innermost(error: BaseException | None) -> BaseException | None:
-    """The error itself when it is the only one; several stay a group."""
+    """Return the error itself if it is the only one. Several stay a group."""
     inside = list(leaves(error))
     return inside[0] if len(inside) == 1 else error
 
 
 def exit_among(error: BaseException | None) -> BaseException | None:
-    """The Ctrl-C, exit or skip among the errors of a run, if there is one."""
+    """Return the Ctrl-C, exit or skip among the errors of a run, if there is one."""
     exits = (*EXITS, *_exits_of_pytest())
     return next((leaf for leaf in leaves(error) if isinstance(leaf, exits)), None)
 
 
 def _exits_of_pytest() -> tuple[type[BaseException], ...]:
-    # A scenario that raises one of them has imported pytest. The kit does not, because it also works without.
+    # A scenario that raises one of them has imported pytest. The kit does not import it, because it also works without.
     pytest: Any = sys.modules.get("pytest")
     return (pytest.skip.Exception, pytest.exit.Exception) if pytest else ()

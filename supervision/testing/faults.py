@@ -1,8 +1,8 @@
-"""Things that go wrong, where and when a run was told to let them go wrong.
+"""Faults, at the points where a run was told to inject them.
 
-Code that can fail passes named points: `faults.strikes(Fault.CRASH_BEFORE, "account/1 PublishStatus")`. Whether the
-point fails is decided by a plan: nobody's (`never`), a seed's (`Chance`) or a list's (`Planned`), which is how a
-failing run is replayed with fewer faults and how `sweep` makes every point fail, one after the other.
+Code that can fail passes named points: `faults.strikes(Fault.CRASH_BEFORE, "account/1 PublishStatus")`. A plan decides
+which points fail: none (`never`), by a seed (`Chance`) or by a list (`Planned`). With a list, a failing run is replayed
+with fewer faults, and `sweep` makes every point fail, one after the other.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 
 class Fault(Enum):
-    """What can go wrong. The value is how it reads in a trace, after the place."""
+    """The kinds of faults. The value is their text in a trace, after the place."""
 
     CRASH_BEFORE = "crashes before its turn"
     CRASH_AFTER = "crashes after its turn"
@@ -30,7 +30,7 @@ class Fault(Enum):
 
 
 class Injected(Exception):
-    """An actor's crash that the simulation wanted."""
+    """An actor's crash that the simulation injected."""
 
 
 class Point(NamedTuple):
@@ -49,14 +49,14 @@ Plan = Callable[[Point], bool]
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How many faults a run gets at most, and of which kinds."""
+    """The highest number of faults in a run, and their kinds."""
 
     most: int
     kinds: frozenset[Fault] = frozenset(Fault)
 
 
 class Chance:
-    """A seeded plan that spends a budget; `points` is about how many points of its kinds a run passes."""
+    """A seeded plan that spends a budget. `points` is about the number of points of its kinds that a run passes."""
 
     def __init__(self, seed: int, budget: Budget, points: int) -> None:
         self._random = random.Random(f"faults/{seed}")
@@ -72,7 +72,7 @@ class Chance:
 
 
 class Planned:
-    """Exactly these."""
+    """A plan of exactly these points."""
 
     def __init__(self, points: Iterable[Point]) -> None:
         self._points = frozenset(points)
@@ -86,12 +86,12 @@ ANYTHING = Budget(1)
 
 
 def never(point: Point) -> bool:
-    """A run in which nothing goes wrong."""
+    """The plan without faults."""
     return False
 
 
 class Faults:
-    """The points that one run passed, and those at which something went wrong."""
+    """The points that one run passed, and the faults at some of them."""
 
     def __init__(self, plan: Plan, note: Callable[[str, str], None]) -> None:
         self.passed: list[Point] = []
@@ -101,7 +101,7 @@ class Faults:
         self._counts: Counter[tuple[Fault, str]] = Counter()
 
     def strikes(self, fault: Fault, place: str) -> bool:
-        """Whether it goes wrong here, this time. The caller then makes it so."""
+        """True if the fault happens here, this time. The caller then makes it happen."""
         self._counts[fault, place] += 1
         point = Point(fault, place, self._counts[fault, place])
         self.passed.append(point)
@@ -112,7 +112,7 @@ class Faults:
         return True
 
     def turn(self, address: object, message: object, when: Literal["before", "after"]) -> None:
-        """The actor runtime's observer: notes every turn, and crashes one when the plan says so."""
+        """The actor runtime's observer: notes every turn, and crashes those that the plan chooses."""
         place = f"{address} {type(message).__name__}"
         if when == "before":
             self._note("handles " + type(message).__name__, str(address))

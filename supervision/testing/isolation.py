@@ -1,8 +1,8 @@
-"""Keeps a simulated run away from everything that real time and other processes decide.
+"""Isolation of a simulated run from real time and other processes.
 
 A function for a worker thread (`trio.to_thread.run_sync`) runs as one atomic step instead. Sockets and subprocesses are
-refused with a message that says what to use in their place: their answers would come from outside the schedule, and no
-run could be replayed. `tests/testing/test_trio_hooks.py` holds Trio to what is replaced here.
+refused with a message that names a replacement: their answers would come from outside the schedule, and no run could be
+replayed. `tests/testing/test_trio_hooks.py` checks Trio for the names that are replaced here.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ PROCESSES = (
 
 
 class NotSimulated(Exception):
-    """The scenario used something that has no place in a simulated run; the text says what to use instead."""
+    """Raised when the scenario used something that can't be simulated. The text says what to use instead."""
 
 
 @contextmanager
 def isolated(fail: Callable[[BaseException], None]) -> Generator[None]:
-    """Inside, threads are atomic steps, and sockets and subprocesses end the run through `fail` and raise."""
+    """Run threads as atomic steps in this block. Sockets and subprocesses end the run through `fail`, and raise."""
 
     def refuse(text: str) -> NoReturn:
         error = NotSimulated(text)
-        fail(error)  # the code under test may catch what is raised here
+        fail(error)  # the code under test may catch the error that is raised here
         raise error
 
     def refusing(text: str) -> Callable[..., NoReturn]:
@@ -61,13 +61,13 @@ def isolated(fail: Callable[[BaseException], None]) -> Generator[None]:
 
 
 def run_in_step(work: Callable[[], object], deliver: Callable[[Any], object], name: str | None = None) -> None:
-    """In place of starting a thread: the function runs here and now, as one step of the task that wants it."""
+    """Run the function now, as one step of the calling task, in place of a thread."""
     inside: Any = trio
     deliver(inside._threads.outcome.capture(work))
 
 
 def _guarded(wait: Callable[..., Any], refuse: Callable[[str], NoReturn]) -> Callable[..., Any]:
-    """Waiting for a descriptor, for Trio's own tasks alone: one of them is how a loop is woken."""
+    """Wait for a descriptor, for Trio's own tasks alone: one of them wakes the loop."""
 
     @functools.wraps(wait)
     async def guarded(*args: Any) -> None:

@@ -1,13 +1,13 @@
 """Real PostgreSQL under the seeded scheduler.
 
-A transaction blocks the whole Trio loop until it is done, with a checkpoint before and one after it. Seen from Trio it
-is one atomic step without duration: the network's timing cannot leak into the schedule, and the SQL is the SQL of
-production. asyncpg runs on a private asyncio loop in the same thread, so there is no thread to hop to.
+A transaction blocks the whole Trio loop until it is done, with a checkpoint before and one after it. For Trio it is one
+atomic step without duration: the network's timing cannot change the schedule, and the SQL is the SQL of production.
+asyncpg runs on a private asyncio loop in the same thread.
 
 A simulated run is one outer transaction that is rolled back at its end, and each of its transactions is a savepoint, so
-starting from the same rows costs nothing. The prices: transactions never overlap, so lock waits and serialization
-failures do not show here (retries are injected, and two-session tests stand beside the simulations); constraints that
-are deferred to COMMIT are not checked; `now()` stands still in SQL, which therefore must not use it.
+starting from the same rows costs nothing. The price: transactions never overlap, so lock waits and serialization
+failures do not happen (retries are injected, and tests with two sessions cover the rest). Constraints that are deferred
+to COMMIT are not checked. `now()` does not move in SQL, which therefore must not use it.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ COMMIT = "RELEASE SAVEPOINT step; SAVEPOINT step"
 UNDO = "ROLLBACK TO SAVEPOINT step"
 
 AWAY_FOR = 5.0  # virtual seconds of an injected absence
-PATIENCE = 2.0  # virtual seconds after which a caller is told that the database is away, as the production pool does
-VACUUM_EVERY = 100  # runs: what they rolled back lies about in the tables and would slow every later run down
+PATIENCE = 2.0  # virtual seconds after which a caller is refused, as by the production pool
+VACUUM_EVERY = 100  # runs between two vacuums: rolled-back rows stay in the tables and would slow every later run down
 
 
 class SqlConnection(Protocol):
@@ -45,7 +45,7 @@ class SqlConnection(Protocol):
 
 
 class Lockstep:
-    """One connection, used to the end of each piece of work before anything else happens.
+    """One connection, used to the end of each piece of work before anything else runs.
 
     `connecting` opens it, as asyncpg does. `unavailable` and `doubtful` are the product's exceptions: nothing was
     committed, and the connection was lost in COMMIT.
@@ -61,13 +61,13 @@ class Lockstep:
         self._runs = 0
 
     def block(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run it to its end; meanwhile nothing else moves."""
+        """Run work to its end while no other task runs."""
         with outside():
             return self._loop.run_until_complete(work)
 
     @contextmanager
     def run(self) -> Generator[None]:
-        """One simulated run: whatever it writes is gone afterwards."""
+        """One simulated run, which is rolled back at its end."""
         self._runs += 1
         if self._runs % VACUUM_EVERY == 0:
             self.block(self._connection.execute("VACUUM"))
@@ -78,7 +78,7 @@ class Lockstep:
             self.block(self._connection.execute("ROLLBACK"))
 
     def transact(self, work: Callable[[SqlConnection], Awaitable[T]], *, commit: bool = True) -> T:
-        """`work` in a savepoint of its own; with `commit=False` it is done and then undone."""
+        """Run `work` in a savepoint of its own. With `commit=False` it is run and then rolled back."""
         return self.block(self._transact(work, COMMIT if commit else UNDO))
 
     async def _transact(self, work: Callable[[SqlConnection], Awaitable[T]], end: str) -> T:
@@ -91,7 +91,7 @@ class Lockstep:
         return value
 
     def read(self, work: Callable[[SqlConnection], Awaitable[T]]) -> T:
-        """`work` that only reads: nothing to commit, and the savepoint is needed only when it fails."""
+        """Run `work` that only reads: there is nothing to commit, and the savepoint is needed only if it fails."""
         return self.block(self._read(work))
 
     async def _read(self, work: Callable[[SqlConnection], Awaitable[T]]) -> T:
@@ -107,7 +107,7 @@ class Lockstep:
 
 
 class LockstepDatabase:
-    """The engine's Database for one simulated run, with everything that can go wrong between here and PostgreSQL."""
+    """The engine's Database for one simulated run, with all faults between the server and PostgreSQL."""
 
     def __init__(self, lockstep: Lockstep, faults: Faults, note: Callable[[str], None]) -> None:
         self._lockstep = lockstep
@@ -152,13 +152,13 @@ class LockstepDatabase:
         return value
 
     def rows(self, query: str, *args: object) -> list[Any]:
-        """What the tables hold at this instant, for the claims of a scenario: no step, no fault."""
+        """Return rows at this instant, for the claims of a scenario: no step, no fault."""
         return self._lockstep.read(lambda db: db.fetch(query, *args))
 
     def arrange(
         self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Rows that a scenario starts from: a transaction that is no step and cannot fail."""
+        """Store the rows that a scenario starts from: a transaction that is no step and cannot fail."""
         return self._lockstep.transact(lambda db: work(db, *args, **kwargs))
 
     async def _reach(self, name: str) -> None:
@@ -183,5 +183,5 @@ class LockstepDatabase:
 
 
 def work_name(work: Callable[..., object]) -> str:
-    """How a piece of work is named in traces and fault points."""
+    """Return the name of a piece of work in traces and fault points."""
     return getattr(work, "__name__", type(work).__name__)

@@ -22,7 +22,7 @@ Main = Callable[[Scheduler], Awaitable[T]]
 
 @dataclass(frozen=True)
 class Outcome(Generic[T]):
-    """What came of one run."""
+    """The outcome of one run."""
 
     decisions: list[Decision]
     trace: list[Line]
@@ -32,12 +32,12 @@ class Outcome(Generic[T]):
 
     @property
     def choices(self) -> list[int]:
-        """What `Replay` needs to do it again."""
+        """The choices from which `Replay` repeats the run."""
         return [decision.taken for decision in self.decisions]
 
     @cached_property
     def digest(self) -> str:
-        """Equal for equal traces."""
+        """A hash that is equal for equal traces."""
         return digest(self.trace)
 
 
@@ -74,11 +74,11 @@ def simulate(
 def explore(
     main: Main[T], *, preemptions: int | None = None, limit: int = 100_000, time_is_a_choice: bool = False
 ) -> Iterator[Outcome[T]]:
-    """An outcome for every interleaving there is, at most `limit` of them.
+    """Return an outcome for every possible interleaving, at most `limit` of them.
 
-    Depth first and without keeping state: each run replays a prefix and then stays with whoever runs. With
-    `preemptions`, only schedules that leave a task which could have gone on at most that often (CHESS: two find most
-    bugs).
+    Depth first and without keeping state: each run replays a prefix and then stays with the running task. With
+    `preemptions`, only schedules with at most so many switches away from a task that could have gone on (CHESS: two
+    find most bugs).
     """
     prefixes: list[list[int]] = [[]]
     for _ in range(limit):
@@ -91,7 +91,7 @@ def explore(
 
 
 def branches(decisions: list[Decision], start: int, preemptions: int | None) -> Iterator[list[int]]:
-    """The prefixes that take another option at one step after `start`, within the bound."""
+    """Return the prefixes that take another option at one step after `start`, within the bound."""
     choices = [decision.taken for decision in decisions]
     spent = 0
     for step, (taken, width, stay) in enumerate(decisions):

@@ -1,4 +1,4 @@
-"""What a developer reads when a seed fails."""
+"""The report that a developer reads when a seed fails."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .series import FailedSeed, PlayedSeed
 from .shrink import switches
 from .trace import readable
 
-# The end of the story is what counts; a shrunk run is seldom longer.
+# The end of a trace is the important part; a shrunk run is seldom longer.
 MOST_LINES = 150
 
 
 def report(failure: FailedSeed, test: str) -> str:
-    """Seed, error, how to play it again, and the shrunk run line by line."""
+    """Return seed, error, the command to replay it, and the shrunk run line by line."""
     return "\n".join([
         f"seed {failure.first.seed} with strategy {failure.first.strategy} fails: {summary(failure.first.error)}",
         "",
@@ -31,17 +31,17 @@ def report(failure: FailedSeed, test: str) -> str:
 
 
 def replay_command(played: PlayedSeed, test: str) -> str:
-    """The command that plays exactly this run."""
+    """Return the command that plays exactly this run."""
     return f"TROUPE_SIM_SEED={played.seed} TROUPE_SIM_STRATEGY={played.strategy} python -m pytest {shlex.quote(test)}"
 
 
 def pin(played: PlayedSeed) -> str:
-    """The run as an entry of a scenario's `pinned`."""
+    """Return the run as an entry of a scenario's `pinned`."""
     return f'({played.seed}, "{played.strategy}")'
 
 
 def size(played: PlayedSeed) -> str:
-    """How large a run is, in what makes it hard to read."""
+    """Return the size of a run: the numbers that make it hard to read."""
     return f"{counted(switches(played), 'switch', 'es')}, {counted(len(played.struck), 'fault', 's')}"
 
 
@@ -54,13 +54,13 @@ def summary(error: BaseException | None) -> str:
 
 
 def tail(lines: list[str]) -> list[str]:
-    """The last lines, with a word about what was left out."""
+    """Return the last lines, with a note of how many were left out."""
     cut = len(lines) - MOST_LINES
     return lines if cut <= 0 else [f"    … {cut} lines before", *lines[cut:]]
 
 
 def traced(error: BaseException | None) -> list[str]:
-    """Where the error came from, without Trio's own frames."""
+    """Return the traceback without Trio's own frames."""
     if error is None:
         return []
     story = traceback.TracebackException.from_exception(error)

@@ -1,4 +1,4 @@
-"""The small world that one run of a scenario lives in."""
+"""One run of a scenario, as the scenario sees it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Ts = TypeVarTuple("Ts")
 
 
 class Go(Protocol):
-    """Starts a function beside the others; `name` is what the trace calls it."""
+    """Starts a function beside the others. `name` is its name in the trace."""
 
     def __call__(
         self, function: Callable[[Unpack[Ts]], Awaitable[object]], /, *args: *Ts, name: str | None = None
@@ -29,7 +29,7 @@ class Go(Protocol):
 
 
 class Run:
-    """Time, chance, storage, faults and claims of one run. A scenario is given this, or a world built on it."""
+    """Time, chance, storage, faults and claims of one run. A scenario gets this, or a world built on it."""
 
     def __init__(
         self,
@@ -49,10 +49,10 @@ class Run:
         self._eventually: list[Eventually] = []
         self._open = ExitStack()
 
-    # What the actor runtime is given
+    # The functions for the actor runtime
 
     def chooser(self, pause: str) -> Callable[[Sequence[str]], int]:
-        """Return the function that chooses whose turn is next; `pause` is the option of letting other tasks run."""
+        """Return the function that chooses the next turn. `pause` is the option of letting other tasks run."""
         return partial(self._scheduler.choose, pause=pause)
 
     @cached_property
@@ -65,27 +65,27 @@ class Run:
         self._open.enter_context(lockstep.run())
         return LockstepDatabase(lockstep, self.faults, self._scheduler.note)
 
-    # What a scenario says
+    # The claims of a scenario
 
     def note(self, what: str, who: str | None = None) -> None:
-        """A line in the trace; no id() and no real time in it, for equal seeds must give equal traces."""
+        """Add a line to the trace. It must have no id() and no real time: equal seeds must give equal traces."""
         self._scheduler.note(what, who)
 
     def always(self, predicate: Predicate, name: str | None = None) -> None:
-        """From now on, `predicate` holds after every step: it neither returns False nor raises."""
+        """Claim that `predicate` holds after every step from now on: it neither returns False nor raises."""
         self._scheduler.checks.append(asserting(predicate, name or name_of(predicate)))
 
     def eventually(self, predicate: Predicate, name: str | None = None, *, within: float = 60.0) -> None:
-        """`predicate` comes true within so many virtual seconds after the scenario's last line."""
+        """Claim that `predicate` comes true within so many virtual seconds after the scenario's last line."""
         self._eventually.append(Eventually(predicate, name or name_of(predicate), within))
 
     def sometimes(self, happened: bool, name: str) -> None:
-        """In at least one run of the whole series, `happened` is true here."""
+        """Claim that `happened` is true here in at least one run of the whole series."""
         self._sometimes.record(name, happened)
 
     @asynccontextmanager
     async def together(self) -> AsyncGenerator[Go]:
-        """`go(function, …)` starts it beside the others; the block ends when all have."""
+        """Start functions beside each other: `go(function, …)`. The block ends when all have ended."""
         async with trio.open_nursery() as nursery:
 
             def go(function: Callable[[Unpack[Ts]], Awaitable[object]], /, *args: *Ts, name: str | None = None) -> None:
@@ -101,11 +101,11 @@ class Run:
 
     @contextmanager
     def opened(self) -> Generator[None]:
-        """Give back at the end what the run has taken."""
+        """Free the run's resources at the end."""
         with self._open:
             yield
 
     async def settle(self) -> None:
-        """The scenario's last line is done: what was to come true eventually gets its time."""
+        """Wait for the `eventually` claims after the scenario's last line."""
         for claim in self._eventually:
             await claim.come_true()

@@ -1,10 +1,10 @@
-"""Puts a strategy in charge of Trio's run loop.
+"""The scheduler that replaces the choices of Trio's run loop by those of a strategy.
 
-Trio keeps a switch for hypothesis: when `trio._core._run._ALLOW_DETERMINISTIC_SCHEDULING` is true, the loop sorts each
-batch of runnable tasks by creation and hands it to `trio._core._run._r.shuffle`. Seeding `_r` is not enough: a shuffle
-cannot hold a task back for longer than one batch and so reaches 32 of the 252 interleavings of two tasks of five steps.
-`Scheduler` stands in for `_r` instead, leaves one task in the batch and puts the others back, so that the strategy
-chooses among all runnable tasks at every step. `tests/testing/test_trio_hooks.py` holds Trio to what is used here.
+Trio has a switch for hypothesis: when `trio._core._run._ALLOW_DETERMINISTIC_SCHEDULING` is true, the loop sorts each
+batch of runnable tasks by creation and passes it to `trio._core._run._r.shuffle`. Seeding `_r` was turned down: a
+shuffle cannot hold a task back for longer than one batch, and so reaches 32 of the 252 interleavings of two tasks of
+five steps. `Scheduler` replaces `_r`, leaves one task in the batch and puts the others back, so that the strategy
+chooses among all runnable tasks at every step. `tests/testing/test_trio_hooks.py` checks Trio for the names used here.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from .trace import Line
 
 run_loop: Any = trio._core._run  # pyright: ignore[reportPrivateUsage]  # the two hooks have no public name
 
-# After the step limit the tasks are cancelled; this is about how many more steps they get to clean up.
+# After the step limit the tasks are cancelled. They get about this many more steps to clean up.
 GRACE = 10_000
 
 
 class Deadlock(Exception):
-    """Every task waits, and there is no deadline left that could wake one."""
+    """Raised when every task waits, and no deadline is left that could wake one."""
 
 
 class Livelock(Exception):
-    """The step limit was reached: tasks run, but the scenario does not end."""
+    """Raised when the step limit was reached: tasks run, but the scenario does not end."""
 
 
 class Decision(NamedTuple):
-    """One choice: the option taken, of how many, and whether option 0 was to stay with who ran before."""
+    """One choice: the option taken, of how many, and True if option 0 was to stay with the running task."""
 
     taken: int
     width: int
@@ -45,7 +45,7 @@ class Decision(NamedTuple):
 
 
 class Scheduler(trio.abc.Instrument):
-    """Asks the strategy at every step, records what it said, and checks what must always hold."""
+    """Asks the strategy at every step, records its choices, and checks the claims that must always hold."""
 
     def __init__(
         self, strategy: Strategy, clock: MockClock, *, time_is_a_choice: bool = False, step_limit: int = 100_000
@@ -66,14 +66,14 @@ class Scheduler(trio.abc.Instrument):
         self._last_turn = ""
         self._shields_broken = False
 
-    # What the simulated world may ask for
+    # The methods for the simulated world
 
     def note(self, what: str, who: str | None = None) -> None:
-        """Put a line into the trace; it counts when two runs are compared, so no id() and no real time in it."""
+        """Put a line into the trace. Traces of two runs are compared, so it must have no id() and no real time."""
         self.trace.append(Line(self.clock.current_time(), who or self._running, what))
 
     def choose(self, names: Sequence[str], pause: str) -> int:
-        """Return the index of the actor whose turn is next, or of `pause`: then other tasks may run first."""
+        """Return the index of the actor that has the next turn, or of `pause`: then other tasks may run first."""
         options = list(names)
         stay = move_first(options, options, self._last_turn)
         chosen = options[self._decide(options, stay=stay)]
@@ -87,7 +87,7 @@ class Scheduler(trio.abc.Instrument):
             self.error = error
             self.scope.cancel()
 
-    # Stands in for Trio's private random source
+    # The methods of Trio's private random source
 
     def random(self) -> float:
         return 0.0
@@ -125,7 +125,7 @@ class Scheduler(trio.abc.Instrument):
     # The choice of a task
 
     def _next_task(self, batch: list[trio.lowlevel.Task]) -> trio.lowlevel.Task | None:
-        """The task that runs next; None when time passes instead."""
+        """Return the task that runs next. None if time passes instead."""
         options = [self._name(task) for task in batch]
         if "" in options:
             return batch[options.index("")]  # Trio's own tasks go first and are not explored
@@ -152,10 +152,10 @@ class Scheduler(trio.abc.Instrument):
         self.note("jumps to the next deadline", CLOCK)
 
     def _next_deadline(self) -> float:
-        # Trio's own statistics say it too, at half the price of a step.
+        # Trio's own statistics have it too, but cost twice as much a step.
         return run_loop.GLOBAL_RUN_CONTEXT.runner.deadlines.next_deadline()
 
-    # Names: the same in every run, so never an id()
+    # Names, which are the same in every run, so never an id()
 
     def _name(self, task: trio.lowlevel.Task) -> str:
         name = self._names.get(task)
@@ -193,7 +193,7 @@ class Scheduler(trio.abc.Instrument):
             self._break_shields()
 
     def _break_shields(self) -> None:
-        """The run has failed and was cancelled, but somebody goes on, or waits, under a shield: end it all the same."""
+        """End tasks that go on, or wait, under a shield after the run has failed and was cancelled."""
         if self._shields_broken:
             raise RuntimeError("a cancelled run does not end, even without its shields") from self.error
         self._shields_broken = True
@@ -206,7 +206,7 @@ class Scheduler(trio.abc.Instrument):
 
 @contextmanager
 def in_charge(scheduler: Scheduler) -> Generator[None]:
-    """Trio's run loop obeys the scheduler, and the collector is off: finalisers must not add steps."""
+    """Put Trio's run loop under the scheduler, and turn the collector off: finalisers must not add steps."""
     saved = run_loop._r, run_loop._ALLOW_DETERMINISTIC_SCHEDULING
     collecting = gc.isenabled()
     run_loop._r, run_loop._ALLOW_DETERMINISTIC_SCHEDULING = scheduler, True
@@ -220,7 +220,7 @@ def in_charge(scheduler: Scheduler) -> Generator[None]:
 
 
 def move_first(items: list[Any], names: list[str], current: str) -> bool:
-    """Move the one called `current` to the front of both lists, which may be one; whether it was there."""
+    """Move the task called `current` to the front of both lists, which may be one. True if it was there."""
     if current not in names:
         return False
     index = names.index(current)
@@ -232,7 +232,7 @@ def move_first(items: list[Any], names: list[str], current: str) -> bool:
 
 @contextmanager
 def outside() -> Generator[None]:
-    """For blocking work on another loop: trio-asyncio, once imported, asks Trio's current task for asyncio's loop."""
+    """Run blocking work on another loop: trio-asyncio, once imported, asks Trio's current task for asyncio's loop."""
     context = run_loop.GLOBAL_RUN_CONTEXT
     task = context.__dict__.pop("task", None)
     try:
@@ -243,7 +243,7 @@ def outside() -> Generator[None]:
 
 
 def is_ours(task: trio.lowlevel.Task) -> bool:
-    """Whether it lives under the main task; everything else is Trio's own."""
+    """True if the task is under the main task. All others are Trio's own."""
     main = run_loop.GLOBAL_RUN_CONTEXT.runner.main_task
     ancestor: trio.lowlevel.Task | None = task
     while ancestor is not None and ancestor is not main:
@@ -253,13 +253,13 @@ def is_ours(task: trio.lowlevel.Task) -> bool:
 
 
 def short_name(task: trio.lowlevel.Task) -> str:
-    """The name it was started with, or of its function without the module."""
+    """Return the name that the task was started with, or of its function without the module."""
     qualified: str = task.coro.__qualname__
     return qualified.rsplit(".", 1)[-1] if task.name.endswith(qualified) else task.name
 
 
 def place(task: trio.lowlevel.Task) -> str:
-    """Where a task waits: the innermost line that is not Trio's."""
+    """Return the line where a task waits: the innermost one that is not Trio's."""
     ours = [
         f"{frame.f_code.co_filename.rsplit('/', 1)[-1]}:{line} in {frame.f_code.co_name}"
         for frame, line in task.iter_await_frames()

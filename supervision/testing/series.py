@@ -17,7 +17,7 @@ from .shrink import Shrinker
 from .strategies import Pct, RandomWalk, Replay, Strategy
 from .trace import Line, parting
 
-# A strategy by name, from a seed and, if it asks, the number of choices that a calm run makes.
+# Returns a strategy for a seed and, if it asks, the number of choices in a run without faults and switches.
 STRATEGIES: dict[str, Callable[[int, Callable[[], int]], Strategy]] = {
     "calm": lambda seed, steps: Replay(),
     "random": lambda seed, steps: RandomWalk(seed),
@@ -31,12 +31,12 @@ REPLAY_EVERY = 8
 
 
 class DoesNotReplay(AssertionError):
-    """The same seed gave two different traces: something in the run takes its decisions elsewhere."""
+    """Raised when the same seed gave two different traces: code in the run takes decisions from outside of it."""
 
 
 @dataclass(frozen=True)
 class PlayedSeed:
-    """One run, and what it takes to play it again."""
+    """One run, and the values to play it again."""
 
     seed: int
     strategy: str
@@ -59,18 +59,18 @@ class PlayedSeed:
 
 @dataclass(frozen=True)
 class FailedSeed:
-    """The first run that failed, and the smallest one that fails in the same way."""
+    """The first failed run, and the smallest one that fails in the same way."""
 
     first: PlayedSeed
     shrunk: PlayedSeed
-    runs: int  # that the shrinking took
+    runs: int  # of the shrinking
 
 
 @dataclass
 class Series:
-    """A scenario and how it is to be played.
+    """A scenario and the way to play it.
 
-    `world` makes what the scenario is given out of a Run; `budget` says what may go wrong in a run.
+    `world` makes the scenario's argument out of a Run; `budget` limits the faults of a run.
     """
 
     scenario: Callable[[Any], Awaitable[None]]
@@ -81,7 +81,7 @@ class Series:
     sometimes: Sometimes = field(default_factory=Sometimes)
 
     def play(self, seed: int, strategy: str, plan: Plan, choices: Sequence[int] | None = None) -> PlayedSeed:
-        """One run. With `choices`, these instead of the strategy's."""
+        """Play one run. With `choices`, they replace the strategy's."""
         runs: list[Run] = []
 
         async def main(scheduler: Scheduler) -> None:
@@ -97,7 +97,7 @@ class Series:
         return PlayedSeed(seed, strategy, outcome, runs[0].faults.passed, runs[0].faults.struck)
 
     def play_seed(self, seed: int, strategy: str) -> PlayedSeed:
-        """The run that a seed stands for; played twice when it fails, and for a sample of the seeds."""
+        """Play the run of a seed. It is played twice if it fails, and for a sample of the seeds."""
 
         def plan() -> Plan:
             return Chance(seed, self.budget, self._calm_points)
@@ -108,13 +108,13 @@ class Series:
         return played
 
     def play_all(self, seeds: Iterable[int], strategies: Sequence[str]) -> FailedSeed | None:
-        """Every seed with every strategy, up to the first that fails."""
+        """Play every seed with every strategy, up to the first that fails."""
         if self.calm.error is not None:
             return FailedSeed(self.calm, self.calm, 0)
         return self.play_pinned((seed, strategy) for seed in seeds for strategy in strategies)
 
     def play_pinned(self, pinned: Iterable[tuple[int, str]]) -> FailedSeed | None:
-        """These seeds with these strategies, up to the first that fails."""
+        """Play these seeds with these strategies, up to the first that fails."""
         for seed, strategy in pinned:
             played = self.play_seed(seed, strategy)
             if played.error is not None:
@@ -122,7 +122,7 @@ class Series:
         return None
 
     def sweep(self, seeds: Iterable[int], strategy: str) -> FailedSeed | None:
-        """Every point that a run without faults passes is made to fail, in a run of its own."""
+        """Make each fault point of a run without faults fail, in a run of its own."""
         for seed in seeds:
             untouched = self.play(seed, strategy, never)
             self._replay(untouched, never)
@@ -148,7 +148,7 @@ class Series:
         shrinker = Shrinker(play, first)
         return FailedSeed(first, shrinker.shrink(), shrinker.runs)
 
-    # What a run without faults and without switches looks like: it says how far apart demotions and faults should be.
+    # The size of a run without faults and without switches: it decides how far apart demotions and faults are.
 
     @cached_property
     def calm(self) -> PlayedSeed:

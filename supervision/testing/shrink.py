@@ -1,4 +1,4 @@
-"""Make a failing run small enough to read: fewer faults, and tasks that stay on until they must not."""
+"""Shrinking: make a failing run small enough to read, with fewer faults and fewer task switches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .faults import Point
 # A run takes some ten milliseconds, so this is a matter of seconds.
 MOST_RUNS = 300
 
-# Values in a message, which differ between two runs that fail alike, and what stands for them.
+# Values in a message, which differ between two runs that fail alike, and their replacement.
 VALUES = (
     (re.compile(r"'[^']*'|\"[^\"]*\""), "'…'"),
     (re.compile(r"\[[^][]*\]"), "[…]"),
@@ -24,7 +24,7 @@ VALUES = (
 
 
 class PlayedRun(Protocol):
-    """As much of a run as shrinking needs to know."""
+    """The parts of a run that shrinking needs."""
 
     @property
     def choices(self) -> list[int]: ...
@@ -41,7 +41,7 @@ R = TypeVar("R", bound=PlayedRun)
 
 @dataclass
 class Shrinker(Generic[R]):
-    """Holds the smallest run so far that still fails in the same way."""
+    """Keeps the smallest run so far that still fails in the same way."""
 
     play: Callable[[Sequence[int], Sequence[Point]], R]
     best: R
@@ -83,7 +83,7 @@ class Shrinker(Generic[R]):
 
 
 def weight(played: PlayedRun) -> tuple[int, int, int]:
-    """How much there is to read: faults, switches of task, choices."""
+    """Return how much there is to read: faults, task switches, choices."""
     return len(played.struck), switches(played), len(played.choices)
 
 
@@ -93,7 +93,7 @@ def switches(played: PlayedRun) -> int:
 
 
 def signature(error: BaseException | None) -> tuple[tuple[str, str, str], ...]:
-    """What makes two runs fail in the same way: type, shape of the message, and place of each error in them.
+    """Return type, shape of the message, and place of each error, which are equal for runs that fail alike.
 
     The type alone does not: nearly every claim of a scenario fails with an AssertionError.
     """
@@ -101,7 +101,7 @@ def signature(error: BaseException | None) -> tuple[tuple[str, str, str], ...]:
 
 
 def shape(message: str) -> str:
-    """The first line of a message without the values in it: `assert [1, 'a'] == []` becomes `assert […] == […]`."""
+    """Return the first line of a message without its values: `assert [1, 'a'] == []` becomes `assert […] == […]`."""
     line = message.partition("\n")[0]
     for value, placeholder in VALUES:
         line = value.sub(placeholder, line)
@@ -109,6 +109,6 @@ def shape(message: str) -> str:
 
 
 def place(error: BaseException) -> str:
-    """File and line of the innermost frame outside Trio: of a claim, the line that makes it."""
+    """Return file and line of the innermost frame outside Trio: for a claim, its line."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "/trio/" not in frame.filename]
     return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""

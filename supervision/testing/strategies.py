@@ -1,8 +1,8 @@
-"""Which of several runnable tasks goes next: a seed in, a sequence of choices out.
+"""Strategies, which choose the next of several runnable tasks: a seed in, a sequence of choices out.
 
-A strategy is shown the names of what could go on. Option 0 is always to stay with whoever ran last, as long as it can
-go on, so a list of zeros is the calmest schedule there is and a failing list is made readable by turning its numbers
-to zero. When time is a choice, the last option is `CLOCK`: jump to the next deadline although somebody could still run.
+A strategy gets the names of the tasks that can go on. Option 0 is to stay with the task that ran last, if it can go on.
+So a list of zeros is the calmest schedule, and a failing list is made readable by turning its numbers to zero. When
+time is a choice, the last option is `CLOCK`: jump to the next deadline although a task could still run.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Protocol
 
 CLOCK = "<clock>"
 
-# How often a random strategy lets time pass under tasks that could run. At every second choice each deadline would
-# pass before anything is done; at one in a thousand a race against a deadline would never be seen.
+# How often a random strategy lets time pass while tasks could run. At every second choice each deadline would pass
+# before any work is done; at one in a thousand a race against a deadline would never be seen.
 TIME_PASSES = 1 / 24
 
 # A task that checkpoints in a loop while it waits for a less important one would spin until the step limit, so Pct
-# demotes who was chosen this often in a row.
+# demotes a task that was chosen this often in a row.
 LONGEST_RUN = 250
 
 
@@ -49,7 +49,8 @@ class Pct:
 
     Every task gets a random priority and the highest runs, except that at `depth - 1` random steps the running task
     falls to the bottom. A bug that needs `depth` ordering points among n tasks in k steps is found by one seed with a
-    probability of at least 1 / (n * k ** (depth - 1)), however long it must be starved; a random walk starves nobody.
+    probability of at least 1 / (n * k ** (depth - 1)), for any time that a task must be starved. A random walk starves
+    no task.
     """
 
     def __init__(self, seed: int, *, steps: int, depth: int = 3) -> None:
@@ -88,9 +89,9 @@ class Pct:
 
 
 class Replay:
-    """Follows recorded choices, then stays with whoever runs.
+    """Follows recorded choices, then stays with the running task.
 
-    A choice that no longer exists counts as 0: a shortened list is still a schedule, merely another one.
+    A choice that no longer exists counts as 0, so a shortened list is still a valid schedule.
     """
 
     def __init__(self, choices: Sequence[int] = ()) -> None:

@@ -1,4 +1,4 @@
-"""What happened in a run, line by line, without anything that differs between two equal runs."""
+"""The trace of a run, line by line, without anything that differs between two equal runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Line(NamedTuple):
-    """At which virtual second, who, did what; an empty `what` is one step of a task."""
+    """The virtual second, the task and the event. An empty `what` is one step of a task."""
 
     at: float
     who: str
@@ -17,13 +17,13 @@ class Line(NamedTuple):
 
 
 def digest(trace: Sequence[Line]) -> str:
-    """Sixteen characters that are equal when two traces are."""
+    """Return sixteen characters that are equal for equal traces."""
     text = "\n".join(f"{at!r} {who} {what}" for at, who, what in trace)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def readable(trace: Iterable[Line]) -> list[str]:
-    """One line for each thing that was noted and for each change of task; steps of one task are counted."""
+    """Return one line for each note and for each change of task. Steps of one task are counted."""
     lines: list[str] = []
     for (at, who, what), group in groupby(trace):
         count = sum(1 for _ in group)
@@ -33,7 +33,7 @@ def readable(trace: Iterable[Line]) -> list[str]:
 
 
 def parting(one: Sequence[Line], other: Sequence[Line]) -> str:
-    """Where two traces part."""
+    """Return where two traces differ first."""
     for number, (mine, yours) in enumerate(zip(one, other, strict=False)):
         if mine != yours:
             return f"line {number}: {mine} in one run, {yours} in the other"

@@ -1,4 +1,4 @@
-"""Troupe under the simulator: its actors, database and API as the world of a scenario, and the people who use them.
+"""Troupe under the simulator: its actors, database and API as the world of a scenario, and its users.
 
 @simulation(seeds=200, faults=3, world=stage)
 async def test_a_follower_sees_everything(sim: Simulation) -> None:

@@ -34,7 +34,7 @@ async def insist(server: Restarting, who: str, attempt: Callable[[], Awaitable[T
 
 
 async def _pause(server: Restarting, error: Exception) -> None:
-    """Wait as long as Retry-After says, or, half of the time, not at all."""
+    """Wait as long as Retry-After says, or in half of the cases not at all."""
     if isinstance(error, Quarantined) or server.run.random.random() < 0.5:
         await trio.sleep(getattr(error, "retry_after", 1))
     else:

@@ -1,4 +1,4 @@
-"""The people of a simulation, with apps as good as there are: they try again until the server says yes or no."""
+"""The users of a simulation, with apps that try again until the server says yes or no."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from .stream import Stream
 R = TypeVar("R")
 
 SCOPES = ("read", "write", "follow", "push", "profile")
-PAGE = 40  # how many statuses an app asks for at once
+PAGE = 40  # the number of statuses that an app asks for at once
 
-# What the rule of the home timeline comes to for statuses that neither mention nor answer nor boost.
+# The rule of the home timeline, for statuses that neither mention nor reply nor boost.
 BELONGS_AT_HOME = """
     SELECT s.id FROM statuses s
     WHERE s.deleted_at IS NULL AND (s.account_id = $1 OR (
@@ -46,7 +46,7 @@ BELONGS_AT_HOME = """
 
 
 class Person:
-    """An account and whoever uses it. `published` and `deleted` are what the app was told of, in that order."""
+    """An account and its user. `published` and `deleted` are the ids that the app was told of, in that order."""
 
     def __init__(self, server: SimulatedServer, id: int, name: str) -> None:
         self.id = id
@@ -57,7 +57,7 @@ class Person:
         self._keys = count(1)
 
     async def publish(self, text: str = "hello", *, visibility: str = "public", key: str | None = None) -> int:
-        """A status; the app sends the same Idempotency-Key until it knows that it is there."""
+        """Publish a status. The app sends the same Idempotency-Key until it knows that the status exists."""
         key = key or f"{self.name}-{next(self._keys)}"
         status = await self.insist(PublishStatus(text, visibility=visibility, idempotency_key=key))
         if status.id not in self.published:
@@ -65,7 +65,7 @@ class Person:
         return status.id
 
     async def delete(self, status: int) -> None:
-        """Delete an own status; an app that asks again takes `not found` for done."""
+        """Delete an own status. For an app that asks again, `not found` means done."""
         try:
             await self.insist(DeleteStatus(status))
         except Refused as refusal:
@@ -74,7 +74,7 @@ class Person:
         self.deleted.append(status)
 
     def has_followed(self, other: Person) -> None:
-        """The follow is there already when the scenario begins."""
+        """Store a follow before the scenario begins."""
         follow = StoredFollow(self._server.new_id(), self.id, other.id)
         self._server.run.database.arrange(follows.insert_follow, follow, self._server.run.clock.now())
 
@@ -98,7 +98,7 @@ class Person:
         await self.insist(Unmute(other.id))
 
     async def home(self) -> list[int]:
-        """The first page of the home timeline, newest first, as the API would render it."""
+        """Return the first page of the home timeline, newest first, as the API would render it."""
         page = HomePage(Page(PAGE))
 
         async def ask() -> list[int]:
@@ -107,25 +107,25 @@ class Person:
         return await self._server.shown(await insist(self._server, self.name, ask))
 
     async def sees(self, status: int) -> bool:
-        """Whether the API would show this status to this person."""
+        """True if the API would show this status to this person."""
         shown = await insist(self._server, self.name, lambda: self._server.actors.statuses.show(status))
         return shown is not None and may_see(shown, await self.insist(PerspectiveOf()))
 
     async def stream(self) -> Stream:
-        """The `user` stream, open."""
+        """Open the `user` stream."""
         stream = Stream(self._server, f"{self.name}'s stream", home_address(self.id), self.home)
         return await self._server.open_stream(stream)
 
     async def relation(self, other: Person) -> Relation:
-        """How this person stands to the other, as the account's memory has it."""
+        """Return how this person stands to the other, as the account's memory has it."""
         return (await self.insist(PerspectiveOf())).relation(other.id)
 
     def stored_relation(self, other: Person) -> Relation:
-        """The same, as the rows have it."""
+        """Return how this person stands to the other, as the rows have it."""
         return relation_of(self._server.run.database.arrange(relations.bond, self.id, other.id))
 
     def belongs_at_home(self) -> list[int]:
-        """What the home timeline must hold, by the rows of this instant, newest first."""
+        """Return the statuses that must be on the home timeline, by the rows of this instant, newest first."""
         return [row["id"] for row in self._server.run.database.rows(BELONGS_AT_HOME, self.id)]
 
     async def insist(self, message: Message[R], address: Address | None = None) -> R:
@@ -133,7 +133,7 @@ class Person:
         return await insist(self._server, self.name, lambda: self.ask(message, address))
 
     async def attempt(self, message: Message[object], address: Address | None = None) -> None:
-        """Ask once and go on, whatever the answer."""
+        """Ask once and go on after any answer."""
         try:
             await self.ask(message, address)
         except (Refused, NotAnswered, StorageError) as error:
@@ -158,5 +158,5 @@ async def sign_in(db: Connection, people: Sequence[Person], new_id: Callable[[],
 
 
 def token_of(person: Person) -> str:
-    """The secret under which a person is signed in."""
+    """Return the secret with which a person is signed in."""
     return f"token-of-{person.name}"

@@ -46,7 +46,7 @@ class SimulatedServer:
         self._build()
 
     def _build(self) -> None:
-        """Make a process, put together as the tree does it, with nothing in its memory."""
+        """Make a process in the same way as the tree, with an empty memory."""
         run = self.run
         parking = Parking(run.database, run.clock, self._ids)
         self.runtime = Runtime(
@@ -71,34 +71,34 @@ class SimulatedServer:
 
     @property
     def api(self) -> SimulatedApi:
-        """What clients reach of the process that runs now; made for those who ask."""
+        """The API of the running process, made at the first use."""
         self._api = self._api or SimulatedApi(self.run, self.runtime, self.actors, self.record)
         return self._api
 
     async def shown(self, ids: Sequence[int]) -> list[int]:
-        """Those of a page's statuses that can still be rendered."""
+        """Return those of a page's statuses that can still be rendered."""
         return list(await insist(self, "a page", lambda: self.actors.statuses.show_many(ids)))
 
     def new_id(self) -> int:
         return self._ids.next()
 
-    # The server's life
+    # The life of the server
 
     async def start(self) -> None:
-        """Start the server; after `stop` or `kill`, as a new process that knows nothing but the rows."""
+        """Start the server. After `stop` or `kill` it is a new process that has only the rows."""
         if self._stopped.is_set():
             self._build()
         await self._nursery.start(self._live)
         self.running.set()
 
     async def stop(self) -> None:
-        """Stop in order, as on SIGTERM; returns when every child has stopped."""
+        """Stop in order, as on SIGTERM. Return when every child has stopped."""
         self.running = trio.Event()
         self._stopping.set()
         await self._stopped.wait()
 
     async def kill(self) -> None:
-        """End it as SIGKILL would, in the middle of everything."""
+        """End it at once, as SIGKILL would."""
         self.running = trio.Event()
         if self._api is not None:
             self._api.hang_up()
@@ -111,12 +111,12 @@ class SimulatedServer:
         self._stopped.set()
 
     def logged(self, event: str, **facts: object) -> int:
-        """How often the supervision log told of this."""
+        """Return the number of records of this event in the supervision log."""
         return sum(1 for word, known in self.log if word == event and facts.items() <= known.items())
 
     @property
     def late(self) -> int:
-        """How many promises this server kept late, because a crash had kept them from being told."""
+        """Return the number of promises that were kept late because of a crash."""
         return self.actors.outbox.late
 
     # For its clients
@@ -127,7 +127,7 @@ class SimulatedServer:
         return stream
 
     def reopen(self, stream: Stream) -> None:
-        """A client was cut: it comes back."""
+        """Let a client that was cut connect again."""
         self._nursery.start_soon(stream.reconnect, name=f"{stream.name} again")
 
     def record(self, event: str, /, **facts: Any) -> None:
@@ -138,7 +138,10 @@ class SimulatedServer:
             self.actors.outbox.wake()
 
     async def _carry(self, letter: Letter) -> None:
-        """The mail server: now it is away, now it takes a letter and nobody learns of it."""
+        """Take a letter for the mail server.
+
+        It may fail, or take the letter and lose the connection before it answers.
+        """
         await trio.lowlevel.checkpoint()
         if self.run.faults.strikes(Fault.LOST, SMTP):
             raise NotSent("the mail server is away")

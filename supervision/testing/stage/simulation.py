@@ -38,7 +38,7 @@ from .people import PAGE, Person, sign_in
 from .server import BASE_URL, DOMAIN, SimulatedServer
 from .stream import Stream
 
-# After the last promise is kept, virtual seconds in which a late crash, or a late retry, shows itself.
+# Virtual seconds after the last kept promise in which a late crash, or a late retry, shows.
 LAST_REST = 3.0
 
 # Virtual seconds in which all faults that a run can have are over.
@@ -57,9 +57,9 @@ WRONG_COUNTS = """
 
 @asynccontextmanager
 async def stage(run: Run, *, idle: float = IDLE, mail: bool = False) -> AsyncGenerator[Simulation]:
-    """The world of a scenario about the server: every actor, nobody there yet. Actors sleep after `idle` seconds.
+    """The world of a scenario about the server: every actor, and no accounts yet. Actors sleep after `idle` seconds.
 
-    With `mail` the post office works too; scenarios without mails would only be slower for it.
+    With `mail` the mail sender runs too; scenarios without mails would only be slower with it.
     """
     async with trio.open_nursery() as nursery:
         sim = Simulation(run, nursery, idle, mail=mail)
@@ -74,45 +74,45 @@ class Simulation(SimulatedServer):
 
     def __init__(self, run: Run, nursery: trio.Nursery, idle: float, *, mail: bool = False) -> None:
         super().__init__(run, nursery, idle, mail=mail)
-        run.always(self._nobody_is_wronged, "what streams are shown")
+        run.always(self._streams_are_right, "streams show no error")
         run.eventually(self._promises_are_kept, "every promise is kept")
-        run.eventually(self._counts_are_right, "every count is what the rows say")
+        run.eventually(self._counts_are_right, "every count is that of the rows")
         run.eventually(self._audience_is_awake, "only awake homes are told of statuses")
 
-    # People and what they look at
+    # People and their pages
 
     async def account(self, name: str, *, locked: bool = False) -> Person:
         """Return a person with a fresh account."""
         return (await self.people(name, locked=locked))[0]
 
     async def people(self, *names: str, locked: bool = False) -> Sequence[Person]:
-        """Several with fresh accounts, which are there before anything happens."""
+        """Return several persons with fresh accounts, which exist before the scenario begins."""
         people = [Person(self, self.new_id(), name) for name in names]
         self.run.database.arrange(_settle_in, people, self.run.clock.now(), locked=locked)
         return people
 
     def sign_in(self, people: Sequence[Person]) -> None:
-        """Give people the tokens with which they use the API: `token_of` says which."""
+        """Give people tokens for the API. `token_of` returns them."""
         self.run.database.arrange(sign_in, people, self.new_id, self.run.clock.now())
 
     async def public_page(self) -> list[int]:
-        """The local timeline as a visitor without an account sees it, newest first."""
+        """Return the local timeline as a visitor without an account sees it, newest first."""
         page = PublicPage(Page(PAGE))
         return await self.shown(await insist(self, "anybody", lambda: self.runtime.ask(PUBLIC_LOCAL, page)))
 
     async def public_stream(self) -> Stream:
         return await self.open_stream(Stream(self, "anybody's stream", PUBLIC_LOCAL, self.public_page))
 
-    # Time and its passing
+    # Time
 
     async def calm(self) -> None:
         """Wait until everything that was begun is done: promises kept, crashes recovered from, streams open."""
         await Eventually(self._all_is_told, "everything is told", within=LONGEST_STORM).come_true()
         await trio.sleep(LAST_REST)
-        await Eventually(self._everybody_rests, "everybody is at rest", within=LONGEST_STORM).come_true()
+        await Eventually(self._all_actors_rest, "every actor is at rest", within=LONGEST_STORM).come_true()
         await self.run.quiet()
 
-    # What a scenario says
+    # The claims of a scenario
 
     def together(self) -> AbstractAsyncContextManager[Go]:
         return self.run.together()
@@ -126,21 +126,21 @@ class Simulation(SimulatedServer):
     def sometimes(self, happened: bool, name: str) -> None:
         self.run.sometimes(happened, name)
 
-    # Claims of every scenario
+    # The claims of every scenario
 
-    def _nobody_is_wronged(self) -> None:
+    def _streams_are_right(self) -> None:
         for stream in self._streams:
             stream.check()
 
     def _promises_are_kept(self) -> bool:
-        """None is overdue. One for later (a status, the end of a mute) may wait for its time."""
+        """Check that no promise is overdue. One for later (a status, the end of a mute) may wait for its time."""
         return not self.run.database.rows("SELECT FROM outbox WHERE due_at <= $1 LIMIT 1", self.run.clock.now())
 
     def _all_is_told(self) -> bool:
         return self._promises_are_kept() and all(stream.open for stream in self._streams)
 
-    def _everybody_rests(self) -> bool:
-        """No actor waits for its database, or to come back from a crash; those in quarantine will not in our time."""
+    def _all_actors_rest(self) -> bool:
+        """True if no actor waits for its database, or for its restart. Quarantines last too long to wait for."""
         cells = [cell for kind in self.runtime.pools for cell in self.runtime.awake(kind)]
         return self._all_is_told() and all(
             cell.phase in AT_REST or cell.phase is CellPhase.QUARANTINED for cell in cells

@@ -1,4 +1,4 @@
-"""A client on one stream, as a good one behaves: when it is cut, it connects again and pages to what it missed."""
+"""A client on one stream. When it is cut, it connects again and pages to the events that it missed."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ class Streaming(Restarting, Protocol):
 
 
 class Stream:
-    """A subscriber. Faults make it too slow, or make it die: either way the server cuts it and it comes back."""
+    """A subscriber. Faults make it too slow, or kill it: in both cases the server cuts it and it connects again."""
 
     def __init__(
         self, server: Streaming, name: str, address: Address, read: Callable[[], Awaitable[list[int]]]
     ) -> None:
         self.name = name
         self.pushed: list[int] = []  # statuses in the order in which they were pushed
-        self.seen: list[int] = []  # the same and, where the stream was cut, what was found on pages
+        self.seen: list[int] = []  # pushed statuses and, after a cut, those found on pages
         self.gone: list[int] = []  # deletions
         self.notified: list[int] = []
-        self.said: list[tuple[int, str]] = []  # what statuses read, when they came and at each edit
+        self.said: list[tuple[int, str]] = []  # the texts of statuses, when they came and at each edit
         self.cuts = 0
-        self.open = False  # and up to date
+        self.open = False  # connected, and up to date
         self.room = 0
         self.blocked_since: float | None = None
         self._server = server
@@ -44,7 +44,7 @@ class Stream:
         self._newest: dict[int, int] = {}  # by author
         self._wrong: str | None = None
 
-    # What the feed calls
+    # Called by the feed
 
     def wake(self, feed: Feed) -> None:
         faults = self._server.run.faults
@@ -62,16 +62,16 @@ class Stream:
         self.cuts += 1
         self._server.reopen(self)
 
-    # The client's own doing
+    # The client's own actions
 
     async def connect(self) -> None:
-        """Open the stream: everything committed from now on is shown."""
+        """Open the stream: everything that is committed from now on is shown."""
         cuts = self.cuts
         await self._subscribe()
         self._opened(cuts)
 
     async def reconnect(self) -> None:
-        """Listen again, and only then read what came in between."""
+        """Subscribe again, and only then read the pages for what came in between."""
         cuts = self.cuts
         await self._subscribe()
         for id in reversed(await self._read()):
@@ -80,7 +80,7 @@ class Stream:
         self._opened(cuts)
 
     def _opened(self, cuts: int) -> None:
-        """Open, unless it was cut meanwhile: then another attempt is under way, or has come first, and says so."""
+        """Open, unless the stream was cut meanwhile: then another attempt is in progress or has finished."""
         if self.cuts == cuts:
             self.open = True
 
@@ -88,7 +88,7 @@ class Stream:
         await insist(self._server, self.name, lambda: self._server.runtime.subscribe(self._address, self))
 
     def check(self) -> None:
-        """Raises what this client has to complain of."""
+        """Raise an error if the stream showed something wrong."""
         if self._wrong is not None:
             raise Broken(f"{self.name} {self._wrong}")
 
