@@ -64,7 +64,7 @@ class MailSender:
         if user is None or (kind == CONFIRMATION and user.confirmed_at):
             return
         if not is_mailbox(user.email):
-            raise Undeliverable("the address is none")
+            raise Undeliverable("the address is not valid")
         more = {"link": await self._link(user)} if kind == CONFIRMATION else {}
         await self._carrier(self._written(user, kind, id, promised_at, more))
 
