@@ -169,7 +169,7 @@ class Stage:
         return [list(row.values()) for row in await self.http_context.database.read(lambda db: db.fetch(query, *args))]
 
     async def sql(self, query: str, *args: object) -> None:
-        """Change a row behind everybody's back, and have it noticed."""
+        """Change a row outside of the server, and clear its caches."""
         await self.http_context.database.transact(lambda db: db.execute(query, *args))
         self.http_context.tokens.clear()
         self.http_context.accounts.clear()
@@ -190,5 +190,5 @@ def link(answer: Reply, relation: str) -> str:
 
 
 def address(endpoint: Endpoint, id: str) -> str:
-    """The endpoint's path with an id, or whatever stands there, filled in."""
+    """Return the endpoint's path with an id, or another value, filled in."""
     return re.sub(r"<\w+>", id, endpoint.path)

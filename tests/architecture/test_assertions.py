@@ -1,4 +1,4 @@
-"""A row of the checklist whose test asserts nothing is a row that nobody holds."""
+"""Each test of a checklist row asserts something."""
 
 import ast
 from collections.abc import Iterator

@@ -16,7 +16,7 @@ def modules() -> list[Path]:
 
 
 def names_compare_digest(path: Path) -> bool:
-    """True if the module uses `compare_digest`, under whatever name it was imported."""
+    """True if the module uses `compare_digest`, imported under any name."""
     for node in ast.walk(ast.parse((ROOT / path).read_text("utf-8"))):
         names = {getattr(node, "attr", None), getattr(node, "id", None), getattr(node, "name", None)}
         if "compare_digest" in names:

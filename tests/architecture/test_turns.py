@@ -1,4 +1,4 @@
-"""Each kind of actor takes the messages that are meant for it, whichever module is imported first."""
+"""Each kind of actor takes its messages, in any order of imports."""
 
 import ast
 import json

@@ -49,7 +49,7 @@ def describe() -> str:
 
 
 def cores() -> tuple[set[int], set[int]]:
-    """One core for the server, the others for everybody else; on a machine with one, the same."""
+    """One core for the server, the others for all else; on a machine with one core, the same."""
     mine = sorted(os.sched_getaffinity(0))
     return {mine[0]}, set(mine[1:]) or {mine[0]}
 

@@ -1,4 +1,4 @@
-"""The seed checklist's rows on accounts: shown, changed, with what they posted and whom they know."""
+"""The seed checklist's rows on accounts: shown, changed, with their posts, follows and followers."""
 
 from typing import Any
 from urllib.parse import quote
@@ -143,7 +143,7 @@ async def test_bots_say_so_everywhere(ada: Person, bob: Person) -> None:
 
 
 @rows("S119")
-async def test_an_account_for_anybody(stage: Stage, ada: Person) -> None:
+async def test_an_account_needs_no_token(stage: Stage, ada: Person) -> None:
     assert differences((await stage.anybody().get(f"{ACCOUNTS}/{ada.id}")).json, ACCOUNT) == []
 
 
@@ -240,7 +240,7 @@ async def test_the_blocked_see_no_network(stage: Stage, ada: Person, bob: Person
         assert ids(await stage.anybody().get(f"{ACCOUNTS}/{bob.id}/{path}")) == [cyd.id]
 
 
-async def test_networks_are_hidden_on_request_and_leave_out_whom_the_viewer_shuns(
+async def test_networks_are_hidden_on_request_and_leave_out_accounts_that_the_viewer_shuns(
     stage: Stage, ada: Person, bob: Person
 ) -> None:
     cyd = await stage.person("cyd")

@@ -54,7 +54,7 @@ async def test_read_reads_everything_and_write_and_follow_write(stage: Stage) ->
 
 
 @rows("S235")
-async def test_whoever_may_only_read_writes_nothing(stage: Stage) -> None:
+async def test_a_token_for_reading_writes_nothing(stage: Stage) -> None:
     reader = await stage.person("reader", scopes=("read",))
     for endpoint in ENDPOINTS:
         if endpoint.method != "GET" and not any(scope.startswith("read") for scope in endpoint.scopes):

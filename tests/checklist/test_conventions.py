@@ -195,7 +195,7 @@ async def test_statuses_have_500_characters_and_the_configuration_says_so(stage:
 
 
 @rows("S001", "S002", "S022")
-async def test_every_path_hangs_below_one_address_whatever_the_host(stage: Stage, ada: Person) -> None:
+async def test_every_path_is_below_one_address_for_any_host(stage: Stage, ada: Person) -> None:
     for host in ("localhost:3000", "social.example"):
         for person, path in ((stage.anybody(), "/api/v1/instance"), (ada, "/api/v2/search?q=x")):
             reply = await person.get(path, headers={"Host": host})

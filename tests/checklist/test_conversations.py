@@ -68,7 +68,7 @@ async def test_conversations_are_walked_by_their_last_statuses(stage: Stage, ada
     assert (await ada.get(link(second, "prev"))).json == first.json
 
 
-async def test_who_writes_to_nobody_has_a_conversation_with_themselves(ada: Person) -> None:
+async def test_a_direct_status_without_mentions_is_a_conversation_with_its_author(ada: Person) -> None:
     note = await write(ada, "a note")
     assert [brief(one) for one in await conversations(ada)] == [(["ada"], False, note["id"])]
     await ada.delete(f"/api/v1/statuses/{note['id']}")

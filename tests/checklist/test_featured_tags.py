@@ -114,7 +114,7 @@ async def test_open_statuses_count_and_follow_edits_and_deletions(ada: Person, b
     assert list(map(numbers, await featured_by(ada))) == [("tea", "0", False), ("milk", "0", False)]
 
 
-async def test_nobody_sees_what_the_suspended_feature(stage: Stage, ada: Person) -> None:
+async def test_featured_tags_of_suspended_accounts_are_hidden(stage: Stage, ada: Person) -> None:
     await feature(ada, "tea")
     await stage.sql("UPDATE accounts SET suspended_at = now() WHERE id = $1", ada.account.id)
     assert (await stage.anybody().get(f"/api/v1/accounts/{ada.id}/featured_tags")).status == 410

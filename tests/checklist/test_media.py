@@ -75,7 +75,7 @@ async def test_attached_media_are_not_changed(ada: Person) -> None:
 
 
 @rows("S197")
-async def test_media_of_somebody_else_are_not_there(ada: Person, bob: Person) -> None:
+async def test_media_of_another_account_are_not_there(ada: Person, bob: Person) -> None:
     medium = await uploaded(ada, description="before")
     path = f"/api/v1/media/{medium['id']}"
     for method in ("GET", "PUT", "DELETE"):

@@ -130,7 +130,7 @@ async def test_the_locale_is_taken(stage: Stage, locale: str, stored: str | None
 
 
 @rows("S116")
-async def test_a_locale_that_nobody_knows_is_refused(stage: Stage) -> None:
+async def test_an_unknown_locale_is_refused(stage: Stage) -> None:
     answer = await (await app_client(stage)).post(ACCOUNTS, form(locale="xx"))
     assert codes(answer) == {"locale": ["ERR_INCLUSION"]}
     assert answer.json["error"] == "Validation failed: Locale is not included in the list"
@@ -179,7 +179,7 @@ class TestClosed:
         return {"rate_limits": False} | settings
 
     @rows("S117", "S248")
-    async def test_nobody_signs_up(self, stage: Stage) -> None:
+    async def test_sign_ups_are_refused(self, stage: Stage) -> None:
         for sent in (form(), {}):
             answer = await (await app_client(stage)).post(ACCOUNTS, sent)
             assert (answer.status, answer.json) == (403, {"error": "This action is not allowed"})

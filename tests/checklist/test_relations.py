@@ -21,7 +21,7 @@ async def relation(viewer: Person, other: Person | Account) -> Any:
 
 
 async def notified(person: Person) -> list[tuple[str, str]]:
-    """Types and senders of what somebody was told, newest first."""
+    """Return types and senders of a person's notifications, newest first."""
     told = (await person.get("/api/v1/notifications")).json
     return [(one["type"], one["account"]["id"]) for one in told]
 
@@ -39,7 +39,7 @@ async def boosted_by(booster: Person, author: Person) -> str:
 
 
 async def far(stage: Stage, name: str = "rob", **facts: Any) -> Account:
-    """Somebody of another server."""
+    """A person of another server."""
     id, uri = stage.http_context.ids.next(), f"https://far.example/users/{name}"
     new = NewAccount(id, name, "far.example", uri, uri, **facts)
     return await stage.http_context.database.transact(create_account, new, stage.http_context.clock.now())
@@ -127,7 +127,7 @@ async def test_mutes_say_whether_they_hide_notifications(ada: Person, bob: Perso
 
 
 @rows("S041")
-async def test_nobody_is_told_who_blocks_them(ada: Person, bob: Person) -> None:
+async def test_a_block_is_not_shown_to_the_blocked_account(ada: Person, bob: Person) -> None:
     await bob.post(f"{ACCOUNTS}/{ada.id}/block")
     answers = [await relation(ada, bob)]
     for action in ("unfollow", "block", "unblock", "mute", "unmute"):
@@ -411,7 +411,7 @@ async def test_suspended_accounts_have_no_relationship_unless_asked_for(stage: S
         assert (await ada.get(f"{ACCOUNTS}/{bob.id}/{path}")).status == 410
 
 
-async def test_users_who_may_not_come_in_yet_are_nobody(stage: Stage, ada: Person) -> None:
+async def test_users_who_may_not_come_in_yet_do_not_exist_for_others(stage: Stage, ada: Person) -> None:
     newcomer = await stage.account("newcomer", confirmed_at=None)
     for action in ("follow", "unfollow", "block", "unblock", "mute", "unmute", "endorse", "unendorse", "note"):
         answer = await ada.post(f"{ACCOUNTS}/{newcomer.id}/{action}")

@@ -219,7 +219,7 @@ async def test_the_list_leads_through_all_both_ways(ada: Person, bob: Person) ->
     assert 'rel="next"' not in last.headers["Link"]
 
 
-async def test_its_media_are_nobody_elses_until_it_is_cancelled(stage: Stage, ada: Person) -> None:
+async def test_its_media_are_reserved_until_it_is_cancelled(stage: Stage, ada: Person) -> None:
     first, second = await uploaded(ada), await uploaded(ada)
     made = await schedule(ada, "", media_ids=[second["id"], first["id"]])
     assert made["media_attachments"] == [second, first]

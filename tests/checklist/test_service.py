@@ -23,7 +23,7 @@ ENDPOINTS = [endpoint for endpoint in all_endpoints() if endpoint.path.startswit
 
 
 @rows("S001", "S002", "S259")
-async def test_paths_are_below_their_version_whatever_the_host_is_called(ada: Person) -> None:
+async def test_paths_are_below_their_version_under_any_name_of_the_host(ada: Person) -> None:
     for path in (INSTANCE, "/api/v2/search?q=x", "/api/v1/timelines/home"):
         for host in ("localhost:3000", "elsewhere.example"):
             answer = await ada.get(path, headers={"Host": host})
@@ -33,7 +33,7 @@ async def test_paths_are_below_their_version_whatever_the_host_is_called(ada: Pe
 
 
 @rows("S022")
-async def test_the_instance_is_there_for_everybody(stage: Stage) -> None:
+async def test_the_instance_is_there_for_all_clients(stage: Stage) -> None:
     told = (await stage.anybody().get(INSTANCE)).json
     assert re.match(r"[0-9]+\.[0-9]+\.[0-9]+ \(compatible; Troupe ", told["version"])
     assert told["uri"] == stage.http_context.settings.local_domain

@@ -41,7 +41,7 @@ async def test_bookmarks_are_private_and_uncounted(stage: Stage, ada: Person, bo
     assert await stage.rows("SELECT FROM notifications") == []
 
 
-# Every effect, also one that is carried out and forgotten before anybody looks.
+# Every effect, also one that is carried out and deleted before the test looks.
 PROMISED = """
     CREATE TABLE promised (kind text);
     CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
@@ -51,7 +51,7 @@ PROMISED = """
 
 
 @rows("S009")
-async def test_a_bookmark_is_told_to_nobody_not_even_the_authors_server(stage: Stage, ada: Person) -> None:
+async def test_a_bookmark_is_told_to_no_account_and_no_server(stage: Stage, ada: Person) -> None:
     http_context, uri = stage.http_context, "https://far.example/users/zoe"
     id, now = http_context.ids.next(), http_context.clock.now()
     zoe = await http_context.database.transact(
@@ -169,7 +169,7 @@ async def test_favourites_page_in_the_order_of_favouriting(ada: Person, bob: Per
 
 
 @rows("S200")
-async def test_a_public_poll_is_for_anybody(stage: Stage, ada: Person) -> None:
+async def test_a_public_poll_needs_no_token(stage: Stage, ada: Person) -> None:
     asked = (await ask(ada))["poll"]
     reply = await stage.anybody().get(f"/api/v1/polls/{asked['id']}")
     assert (reply.status, reply.json["id"]) == (200, asked["id"])
@@ -177,7 +177,7 @@ async def test_a_public_poll_is_for_anybody(stage: Stage, ada: Person) -> None:
 
 @pytest.mark.parametrize("visibility", ["unlisted", "private", "direct"])
 @rows("S201", "S232")
-async def test_other_polls_need_somebody(stage: Stage, ada: Person, bob: Person, visibility: str) -> None:
+async def test_other_polls_need_a_user(stage: Stage, ada: Person, bob: Person, visibility: str) -> None:
     cyd = await stage.person("cyd")
     await bob.post(f"/api/v1/accounts/{ada.id}/follow")
     status = await ask(ada, visibility=visibility, status="@bob ?")

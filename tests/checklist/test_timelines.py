@@ -92,7 +92,7 @@ async def test_preferences_can_be_read(ada: Person) -> None:
 
 
 @rows("S023", "S161", "S193", "S209", "S266")
-async def test_what_was_removed_is_gone_for_everybody(stage: Stage, ada: Person) -> None:
+async def test_deleted_statuses_are_gone_for_all_viewers(stage: Stage, ada: Person) -> None:
     status = await ada.publish("with a card?")
     removed = (
         "/api/v1/timelines/direct", "/api/v1/search", f"/api/v1/statuses/{status['id']}/card",
@@ -123,7 +123,7 @@ async def test_what_there_is_none_of_is_an_empty_list(stage: Stage, path: str) -
 
 @pytest.mark.parametrize("path", ["trends", "trends/tags", "trends/statuses", "trends/links"])
 @rows("S016")
-async def test_trends_are_there_for_everybody_and_name_nothing_that_staff_has_not_allowed(
+async def test_trends_need_no_token_and_name_nothing_that_staff_has_not_allowed(
     stage: Stage, ada: Person, path: str
 ) -> None:
     for number in range(6):
@@ -135,9 +135,7 @@ async def test_trends_are_there_for_everybody_and_name_nothing_that_staff_has_no
 
 
 @rows("S018")
-async def test_custom_emoji_are_a_list_that_names_whatever_statuses_and_accounts_show(
-    stage: Stage, ada: Person
-) -> None:
+async def test_custom_emoji_are_a_list_of_all_that_statuses_and_accounts_show(stage: Stage, ada: Person) -> None:
     listed = await entry(stage.anybody(), "/api/v1/custom_emojis")
     assert isinstance(listed, list)
     codes = {emoji["shortcode"] for emoji in listed}
@@ -169,7 +167,7 @@ async def test_notifications_of_one_account_are_walked_both_ways(stage: Stage, a
 
 
 @rows("S068", "S070")
-async def test_notifications_are_of_a_type_and_by_somebody(stage: Stage, ada: Person, bob: Person) -> None:
+async def test_notifications_have_a_type_and_an_account(stage: Stage, ada: Person, bob: Person) -> None:
     cleo = await stage.person("cleo")
     await bob.post(f"/api/v1/accounts/{ada.id}/follow")
     await bob.publish("hello @ada")
@@ -192,7 +190,7 @@ async def test_asking_to_follow_is_told(ada: Person, bob: Person, stage: Stage) 
 
 
 @rows("S146")
-async def test_nobody_tells_nothing(ada: Person, bob: Person) -> None:
+async def test_an_unknown_account_has_no_notifications(ada: Person, bob: Person) -> None:
     await bob.publish("hello @ada")
     for nobody in ("999999999999", "x", "-1", "1.5", str(2**63)):
         assert await told(ada, f"?account_id={nobody}") == []

@@ -35,22 +35,22 @@ class Site:
         self._up.set()
 
     async def kill(self) -> None:
-        """End the process in the middle of whatever it does."""
+        """End the process at any moment of its work."""
         self._up = trio.Event()
         await trio.to_thread.run_sync(self.server.kill)
 
     async def reachable(self) -> None:
-        """When the server listens, as far as anybody knows."""
+        """Wait until the server listens, as far as is known."""
         await trio.sleep(PAUSE)
         await self._up.wait()
 
     def tell(self) -> None:
-        """Something has happened to somebody."""
+        """Wake the writers: the state has changed."""
         self._news.set()
         self._news = trio.Event()
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Look again whenever something has happened."""
+        """Check again after every change."""
         while not condition():
             await self._news.wait()
 

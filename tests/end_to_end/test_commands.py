@@ -73,7 +73,7 @@ def test_a_thousand_accounts_come_in_one_go(server: Server) -> None:
     assert str(last.account_verify_credentials().id) == answers[-1]["id"]
 
 
-def test_a_bad_line_is_named_and_nobody_is_made(server: Server) -> None:
+def test_a_bad_line_is_named_and_no_account_is_made(server: Server) -> None:
     lines = [json.dumps({"username": f"half_{n}", "email": f"half_{n}@localhost"}) for n in range(20)]
     lines[12] = '{"username": "half 12", "email": "half@localhost"}'
     refused = server.troupe("accounts", "import", "-", text="\n".join(lines))

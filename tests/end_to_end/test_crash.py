@@ -1,4 +1,4 @@
-"""Whatever dies, and whenever: what was acknowledged stands, once, in every timeline that it belongs to."""
+"""Crashes of every process at any time: an acknowledged status is, once, on every timeline that it belongs to."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""Where the server runs: its addresses, a database of somebody else's, and a second server on the same one."""
+"""Where the server runs: its addresses, an external database, and a second server on the same one."""
 
 import socket
 import subprocess

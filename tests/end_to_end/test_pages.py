@@ -32,7 +32,7 @@ def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
 
 @pytest.fixture
 def window(chrome: Chrome) -> Chrome:
-    """The shared browser as if nobody had used it."""
+    """The shared browser, reset to its first state."""
     chrome.delete_all_cookies()
     chrome.set_window_size(*DESK)
     return chrome
@@ -146,7 +146,7 @@ def test_the_consent_page_of_a_usual_app_needs_no_scrolling(server: Server, ada:
         assert not window.execute_script(SCROLLS)
 
 
-def test_somebody_else_can_sign_in_for_the_same_app(server: Server, ada: Person, window: Chrome) -> None:
+def test_another_user_can_sign_in_for_the_same_app(server: Server, ada: Person, window: Chrome) -> None:
     (bob,) = server.people("bob")
     window.get(asked(server, redirect_uri=f"{server.url}/about", state="s & t"))
     sign_in(window, ada.name, PASSWORD)

@@ -50,7 +50,7 @@ async def test_no_request_is_cut_under_load(brief_server: Server) -> None:
 
 
 async def hurry(person: Person, number: int, outcomes: Counter[str], warm: trio.Event) -> None:
-    """One request after the other, each on a connection of its own or on a kept one, until nobody listens any more."""
+    """Send one request after the other, on new connections or on a kept one, until the server listens no more."""
     kept = number % 2 == 0
     async with person.http() as http:
         for count in range(1_000_000):

@@ -51,7 +51,7 @@ def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
 
 
 def link_to(post: MailServer, receiver: str) -> str:
-    """The link of the mail to somebody, as soon as it is there."""
+    """Return the link of the mail to an address, as soon as it is there."""
     mail = post.receive(receiver)
     assert mail.sender == "noreply@localhost"
     found = re.search(r"^http://\S+", mail.body, re.MULTILINE)
@@ -59,7 +59,7 @@ def link_to(post: MailServer, receiver: str) -> str:
     return found[0]
 
 
-def test_a_client_app_signs_somebody_up(open_server: Server, post: MailServer) -> None:
+def test_a_client_app_signs_a_user_up(open_server: Server, post: MailServer) -> None:
     url = open_server.url
     client_id, secret = Mastodon.create_app("Walker", scopes=SCOPES, redirect_uris=CALLBACK, api_base_url=url)
     app = Mastodon(client_id, secret, api_base_url=url, ratelimit_method="throw", request_timeout=30)
@@ -150,7 +150,7 @@ def test_a_person_signs_up_on_the_page(open_server: Server, post: MailServer, wi
     window.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-def test_without_a_mail_server_the_log_says_that_nobody_can_sign_up(own_server: Server) -> None:
+def test_without_a_mail_server_the_log_says_that_sign_ups_are_closed(own_server: Server) -> None:
     own_server.settings["TROUPE_REGISTRATIONS"] = "open"
     own_server.start()
     (record,) = own_server.events("registrations.closed")

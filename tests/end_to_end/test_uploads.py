@@ -1,4 +1,4 @@
-"""Uploads on a real server, whatever is killed, full or unreadable: what was accepted gets ready."""
+"""Uploads on a real server with killed processes, full disks and unreadable files: accepted ones get ready."""
 
 import asyncio
 import os

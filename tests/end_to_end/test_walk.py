@@ -228,7 +228,8 @@ def test_a_stream_tells_of_statuses_deletions_and_notifications(server: Server) 
 def test_a_socket_carries_several_streams(server: Server) -> None:
     ada, bob = server.people("ada", "bob")
     follow(bob, [ada])
-    # Nobody is told when a subscription stands. Where both timelines are awake, that is before anything can be posted.
+    # Clients are not told when a subscription is open. Where both timelines are awake, that is before anything can be
+    # posted.
     bob.app.timeline_home()
     bob.app.timeline_local()
     home, local = Heard(), Heard()

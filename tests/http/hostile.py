@@ -28,7 +28,7 @@ def part(name: bytes, value: bytes, more: bytes = b"") -> bytes:
 
 DEEP = b'{"a":' * 200 + b"1" + b"}" * 200
 
-# Nobody can read these.
+# Unreadable by any parser.
 UNREADABLE = (
     Sent("no json", JSON, b"{", refused=400),
     Sent("no object", JSON, b"[1]", refused=400),

@@ -1,4 +1,4 @@
-"""The cast of the visibility matrix: two authors, everybody who looks at them, and posts of every kind."""
+"""The people of the visibility matrix: two authors, their viewers, and posts of every kind."""
 
 import re
 from collections.abc import Iterable
@@ -56,7 +56,7 @@ BOOKMARKS = FAVOURITES.replace("favourites", "bookmarks")
 
 @dataclass(frozen=True)
 class Row:
-    """Somebody of a table, and which visibilities they see by columns."""
+    """A viewer of a table, and the visibilities that they see, by columns."""
 
     who: str
     cells: dict[str, str]
@@ -103,7 +103,7 @@ def marker(author: Account, kind: str, letter: str) -> str:
 
 @dataclass(frozen=True)
 class Viewer:
-    """Whom a row is about, and at whose posts they look."""
+    """The viewer of a row, and the author of the posts."""
 
     world: "World"
     row: Row
@@ -116,7 +116,7 @@ class Viewer:
 
     @property
     def id(self) -> int:
-        """Nobody's is 0."""
+        """The viewer's id; 0 without an account."""
         return self.client.account.id if isinstance(self.client, Person) else 0
 
     def says(self, word: str) -> bool:
@@ -140,7 +140,7 @@ class Viewer:
 
 
 class World:
-    """Everybody, what was posted, and after that who blocks whom. `ids` are by whose they are, kind and visibility."""
+    """The people, their posts, and the blocks made after them. `ids` are by author, kind and visibility."""
 
     def __init__(self, stage: Stage, tom: Person, sam: Person, ada: Person, zoe: Account) -> None:
         self.stage = stage
@@ -160,7 +160,7 @@ class World:
         return [one for one in self.viewers if one.author.id == author.id and not one.is_anonymous]
 
     def named(self, author: Account) -> list[Viewer]:
-        """Those whom all of the author's posts name."""
+        """The people whom all posts of the author mention."""
         return [viewer for viewer in self.of(author) if viewer.says("mentioned")]
 
     # -- people
@@ -310,7 +310,7 @@ class World:
         return id
 
     async def keep(self) -> None:
-        """Everybody has everything among their favourites and bookmarks, whatever they lost sight of since."""
+        """Give all viewers favourites and bookmarks of all posts, also of those that they can't see any more."""
         for viewer in self.viewers:
             await self.stage.sql(FAVOURITES, viewer.id or self.sam.account.id, viewer.author.id)
             await self.stage.sql(BOOKMARKS, viewer.id or self.sam.account.id, viewer.author.id)
@@ -318,7 +318,7 @@ class World:
     # -- timelines
 
     async def wake(self) -> None:
-        """Everybody reads every timeline."""
+        """Let all viewers read every timeline."""
         for viewer in self.viewers:
             for place in ("home", "list/<list>", "public", "public?local=true", "public?remote=true", "tag/matrix"):
                 path = viewer.fill(f"/api/v1/timelines/{place}")
@@ -334,7 +334,7 @@ class World:
         for place in places:
             self.stage.http_context.runtime.resync(place)
 
-    # -- events; whoever listens has heard everything when these return
+    # -- events; when these return, all streams have received everything
 
     async def publish(self) -> None:
         """Ada posts, and some of it is boosted."""
@@ -384,7 +384,7 @@ class World:
         return len(await outbox.promise(db, promises, NOWHERE))
 
     async def edit(self) -> None:
-        """Ada edits what was posted just now, and what was boosted by those whom she blocks since."""
+        """Let Ada edit her new posts, and those boosted by accounts that she has blocked since."""
         for letter in VISIBILITIES:
             for kind in ("post", "echo"):
                 path = f"/api/v1/statuses/{self.ids[self.ada.account.id, kind, letter]}"
@@ -417,7 +417,7 @@ async def done(client: Client, path: str, **form: Any) -> Any:
 
 
 async def world_of(stage: Stage, rows: Iterable[Row]) -> World:
-    """Everybody has read everything before they fall out: what is in memory then is to go."""
+    """Let all viewers read everything before the blocks are made: the caches must forget it then."""
     http_context = stage.http_context
     uri = "https://far.example/users/zoe"
     new = NewAccount(http_context.ids.next(), "zoe", "far.example", uri, uri)

@@ -37,7 +37,7 @@ async def test_follow_and_unfollow(ada: Person, bob: Person) -> None:
     assert (await bob.get(f"{ACCOUNTS}/{bob.id}")).json["followers_count"] == 0
 
 
-async def test_whom_one_cannot_follow(ada: Person, bob: Person) -> None:
+async def test_accounts_that_cannot_be_followed(ada: Person, bob: Person) -> None:
     own = await ada.post(f"{ACCOUNTS}/{ada.id}/follow")
     assert (own.status, own.json) == (403, {"error": "Following your own account is not allowed"})
     assert (await ada.post(f"{ACCOUNTS}/1/follow")).status == 404

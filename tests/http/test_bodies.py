@@ -47,7 +47,7 @@ async def test_an_upload_is_on_disk_and_not_in_memory(ada: Person, port: int) ->
     assert most - before < 20 * MIB
 
 
-async def test_whoever_may_not_upload_is_told_before_the_file_is_taken(port: int) -> None:
+async def test_a_refused_upload_is_answered_before_its_file_is_read(port: int) -> None:
     beginning, _, length = form(picture(), PIECES * MIB)
     stream = await trio.open_tcp_stream("127.0.0.1", port)
     async with stream:
@@ -57,7 +57,7 @@ async def test_whoever_may_not_upload_is_told_before_the_file_is_taken(port: int
     assert b"connection: close" in answer.lower()
 
 
-async def test_nobodys_file_is_not_taken_in_to_look_for_a_token(port: int) -> None:
+async def test_an_anonymous_file_is_not_read_to_look_for_a_token(port: int) -> None:
     beginning, _, length = form(picture(), PIECES * MIB)
     stream = await trio.open_tcp_stream("127.0.0.1", port)
     async with stream:
@@ -72,14 +72,14 @@ async def test_a_token_may_come_with_a_small_file(stage: Stage, ada: Person) -> 
     assert answer.status == 200
 
 
-async def test_after_a_small_body_that_nobody_read_the_connection_goes_on(port: int) -> None:
+async def test_after_a_small_unread_body_the_connection_goes_on(port: int) -> None:
     headers = b"Host: localhost\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello"
     post = b"POST /api/v2/nothing HTTP/1.1\r\n" + headers
     answer = await say(port, post + request(b"GET /api/v2/nothing"))
     assert answer.count(b"HTTP/1.1 404") == 2
 
 
-async def test_a_client_that_leaves_in_the_middle_harms_nobody(ada: Person, port: int) -> None:
+async def test_a_client_that_leaves_in_the_middle_harms_no_other_client(ada: Person, port: int) -> None:
     beginning, _, length = form(picture(), PIECES * MIB)
     stream = await trio.open_tcp_stream("127.0.0.1", port)
     await stream.send_all(head(ada.token, length) + beginning + PIECE)

@@ -54,7 +54,7 @@ def contract() -> dict[tuple[str, str], tuple[str, frozenset[str]]]:
 
 
 CONTRACT = contract()
-# Declared to answer 404 to everybody.
+# Declared to answer 404 to all clients.
 ABSENT = [endpoint for endpoint in all_endpoints() if endpoint.function.__module__ == absent.__name__]
 ENDPOINTS = [one for one in all_endpoints() if (one.method, one.path) not in OWN and one not in ABSENT]
 

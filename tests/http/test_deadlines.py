@@ -145,9 +145,7 @@ async def test_an_http_2_client_that_takes_its_request_back_is_idle(
         await ends(stream)
 
 
-async def test_a_body_that_nobody_reads_does_not_keep_its_connection(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_unread_body_does_not_keep_its_connection(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is larger than what waits for the application, which answers without reading."""
 
     async def find(*_: object) -> None:
@@ -220,9 +218,7 @@ async def test_a_request_that_the_stop_cuts_off_is_told_to_come_back(
         assert_told_to_come_back(await rest(stream))
 
 
-async def test_so_is_one_that_is_cut_off_because_somebody_is_in_a_hurry(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_so_is_one_that_a_cancelled_server_cuts_off(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CachedAnswers, "get", never)
     async with serving(stage, grace=60) as server:
         stream = await silent(ASK, server)

@@ -43,7 +43,7 @@ async def names(client: Client, query: str = "") -> list[str]:
 
 
 @rows("S017")
-async def test_accounts_that_opted_in_are_listed_for_everybody(stage: Stage, ada: Person, cleo: Person) -> None:
+async def test_accounts_that_opted_in_are_listed_for_all_clients(stage: Stage, ada: Person, cleo: Person) -> None:
     await stage.person("dan")
     for client in (stage.anybody(), ada):
         answer = await client.get(DIRECTORY)

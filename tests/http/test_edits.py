@@ -144,7 +144,7 @@ async def test_a_poll_that_comes_with_an_edit_ends_by_itself(stage: Stage, ada: 
     assert await stage.rows("SELECT FROM outbox WHERE kind = 'poll'") == []
 
 
-async def test_nobody_may_quote_here_whatever_the_author_has_chosen(stage: Stage, ada: Person) -> None:
+async def test_quotes_are_denied_under_every_policy_of_the_author(stage: Stage, ada: Person) -> None:
     nobody = {"automatic": [], "manual": [], "current_user": "denied"}
     status = await ada.publish("one", quote_approval_policy="followers")
     path = f"/api/v1/statuses/{status['id']}/interaction_policy"

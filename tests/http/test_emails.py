@@ -1,4 +1,4 @@
-"""Another mail for somebody who waits to be confirmed, asked for by the app."""
+"""Another mail for a user who is not confirmed yet, requested by the app."""
 
 from typing import Any
 
@@ -94,7 +94,7 @@ class TestLimited:
         assert (await eve.post(RESEND)).status == 200
         assert (await eve.post(RESEND)).status == 429
 
-    async def test_and_for_one_address_whoever_asks(self, stage: Stage) -> None:
+    async def test_and_for_one_address_from_all_users(self, stage: Stage) -> None:
         eve = await registered(stage)
         for _ in range(CONFIRMATIONS_OF_USER.limit):
             stage.http_context.rates.count(CONFIRMATIONS_OF_USER, "victim@example.org", stage.http_context.clock.now())

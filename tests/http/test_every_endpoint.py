@@ -1,4 +1,4 @@
-"""What holds for every endpoint there is, whoever adds the next one."""
+"""Rules for every endpoint, including new ones."""
 
 from collections.abc import Iterator
 

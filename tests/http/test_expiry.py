@@ -142,7 +142,7 @@ async def test_a_token_of_a_user_lasts(stage: Stage, sweeper: Sweeper, ada: Pers
     assert (await ada.get("/api/v1/timelines/home")).status == 200
 
 
-async def test_an_application_that_nobody_used_lasts_a_week(stage: Stage, sweeper: Sweeper) -> None:
+async def test_an_unused_application_lasts_a_week(stage: Stage, sweeper: Sweeper) -> None:
     await stage.application()
     await sweeper.sweep(7 * DAY - HOUR)
     assert await count(stage, "applications") == 1
@@ -168,7 +168,7 @@ async def test_an_application_in_use_lasts(stage: Stage, sweeper: Sweeper, ada: 
 
 
 class TestSignUps:
-    async def test_one_that_nobody_confirmed_is_deleted_after_two_days(self, stage: Stage, sweeper: Sweeper) -> None:
+    async def test_an_unconfirmed_one_is_deleted_after_two_days(self, stage: Stage, sweeper: Sweeper) -> None:
         eve = await registered(stage, "eve")
         await stage.letterbox.receive()
         await sweeper.sweep(2 * DAY - HOUR)

@@ -159,7 +159,7 @@ async def test_browsers_of_other_origins_may_ask_first(stage: Stage, path: str, 
     assert answer.headers["Access-Control-Allow-Headers"] == "authorization, idempotency-key"
 
 
-async def test_pages_are_for_nobody_else_to_frame_or_script(stage: Stage) -> None:
+async def test_pages_cannot_be_framed_or_scripted_by_other_sites(stage: Stage) -> None:
     answer = await stage.anybody().get("/oauth/authorize?client_id=x&redirect_uri=y")
     assert answer.status == 400
     assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]

@@ -27,7 +27,7 @@ async def application(stage: Stage) -> Application:
 
 
 class Guest:
-    """Somebody at an address, who tries to sign in on the page and by the password grant."""
+    """A client at an address that tries to sign in on the page and by the password grant."""
 
     def __init__(self, stage: Stage, application: Application, address: str) -> None:
         self._client = stage.anybody()
@@ -124,9 +124,7 @@ async def test_an_address_that_guesses_at_many_accounts_is_stopped(
     assert (await Guest(stage, application, ELSEWHERE.format(1)).grant("bob", PASSWORD)).status == 200
 
 
-async def test_a_login_that_nobody_has_is_counted_like_any_other(
-    stage: Stage, bob: Person, application: Application
-) -> None:
+async def test_an_unknown_login_is_counted_like_any_other(stage: Stage, bob: Person, application: Application) -> None:
     await many_wrong(stage, application, "nobody")
     for login in ("nobody", "@nobody", " NOBODY "):
         assert (await Guest(stage, application, ELSEWHERE.format(0)).grant(login, "wrong")).status == 429
@@ -141,7 +139,7 @@ async def test_no_login_is_mistaken_for_an_account(stage: Stage, bob: Person, ap
 async def test_tries_that_run_at_the_same_time_are_all_counted(
     stage: Stage, bob: Person, application: Application
 ) -> None:
-    """Nobody gets a hundred tries by sending them before the first has failed."""
+    """A hundred tries that are sent before the first has failed are counted too."""
     statuses: list[int] = []
 
     async def guess() -> None:

@@ -1,4 +1,4 @@
-"""Whatever is sent to whichever endpoint: a clear error in the API's shape or a harmless result, and never a 5xx."""
+"""Any input to any endpoint gives a clear error in the API's shape or a harmless result, and never a 5xx."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -66,7 +66,7 @@ def placed(path: tuple[str, ...], value: object) -> dict[str, object]:
     return tree if isinstance(tree, dict) else {}
 
 
-async def test_what_nobody_can_read_is_refused_by_whoever_reads(stage: Stage, ada: Person) -> None:
+async def test_unreadable_parameters_are_refused_where_they_are_read(stage: Stage, ada: Person) -> None:
     for endpoint, sent in product(all_endpoints(), UNREADABLE):
         answer = await send(stage, ada, endpoint, sent)
         check(answer, endpoint, sent.name)

@@ -19,7 +19,7 @@ async def test_numbers_are_counted_now_and_then(stage: Stage) -> None:
     assert (await stage.anybody().get("/api/v1/instance")).json["stats"] == first
 
 
-async def test_pictures_of_nobody_are_pictures(stage: Stage) -> None:
+async def test_missing_pictures_are_pictures(stage: Stage) -> None:
     for path in ("/avatars/original/missing.png", "/headers/original/missing.png", "/thumbnail.png"):
         answer = await stage.anybody().get(path)
         assert answer.body.startswith(b"\x89PNG\r\n\x1a\n")

@@ -132,7 +132,7 @@ async def test_pages_and_calls_of_the_api_are_counted_apart(stage: Stage) -> Non
 
 
 async def test_the_counts_of_a_rule_have_a_bound() -> None:
-    """Whoever has millions of addresses can't fill the memory."""
+    """A client with millions of addresses can't fill the memory."""
     counts, now = rates.Rates(), SystemClock().now()
     for number in range(rates.MOST_SUBJECTS + 10):
         counts.count(rates.PAGES, str(number), now)

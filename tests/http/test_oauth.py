@@ -151,7 +151,7 @@ async def test_not_you_signs_out_and_asks_again_for_the_same_request(
     assert "@ada" in (await elsewhere.get(authorize(request))).text
 
 
-async def test_no_other_site_signs_anybody_out(stage: Stage, ada: Person, application: Application) -> None:
+async def test_no_other_site_signs_a_user_out(stage: Stage, ada: Person, application: Application) -> None:
     browser, request = stage.anybody(), asked(application)
     await consent_page(browser, request)
     await browser.post("/oauth/authorize", request | {"decision": "leave", "form_token": "planted"})
@@ -381,7 +381,7 @@ async def test_an_application_gets_a_token_of_its_own(stage: Stage, application:
 
 
 @pytest.mark.parametrize("credentials", ["\xff", "!", base64.b64encode(b"\xff:x").decode(), "AGE6eA=="])
-async def test_basic_credentials_that_nobody_can_have_are_no_client(stage: Stage, credentials: str) -> None:
+async def test_impossible_basic_credentials_are_no_client(stage: Stage, credentials: str) -> None:
     basic = {"Authorization": f"Basic {credentials}"}
     answer = await stage.anybody().post("/oauth/token", {"grant_type": "client_credentials"}, headers=basic)
     assert (answer.status, answer.json["error"]) == (401, "invalid_client")

@@ -114,7 +114,7 @@ async def test_votes_are_final_and_whole(ada: Person, bob: Person, multiple: boo
         assert (set(now["own_votes"]), now["votes_count"], now["voters_count"]) == (votes, len(votes), bool(votes))
 
 
-async def test_whom_a_poll_refuses(stage: Stage, ada: Person, bob: Person) -> None:
+async def test_voters_that_a_poll_refuses(stage: Stage, ada: Person, bob: Person) -> None:
     path = f"/api/v1/polls/{(await ask(ada))['poll']['id']}/votes"
     own = await ada.post(path, {"choices[]": "0"})
     assert (own.status, own.json) == (422, {"error": "Validation failed: You cannot vote in your own polls"})
@@ -124,7 +124,7 @@ async def test_whom_a_poll_refuses(stage: Stage, ada: Person, bob: Person) -> No
     assert (await bob.post("/api/v1/polls/1/votes", {"choices[]": "0"})).status == 404
 
 
-async def test_nobody_votes_across_a_block(ada: Person, bob: Person) -> None:
+async def test_votes_across_a_block_are_refused(ada: Person, bob: Person) -> None:
     """Whether the one who asks is blocked, or blocks and has named the other in private."""
     named = {"status": "@bob ?", "visibility": "private", "poll": poll()}
     status = (await ada.send("POST", "/api/v1/statuses", json=named)).json
@@ -164,7 +164,7 @@ async def test_an_ended_poll_tells_its_author_and_voters_once(stage: Stage, ada:
 
 
 class Ear:
-    """Subscribed to somebody's streams, for one notification."""
+    """A subscriber of a person's streams, for one notification."""
 
     def __init__(self) -> None:
         self.room = 0

@@ -130,7 +130,7 @@ async def test_data_for_a_request_that_was_answered_harms_no_other_one(stage: St
 
 
 async def hear(stream: trio.abc.Stream, client: H2Connection, kind: type) -> None:
-    """Send what is to be sent, and read until such an event comes."""
+    """Send the pending bytes, and read until an event of this type comes."""
     with trio.fail_after(PATIENCE):
         await stream.send_all(client.data_to_send())
         while not any(isinstance(event, kind) for event in client.receive_data(await stream.receive_some())):

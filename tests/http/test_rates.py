@@ -107,7 +107,7 @@ class TestLimited:
         assert answers[-1].json == {"error": "Too many requests"}
         assert answers[-1].headers["X-RateLimit-Remaining"] == "0"
 
-    async def test_proxies_in_front_are_believed_and_nobody_else(self, stage: Stage) -> None:
+    async def test_only_trusted_proxies_are_believed(self, stage: Stage) -> None:
         app = {"client_name": "x", "redirect_uris": "urn:ietf:wg:oauth:2.0:oob"}
         for number in range(6):
             forwarded = {"X-Forwarded-For": f"198.51.100.9, 192.0.2.{number}"}
@@ -144,7 +144,7 @@ class TestBehindNobody:
     def options(self) -> dict[str, object]:
         return {"rate_limits": True, "trusted_proxies": ("10.0.0.0/8",)}
 
-    async def test_a_forwarded_address_from_whoever_is_no_proxy_changes_nothing(self, stage: Stage) -> None:
+    async def test_a_forwarded_address_from_other_hosts_changes_nothing(self, stage: Stage) -> None:
         client = stage.anybody()
         said = [{"X-Forwarded-For": f"192.0.2.{number}"} for number in range(3)]
         answers = [await client.get("/api/v1/instance", headers=headers) for headers in said]

@@ -45,7 +45,7 @@ async def test_a_server_is_ready_when_its_database_answers(stage: Stage, monkeyp
     assert (await client.get("/health")).status == 200
 
 
-async def test_one_question_serves_everybody_for_a_moment(autojump_clock: Clock) -> None:
+async def test_one_query_serves_all_requests_of_a_moment(autojump_clock: Clock) -> None:
     database: Any = Database()
     async with trio.open_nursery() as nursery:
         asked = Readiness(database)
@@ -78,7 +78,7 @@ async def test_a_database_that_fails_makes_the_server_unready_until_it_answers(
         nursery.cancel_scope.cancel()
 
 
-async def test_nobody_waits_long_for_a_database_that_hangs_and_it_is_asked_once(autojump_clock: Clock) -> None:
+async def test_requests_do_not_wait_long_for_a_database_that_hangs_and_it_is_asked_once(autojump_clock: Clock) -> None:
     database: Any = Database()
     database.seconds = 60.0
     async with trio.open_nursery() as nursery:

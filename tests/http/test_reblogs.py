@@ -1,4 +1,4 @@
-"""Boosts: of whom, for whom, once, and gone with what they boost."""
+"""Boosts: allowed originals, audience, repeats, and deletion with the original."""
 
 import pytest
 

@@ -61,7 +61,7 @@ async def test_an_empty_form_lacks_everything(app: Client) -> None:
     }
 
 
-async def test_names_and_addresses_are_taken_whatever_their_case(stage: Stage, app: Client) -> None:
+async def test_names_and_addresses_are_taken_in_any_case(stage: Stage, app: Client) -> None:
     await registered(stage)
     answer = await app.post(ACCOUNTS, form("EVE", email="Eve@Example.ORG", password="short"))
     assert codes(answer) == {"password": ["ERR_TOO_SHORT"], "username": ["ERR_TAKEN"], "email": ["ERR_TAKEN"]}

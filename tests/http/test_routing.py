@@ -29,7 +29,7 @@ def test_an_update_is_put_and_patch() -> None:
     assert registry.endpoints[0].scopes == ("write",)
 
 
-def test_a_function_that_asks_for_what_nobody_has_is_refused_at_import() -> None:
+def test_a_function_with_an_unknown_parameter_is_refused_at_import() -> None:
     registry = Router()
 
     def show(mystery: dict[str, Any]) -> Answer:

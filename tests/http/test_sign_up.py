@@ -70,7 +70,7 @@ async def test_the_mail_is_in_the_language_of_the_browser(stage: Stage) -> None:
     assert letter.subject.startswith("Bestätige")
 
 
-async def test_a_form_of_another_site_makes_nobody(stage: Stage) -> None:
+async def test_a_form_of_another_site_makes_no_account(stage: Stage) -> None:
     victim, attacker = stage.anybody(), stage.anybody()
     await victim.get(PAGE)
     planted = form_token(await attacker.get(PAGE))
@@ -148,7 +148,7 @@ class TestLinks:
         assert '<a class="button" href="https://app.example/cb">Go on to &lt;Tusk&gt;</a>' in page.text
 
     @pytest.mark.parametrize("redirect", ["urn:ietf:wg:oauth:2.0:oob", "javascript:alert(1)", "data:text/html,x"])
-    async def test_nobody_is_sent_where_nobody_can_go(self, stage: Stage, redirect: str) -> None:
+    async def test_users_are_not_redirected_to_addresses_without_an_app(self, stage: Stage, redirect: str) -> None:
         await registered(stage, app=await app_client(stage, await stage.application(redirect_uris=(redirect,))))
         page = await stage.anybody().get(await newest_link(stage))
         assert (page.status, "Your address is confirmed" in page.text) == (200, True)
@@ -191,7 +191,7 @@ class TestResending:
         assert len(await stage.letterbox.receive(2)) == 2
 
     @pytest.mark.parametrize("email", ["ada@example.org", "nobody@example.org", "eve", "@eve", ""])
-    async def test_and_tells_nobody_whose_address_that_is(self, stage: Stage, email: str) -> None:
+    async def test_and_does_not_show_who_has_the_address(self, stage: Stage, email: str) -> None:
         await stage.account("ada")
         await stage.account("eve", confirmed_at=None)
         answer = await send(stage.anybody(), AGAIN, email=email)

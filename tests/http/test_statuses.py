@@ -86,7 +86,7 @@ async def test_a_repeated_key_gives_the_same_status(ada: Person) -> None:
     assert first.json["id"] == again.json["id"] != other.json["id"]
 
 
-async def test_a_key_names_what_it_made_whatever_has_become_of_the_rest(ada: Person, bob: Person) -> None:
+async def test_a_key_names_its_status_also_when_other_rows_are_gone(ada: Person, bob: Person) -> None:
     parent = await bob.publish("root")
     key = {"Idempotency-Key": "once"}
     first = await ada.post(STATUSES, {"status": "hi", "in_reply_to_id": parent["id"]}, headers=key)

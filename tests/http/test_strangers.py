@@ -1,4 +1,4 @@
-"""What is somebody else's, nobody's, or beyond a token's scopes: the contract's refusal, and no row is touched."""
+"""Rows of other accounts, unknown ids, and missing scopes: the contract's refusal, and no row is changed."""
 
 import inspect
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ OUTSIDE = (403, b'{"error":"This action is outside the authorized scopes"}')
 
 
 def pointing() -> Iterator[Endpoint]:
-    """The endpoints that take ids; names of tags and groups are nobody's own."""
+    """The endpoints that take ids. Names of tags and groups belong to no account."""
     return (endpoint for endpoint in all_endpoints() if "<" in endpoint.path and takes_ids(endpoint))
 
 
@@ -54,7 +54,7 @@ async def call(stage: Stage, endpoint: Endpoint, token: str | None, id: str) -> 
     return await respond(stage.http_context, endpoint, request, dict.fromkeys(SEGMENT.findall(endpoint.path), id))
 
 
-# Ids that are nobody's own: people are there to be looked at, followed and blocked.
+# Ids that belong to no account alone: all users may read, follow and block accounts.
 EVERYBODYS = ("/api/v1/accounts/", "/api/v1/announcements/")
 
 
@@ -85,7 +85,7 @@ async def private(stage: Stage, ada: Person, bob: Person) -> dict[str, str]:
     }
 
 
-async def test_what_is_somebody_elses_is_missing(stage: Stage, private: dict[str, str]) -> None:
+async def test_rows_of_other_accounts_are_missing(stage: Stage, private: dict[str, str]) -> None:
     eve = await stage.person("eve")
     before = await rows(stage)
     tried = 0
@@ -103,7 +103,7 @@ async def test_what_is_somebody_elses_is_missing(stage: Stage, private: dict[str
     assert await rows(stage) == before
 
 
-async def test_what_is_nobodys_is_missing(stage: Stage, ada: Person) -> None:
+async def test_unknown_ids_are_missing(stage: Stage, ada: Person) -> None:
     before = await rows(stage)
     for endpoint in pointing():
         answer = await call(stage, endpoint, ada.token, "103")

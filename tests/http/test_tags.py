@@ -66,7 +66,7 @@ async def test_a_tag_in_any_script_has_addresses_of_ascii(ada: Person) -> None:
 
 
 @pytest.mark.parametrize("name", ["never", "#never", "NEVER", "größe", "\uff03\uff4e\uff45\uff56\uff45\uff52"])
-async def test_a_hashtag_that_nobody_has_used_has_an_empty_history(stage: Stage, ada: Person, name: str) -> None:
+async def test_an_unused_hashtag_has_an_empty_history(stage: Stage, ada: Person, name: str) -> None:
     for client in (ada, stage.anybody()):
         answer = await client.get(f"/api/v1/tags/{quote(name)}")
         tag = answer.json
@@ -82,7 +82,7 @@ async def test_what_is_no_name_of_a_hashtag_is_missing(ada: Person, name: str) -
     assert (answer.status, answer.json) == (404, {"error": "Record not found"})
 
 
-async def test_a_hashtag_that_nobody_has_used_can_be_featured_and_not(ada: Person) -> None:
+async def test_an_unused_hashtag_can_be_featured_and_unfeatured(ada: Person) -> None:
     for action, featuring in (("unfeature", False), ("feature", True), ("feature", True), ("unfeature", False)):
         answer = await ada.post(f"/api/v1/tags/Never/{action}")
         assert (answer.status, answer.json["name"], answer.json["featuring"]) == (200, "never", featuring)

@@ -1,4 +1,4 @@
-"""Uploads amid faults: what is whose fault, what is tried again, and that nobody waits for anybody else's trouble."""
+"""Uploads with faults: the cause, the retries, and that no account waits for the failures of another."""
 
 import errno
 import os
@@ -206,7 +206,7 @@ async def test_an_upload_for_which_the_disk_has_no_room_is_a_503_and_the_log_say
 
 
 @pytest.mark.parametrize("fault", [errno.EACCES, errno.EIO, errno.EISDIR])
-async def test_an_upload_that_cannot_be_read_troubles_nobody_else(
+async def test_an_upload_that_cannot_be_read_delays_no_other_one(
     stage: Stage, ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch, fault: int
 ) -> None:
     begin = processor.MediaProcessor._begin
@@ -226,7 +226,7 @@ async def test_an_upload_that_cannot_be_read_troubles_nobody_else(
 
 
 async def sent_unnoticed(stage: Stage, person: Person) -> str:
-    """The id of a film that nobody has looked at yet."""
+    """Return the id of a film that has not been processed yet."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stage.http_context.media.queue, "wake", lambda: None)
         return await sent(person)
@@ -246,7 +246,7 @@ async def test_an_upload_that_lies_there_as_a_folder_does_not_end_the_server(sta
 # Fairness ----------------------------------------------------------------------------------------------------------
 
 
-async def test_an_account_in_quarantine_keeps_nobody_elses_film_waiting(
+async def test_an_account_in_quarantine_delays_no_film_of_other_accounts(
     stage: Stage, ada: Person, bob: Person, processes: Processes
 ) -> None:
     id = await sent(ada)

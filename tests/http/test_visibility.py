@@ -147,7 +147,7 @@ async def test_each_sees_what_is_theirs_to_see(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("how", ["block", "mute"])
-async def test_whom_a_post_names_counts_in_timelines(stage: Stage, ada: Person, bob: Person, how: str) -> None:
+async def test_mentions_of_a_post_count_in_timelines(stage: Stage, ada: Person, bob: Person, how: str) -> None:
     mia = await stage.person("mia")
     await bob.post(f"/api/v1/accounts/{ada.id}/follow")
     made = (await bob.post("/api/v1/lists", {"title": "Ada"})).json["id"]
@@ -185,7 +185,9 @@ async def test_each_learns_what_accounts_show_of_themselves(stage: Stage) -> Non
     assert none(wrong)
 
 
-async def test_who_hides_their_follows_is_nobodys_familiar_follower(stage: Stage, ada: Person, bob: Person) -> None:
+async def test_accounts_that_hide_their_follows_are_no_familiar_followers(
+    stage: Stage, ada: Person, bob: Person
+) -> None:
     tom = await stage.person("tom")
     await ada.post(f"/api/v1/accounts/{tom.id}/follow")
     await tom.post(f"/api/v1/accounts/{bob.id}/follow")

@@ -265,13 +265,13 @@ def test_a_deletion_is_told_once_and_what_is_deleted_is_never_announced(make_lis
     assert listener.words == ["update 1", "delete 1", "delete 2"]
 
 
-def test_deletions_are_remembered_also_while_nobody_listens() -> None:
+def test_deletions_are_remembered_also_without_subscribers() -> None:
     feed = Feed()
     feed.retract(1, Said("delete"))
     assert 1 in feed.gone
 
 
-def test_when_somebody_begins_to_listen_the_past_is_forgotten(make_listener: Any) -> None:
+def test_the_first_subscriber_begins_with_an_empty_feed(make_listener: Any) -> None:
     feed = Feed()
     feed.retract(1, Said("delete"))
     feed.subscribe(make_listener())

@@ -163,7 +163,7 @@ async def test_after_an_ask_has_ended_the_asked_may_ask_back(kernel: Kernel) -> 
     assert await kernel.ask("b", lambda player: ask_in_a_circle(player, "a")) == "answered"
 
 
-async def test_in_the_rest_of_its_turn_an_actor_waits_for_nobody(kernel: Kernel) -> None:
+async def test_in_the_rest_of_its_turn_an_actor_waits_for_no_other_one(kernel: Kernel) -> None:
     async def impatient(player: Player) -> None:
         with trio.move_on_after(1):
             await player.ask_player("b", kernel.pause(3))

@@ -33,7 +33,7 @@ async def test_a_sleeping_actor_wakes_with_fresh_memory(kernel: Kernel) -> None:
 
 
 async def test_questions_keep_an_actor_awake_and_hints_do_not(kernel: Kernel) -> None:
-    """A timeline that nobody looks at would otherwise stay awake for as long as those it shows keep writing."""
+    """Otherwise an unread timeline would stay awake as long as its authors write."""
     for key in ("asked", "told"):
         await kernel.wake(key)
     for _ in range(13):

@@ -88,7 +88,7 @@ async def test_streams_can_be_cut_before_the_pool_stops(kernel: Kernel, make_lis
     assert await kernel.ask("a", lambda player: "goes on") == "goes on"
 
 
-async def test_a_pool_that_is_cut_off_answers_everybody(kernel: Kernel) -> None:
+async def test_a_pool_that_is_cut_off_answers_all_askers(kernel: Kernel) -> None:
     """In a turn, behind it, in a load, in a rest, and with a turn that has not even got its task."""
     await stop(kernel)
     async with trio.open_nursery() as askers, trio.open_nursery() as life:

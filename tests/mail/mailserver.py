@@ -59,7 +59,7 @@ class MailServer:
     _news: Condition = field(default_factory=Condition)
 
     def receive(self, receiver: str, count: int = 1) -> Arrived:
-        """The newest of so many mails to somebody, as soon as they are there."""
+        """Return the newest of `count` mails to an address, as soon as they are there."""
         with self._news:
             assert self._news.wait_for(lambda: len(self.to(receiver)) >= count, PATIENCE), f"no mail to {receiver}"
             return self.to(receiver)[-1]

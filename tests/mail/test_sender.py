@@ -126,7 +126,7 @@ async def test_what_fails_is_tried_again_with_patience(office: Office) -> None:
 
 
 async def test_tries_are_of_one_letter_with_links_of_their_own(office: Office) -> None:
-    """Nobody knows whether the first one arrived: its link is as good."""
+    """The first one may have arrived too: its link is also valid."""
     await office.promise(await office.user())
 
     async def arrives_and_is_lost(letter: Letter) -> None:

@@ -60,7 +60,7 @@ class TestEncrypted:
                 await Smtp(HOST, server.port, way, "t.example", "troupe", "wrong")(LETTER)
 
     @pytest.mark.parametrize("way", ["tls", "starttls"])
-    async def test_a_certificate_that_nobody_vouches_for_is_refused(
+    async def test_a_certificate_of_an_unknown_authority_is_refused(
         self, tls: Any, monkeypatch: pytest.MonkeyPatch, way: smtp.Tls
     ) -> None:
         monkeypatch.delenv("SSL_CERT_FILE")
@@ -93,7 +93,7 @@ async def test_refusals_are_told_without_addresses(
     assert str(told.value) == text
 
 
-async def test_nobody_there() -> None:
+async def test_no_mail_server() -> None:
     with socket.create_server((HOST, 0)) as closed:
         port = closed.getsockname()[1]
     with pytest.raises(NotSent, match="ConnectionRefusedError"):

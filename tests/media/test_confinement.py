@@ -42,7 +42,7 @@ def test_limits_hold(act: str, complaint: bytes, tmp_path: Path) -> None:
     assert complaint in done.stderr
 
 
-def test_whoever_computes_for_ever_is_killed(tmp_path: Path) -> None:
+def test_a_process_that_computes_for_ever_is_killed(tmp_path: Path) -> None:
     assert confined("while True: pass", tmp_path).returncode < 0
 
 

@@ -1,4 +1,4 @@
-"""Places for media jobs, in virtual time: nobody has two, everybody has a turn, and none is ever lost."""
+"""Places for media jobs, in virtual time: no account has two, every account has a turn, and no place is lost."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def test_an_account_has_one_place_however_many_are_free(autojump_clock: Mo
     assert site.most == 2
 
 
-async def test_who_gives_up_waiting_costs_nobody_a_place(autojump_clock: MockClock) -> None:
+async def test_a_cancelled_wait_costs_no_place(autojump_clock: MockClock) -> None:
     site = Site(1)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(site.job, ADA, 10)

@@ -1,4 +1,4 @@
-"""Which addresses the server connects to: those of the public Internet, and no others, in whatever form they come."""
+"""The server connects to public addresses alone, in every form that an address can have."""
 
 import pytest
 

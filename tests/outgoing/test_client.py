@@ -1,4 +1,4 @@
-"""The client for requests that leave the server: whom it connects to, what it sends, and what it takes."""
+"""The client for outgoing requests: the addresses it connects to, its requests, and the answers it accepts."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def test_proxies_of_the_environment_are_not_asked(identity: Certificate, m
         assert (await client(identity).send(get(there.url()), LIMITS)).status == 200
 
 
-# Whom it connects to
+# Connections
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "0.0.0.0"])
@@ -145,7 +145,7 @@ async def test_the_systems_own_resolver_is_asked(identity: Certificate) -> None:
 # Certificates
 
 
-async def test_a_certificate_of_nobody_is_refused(identity: Certificate) -> None:
+async def test_a_certificate_of_an_unknown_authority_is_refused(identity: Certificate) -> None:
     async with peer(always(answer(200)), identity.server) as there:
         with pytest.raises(Unreachable):
             await OutgoingClient("Troupe/test", test_hosts=HOSTS, resolve=loopback).send(get(there.url()), LIMITS)

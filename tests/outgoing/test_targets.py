@@ -65,7 +65,7 @@ FORBIDDEN = [
     "https://0x/",
     "https://127.0.0.0x1/",
     "https://1.1.1.01/",  # public, and read in two ways
-    "https://134744072/",  # 8.8.8.8, in a spelling that nobody means
+    "https://134744072/",  # 8.8.8.8, in an unusual spelling
     "https://①②⑦.⓪.⓪.①/",
     "https://example.0x7f/",
     "https://a.b.c.d.1/",

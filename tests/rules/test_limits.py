@@ -54,7 +54,7 @@ def test_too_long() -> None:
     assert not is_too_long(" ".join(["https://a.example/" + "a" * 900] * 20))
 
 
-def test_marks_that_nobody_sees_do_not_fill_the_storage() -> None:
+def test_invisible_marks_do_not_fill_the_storage() -> None:
     assert graphemes("a" + "\u0301" * 200_000) == 1
     assert is_too_long("a" + "\u0301" * 200_000)
     assert is_too_long("a", "a" + "\u0301" * 20_000)

@@ -37,7 +37,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("stored", WRONG)
-def test_a_wrong_password_costs_the_same_whatever_is_stored(stored: str | None) -> None:
+def test_a_wrong_password_costs_the_same_for_every_stored_hash(stored: str | None) -> None:
     """The time of an answer must not tell whether there is an account, nor what its hash is like."""
     usual = cost(hashed("open sesame"))
     assert usual / 1.5 < cost(stored) < usual * 1.5

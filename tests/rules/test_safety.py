@@ -1,4 +1,4 @@
-"""Whatever goes in, nothing comes out that a browser would do more with than show it."""
+"""For any input, a browser can only show the output."""
 
 import time
 from html.parser import HTMLParser
@@ -27,7 +27,7 @@ MENTIONS = {
 }
 TYPES: list[ContentType] = ["text/plain", "text/markdown", "text/html"]
 
-# Spelled out once more: a test that asked the sanitiser what is safe would agree with whatever it says.
+# Spelled out once more: a test that asked the sanitiser for its list would never fail.
 TAGS = set(
     "p br span a del s pre code em strong b i u ul ol li blockquote ruby rt rp".split()  # noqa: SIM905 as the API has them
 )

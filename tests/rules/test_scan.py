@@ -106,7 +106,7 @@ def test_handles_and_tags_are_named_once() -> None:
         ),
     ],
 )
-def test_code_and_the_text_of_links_mention_nobody(content_type: str, text: str) -> None:
+def test_code_and_the_text_of_links_mention_no_account(content_type: str, text: str) -> None:
     found = scan(text, content_type)  # pyright: ignore[reportArgumentType] parametrize knows no literals
     assert found.handles("t.example") == ("alice",)
     assert found.tags() == ("a",)

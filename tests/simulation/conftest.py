@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-LONGEST = 0 if "TROUPE_SIM_SEEDS" in os.environ else 600  # seconds; whoever says how many runs has the time for them
+LONGEST = 0 if "TROUPE_SIM_SEEDS" in os.environ else 600  # seconds; no limit if the number of runs is given
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -62,7 +62,7 @@ async def change_a_list_amid_posts(sim: Simulation) -> None:
     assert await page(sim, bob, mine.id) == listed, "the list shows what its members posted"
     hidden = listed if exclusive else []
     assert await bob.home() == [id for id in bob.belongs_at_home() if id not in hidden], "home shows the others"
-    sim.sometimes(bool(listed), "somebody stayed on the list")
+    sim.sometimes(bool(listed), "an account stayed on the list")
     sim.sometimes(exclusive, "the list took its members away from home")
 
 

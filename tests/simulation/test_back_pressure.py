@@ -111,7 +111,7 @@ async def test_the_answer_waits_for_a_second_and_the_relay_tells_the_rest_in_ord
         await publish()
         assert max(waits) < announcements.PUBLISHER_WAITS + 0.5
         began = trio.current_time()
-        await cyd.publish()  # whom no crowded timeline shows
+        await cyd.publish()  # an author that no crowded timeline shows
         assert trio.current_time() - began < announcements.LOOK_FOR_ROOM
         await sim.calm()
         await trio.sleep(2 * POSTS)

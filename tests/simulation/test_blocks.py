@@ -43,7 +43,7 @@ async def test_a_block_races_with_fan_out(sim: Simulation) -> None:
 
 @simulation(seeds=60, faults=3, world=stage)
 async def test_a_block_races_with_two_who_follow_each_other(sim: Simulation) -> None:
-    """Whatever came first: at the end nobody follows, nobody is told, and the blocked sees nothing."""
+    """In every order: at the end there is no follow, no notification, and the blocked account sees nothing."""
     ada, bob = await sim.people("ada", "bob")
     refused: list[bool] = []
 

@@ -28,7 +28,7 @@ def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("few_at_once")
 @simulation(seeds=100, faults=3, world=stage)
-async def test_unlocking_accepts_whoever_waits_however_it_is_interrupted(sim: Simulation) -> None:
+async def test_unlocking_accepts_all_who_wait_also_after_crashes(sim: Simulation) -> None:
     cyd = await sim.account("cyd", locked=True)
     waiting = await sim.people(*(f"w{number}" for number in range(7)))
     muted, late = await sim.people("mum", "late")
@@ -55,7 +55,7 @@ async def test_unlocking_accepts_whoever_waits_however_it_is_interrupted(sim: Si
 
 @simulation(seeds=2, faults=3, world=stage)
 async def test_hundreds_who_wait_may_follow_at_once(sim: Simulation) -> None:
-    """With the transactions and mailboxes that such a number really takes."""
+    """With the transactions and mailboxes that this number really takes."""
     cyd = await sim.account("cyd", locked=True)
     waiting = await sim.people(*(f"w{number}" for number in range(HUNDREDS)))
     now = sim.run.clock.now()

@@ -11,7 +11,7 @@ BUT_NO_STREAMS = frozenset(Fault) - {Fault.SLOW, Fault.DEAD}
 async def test_a_stream_shows_what_is_posted_while_one_follows(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     stream = await bob.stream()
-    follows: bool | None = False  # None while nobody can know
+    follows: bool | None = False  # None while it is not known
     due: list[int] = []
     undue: list[int] = []
     changes = 0
@@ -48,7 +48,7 @@ async def test_a_stream_shows_what_is_posted_while_one_follows(sim: Simulation) 
 
 @simulation(seeds=200, faults=Budget(2, BUT_NO_STREAMS), pinned=[(36, "pct")], world=stage)
 async def test_both_sides_know_at_the_end_how_they_stand(sim: Simulation) -> None:
-    """Whatever the apps were told: they do not ask again here."""
+    """The apps do not ask again here, after any answer."""
     ada, bob = await sim.people("ada", "bob")
     await bob.home()
 

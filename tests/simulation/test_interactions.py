@@ -1,4 +1,4 @@
-"""What many do with one status at once: whatever happens, counts, flags and timelines say what the rows say."""
+"""Interactions of many accounts with one status: counts, flags and timelines agree with the rows."""
 
 import trio
 

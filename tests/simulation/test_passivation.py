@@ -9,7 +9,7 @@ from troupe.actors.broadcast import home_address
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Simulation, stage
 
-drowsy = partial(stage, idle=0.0)  # whoever has nothing to do falls asleep at the next look
+drowsy = partial(stage, idle=0.0)  # actors without work fall asleep at the next round
 
 
 @simulation(seeds=200, faults=2, world=drowsy)

@@ -103,7 +103,7 @@ def story(trace: list[Line]) -> list[str]:
 
 
 async def live(sim: Simulation, people: int, rounds: Rounds) -> None:
-    """Everybody does what the script says, round by round."""
+    """All clients do the steps of the script, round by round."""
     model = Model(people)
     async with trio.open_nursery() as nursery:
         readers = await settle_in(sim, model, nursery)
@@ -117,7 +117,7 @@ async def live(sim: Simulation, people: int, rounds: Rounds) -> None:
 
 
 def shares(readers: list[Reader], round: list[Step]) -> dict[Reader, list[Step]]:
-    """Each one's steps, in order."""
+    """The steps of each client, in order."""
     shares: dict[Reader, list[Step]] = defaultdict(list)
     for step in round:
         shares[readers[step.who]].append(step)

@@ -1,4 +1,4 @@
-"""Whoever has signed up is promised a mail and gets one, whatever goes wrong; one name has one owner."""
+"""Each sign-up gets its promised mail, also after faults, and each name has one owner."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -83,7 +83,7 @@ async def test_a_name_has_one_owner_and_every_owner_gets_a_mail(sim: Simulation)
     assert len({letter.id for letter in sim.mails}) == len(rows)
     sim.sometimes(len(sim.mails) > len(rows), "a mail came twice")
     sim.sometimes(len(rows) == 2, "both who differ from the third were faster")
-    sim.sometimes(made.count(None) == 3, "an answer was lost, and the name was taken by oneself")
+    sim.sometimes(made.count(None) == 3, "an answer was lost, and the name was taken by the same sign-up")
     sim.sometimes(sim.logged("outbox.retry", effect="mail") > 0, "the mail server was away")
 
 
@@ -117,4 +117,4 @@ async def test_every_link_that_arrived_confirms_and_asking_again_brings_another(
     assert row["confirmed"]
     account = await insist(sim, "bob", lambda: sim.actors.accounts.find(eve.account_id))
     assert account is not None
-    assert not account.pending, "whoever is confirmed is there for others"
+    assert not account.pending, "a confirmed account exists for others"

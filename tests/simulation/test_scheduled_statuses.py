@@ -1,4 +1,4 @@
-"""What is scheduled is published once, or never when it was cancelled, whatever crashes at its time."""
+"""A scheduled status is published once, or never if it was cancelled, also with crashes at its time."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
@@ -155,7 +155,7 @@ async def test_a_server_that_was_away_at_the_time_publishes_when_it_is_back(sim:
 
 
 @sweep(world=stage, faults=Budget(1, frozenset(Fault)))
-async def test_whatever_fails_on_the_way_it_is_published_once(sim: Simulation) -> None:
+async def test_it_is_published_once_also_after_faults(sim: Simulation) -> None:
     scene = Scene(sim)
     await scene.begin()
     assert len(await scene.end()) == 1

@@ -8,7 +8,7 @@ from troupe.supervision.testing.stage import Person, Simulation, stage
 
 
 @simulation(seeds=200, faults=2, pinned=[(113, "random"), (113, "pct")], world=stage)
-async def test_a_shutdown_leaves_nobody_without_an_answer(sim: Simulation) -> None:
+async def test_a_shutdown_leaves_no_asker_without_an_answer(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     bob.has_followed(ada)
     stream = await bob.stream()
@@ -34,7 +34,7 @@ async def test_a_shutdown_leaves_nobody_without_an_answer(sim: Simulation) -> No
         assert sim.logged("child.stopped", decision="in order") == children
     stored = {row["id"] for row in sim.run.database.rows("SELECT id FROM statuses")}
     assert set(answered) <= stored
-    sim.sometimes("Stopping" in refused, "somebody was told that the server stops")
+    sim.sometimes("Stopping" in refused, "an asker was told that the server stops")
     sim.sometimes(len(answered) in range(1, 6), "some were answered and some were not")
 
     await sim.start()

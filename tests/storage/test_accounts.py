@@ -1,4 +1,4 @@
-"""Accounts and users: found by every handle, unique whatever the case, imported in bulk."""
+"""Accounts and users: found by every handle, unique in any case of letters, imported in bulk."""
 
 import asyncpg
 import pytest
@@ -21,7 +21,7 @@ def test_an_account_is_found_by_every_handle(stage: Stage) -> None:
     assert (far.local, far.acct) == (False, "ada@far.test")
 
 
-def test_a_name_is_taken_whatever_its_case(stage: Stage) -> None:
+def test_a_name_is_taken_in_any_case(stage: Stage) -> None:
     stage.account("ada")
     with pytest.raises(asyncpg.UniqueViolationError) as refused:
         stage(create_account, NewAccount(new_id(), "ADA", None, "https://troupe.test/users/ADA", None), stage.now)
@@ -45,7 +45,7 @@ def test_a_user_is_found_by_name_and_by_address(stage: Stage) -> None:
     assert stage(users.find_user_by_login, "nobody") is None
 
 
-def test_an_address_is_taken_whatever_its_case(stage: Stage) -> None:
+def test_an_address_is_taken_in_any_case(stage: Stage) -> None:
     ada = stage.account("ada")
     bob = NewAccount(new_id(), "bob", None, "https://troupe.test/users/bob", None)
     stage(create_account, bob, stage.now)

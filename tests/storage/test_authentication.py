@@ -40,7 +40,7 @@ def rows(server: Embedded, query: str) -> list[Any]:
 
 
 def rules(server: Embedded) -> list[tuple[str, str]]:
-    """Of whom a connection is taken, and by which proof."""
+    """The users whose connections are accepted, and their authentication."""
     found = rows(server, "SELECT type, auth_method FROM pg_hba_file_rules")
     return [(rule["type"], rule["auth_method"]) for rule in found]
 
@@ -56,7 +56,7 @@ def test_only_root_and_the_owner_of_the_cluster_are_named(data: Path) -> None:
         assert named(server) == {pwd.getpwuid(uid).pw_name for uid in (0, owner)}
 
 
-def test_a_cluster_that_trusted_everybody_trusts_nobody_after_the_next_start(data: Path) -> None:
+def test_a_cluster_that_trusted_all_users_trusts_none_after_the_next_start(data: Path) -> None:
     with embedded(data, durable=False):
         pass
     (data / "postgres" / "pg_hba.conf").write_text(TRUST)
@@ -64,7 +64,7 @@ def test_a_cluster_that_trusted_everybody_trusts_nobody_after_the_next_start(dat
         assert rules(server) == [("local", "peer")]
 
 
-def test_one_that_is_running_is_told_to_trust_nobody(data: Path) -> None:
+def test_one_that_is_running_is_told_to_trust_no_user(data: Path) -> None:
     """PostgreSQL learns of it a moment later."""
     with embedded(data, durable=False) as server:
         (data / "postgres" / "pg_hba.conf").write_text(TRUST)

@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: shared, stopped by the last to leave or to be killed, and up again whatever killed it."""
+"""The embedded PostgreSQL: shared, stopped when its last process ends, and started again after every kind of end."""
 
 import os
 import select
@@ -158,7 +158,7 @@ def test_a_killed_postgresql_comes_up_again_with_its_data(data: Path) -> None:
         assert value(server, "SELECT count(*) FROM kept") == 0
 
 
-def test_a_process_number_that_is_somebody_elses_by_now_is_no_obstacle(data: Path) -> None:
+def test_a_process_number_of_another_process_is_no_obstacle(data: Path) -> None:
     with embedded(data, durable=False):
         kept = (data / "postgres" / "postmaster.pid").read_text()
     lines = kept.split("\n")

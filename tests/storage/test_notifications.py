@@ -30,7 +30,7 @@ def test_the_same_is_told_once(stage: Stage) -> None:
     assert tell(stage, ada, bob, "follow") is None
 
 
-def test_nobody_is_told_by_himself(stage: Stage) -> None:
+def test_own_actions_notify_no_account(stage: Stage) -> None:
     ada = stage.account("ada")
     status = stage.status(ada)
     assert tell(stage, ada, ada, "favourite", status) is None
@@ -61,7 +61,7 @@ def test_a_mute_hides_notifications_only_when_it_says_so_and_while_it_lasts(stag
     assert tell(stage, ada, eve, "mention", mentioning(stage, eve, ada))
 
 
-def test_a_mention_beside_somebody_blocked_does_not_arrive(stage: Stage) -> None:
+def test_a_mention_beside_a_blocked_account_does_not_arrive(stage: Stage) -> None:
     ada, bob, eve = stage.account("ada"), stage.account("bob"), stage.account("eve")
     theirs = stage.status(eve)
     stage(blocks.insert_block, new_id(), ada.id, eve.id, stage.now)

@@ -211,7 +211,7 @@ QUERIES = [
     ("unread groups", notification_groups.UNREAD, (7, *PAGE, None, ["mention"], None, ["favourite"])),
     *both("hashtags", tags.PAGE, *PAGE, ["t7", "t8"], ["t9"], ["t10"], None, True),
     *both("conversations", conversations.PAGE, 7, *PAGE),
-    ("conversations with somebody", conversations.FORGET, (7, 8)),
+    ("conversations with an account", conversations.FORGET, (7, 8)),
     ("conversations that end with a status", conversations.RETRACT, (7,)),
     ("markers", markers.FIND, (7, ["home"])),
     *both("favourites", favourites.PAGE, 7, *PAGE),
@@ -249,7 +249,7 @@ QUERIES = [
     ("accounts by names", accounts.FIND_LOCAL_MANY, (["u7", "u8"],)),
     ("user by address", users.FIND_BY_EMAIL, ("u7@x.test",)),
     ("user by name", users.FIND_BY_NAME, ("u7",)),
-    ("whom one follows", relations.FOLLOWING, (7,)),
+    ("followed accounts", relations.FOLLOWING, (7,)),
     ("sets of relations", relations.SETS, (7,)),
     ("relationships", relations.RELATIONSHIPS, (7, [1, 2, 3], NOW)),
     ("token", oauth.FIND_TOKEN, (b"x" * 32,)),
@@ -259,7 +259,7 @@ QUERIES = [
     ("codes that are over", expiry.DELETE_GRANTS, (NOW, 500)),
     ("sessions that are over", expiry.DELETE_SESSIONS, (NOW, 500)),
     ("tokens revoked long ago", expiry.DELETE_REVOKED_TOKENS, (NOW, 500)),
-    ("sign-ups that nobody confirmed", expiry.DELETE_SIGN_UPS, (NOW, NOW, NOW, 500)),
+    ("unconfirmed sign-ups", expiry.DELETE_SIGN_UPS, (NOW, NOW, NOW, 500)),
     ("idempotency key", idempotency.FIND, (7, "6", NOW)),
     ("expired idempotency keys", idempotency.INSERT, (7, "6", 1, None, NOW, NOW)),
 ]
@@ -278,7 +278,7 @@ def explain(databases: Databases) -> Iterator[Any]:
 
 
 async def plan_of(db: Any, query: str, args: tuple[object, ...]) -> str:
-    """The plan that every execution has, whatever its arguments: connections are told to plan each statement once."""
+    """Return the plan of every execution, for all arguments: connections plan each statement once."""
     await db.execute(f"PREPARE explained AS {query}")
     rows = await db.fetch(f"EXPLAIN EXECUTE explained ({', '.join('NULL' for _ in args)})")
     await db.execute("DEALLOCATE explained")

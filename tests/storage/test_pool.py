@@ -213,7 +213,7 @@ async def test_a_call_that_finds_no_connection_in_time_is_told_to_come_back(dsn:
             await value(pool, "SELECT 1")
 
 
-async def test_nobody_there_at_the_start_is_said_at_once(tmp_path: Any) -> None:
+async def test_no_database_at_the_start_is_reported_at_once(tmp_path: Any) -> None:
     with pytest.raises(Unavailable, match="cannot be reached"):
         async with open_pool(f"postgresql://postgres@/postgres?host={tmp_path}", size=1, deadline=0.3):
             raise AssertionError("the pool opened")

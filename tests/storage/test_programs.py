@@ -31,7 +31,7 @@ def closed_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def copies(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder for the copies that everybody can reach."""
+    """A folder for the copies that all users can reach."""
     folder = Path("/tmp") / f"troupe-copies-{os.getpid()}"
     monkeypatch.setattr(programs, "COPIES", folder / "postgresql")
     yield folder / "postgresql"

@@ -1,4 +1,4 @@
-"""The prompt loop: callbacks in their order and at once, nobody starved, and trio-asyncio still what we override."""
+"""The prompt loop: callbacks in their order and at once, no task starved, and trio-asyncio as the overrides need it."""
 
 import asyncio
 import contextvars
@@ -59,7 +59,7 @@ async def test_a_task_goes_on_where_its_future_is_set() -> None:
 
 
 async def test_what_runs_in_a_task_from_outside_knows_its_loop() -> None:
-    """Whoever is woken by an asker may have to connect anew, and that has timeouts."""
+    """A worker that a caller wakes may have to connect again, and that has timeouts."""
     found: list[object] = []
     async with open_loop() as loop:
         future: asyncio.Future[None] = loop.create_future()

@@ -19,7 +19,7 @@ LATER = NOW + timedelta(days=2)
 
 
 def signing_up(name: str, email: str) -> Work:
-    """Somebody's transaction: answers with what was taken, if it was."""
+    """The transaction of a sign-up: returns the attribute that was taken, if one was."""
 
     async def work(db: Connection) -> str | None:
         id = new_id()

@@ -75,7 +75,7 @@ async def test_a_refusal_and_a_takeover_name_the_other_node(dsn: str) -> None:
             assert f"another server took over the database: {me}" in str(first.reason)
 
 
-def test_the_name_of_a_lease_is_read_back_whatever_the_host_is_called() -> None:
+def test_the_name_of_a_lease_is_read_back_for_any_host_name() -> None:
     node = Node("a-host-with-a-very-long-name-indeed.example.org", 4194304, "2026-11-22T10:00:00Z")
     assert len(node.lease_name) <= 63
     read = parse(node.lease_name)

@@ -10,7 +10,7 @@ from .conftest import Stage, new_id
 ALL = Page(20)
 
 
-def test_home_holds_ones_own_and_those_one_follows(stage: Stage) -> None:
+def test_home_holds_own_statuses_and_those_of_followed_accounts(stage: Stage) -> None:
     ada, bob, eve = stage.account("ada"), stage.account("bob"), stage.account("eve")
     stage.follow(ada, bob)
     own, theirs = stage.status(ada), stage.status(bob, visibility="private")

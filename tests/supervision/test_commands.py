@@ -32,7 +32,7 @@ from ..rows import create_account
 
 @pytest.fixture(scope="module")
 def data() -> Iterator[Path]:
-    """A data folder whose PostgreSQL somebody uses already, as a server would."""
+    """A data folder whose PostgreSQL another process uses, as a server would."""
     with TemporaryDirectory() as folder, embedded(Path(folder), durable=False) as server:
         upgrade(server.dsn)
         yield Path(folder)
@@ -246,7 +246,7 @@ def test_who_is_rejected_leaves_the_name_to_others(data: Path, dsn: str) -> None
 
 
 @pytest.mark.parametrize("decision", ["approve", "reject"])
-def test_nobody_is_approved_or_rejected_who_is_not_there(data: Path, decision: str) -> None:
+def test_an_unknown_account_is_not_approved_or_rejected(data: Path, decision: str) -> None:
     refused = run("accounts", decision, "nobody", "--data", data)
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert "there is no local account nobody" in refused.stderr

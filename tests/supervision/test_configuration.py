@@ -105,7 +105,7 @@ def test_behind_a_proxy_it_names_https_and_wss() -> None:
     assert settings.streaming_url == "wss://social.example.org"
 
 
-def test_a_loopback_domain_is_plain_http_on_whatever_address_it_listens() -> None:
+def test_a_loopback_domain_is_plain_http_on_any_address() -> None:
     settings = Settings(host="0.0.0.0", domain="localhost:3000")
     assert settings.base_url == "http://localhost:3000"
     assert settings.listens == (("0.0.0.0", 3000),)
@@ -116,7 +116,7 @@ def test_on_an_outer_address_a_domain_is_needed() -> None:
         read_settings({"host": "0.0.0.0"}, {})
 
 
-def test_nobody_signs_up_where_no_mail_is_sent() -> None:
+def test_sign_ups_are_closed_where_no_mail_is_sent() -> None:
     assert read_settings({}, {"TROUPE_REGISTRATIONS": "open"}).sign_ups == "closed"
     assert read_settings({}, {"TROUPE_REGISTRATIONS": "open", "TROUPE_SMTP_HOST": "mail"}).sign_ups == "open"
     assert read_settings({}, {"TROUPE_SMTP_HOST": "mail"}).sign_ups == "closed"

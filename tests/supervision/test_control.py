@@ -1,4 +1,4 @@
-"""The control socket: one JSON line in, one out, whatever is sent."""
+"""The control socket: one JSON line in, one out, for any input."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def park(parking: Parking, number: int = 1) -> None:
     parking.park(Address("home", "1103"), envelope, ValueError("no"))
 
 
-async def test_a_letter_says_whom_it_was_for_what_it_was_and_what_it_did(parking: Parking, shelf: Shelf) -> None:
+async def test_a_letter_has_its_address_its_content_and_its_error(parking: Parking, shelf: Shelf) -> None:
     stopping = trio.Event()
     async with trio.open_nursery() as nursery:
         await nursery.start(parking.run, stopping)

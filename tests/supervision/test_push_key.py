@@ -1,4 +1,4 @@
-"""The Web Push key: one for each database, whichever process starts first; the file of an earlier version moves in."""
+"""The Web Push key: one for each database, the same for all its processes; the file of an earlier version moves in."""
 
 import base64
 from collections.abc import Awaitable, Callable

@@ -131,7 +131,7 @@ async def test_a_crash_restarts_the_child_and_those_after_it(stage: Stage, autoj
 
 
 @pytest.mark.parametrize("round", range(8))
-async def test_two_crashes_at_once_restart_nobody_twice(stage: Stage, autojump_clock: MockClock, round: int) -> None:
+async def test_two_crashes_at_once_restart_no_child_twice(stage: Stage, autojump_clock: MockClock, round: int) -> None:
     async with stage.running(*map(stage.child, "abc")) as supervisor:
         stage.fail("a")
         stage.fail("c")

@@ -86,7 +86,7 @@ def test_a_transaction_that_fails_is_undone_and_the_run_goes_on() -> None:
 
 
 def test_a_transaction_is_one_step() -> None:
-    """Nobody runs between its statements, and somebody may before and after it."""
+    """No task runs between its statements; others may run before and after it."""
 
     async def twice(db: Connection) -> bool:
         before = await count(db)

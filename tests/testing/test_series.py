@@ -29,7 +29,7 @@ BOTH = ("random", "pct")
 
 @pytest.fixture(autouse=True)
 def _wanting_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever plays one seed of the whole suite again must not change what these tests see."""
+    """Playing one seed of the whole suite again must not change the results of these tests."""
     for name in ("SEED", "STRATEGY", "SEEDS", "BASE"):
         monkeypatch.delenv(f"TROUPE_SIM_{name}", raising=False)
 
@@ -146,7 +146,7 @@ def test_an_always_claim_may_be_stopped_too() -> None:
         simulation(seeds=3)(scenario)()
 
 
-def test_pinned_seeds_are_played_first_whatever_the_environment_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pinned_seeds_are_played_first_in_every_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     seeds: list[int] = []
 
     async def scenario(run: Run) -> None:

@@ -49,7 +49,7 @@ class Socket:
         assert (await self.hear())["error"] == "Unknown stream type"
 
     async def closing(self) -> int:
-        """The code with which the server closes, whatever it says before."""
+        """Return the code with which the server closes, after any number of frames."""
         with trio.fail_after(PATIENCE), pytest.raises(ConnectionClosed) as closed:
             await self._drain()
         assert closed.value.reason is not None

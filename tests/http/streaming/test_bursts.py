@@ -74,7 +74,7 @@ async def test_a_burst_reaches_every_reader_whole_and_in_order(edge: Edge, ada: 
 async def test_a_client_that_reads_nothing_is_cut_and_what_waited_for_it_is_forgotten(
     edge: Edge, stage: Stage, ada: Person, burst: Any, kept: Any, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
-    """Nobody else waits for it, not even its connection stays, and the operator is told."""
+    """No other client waits for it, its connection is closed, and the operator is told."""
     monkeypatch.setattr(delivery, "UNREAD_SECONDS", 0.2)
     deaf = await open_deaf(edge, f"{path}&access_token={ada.token}", small=True)
     async with deaf, edge.socket("?stream=user", ada.token) as reader:

@@ -4,7 +4,7 @@ from ...clients import Person, Stage
 from .conftest import Edge
 
 
-async def test_an_edit_reaches_followers_boosters_followers_and_everybody(
+async def test_an_edit_reaches_followers_boosters_followers_and_public_streams(
     edge: Edge, stage: Stage, ada: Person, bob: Person
 ) -> None:
     follower, cyd = await stage.person("dan"), await stage.person("cyd")

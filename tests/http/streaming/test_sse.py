@@ -34,7 +34,7 @@ async def test_notifications(edge: Edge, ada: Person, bob: Person) -> None:
 
 
 @pytest.mark.parametrize("path", ["public", "public/", "public/local", "hashtag?tag=tea", "hashtag/local?tag=%23Tea"])
-async def test_public_streams_take_anybody(edge: Edge, ada: Person, path: str) -> None:
+async def test_public_event_streams_need_no_token(edge: Edge, ada: Person, path: str) -> None:
     async with edge.events(path) as stream:
         status = await ada.publish("#tea")
         name, data = await stream.hear()

@@ -37,7 +37,7 @@ async def test_two_devices_get_the_same_in_the_same_order(edge: Edge, ada: Perso
             assert [(await stream.hear())["payload"]["id"] for _ in published] == published
 
 
-async def test_notifications_come_on_both_streams_of_ones_own(edge: Edge, ada: Person, bob: Person) -> None:
+async def test_notifications_come_on_both_streams_of_the_account(edge: Edge, ada: Person, bob: Person) -> None:
     async with edge.socket("?stream=user:notification", ada.token) as stream:
         await stream.settle()
         await bob.post(f"/api/v1/accounts/{ada.id}/follow")
@@ -114,7 +114,7 @@ async def test_an_app_is_no_user_and_a_disabled_user_none_either(edge: Edge, sta
         assert refused.value.status_code == status
 
 
-async def test_anybody_may_listen_in_public(edge: Edge, ada: Person) -> None:
+async def test_public_streams_need_no_token(edge: Edge, ada: Person) -> None:
     async with edge.socket("?stream=public:local") as stream:
         await stream.say(type="subscribe", stream="user")
         assert await stream.hear() == {"error": "Missing access token", "status": 401}
@@ -128,7 +128,7 @@ class TestWithoutPreview:
     def options(self) -> dict[str, object]:
         return {"rate_limits": False, "public_preview": False}
 
-    async def test_nobody_listens_without_a_token(self, edge: Edge, ada: Person) -> None:
+    async def test_other_streams_need_a_token(self, edge: Edge, ada: Person) -> None:
         with pytest.raises(ConnectionRejected):
             async with edge.socket("?stream=public"):
                 pass
