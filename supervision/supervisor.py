@@ -12,7 +12,7 @@ The supervisor gives up, and at the top of the tree the process exits, in two ca
   count for the intensity: the cause of a failed start is usually outside (a port in use, a full disk, PostgreSQL that
   is starting), and three attempts without a pause would be over before the cause is.
 
-Entity actors are supervised by their pools, one for one; see `actors/kernel/pool.py`.
+Entity actors are supervised by their pools, one for one; see `actors/kernel/recovery.py`.
 """
 
 from __future__ import annotations

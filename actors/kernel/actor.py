@@ -10,23 +10,36 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from .address import Address
-from .cell import Cell
+from .cell import Asker, Cell
 from .envelope import NOWHERE, Envelope, Origin
 from .errors import Superseded
 from .feed import Feed, Subscriber
 from .message import Answer, Message, R
-
-if TYPE_CHECKING:
-    from .runtime import Runtime
 
 A_co = TypeVar("A_co", bound="Actor", covariant=True)
 M_co = TypeVar("M_co", covariant=True)
 
 # A turn in the table of its actor's class: `turn` has checked that actor, message and answer belong together.
 Turn = Callable[[Any, Any], object]
+
+
+class Messenger(Protocol):
+    """The two ways to reach another actor. The runtime is one."""
+
+    def tell(self, address: Address, message: Message[object], *, origin: Origin = NOWHERE) -> None: ...
+
+    async def ask(
+        self,
+        address: Address,
+        message: Message[R],
+        *,
+        origin: Origin = NOWHERE,
+        deadline: float | None = None,
+        asker: Asker | None = None,
+    ) -> R: ...
 
 
 class Actor:
@@ -39,7 +52,7 @@ class Actor:
     def __init_subclass__(cls) -> None:
         cls.turns = dict(cls.turns)
 
-    def __init__(self, cell: Cell, runtime: Runtime) -> None:
+    def __init__(self, cell: Cell, runtime: Messenger) -> None:
         self._cell = cell
         self._runtime = runtime
 

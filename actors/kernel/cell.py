@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from collections import deque
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from .address import Address
-from .feed import Feed
+from .envelope import Envelope
+from .feed import Feed, Subscriber
 from .mailbox import CROWDED, Mailbox
-
-if TYPE_CHECKING:
-    from .actor import Actor
-    from .envelope import Envelope
-    from .work import Work
 
 
 class CellPhase(Enum):
@@ -36,6 +32,27 @@ EMPTY, READY = CellPhase.EMPTY, CellPhase.READY
 AT_REST = (READY, EMPTY)
 
 
+class Incarnation(Protocol):
+    """What the kernel calls on the actor inside a cell. Every `Actor` has these methods."""
+
+    async def load(self) -> None: ...
+
+    def subscribed(self, subscriber: Subscriber) -> None: ...
+
+    def retired(self) -> None: ...
+
+    def detach(self) -> None: ...
+
+    def describe(self) -> str: ...
+
+
+class Asker(Protocol):
+    """A waiting turn that may ask other actors: the `Work` of a cell, as far as cycles of asks are concerned."""
+
+    cell: Cell
+    waits_for: Cell | None
+
+
 class Cell:
     """The cell of one address: at most one incarnation, one mailbox, one feed."""
 
@@ -49,7 +66,7 @@ class Cell:
         self.mailbox = Mailbox()
         self.listened: Feed | None = None  # the feed, made at the first use
         self.phase = EMPTY
-        self.actor: Actor | None = None
+        self.actor: Incarnation | None = None
         self.incarnation = 0
         self.crashes: deque[float] | None = None  # the times of recent crashes; made at the first crash
         self.envelope: Envelope | None = None  # the message of the current turn
@@ -57,7 +74,7 @@ class Cell:
         self.last_used = now  # when it was last asked; hints do not keep an actor awake
         self.release_at = 0.0
         self.ranked_at = now  # when it was last used, as far as its pool's order of passivation knows
-        self.work: Work | None = None  # the current waiting turn or load
+        self.work: Asker | None = None  # the current waiting turn or load
 
     def __lt__(self, other: Cell) -> bool:
         """Compare by last use, for the order of passivation."""

@@ -31,7 +31,8 @@ class Passivation:
     ) -> None:
         self._cells = cells
         self._retire = retire
-        self._most_awake = most_awake
+        self.most_awake = most_awake
+        self.pending = False  # more cells should sleep than the last slice has looked at
         self._idle = idle
         self._simulated = simulated
         self._heap: list[Cell] = []
@@ -43,7 +44,7 @@ class Passivation:
         self._push(cell, cell.last_used)
 
     def clear(self) -> None:
-        """Forget all cells, because the pool has stopped."""
+        """Forget everything: the pool has stopped."""
         self._heap.clear()
         self._listened.clear()
 
@@ -56,7 +57,7 @@ class Passivation:
             looks += 1
             self._look_at_top(busy)
         for cell in busy:
-            over = len(self._cells) > self._most_awake
+            over = len(self._cells) > self.most_awake
             self._push(cell, now if over else now - self._idle + min(AGAIN, self._idle))
         return self._is_due(now) and self._in_vain < len(self._heap)
 
@@ -71,7 +72,7 @@ class Passivation:
 
     def _is_due(self, now: float) -> bool:
         heap = self._heap
-        return bool(heap) and (len(self._cells) > self._most_awake or heap[0].ranked_at <= now - self._idle)
+        return bool(heap) and (len(self._cells) > self.most_awake or heap[0].ranked_at <= now - self._idle)
 
     def _look_at_top(self, busy: list[Cell]) -> None:
         cell = self._heap[0]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .actor import Actor
-from .cell import Cell
+from .cell import Cell, Incarnation
 from .envelope import Envelope
 
 
@@ -31,7 +30,7 @@ def facts_of(cell: Cell, envelope: Envelope | None) -> dict[str, object]:
     return facts
 
 
-def holdings(actor: Actor | None) -> str:
+def holdings(actor: Incarnation | None) -> str:
     """Return the actor's own description. An error in it does not harm the actor."""
     try:
         return actor.describe() if actor is not None else ""

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import trio
 
 from .cell import EMPTY, READY, Cell, CellPhase
+from .delivery import turn_away
 from .envelope import Envelope
 from .errors import Crashed, describe, place
 from .policy import RestartPolicy
+from .pool_context import PoolContext
 from .portraits import facts_of
-from .surroundings import Surroundings
-
-if TYPE_CHECKING:
-    from .pool import ActorPool
+from .retirement import retire
 
 STORAGE_REST = 0.5  # seconds until an actor that found no database tries again
 
@@ -24,9 +22,11 @@ STORAGE_REST = 0.5  # seconds until an actor that found no database tries again
 class Recovery:
     """Recovery for the actors of one pool."""
 
-    def __init__(self, pool: ActorPool, surroundings: Surroundings, policy: RestartPolicy) -> None:
-        self._pool = pool
-        self._around = surroundings
+    __slots__ = ("_around", "_policy", "_quarantined", "_queue")
+
+    def __init__(self, pool: PoolContext, policy: RestartPolicy) -> None:
+        self._queue = pool.queue
+        self._around = pool.around
         self._policy = policy
         self._quarantined: dict[Cell, None] = {}
 
@@ -42,7 +42,7 @@ class Recovery:
 
         Askers are told; hints are dropped, since the rows contain what they were about.
         """
-        self._pool.retire(cell)
+        retire(cell, self._around.record)
         for waiting in cell.mailbox.empty():
             if waiting.reply is not None:
                 waiting.reply.give(error)
@@ -55,7 +55,7 @@ class Recovery:
     def crash(self, cell: Cell, envelope: Envelope | None, error: BaseException) -> None:
         """Discard the actor's memory and decide when the next incarnation begins."""
         now = trio.current_time()
-        self._pool.retire(cell)
+        retire(cell, self._around.record)
         cell.crashes = cell.crashes if cell.crashes is not None else deque()
         cell.crashes.append(now)
         crashes = cell.crashes_since(now - self._policy.period)
@@ -78,7 +78,7 @@ class Recovery:
             cell.phase = EMPTY
             self._quarantined.pop(cell, None)
             self._around.record("actor.released", actor=str(cell.address), incarnation=cell.incarnation)
-            self._pool.enqueue(cell)
+            self._queue.enqueue(cell)
 
     def end_quarantines(self, now: float) -> None:
         """Release the actors whose quarantine is over."""
@@ -95,7 +95,7 @@ class Recovery:
         if envelope.reply is not None:
             envelope.reply.give(error)
             cell.phase = READY
-            self._pool.schedule(cell)
+            self._queue.schedule(cell)
         else:
             cell.mailbox.put_back(envelope)
             self._rest(cell, STORAGE_REST, READY)
@@ -115,15 +115,15 @@ class Recovery:
         self._quarantined[cell] = None
         cell.release_at = trio.current_time() + self._policy.quarantine
         for waiting in cell.mailbox.empty():
-            self._pool.turn_away(cell, waiting)
+            turn_away(cell, waiting, stopping=self._queue.closed)
         self._around.record("actor.quarantined", **facts, decision=f"no messages for {self._policy.quarantine:g} s")
         cell.feed.cut_all()
 
     def _rest(self, cell: Cell, seconds: float, afterwards: CellPhase) -> None:
         cell.phase = CellPhase.RESTING
-        self._pool.start(self._resting, cell, seconds, afterwards)
+        self._queue.start(self._resting, cell, seconds, afterwards)
 
     async def _resting(self, cell: Cell, seconds: float, afterwards: CellPhase) -> None:
         await trio.sleep(seconds)
         cell.phase = afterwards
-        self._pool.enqueue(cell)
+        self._queue.enqueue(cell)

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from time import perf_counter
 
 import trio
 
 from .actor import Actor
 from .address import Address
-from .cell import Cell
+from .asking import ASK_TIMEOUT, enter_wait, holds_the_loop, wait_for_answer
+from .cell import Asker, Cell
+from .control import Inspect, Subscribe
 from .crowd import Crowd
 from .envelope import NOWHERE, Envelope, Origin, Reply
-from .errors import AskCycle, TimedOut
 from .feed import Subscriber
 from .message import Message, R
 from .policy import RestartPolicy
-from .pool import BUDGET, IDLE, ActorPool
-from .surroundings import Chooser, Inspect, Observer, Park, Record, Subscribe, Surroundings
-from .work import Work
+from .pool import IDLE, ActorPool
+from .surroundings import Chooser, Observer, Park, Record, Surroundings
 
-ASK_TIMEOUT = 10.0  # seconds, when the asker gives no deadline
-LONGEST_CHAIN = 20  # asks in a row without a checkpoint, in simulation
 HOUSEKEEPING = 0.5  # seconds between two rounds
 
 
@@ -45,7 +42,7 @@ class Runtime:
         self._record = record
         self._messages = 0
         self._simulated = choose is not None
-        self._around = Surroundings(record, on_park or _let_go, chance, choose, observe, unavailable)
+        self._around = Surroundings(record, on_park or _discard, chance, choose, observe, unavailable)
 
     def add(
         self,
@@ -66,13 +63,13 @@ class Runtime:
     def tell(self, address: Address, message: Message[object], *, origin: Origin = NOWHERE) -> None:
         """Send without waiting."""
         pool = self._pool(address, message)
-        pool.post(pool.cell(address.key), self._envelope(message, origin))
+        pool.delivery.post(pool.cell(address.key), self._envelope(message, origin))
 
     def tell_awake(self, address: Address, message: Message[object], *, origin: Origin = NOWHERE) -> None:
         """Send to an awake actor. A sleeping one reads the rows when it wakes."""
         pool = self._pool(address, message)
         if (cell := pool.cells.get(address.key)) is not None:
-            pool.post(cell, self._envelope(message, origin))
+            pool.delivery.post(cell, self._envelope(message, origin))
 
     def resync(self, address: Address) -> None:
         """Have an awake actor read its rows again, because it may have missed messages."""
@@ -84,7 +81,7 @@ class Runtime:
         self, kind: str, cells: Iterable[Cell], message: Message[object], *, origin: Origin = NOWHERE
     ) -> None:
         """Send one message to many actors of one pool. This is the inner loop of the fan-out."""
-        self.pools[kind].post_to_all(cells, self._envelope(message, origin))
+        self.pools[kind].delivery.post_to_all(cells, self._envelope(message, origin))
 
     def tell_all(self, kind: str, message: Message[object], *, origin: Origin = NOWHERE) -> None:
         """Send to every awake actor of one kind."""
@@ -110,7 +107,7 @@ class Runtime:
         *,
         origin: Origin = NOWHERE,
         deadline: float | None = None,
-        asker: Work | None = None,
+        asker: Asker | None = None,
     ) -> R:
         """Send and wait for the answer until `deadline` (on Trio's clock).
 
@@ -124,13 +121,13 @@ class Runtime:
         cell = pool.cell(address.key, now)
         reply: Reply[R] = Reply()
         envelope = self._envelope(message, origin, now + ASK_TIMEOUT if deadline is None else deadline, reply)
-        if asker is None and pool.answer_now(cell, envelope, now):
-            return reply.take() if reply.given else await self._answer(cell, envelope, reply)
+        if asker is None and pool.drainer.answer_now(cell, envelope, now):
+            return reply.take() if reply.given else await wait_for_answer(cell, envelope, reply)
         if asker is not None:
-            self._enter_wait(asker, cell, envelope)
-        pool.post(cell, envelope)
+            enter_wait(asker, cell, envelope, self._record)
+        pool.delivery.post(cell, envelope)
         try:
-            return await self._answer(cell, envelope, reply)
+            return await wait_for_answer(cell, envelope, reply)
         finally:
             if asker is not None:
                 asker.waits_for = None
@@ -169,29 +166,8 @@ class Runtime:
         reply: Reply[R] = Reply()
         envelope = self._envelope(message, origin, trio.current_time() + ASK_TIMEOUT, reply)
         cell = pool.cell(address.key)
-        pool.post_control(cell, envelope)
-        return await self._answer(cell, envelope, reply)
-
-    async def _answer(self, cell: Cell, envelope: Envelope, reply: Reply[R]) -> R:
-        try:
-            with trio.move_on_at(envelope.deadline):
-                return await reply.wait()
-        finally:
-            if reply.left:
-                cell.mailbox.withdraw(envelope)
-        raise TimedOut(envelope.kind)
-
-    def _enter_wait(self, asker: Work, asked: Cell, envelope: Envelope) -> None:
-        cell: Cell | None = asked
-        while cell is not None:
-            if cell is asker.cell:
-                self._record(
-                    "ask.cycle", actor=str(cell.address), message=envelope.kind, message_id=envelope.id,
-                    request_id=envelope.origin.request_id, causes=list(envelope.origin.causes), decision="refused",
-                )  # fmt: skip
-                raise AskCycle(f"{cell.address} asks {asked.address}, which waits for it")
-            cell = cell.work.waits_for if cell.work is not None else None
-        asker.waits_for = asked
+        pool.delivery.post_control(cell, envelope)
+        return await wait_for_answer(cell, envelope, reply)
 
     def _envelope(
         self, message: object, origin: Origin, deadline: float = float("inf"), reply: Reply[object] | None = None
@@ -206,25 +182,5 @@ class Runtime:
         return pool
 
 
-def _let_go(address: Address, envelope: Envelope, error: BaseException) -> None:
+def _discard(address: Address, envelope: Envelope, error: BaseException) -> None:
     """Drop a message that crashed its actor twice. The default where no table for such messages is given."""
-
-
-def holds_the_loop(*, simulated: bool) -> bool:
-    """True if the current task has asked for longer than the budget without letting other tasks run.
-
-    An ask that is answered or refused at once does not yield to other tasks. Trio clears `custom_sleep_data` whenever
-    it schedules a task, so this mark tells when the task first asked since then. In simulation asks are counted
-    instead, because real time would not replay.
-    """
-    task = trio.lowlevel.current_task()
-    mark: object = task.custom_sleep_data
-    if mark is None:
-        task.custom_sleep_data = float(LONGEST_CHAIN) if simulated else perf_counter() + BUDGET
-        return False
-    if type(mark) is not float:
-        return False
-    if simulated:
-        task.custom_sleep_data = mark - 1
-        return mark <= 1
-    return perf_counter() > mark

@@ -1,4 +1,4 @@
-"""The services that all pools share, and the runtime's own messages to actors."""
+"""The services that all pools share."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Literal, Protocol
 
 from .address import Address
 from .envelope import Envelope
-from .feed import Subscriber
-from .message import Message
 
 
 class Record(Protocol):
@@ -23,18 +21,6 @@ Chooser = Callable[[Sequence[str]], int]
 # The last option of a chooser when no turn has to be taken now: other tasks run first.
 PAUSE = "<pause>"
 Observer = Callable[[Address, object, Literal["before", "after"]], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Subscribe(Message[None]):
-    """Control lane: join the feed."""
-
-    subscriber: Subscriber
-
-
-@dataclass(frozen=True, slots=True)
-class Inspect(Message[dict[str, object]]):
-    """Control lane: describe the incarnation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,32 +12,21 @@ import traceback
 from collections.abc import Mapping
 from time import monotonic
 from types import FrameType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import trio
 
+from .cell import Cell
+from .envelope import Envelope
 from .portraits import facts_of
 from .surroundings import Record
-
-if TYPE_CHECKING:
-    from .cell import Cell
-    from .envelope import Envelope
-    from .pool import ActorPool
-    from .work import Work
+from .work import LONGEST_TURN, Work
 
 SLOW_TURN = 1.0  # seconds until a turn is logged
-LONGEST_TURN = 30.0  # seconds until a turn is cancelled and its actor crashed
 # Seconds that a cancelled turn has to end by itself. It is usually in a transaction whose outcome must be known. A turn
 # that takes longer is abandoned.
 GRACE = 1.0
 LOOK_EVERY = 0.25  # seconds between two checks of the thread
-
-
-class Overdue(Exception):
-    """Raised in a turn that took too long."""
-
-    def __init__(self) -> None:
-        super().__init__(f"over {LONGEST_TURN:g} s")
 
 
 class Running(NamedTuple):
@@ -48,10 +37,22 @@ class Running(NamedTuple):
     work: Work | None
 
 
+class Watched(Protocol):
+    """A pool, as the watchdog's thread sees it."""
+
+    def running(self) -> Running | None:
+        """The turn or load that keeps the loop busy at this instant."""
+        ...
+
+    def condemn(self, envelope: Envelope) -> None:
+        """Have the actor crash whose plain turn for this message is overdue, as soon as the turn has ended."""
+        ...
+
+
 class Watchdog:
     """Finds turns that block the loop, from its own thread. For production only: it uses real time."""
 
-    def __init__(self, pools: Mapping[str, ActorPool], record: Record) -> None:
+    def __init__(self, pools: Mapping[str, Watched], record: Record) -> None:
         self._pools = pools
         self._record = record
         self._seen: Running | None = None
@@ -100,7 +101,7 @@ class Watchdog:
                 work.logged = True
             record_slow(self._record, cell, envelope, seconds, stack)
         if seconds > LONGEST_TURN and work is None and envelope is not None:
-            self._pools[cell.address.kind].condemned = envelope
+            self._pools[cell.address.kind].condemn(envelope)
 
     def _running(self) -> Running | None:
         for pool in list(self._pools.values()):
@@ -132,9 +133,11 @@ def record_slow(record: Record, cell: Cell, envelope: Envelope | None, seconds: 
 def stack_of_turn(frame: FrameType | None) -> str:
     """Return the frames of a turn, innermost last, without those of the kernel and of Trio."""
     frames = [] if frame is None else list(traceback.walk_stack(frame))
-    outermost = next((place for place, (each, _) in enumerate(frames) if is_pool(each)), len(frames))
+    outermost = next((place for place, (each, _) in enumerate(frames) if begins_turns(each)), len(frames))
     return "".join(traceback.StackSummary.extract(iter(reversed(frames[:outermost]))).format())
 
 
-def is_pool(frame: FrameType) -> bool:
-    return frame.f_globals.get("__name__") == __name__.rpartition(".")[0] + ".pool"
+def begins_turns(frame: FrameType) -> bool:
+    """True if this is the frame from which the kernel calls a plain turn, a waiting turn or a load."""
+    package, _, module = str(frame.f_globals.get("__name__")).rpartition(".")
+    return package == __package__ and module in ("activation", "drainer", "work")

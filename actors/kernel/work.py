@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Coroutine
 from math import inf
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import trio
 
+from .cell import Cell, Incarnation
+from .envelope import Envelope
 from .surroundings import Observer
-from .watchdog import LONGEST_TURN, Overdue
 
-if TYPE_CHECKING:
-    from .actor import Actor
-    from .cell import Cell
-    from .envelope import Envelope
+LONGEST_TURN = 30.0  # seconds until a turn is cancelled and its actor crashed
+
+
+class Overdue(Exception):
+    """Raised in a turn that took too long."""
+
+    def __init__(self) -> None:
+        super().__init__(f"over {LONGEST_TURN:g} s")
 
 
 class Work:
@@ -34,7 +39,7 @@ class Work:
         self.waits_for: Cell | None = None  # the cell that an ask of this turn waits for
         self.logged = False  # it was logged as slow
         self.abandoned = False  # the watchdog has taken the cell away
-        self.actor: Actor | None = None  # the incarnation that was abandoned with it
+        self.actor: Incarnation | None = None  # the incarnation that was abandoned with it
 
     async def see_through(
         self, doing: Coroutine[Any, Any, object], observe: Observer | None = None

@@ -257,7 +257,7 @@ async def test_an_account_in_quarantine_delays_no_film_of_other_accounts(
     for one in films:
         assert (await state(bob, one)).status == 200
     assert any(facts["error"].startswith("Quarantined") for facts in told(stage, "media.retry"))
-    stage.http_context.runtime.pools["account"].release(cell)
+    stage.http_context.runtime.pools["account"].recovery.release(cell)
     assert (await state(ada, id)).status == 200
     assert processes.count("film") == 3  # its film was not made a second time
 

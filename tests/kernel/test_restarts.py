@@ -178,7 +178,7 @@ async def test_quarantine_ends_after_ten_minutes_with_a_clean_record(kernel: Ker
 
 async def test_quarantine_ends_when_the_actor_is_released(kernel: Kernel) -> None:
     await crash_often(kernel, "a", 6)
-    kernel.pool.release(kernel.cell("a"))
+    kernel.pool.recovery.release(kernel.cell("a"))
     assert await kernel.ask("a", lambda player: "free") == "free"
     await crash_often(kernel, "a", 1)
     assert kernel.told("actor.crashed")[-1]["crashes_60s"] == 1
@@ -189,7 +189,7 @@ async def test_hints_to_a_quarantined_actor_are_answered_for_by_its_reload(kerne
     loads = len(kernel.script.loads)
     for _ in range(1_000):
         kernel.tell("a", crash)
-    kernel.pool.release(kernel.cell("a"))
+    kernel.pool.recovery.release(kernel.cell("a"))
     await kernel.ask("a", lambda player: None)
     assert len(kernel.script.loads) == loads + 1
 

@@ -31,6 +31,15 @@ async def test_mail_that_waits_is_handled_before_the_pool_stops(kernel: Kernel) 
     assert sorted(answers) == list(range(5))
 
 
+async def test_a_pool_ends_when_its_last_message_was_handled(kernel: Kernel) -> None:
+    kernel.tell("a", kernel.pause(2))
+    kernel.tell("a", lambda player: None)
+    await wait_all_tasks_blocked()
+    kernel.stopping.set()
+    await trio.sleep(3)
+    assert not kernel.pool.cells
+
+
 async def test_a_pool_that_stops_takes_no_new_messages(kernel: Kernel) -> None:
     player = await kernel.wake("a")
     kernel.tell("a", kernel.pause(2))

@@ -13,8 +13,8 @@ import trio
 from trio.testing import assert_no_checkpoints, wait_all_tasks_blocked
 
 from troupe.actors.kernel import Actor, Address, Busy, Crashed, Message, Refused, TimedOut, turn
+from troupe.actors.kernel.drainer import BUDGET
 from troupe.actors.kernel.mailbox import CAPACITY, KEPT_FOR_HINTS
-from troupe.actors.kernel.pool import BUDGET
 
 from .acting import Do, Kernel, Player, busy
 

@@ -263,6 +263,22 @@ async def test_a_waiting_turn_or_load_that_keeps_the_loop_busy_is_logged_once(ke
     (facts,) = kernel.told("turn.slow")
     assert facts["message"] == "load"
     assert "in where_it_works" in facts["stack"]
+    assert "in _load\n" not in facts["stack"]
+
+
+async def test_the_stack_of_a_waiting_turn_that_keeps_the_loop_busy_ends_at_the_turn(
+    kernel: Kernel,
+) -> None:
+    outside = Outside(kernel)
+
+    async def where_it_works(player: Player) -> None:
+        await trio.lowlevel.checkpoint()
+        outside.looks(0.25, 1.5)
+
+    await kernel.ask("a", where_it_works)
+    (facts,) = kernel.told("turn.slow")
+    assert "in where_it_works" in facts["stack"]
+    assert "in see_through\n" not in facts["stack"]
 
 
 async def test_many_short_turns_of_one_actor_are_no_long_one(kernel: Kernel) -> None:

@@ -10,7 +10,7 @@ from troupe.actors.account import AccountActor
 from troupe.actors.broadcast import home_address
 from troupe.actors.effects.reminders import MuteEnded, StatusDue, reminder
 from troupe.actors.events import StatusAppeared
-from troupe.actors.kernel import Event, Feed, Origin, cell, feed, mailbox, pool
+from troupe.actors.kernel import Event, Feed, Origin, cell, delivery, feed, mailbox
 from troupe.actors.statuses import ShownStatus
 from troupe.storage import outbox
 from troupe.supervision.testing import simulation
@@ -25,7 +25,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mailboxes and feeds so small that a few posts are a burst."""
     monkeypatch.setattr(mailbox, "CAPACITY", 8)
     monkeypatch.setattr(mailbox, "KEPT_FOR_HINTS", 4)
-    for module in (cell, pool, feed):
+    for module in (cell, delivery, feed):
         monkeypatch.setattr(module, "CROWDED", 3)
 
 

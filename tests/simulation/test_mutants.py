@@ -15,8 +15,9 @@ from troupe.actors.broadcast import StatusPublished
 from troupe.actors.commands import lists as list_commands
 from troupe.actors.commands.relations import Mute
 from troupe.actors.effects.registry import Promise
-from troupe.actors.kernel import ActorPool, Cell, Envelope
+from troupe.actors.kernel import Cell, Envelope
 from troupe.actors.kernel.cell import CellPhase
+from troupe.actors.kernel.drainer import Drainer
 from troupe.actors.outbox import Outbox
 from troupe.actors.rules.visibility import Muting
 from troupe.actors.statuses import StatusCache
@@ -94,15 +95,15 @@ def homes_register_after_loading(patch: Patch) -> None:
 
 def turns_interleave(patch: Patch) -> None:
     """Rule 4: an actor takes its next message while a turn of it waits for a transaction."""
-    take_turn = ActorPool._take_turn
+    take_turn = Drainer._take_turn
 
-    def hasty(self: ActorPool, cell: Cell, envelope: Envelope, turn: Any) -> None:
+    def hasty(self: Drainer, cell: Cell, envelope: Envelope, turn: Any) -> None:
         take_turn(self, cell, envelope, turn)
         if cell.phase is CellPhase.WAITING:
             cell.phase = CellPhase.READY
-            self.schedule(cell)
+            self._schedule(cell)
 
-    patch.setattr(ActorPool, "_take_turn", hasty)
+    patch.setattr(Drainer, "_take_turn", hasty)
 
 
 def deletions_are_forgotten(patch: Patch) -> None:

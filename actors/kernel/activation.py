@@ -1,0 +1,71 @@
+"""Loading: an actor that has mail gets an incarnation, which is made anew and filled from rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import trio
+
+from .cell import READY, Cell, CellPhase, Incarnation
+from .pool_context import PoolContext
+from .portraits import holdings
+from .recovery import Recovery
+from .retirement import retire
+from .subscribers import wake_subscribers
+from .work_in_progress import WorkInProgress
+
+
+class Activation:
+    """Loads the incarnations of a pool's actors, each in a task of its own."""
+
+    __slots__ = ("_crowd", "_make", "_queue", "_record", "_recovery", "_unavailable", "_work")
+
+    def __init__(
+        self, pool: PoolContext, make: Callable[[Cell], Incarnation], work: WorkInProgress, recovery: Recovery
+    ) -> None:
+        self._make = make
+        self._queue = pool.queue
+        self._crowd = pool.crowd
+        self._record = pool.around.record
+        self._unavailable = pool.around.unavailable
+        self._work = work
+        self._recovery = recovery
+
+    def begin(self, cell: Cell) -> None:
+        """Replace the incarnation of a cell that is at rest."""
+        retire(cell, self._record)
+        cell.phase = CellPhase.LOADING
+        cell.incarnation += 1
+        self._work.start(self._loading, cell)
+
+    # Protected like a turn: see `drainer.py`.
+    @trio.lowlevel.enable_ki_protection
+    async def _loading(self, cell: Cell) -> None:
+        cell.mailbox.resync = False  # before the rows are read: what happens meanwhile asks for another reading
+        work = self._work.begin(cell, None)
+        _, error = await work.see_through(self._load(cell))
+        if not self._work.end(work):
+            return
+        if error is None:
+            self._loaded(cell)
+        elif isinstance(error, self._unavailable):
+            self._recovery.starve(cell, error)
+        else:
+            self._recovery.crash(cell, None, error)
+        self._work.check_done()
+
+    async def _load(self, cell: Cell) -> None:
+        # Known to the cell before it loads: whatever it registers elsewhere is taken back when it fails.
+        cell.actor = self._make(cell)
+        await cell.actor.load()
+
+    def _loaded(self, cell: Cell) -> None:
+        cell.phase = READY
+        if cell.incarnation > 1:
+            self._record(
+                "actor.restored", actor=str(cell.address), incarnation=cell.incarnation, depth=len(cell.mailbox),
+                restored=holdings(cell.actor),
+            )  # fmt: skip
+        if cell.listened is not None:
+            wake_subscribers(cell, cell.listened, self._crowd, self._record)
+        self._queue.schedule(cell)

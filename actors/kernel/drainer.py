@@ -1,0 +1,206 @@
+"""The drainer: the task of a pool that gives its actors their turns.
+
+It works off the run queue. It runs plain turns itself, at most a millisecond of them between two checkpoints, and
+starts a task for each turn or load that waits, so that an idle actor costs no task and a fan-out costs no task switch.
+All tasks are started from the drainer's own task and never from a caller's: `start_soon` would hand them the caller's
+context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Mapping
+from time import perf_counter
+from types import CoroutineType
+from typing import Any
+
+import trio
+
+from .activation import Activation
+from .actor import Turn
+from .cell import AT_REST, EMPTY, READY, Cell, CellPhase
+from .control import answer_control
+from .envelope import Envelope
+from .errors import TimedOut
+from .passivation import Passivation
+from .pool_context import PoolContext
+from .recovery import Recovery
+from .subscribers import wake_subscribers
+from .surroundings import PAUSE, Chooser
+from .watchdog import Running
+from .work import Overdue
+from .work_in_progress import WorkInProgress
+
+BUDGET = 0.001  # seconds of plain turns between two checkpoints
+LONGEST_BATCH = 50  # plain turns between two checkpoints in simulation
+
+# Every exception that a turn raises is its own error and crashes its actor, so a Ctrl-C must not be raised inside a
+# turn. The functions that call turns are protected: Trio raises it at the next checkpoint of the main task.
+protected = trio.lowlevel.enable_ki_protection
+
+
+class Drainer:
+    """Takes the turns of a pool's actors, one message each, in the order in which the actors got mail."""
+
+    __slots__ = (
+        "_activation", "_cells", "_choose", "_crowd", "_current", "_observe", "_passivation", "_queue", "_record",
+        "_recovery", "_schedule", "_turns", "_work", "condemned",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        pool: PoolContext,
+        turns: Mapping[type, Turn],
+        work: WorkInProgress,
+        recovery: Recovery,
+        activation: Activation,
+        passivation: Passivation,
+    ) -> None:
+        self._turns = turns
+        self._queue = pool.queue
+        self._schedule = pool.queue.schedule
+        self._cells = pool.cells
+        self._crowd = pool.crowd
+        self._record = pool.around.record
+        self._observe = pool.around.observe
+        self._choose = pool.around.choose
+        self._work = work
+        self._recovery = recovery
+        self._activation = activation
+        self._passivation = passivation
+        self._current: Cell | None = None  # the cell of the latest plain turn
+        self.condemned: Envelope | None = None  # the message of a plain turn that the watchdog found overdue
+
+    async def run(self, nursery: trio.Nursery) -> None:
+        """Take turns for ever. Tasks are started in `nursery`."""
+        queue, passivation = self._queue, self._passivation
+        while True:
+            while queue.tasks:
+                function, cell, arguments = queue.tasks.popleft()
+                nursery.start_soon(function, cell, *arguments, name=f"{cell.address}: {function.__name__}")
+            self._take_turns()
+            if passivation.pending or len(self._cells) > passivation.most_awake:
+                passivation.pending = passivation.run_slice(trio.current_time())
+            if queue.cells or queue.tasks or passivation.pending:
+                await trio.lowlevel.checkpoint()
+            else:
+                self._work.check_done()
+                queue.sleeper = trio.lowlevel.current_task()
+                await trio.lowlevel.wait_task_rescheduled(queue.cancel_sleep)
+
+    def answer_now(self, cell: Cell, envelope: Envelope, now: float) -> bool:
+        """Take the turn for an asker at once when the actor is at rest: no task switch for an answer from memory."""
+        if cell.phase is not READY or cell.mailbox or cell.mailbox.resync or self._queue.closed:
+            return False
+        if self._choose is not None and self._choose((str(cell.address), PAUSE)) != 0:
+            return False
+        cell.last_used = now
+        self._take_turn(cell, envelope, self._turns[type(envelope.message)])
+        return True
+
+    def running(self) -> Running | None:
+        """The turn or load of this pool that keeps the loop busy at this instant. For the watchdog's thread."""
+        cell = self._current
+        if cell is not None and cell.phase is READY and (envelope := cell.envelope) is not None:
+            return Running(cell, envelope, None)
+        for work in list(self._work.working):  # one call into C: the loop's thread cannot change it meanwhile
+            if work.task.coro.cr_running:
+                return Running(work.cell, work.envelope, work)
+        return None
+
+    def _take_turns(self) -> None:
+        if self._choose is not None:
+            self._take_chosen_turns(self._choose)
+            return
+        end = perf_counter() + BUDGET
+        cells, tasks = self._queue.cells, self._queue.tasks
+        while cells:
+            self._step(cells.popleft())
+            if tasks or perf_counter() > end:
+                return
+
+    def _take_chosen_turns(self, choose: Chooser) -> None:
+        """The same in simulation, where the budget is a choice and not a time: real time would not replay."""
+        cells, tasks = self._queue.cells, self._queue.tasks
+        for taken in range(LONGEST_BATCH):
+            names = [str(cell.address) for cell in cells] + ([PAUSE] if taken else [])
+            index = choose(names) if len(names) > 1 else 0
+            if index == len(cells):
+                return  # no mail is left, or other tasks run first
+            cell = cells[index]
+            del cells[index]
+            self._step(cell)
+            if tasks:
+                return
+
+    def _step(self, cell: Cell) -> None:
+        cell.queued = False
+        mailbox = cell.mailbox
+        if cell.phase not in AT_REST:
+            return  # it was crashed or is at work; the end of that puts it back into the queue
+        if cell.phase is EMPTY or mailbox.resync:
+            if cell.incarnation or mailbox.resync or mailbox.wanted:  # else all that woke it have left again
+                self._activation.begin(cell)
+        elif mailbox:
+            self._handle(cell, mailbox.take())
+
+    def _handle(self, cell: Cell, envelope: Envelope) -> None:
+        turn = self._turns.get(type(envelope.message))
+        if envelope.reply is not None and (envelope.reply.left or envelope.deadline <= trio.current_time()):
+            envelope.reply.give(TimedOut())
+            self._schedule(cell)
+        elif turn is not None:
+            self._take_turn(cell, envelope, turn)
+        else:
+            self._take_control(cell, envelope)
+
+    @protected
+    def _take_turn(self, cell: Cell, envelope: Envelope, turn: Turn) -> None:
+        cell.envelope = envelope
+        self._current = cell
+        try:
+            if self._observe is not None:
+                self._observe(cell.address, envelope.message, "before")
+            answer = turn(cell.actor, envelope.message)
+            if type(answer) is CoroutineType:
+                cell.phase = CellPhase.WAITING
+                self._work.start(self._waiting_turn, cell, envelope, answer)
+                return
+            if self._observe is not None:
+                self._observe(cell.address, envelope.message, "after")
+            if self.condemned is envelope:
+                raise Overdue
+        except BaseException as error:
+            self._recovery.fail(cell, envelope, error)
+        else:
+            self._finish(cell, envelope, answer)
+
+    @protected
+    def _take_control(self, cell: Cell, envelope: Envelope) -> None:
+        try:
+            answer = answer_control(cell, envelope.message)
+        except BaseException as error:
+            self._recovery.fail(cell, envelope, error)
+        else:
+            self._finish(cell, envelope, answer)
+
+    @protected
+    async def _waiting_turn(self, cell: Cell, envelope: Envelope, turn: Coroutine[Any, Any, object]) -> None:
+        work = self._work.begin(cell, envelope)
+        answer, error = await work.see_through(turn, self._observe)
+        if not self._work.end(work):
+            return
+        if error is None:
+            self._finish(cell, envelope, answer)
+        else:
+            self._recovery.fail(cell, envelope, error)
+        self._work.check_done()
+
+    def _finish(self, cell: Cell, envelope: Envelope, answer: object) -> None:
+        cell.envelope = None
+        cell.phase = READY
+        if envelope.reply is not None:
+            envelope.reply.give(answer)
+        if cell.listened is not None:
+            wake_subscribers(cell, cell.listened, self._crowd, self._record)
+        if cell.mailbox or cell.mailbox.resync:
+            self._schedule(cell)
