@@ -21,8 +21,9 @@ help:
 run: .venv/.troupe
 	@exec $(bin)/troupe serve
 
+# Files in the order of their folders: the last ones are short, so that neither process waits long for the other.
 test: lint browser ffmpeg
-	$(bin)/python -m pytest -q -n 2 --dist loadfile tests
+	$(bin)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --durations=15 tests
 
 lint: .venv/.test .venv/.troupe
 	$(bin)/ruff check .

@@ -6,6 +6,7 @@ One server a run, and for each test that asks a database of its own (`tests/data
 import os
 import signal
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 from troupe.storage.engine.embedded import Embedded, embedded
 
+from .data_folders import copy_data
 from .databases import Databases
 
 # Settings of the shell that runs the tests are no settings of the servers under test.
@@ -27,10 +29,36 @@ for _number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show where the time went: with `--durations`, also the folders and files that took longest."""
+    most = terminalreporter.config.getoption("durations")
+    if not most:
+        return
+    folders, files = defaultdict[str, float](float), defaultdict[str, float](float)
+    for report in (one for many in terminalreporter.stats.values() for one in many):
+        if isinstance(report, pytest.TestReport):
+            file = report.nodeid.partition("::")[0]
+            folders[file.rpartition("/")[0]] += report.duration
+            files[file] += report.duration
+    for name, seconds in (("folders", folders), ("files", files)):
+        terminalreporter.section(f"slowest {name}")
+        for place, spent in sorted(seconds.items(), key=lambda item: -item[1])[:most]:
+            terminalreporter.write_line(f"{spent:.1f}s {place}")
+
+
 @pytest.fixture(scope="session")
-def server() -> Iterator[Embedded]:
+def made_cluster() -> Iterator[Path]:
+    """A data directory whose PostgreSQL was made and has stopped. Tests copy it, because initdb takes much longer."""
+    with _directory() as data:
+        with embedded(data, durable=False):
+            pass
+        yield data
+
+
+@pytest.fixture(scope="session")
+def server(made_cluster: Path) -> Iterator[Embedded]:
     """A PostgreSQL server that does not wait for the disk."""
-    with _directory() as data, embedded(data, durable=False) as running:
+    with _copy(made_cluster) as data, embedded(data, durable=False) as running:
         yield running
 
 
@@ -44,10 +72,19 @@ def data() -> Iterator[Path]:
         yield path
 
 
+@pytest.fixture
+def cluster_data(made_cluster: Path) -> Iterator[Path]:
+    """A data directory with a PostgreSQL of the test's own, which does not run yet."""
+    with _copy(made_cluster) as data:
+        yield data
+
+
 @pytest.fixture(scope="session")
-def databases(server: Embedded) -> Databases:
+def databases(server: Embedded) -> Iterator[Databases]:
     """The databases of that server."""
-    return Databases(server.dsn)
+    made = Databases(server.dsn)
+    yield made
+    made.close()
 
 
 @pytest.fixture
@@ -70,3 +107,11 @@ def _directory() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="troupe-test-", ignore_cleanup_errors=True) as path:
         Path(path).chmod(0o755)
         yield Path(path)
+
+
+@contextmanager
+def _copy(data: Path) -> Iterator[Path]:
+    """A copy of a data directory."""
+    with _directory() as path:
+        copy_data(data, path)
+        yield path

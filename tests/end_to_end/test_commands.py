@@ -114,16 +114,16 @@ def test_migrating_beside_a_running_server_changes_nothing(server: Server) -> No
     assert (done.returncode, done.stdout) == (0, "The schema is up to date.\n")
 
 
-def test_commands_do_without_a_server_and_leave_nothing_running(own_server: Server) -> None:
-    migrated = own_server.troupe("migrate")
+def test_commands_do_without_a_server_and_leave_nothing_running(new_server: Server) -> None:
+    migrated = new_server.troupe("migrate")
     assert migrated.returncode == 0, migrated.stderr
     assert "Applied 0001 accounts" in migrated.stdout
     with quickly():
-        (early,) = own_server.people("early")
-    shown = own_server.troupe("tree")
+        (early,) = new_server.people("early")
+    shown = new_server.troupe("tree")
     assert shown.returncode == 1
     assert "No server runs" in shown.stderr
-    assert not (own_server.data / "postgres" / "postmaster.pid").exists()
-    own_server.start()
+    assert not (new_server.data / "postgres" / "postmaster.pid").exists()
+    new_server.start()
     assert early.app.account_verify_credentials().username == early.name
-    assert own_server.stop() == 0
+    assert new_server.stop() == 0

@@ -27,10 +27,10 @@ DEADLINE = 240
 pytestmark = pytest.mark.timeout(DEADLINE + 30)
 
 
-async def test_a_server_killed_ten_times_loses_nothing_and_doubles_nothing(own_server: Server) -> None:
-    site, chance = Site(own_server), random.Random(SEED)
+async def test_a_server_killed_ten_times_loses_nothing_and_doubles_nothing(new_server: Server) -> None:
+    site, chance = Site(new_server), random.Random(SEED)
     await site.start()
-    ada, eve, bob, carol = await people(own_server)
+    ada, eve, bob, carol = await people(new_server)
     reader = Reader(site, bob)
     with trio.fail_after(DEADLINE):
         async with trio.open_nursery() as nursery:
@@ -53,18 +53,18 @@ async def test_a_server_killed_ten_times_loses_nothing_and_doubles_nothing(own_s
             written = {id: text for id, text in ledger.acknowledged.items() if text.startswith(author.name)}
             await check_home(author, written)
             assert author.app.account_verify_credentials().statuses_count == len(written)
-    assert own_server.stop() == 0
+    assert new_server.stop() == 0
 
 
-async def test_a_server_starts_its_dead_postgresql_again_and_works_on_by_itself(own_server: Server) -> None:
-    site = Site(own_server)
+async def test_a_server_starts_its_dead_postgresql_again_and_works_on_by_itself(new_server: Server) -> None:
+    site = Site(new_server)
     await site.start()
-    ada, eve, bob, carol = await people(own_server)
-    with trio.fail_after(DEADLINE), embedded(own_server.data) as postgres:
+    ada, eve, bob, carol = await people(new_server)
+    with trio.fail_after(DEADLINE), embedded(new_server.data) as postgres:
         async with load(site, [ada, eve]) as (ledger, writers):
-            for take_down in (Embedded.stop, kill_postgresql(own_server.data)):
+            for take_down in (Embedded.stop, kill_postgresql(new_server.data)):
                 await ledger.more(MOST)
-                with kept_down(own_server.data):
+                with kept_down(new_server.data):
                     await trio.to_thread.run_sync(take_down, postgres)
                     for writer in writers:
                         writer.refused = 0
@@ -74,12 +74,12 @@ async def test_a_server_starts_its_dead_postgresql_again_and_works_on_by_itself(
         for person in (bob, carol):
             await check_home(person, ledger.acknowledged)
     for unwanted in ("child.crashed", "request.failed", "actor.quarantined", "message.parked"):
-        assert own_server.events(unwanted) == []
-    assert all(record["error"] for record in own_server.events("storage.lost"))
-    assert all(record["error"] for record in own_server.events("connection.lost"))
+        assert new_server.events(unwanted) == []
+    assert all(record["error"] for record in new_server.events("storage.lost"))
+    assert all(record["error"] for record in new_server.events("connection.lost"))
     for wanted in ("storage.lost", "connection.lost", "storage.restarted", "storage.back"):
-        assert own_server.events(wanted), wanted
-    assert own_server.stop() == 0
+        assert new_server.events(wanted), wanted
+    assert new_server.stop() == 0
 
 
 async def people(server: Server) -> list[Person]:

@@ -73,9 +73,9 @@ TOKEN = ("tokens", "create", "ada")
     ],
 )
 def test_what_is_wrong_with_an_outer_database_is_one_line(
-    own_server: Server, outer: str, words: tuple[str, ...], url: str, reason: str, advice: str
+    new_server: Server, outer: str, words: tuple[str, ...], url: str, reason: str, advice: str
 ) -> None:
-    done = refused(own_server, *words, url=url + outer)
+    done = refused(new_server, *words, url=url + outer)
     assert done.returncode == NO_DATABASE
     assert "The database can't be used: " in done.stderr
     assert reason in done.stderr
@@ -91,9 +91,9 @@ def test_what_is_wrong_with_an_outer_database_is_one_line(
     ],
 )
 def test_a_schema_that_can_not_be_made_is_one_line(
-    own_server: Server, outer: str, words: tuple[str, ...], name: str, reason: str
+    new_server: Server, outer: str, words: tuple[str, ...], name: str, reason: str
 ) -> None:
-    done = refused(own_server, *words, url=f"postgresql://member:{SECRET}@/{name}?{outer}")
+    done = refused(new_server, *words, url=f"postgresql://member:{SECRET}@/{name}?{outer}")
     assert done.returncode == NO_DATABASE
     assert reason in done.stderr
 
@@ -108,15 +108,13 @@ def test_a_schema_that_can_not_be_made_is_one_line(
         (f"postgresql://ada:{SECRET}@127.0.0.1/troupe?sslmode=most", "`sslmode` parameter must be one of"),
     ],
 )
-def test_a_wrong_address_is_one_line(own_server: Server, words: tuple[str, ...], url: str, reason: str) -> None:
-    done = refused(own_server, *words, url=url)
+def test_a_wrong_address_is_one_line(new_server: Server, words: tuple[str, ...], url: str, reason: str) -> None:
+    done = refused(new_server, *words, url=url)
     assert done.returncode == NO_DATABASE
     assert reason in done.stderr
 
 
 def test_why_our_own_postgresql_does_not_start_is_one_line(own_server: Server) -> None:
-    with embedded(own_server.data, durable=False):
-        pass
     (own_server.data / "postgres" / "PG_VERSION").write_text("9.6\n")
     for words in (SERVE, TOKEN, ("migrate",)):
         done = refused(own_server, *words)
@@ -124,11 +122,11 @@ def test_why_our_own_postgresql_does_not_start_is_one_line(own_server: Server) -
         assert "PostgreSQL does not start: database files are incompatible with server" in done.stderr
 
 
-def test_a_data_folder_that_is_a_file_is_one_line(own_server: Server) -> None:
-    own_server.data.write_text("")
-    done = refused(own_server, *SERVE)
+def test_a_data_folder_that_is_a_file_is_one_line(new_server: Server) -> None:
+    new_server.data.write_text("")
+    done = refused(new_server, *SERVE)
     assert done.returncode == NOT_DONE
-    assert str(own_server.data) in done.stderr
+    assert str(new_server.data) in done.stderr
 
 
 def test_a_port_in_use_is_one_line_and_the_next_start_works(own_server: Server) -> None:

@@ -23,14 +23,14 @@ def test_it_listens_on_both_loopback_addresses(server: Server, address: str) -> 
             assert answer.readline().startswith(b"HTTP/1.1 200")
 
 
-def test_it_serves_from_an_outer_database(own_server: Server) -> None:
-    with embedded(own_server.data.parent / "outer", durable=False) as outer:
-        own_server.settings["TROUPE_DATABASE_URL"] = outer.dsn
-        own_server.start()
-        (ada,) = own_server.people("ada")
+def test_it_serves_from_an_outer_database(new_server: Server) -> None:
+    with embedded(new_server.data.parent / "outer", durable=False) as outer:
+        new_server.settings["TROUPE_DATABASE_URL"] = outer.dsn
+        new_server.start()
+        (ada,) = new_server.people("ada")
         assert ada.app.status_post("Far from home").account.username == ada.name
-        assert not (own_server.data / "postgres").exists()
-        assert own_server.stop() == 0
+        assert not (new_server.data / "postgres").exists()
+        assert new_server.stop() == 0
 
 
 def test_a_second_server_on_the_same_data_is_refused_unless_it_takes_over(own_server: Server) -> None:

@@ -18,38 +18,38 @@ PICTURE = bytes.fromhex(
 )
 
 
-def test_everything_that_a_server_keeps_is_closed_to_others(own_server: Server, tmp_path: Path) -> None:
-    own_server.start()
-    (ada,) = own_server.people("ada")
+def test_everything_that_a_server_keeps_is_closed_to_others(new_server: Server, tmp_path: Path) -> None:
+    new_server.start()
+    (ada,) = new_server.people("ada")
     picture = tmp_path / "a.png"
     picture.write_bytes(PICTURE)
     medium = ada.app.media_post(picture, mime_type="image/png")
     ada.app.status_post("look", media_ids=[medium])
-    kept = [own_server.data, *own_server.data.rglob("*")]
+    kept = [new_server.data, *new_server.data.rglob("*")]
     assert [str(path) for path in kept if stat.S_IMODE(path.lstat().st_mode) & 0o077] == []
     assert {"control.sock", "base_url", "media"} <= {path.name for path in kept}
-    assert own_server.stop() == 0
+    assert new_server.stop() == 0
 
 
-def test_the_push_key_of_an_earlier_version_moves_out_of_the_data_folder(own_server: Server) -> None:
+def test_the_push_key_of_an_earlier_version_moves_out_of_the_data_folder(new_server: Server) -> None:
     """Clients see the same key as before, so that their subscriptions stay valid."""
-    key, file = ec.generate_private_key(ec.SECP256R1()), own_server.data / "vapid.pem"
-    own_server.data.mkdir(0o700)
+    key, file = ec.generate_private_key(ec.SECP256R1()), new_server.data / "vapid.pem"
+    new_server.data.mkdir(0o700)
     file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    own_server.start()
-    shown = httpx.get(f"{own_server.url}/api/v2/instance", trust_env=False).json()["configuration"]["vapid"]
+    new_server.start()
+    shown = httpx.get(f"{new_server.url}/api/v2/instance", trust_env=False).json()["configuration"]["vapid"]
     point = key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
     assert shown["public_key"] == base64.urlsafe_b64encode(point).decode().rstrip("=")
     assert not file.exists()
 
 
-def test_data_below_a_closed_folder_is_refused_in_one_line(own_server: Server) -> None:
-    own_server.data = own_server.data.parent / "closed" / "data"
-    closed = own_server.data.parent
+def test_data_below_a_closed_folder_is_refused_in_one_line(new_server: Server) -> None:
+    new_server.data = new_server.data.parent / "closed" / "data"
+    closed = new_server.data.parent
     closed.mkdir()
     bits = 0o700 if os.geteuid() == 0 else 0o000
     closed.chmod(bits)
-    refused = own_server.troupe("serve")
+    refused = new_server.troupe("serve")
     assert refused.returncode == NO_DATABASE
     assert len(refused.stderr.splitlines()) == 1
     assert str(closed) in refused.stderr

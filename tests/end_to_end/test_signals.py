@@ -97,29 +97,29 @@ def test_after_an_abrupt_end_nothing_is_left_and_the_next_start_says_so(
         (postgresql_starts, signal.SIGHUP),
     ],
 )
-def test_a_signal_while_it_starts_ends_it_in_order(own_server: Server, moment: Moment, number: signal.Signals) -> None:
-    own_server.launch()
-    until(moment, own_server)
-    own_server.send(number)
-    assert ended(own_server) == 0, own_server.log
-    assert own_server.events("shutdown.begun")[0]["decision"] == number.name
-    assert own_server.record_words()[-1] == "shutdown.done"
-    own_server.start()
-    assert own_server.stop() == 0
+def test_a_signal_while_it_starts_ends_it_in_order(new_server: Server, moment: Moment, number: signal.Signals) -> None:
+    new_server.launch()
+    until(moment, new_server)
+    new_server.send(number)
+    assert ended(new_server) == 0, new_server.log
+    assert new_server.events("shutdown.begun")[0]["decision"] == number.name
+    assert new_server.record_words()[-1] == "shutdown.done"
+    new_server.start()
+    assert new_server.stop() == 0
 
 
 @pytest.mark.parametrize(
     ("moment", "number"), [*((moment, signal.SIGKILL) for moment in MOMENTS), (postgresql_starts, signal.SIGQUIT)]
 )
 def test_an_abrupt_end_while_it_starts_leaves_nothing_in_the_way(
-    own_server: Server, moment: Moment, number: signal.Signals
+    new_server: Server, moment: Moment, number: signal.Signals
 ) -> None:
-    own_server.launch()
-    until(moment, own_server)
-    own_server.send(number)
-    assert ended(own_server) == -number
-    own_server.start()
-    assert own_server.stop() == 0
+    new_server.launch()
+    until(moment, new_server)
+    new_server.send(number)
+    assert ended(new_server) == -number
+    new_server.start()
+    assert new_server.stop() == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])

@@ -49,28 +49,26 @@ def named(server: Embedded) -> set[str]:
     return {row["sys_name"] for row in rows(server, "SELECT sys_name FROM pg_ident_file_mappings")}
 
 
-def test_only_root_and_the_owner_of_the_cluster_are_named(data: Path) -> None:
-    with embedded(data, durable=False) as server:
+def test_only_root_and_the_owner_of_the_cluster_are_named(cluster_data: Path) -> None:
+    with embedded(cluster_data, durable=False) as server:
         assert rules(server) == [("local", "peer")]
-        owner = (data / "postgres").stat().st_uid
+        owner = (cluster_data / "postgres").stat().st_uid
         assert named(server) == {pwd.getpwuid(uid).pw_name for uid in (0, owner)}
 
 
-def test_a_cluster_that_trusted_all_users_trusts_none_after_the_next_start(data: Path) -> None:
-    with embedded(data, durable=False):
-        pass
-    (data / "postgres" / "pg_hba.conf").write_text(TRUST)
-    with embedded(data, durable=False) as server:
+def test_a_cluster_that_trusted_all_users_trusts_none_after_the_next_start(cluster_data: Path) -> None:
+    (cluster_data / "postgres" / "pg_hba.conf").write_text(TRUST)
+    with embedded(cluster_data, durable=False) as server:
         assert rules(server) == [("local", "peer")]
 
 
-def test_one_that_is_running_is_told_to_trust_no_user(data: Path) -> None:
+def test_one_that_is_running_is_told_to_trust_no_user(cluster_data: Path) -> None:
     """PostgreSQL learns of it a moment later."""
-    with embedded(data, durable=False) as server:
-        (data / "postgres" / "pg_hba.conf").write_text(TRUST)
+    with embedded(cluster_data, durable=False) as server:
+        (cluster_data / "postgres" / "pg_hba.conf").write_text(TRUST)
         rows(server, "SELECT pg_reload_conf()")
         run(lambda: answered(server, "does not exist"))
-        with embedded(data, durable=False):
+        with embedded(cluster_data, durable=False):
             run(lambda: answered(server, "no pg_hba.conf entry"))
 
 
@@ -92,15 +90,15 @@ async def as_role(server: Embedded, role: str) -> None:
     await asyncpg.connect(server.dsn.replace("//postgres@", f"//{role}@"))
 
 
-def test_another_user_of_this_machine_is_refused_even_with_a_way_to_the_socket(data: Path) -> None:
+def test_another_user_of_this_machine_is_refused_even_with_a_way_to_the_socket(cluster_data: Path) -> None:
     """Only root can become another user; elsewhere the map is asked for a role that it does not give."""
-    with embedded(data, durable=False) as server:
+    with embedded(cluster_data, durable=False) as server:
         if os.geteuid() != 0:
             with pytest.raises(asyncpg.InvalidAuthorizationSpecificationError, match=r"no pg_hba\.conf entry"):
                 run(lambda: as_role(server, "somebody"))
             return
-        path = data / "postgres" / ".s.PGSQL.5432"
-        for way in (data, path.parent):
+        path = cluster_data / "postgres" / ".s.PGSQL.5432"
+        for way in (cluster_data, path.parent):
             way.chmod(0o711)
         path.chmod(0o777)
         startup = b"user\0postgres\0database\0postgres\0\0"

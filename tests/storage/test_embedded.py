@@ -58,56 +58,56 @@ def other_process(data: Path) -> "subprocess.Popen[str]":
     return process
 
 
-def test_the_last_to_leave_stops_it(data: Path) -> None:
-    with embedded(data, durable=False) as first:
-        with embedded(data, durable=False) as second:
+def test_the_last_to_leave_stops_it(cluster_data: Path) -> None:
+    with embedded(cluster_data, durable=False) as first:
+        with embedded(cluster_data, durable=False) as second:
             assert second.dsn == first.dsn
         assert value(first) == 1
-    assert not (data / "postgres" / "postmaster.pid").exists()
+    assert not (cluster_data / "postgres" / "postmaster.pid").exists()
     with pytest.raises(EmbeddedFailed, match="does not run"):
         assert first.dsn
 
 
-def test_another_process_keeps_it_up(data: Path) -> None:
-    other = other_process(data)
-    with embedded(data, durable=False) as server:
+def test_another_process_keeps_it_up(cluster_data: Path) -> None:
+    other = other_process(cluster_data)
+    with embedded(cluster_data, durable=False) as server:
         assert value(server) == 1
-    assert (data / "postgres" / "postmaster.pid").exists()
+    assert (cluster_data / "postgres" / "postmaster.pid").exists()
     other.communicate("")
     assert other.returncode == 0
-    assert not (data / "postgres" / "postmaster.pid").exists()
+    assert not (cluster_data / "postgres" / "postmaster.pid").exists()
 
 
-def test_postgresql_stops_in_order_when_the_last_that_uses_it_is_killed(data: Path) -> None:
-    other = other_process(data)
+def test_postgresql_stops_in_order_when_the_last_that_uses_it_is_killed(cluster_data: Path) -> None:
+    other = other_process(cluster_data)
     other.kill()
     other.communicate()
-    until_gone(data)
-    assert "database system is shut down" in (data / "postgres" / "troupe.log").read_text().splitlines()[-1]
-    with embedded(data, durable=False) as server:
+    until_gone(cluster_data)
+    assert "database system is shut down" in (cluster_data / "postgres" / "troupe.log").read_text().splitlines()[-1]
+    with embedded(cluster_data, durable=False) as server:
         assert value(server) == 1
 
 
-def test_a_killed_process_takes_nothing_from_the_others(data: Path) -> None:
-    other = other_process(data)
-    running = postmaster(data)
-    with embedded(data, durable=False) as server:
+def test_a_killed_process_takes_nothing_from_the_others(cluster_data: Path) -> None:
+    other = other_process(cluster_data)
+    running = postmaster(cluster_data)
+    with embedded(cluster_data, durable=False) as server:
         other.kill()
         other.communicate()
         assert value(server, "SELECT 1 FROM pg_sleep(0.5)") == 1
-        assert postmaster(data) == running
-    until_gone(data)
+        assert postmaster(cluster_data) == running
+    until_gone(cluster_data)
 
 
-def test_a_killed_guardian_takes_postgresql_with_it_and_both_come_again(data: Path) -> None:
-    with embedded(data, durable=False) as server:
-        (guardian,) = processes_of(data, "guardian")
+def test_a_killed_guardian_takes_postgresql_with_it_and_both_come_again(cluster_data: Path) -> None:
+    with embedded(cluster_data, durable=False) as server:
+        (guardian,) = processes_of(cluster_data, "guardian")
         kill(guardian)
-        until_gone(data)
-        assert "database system is shut down" in (data / "postgres" / "troupe.log").read_text().splitlines()[-1]
+        until_gone(cluster_data)
+        assert "database system is shut down" in (cluster_data / "postgres" / "troupe.log").read_text().splitlines()[-1]
         server.start()
         assert value(server) == 1
-    until_gone(data)
+    until_gone(cluster_data)
 
 
 def initdb_runs(data: Path) -> bool:
@@ -136,34 +136,32 @@ def test_a_process_that_ends_while_it_starts_postgresql_leaves_nothing_in_the_wa
     until_gone(data)
 
 
-def test_why_postgresql_does_not_start_is_told_in_one_line(data: Path) -> None:
-    with embedded(data, durable=False):
-        pass
-    (data / "postgres" / "PG_VERSION").write_text("9.6\n")
+def test_why_postgresql_does_not_start_is_told_in_one_line(cluster_data: Path) -> None:
+    (cluster_data / "postgres" / "PG_VERSION").write_text("9.6\n")
     with pytest.raises(EmbeddedFailed) as failed:
-        enter(data, durable=False)
+        enter(cluster_data, durable=False)
     told = str(failed.value)
     assert told.startswith("PostgreSQL does not start: ")
     assert "incompatible" in told
-    assert str(data / "postgres" / "troupe.log") in told
+    assert str(cluster_data / "postgres" / "troupe.log") in told
     assert "\n" not in told
-    until_gone(data)
+    until_gone(cluster_data)
 
 
-def test_a_killed_postgresql_comes_up_again_with_its_data(data: Path) -> None:
-    with embedded(data) as server:
+def test_a_killed_postgresql_comes_up_again_with_its_data(cluster_data: Path) -> None:
+    with embedded(cluster_data) as server:
         value(server, "CREATE TABLE kept (id int)")
-        kill(postmaster(data))
+        kill(postmaster(cluster_data))
         server.start()
         assert value(server, "SELECT count(*) FROM kept") == 0
 
 
-def test_a_process_number_of_another_process_is_no_obstacle(data: Path) -> None:
-    with embedded(data, durable=False):
-        kept = (data / "postgres" / "postmaster.pid").read_text()
+def test_a_process_number_of_another_process_is_no_obstacle(cluster_data: Path) -> None:
+    with embedded(cluster_data, durable=False):
+        kept = (cluster_data / "postgres" / "postmaster.pid").read_text()
     lines = kept.split("\n")
-    (data / "postgres" / "postmaster.pid").write_text("\n".join([str(os.getpid()), *lines[1:]]))
-    with embedded(data, durable=False) as server:
+    (cluster_data / "postgres" / "postmaster.pid").write_text("\n".join([str(os.getpid()), *lines[1:]]))
+    with embedded(cluster_data, durable=False) as server:
         assert value(server) == 1
 
 
@@ -180,26 +178,26 @@ def test_a_long_or_odd_path_is_no_obstacle(data: Path, name: str) -> None:
         assert value(server) == 1
 
 
-def test_it_is_durable_unless_told_otherwise(data: Path) -> None:
-    with embedded(data) as server:
+def test_it_is_durable_unless_told_otherwise(cluster_data: Path) -> None:
+    with embedded(cluster_data) as server:
         assert value(server, "SHOW fsync") == "on"
         assert value(server, "SHOW synchronous_commit") == "on"
         assert value(server, "SHOW listen_addresses") == ""
 
 
-def test_leaving_twice_is_leaving_once(data: Path) -> None:
-    server = enter(data, durable=False)
+def test_leaving_twice_is_leaving_once(cluster_data: Path) -> None:
+    server = enter(cluster_data, durable=False)
     server.leave()
     server.leave()
 
 
-def test_the_log_keeps_no_statement_and_no_value(data: Path) -> None:
-    with embedded(data, durable=False) as server:
+def test_the_log_keeps_no_statement_and_no_value(cluster_data: Path) -> None:
+    with embedded(cluster_data, durable=False) as server:
         value(server, "CREATE TABLE person (email text UNIQUE)")
         value(server, "INSERT INTO person VALUES ('ada@troupe.test')")
         with pytest.raises(Exception, match="duplicate"):
             value(server, "INSERT INTO person VALUES ('ada@troupe.test')")
-        assert "ada" not in (data / "postgres" / "troupe.log").read_text()
+        assert "ada" not in (cluster_data / "postgres" / "troupe.log").read_text()
 
 
 def test_letters_of_every_script_have_their_lower_case(server: Embedded) -> None:

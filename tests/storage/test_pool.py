@@ -235,11 +235,11 @@ async def test_a_fenced_pool_refuses_what_waits_and_what_comes(pool: ConnectionP
         await pool.transact(write, "one")
 
 
-async def test_postgresql_restarts_under_load(data: Path) -> None:
+async def test_postgresql_restarts_under_load(cluster_data: Path) -> None:
     changes: list[tuple[bool, BaseException | None]] = []
     lost: list[BaseException | None] = []
     outcomes: dict[str, set[int]] = {"done": set(), "unavailable": set(), "doubtful": set()}
-    server = await trio.to_thread.run_sync(lambda: enter(data, durable=False))
+    server = await trio.to_thread.run_sync(lambda: enter(cluster_data, durable=False))
     try:
         async with open_pool(
             server.dsn, size=4, on_connected=lambda *change: changes.append(change), on_lost=lost.append

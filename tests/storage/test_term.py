@@ -240,8 +240,8 @@ async def test_what_others_announce_is_heard(dsn: str) -> None:
             assert await receive.receive() == "token:abc"
 
 
-async def test_a_term_outlives_a_restart_of_postgresql(data: Path) -> None:
-    server = await trio.to_thread.run_sync(lambda: enter(data, durable=False))
+async def test_a_term_outlives_a_restart_of_postgresql(cluster_data: Path) -> None:
+    server = await trio.to_thread.run_sync(lambda: enter(cluster_data, durable=False))
     send, receive = trio.open_memory_channel[str | None](10)
     try:
         await trio.to_thread.run_sync(upgrade, server.dsn)
