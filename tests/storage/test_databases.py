@@ -7,7 +7,7 @@ import pytest
 
 from troupe.storage.engine.connect import connect, run
 
-from ..databases import ROWS, SEQUENCES, TABLES, TEMPLATE, Databases
+from ..databases import END_OTHERS, ROWS, SEQUENCES, TABLES, TEMPLATE, Databases
 from .conftest import Stage
 
 CHANGES = {
@@ -48,6 +48,21 @@ def test_rows_and_sequences_are_as_the_migrations_left_them(databases: Databases
         with pytest.raises((OSError, asyncpg.PostgresError, asyncpg.InterfaceError)):
             stage.value("SELECT 1")  # the connection was ended
     assert contents(dsn) == contents(databases.named(TEMPLATE))
+
+
+def test_a_test_may_end_all_connections_to_its_database(databases: Databases) -> None:
+    """The connection that empties it is one of them."""
+    name = databases.take()
+    assert databases.give_back(name)
+    assert databases.take() == name
+
+    async def main() -> None:
+        db = await connect(databases.named(name), application_name="test")
+        await db.execute(END_OTHERS)
+        await db.close()
+
+    run(main)
+    assert databases.give_back(name)
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
