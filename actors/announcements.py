@@ -16,10 +16,10 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 import trio
 
 from ..storage import outbox
-from ..storage.engine.database import Database
 from ..storage.outbox import DueEffect
+from .broadcast import Broadcast
 from .effects.registry import ANNOUNCEMENTS, Effect, EffectContext, Finish, Staffed
-from .kernel import Address, Clock, Ids, Record
+from .kernel import Address, Record
 from .relay import Relay
 from .statuses import ShownStatus
 
@@ -31,9 +31,10 @@ LOOK_FOR_ROOM = 0.05
 class AnnouncementRelay(Relay[EffectContext]):
     """The relay of the queue ANNOUNCEMENTS, and what turns hand over to it."""
 
-    def __init__(self, context: EffectContext, database: Database, clock: Clock, ids: Ids, record: Record) -> None:
-        super().__init__(Staffed(ANNOUNCEMENTS, context), database, clock, ids, record)
-        self._shared = context
+    def __init__(self, context: EffectContext, broadcast: Broadcast, record: Record) -> None:
+        super().__init__(Staffed(ANNOUNCEMENTS, context), context.database, context.clock, context.ids, record)
+        self._statuses = context.statuses
+        self._broadcast = broadcast
         self._kept: list[int] = []  # handed over: told, to be deleted
         self._held: set[int] = set()  # of turns that wait for crowded timelines: not for the relay yet
         self._owed: dict[str, set[int]] = {}  # by partition: what such turns have left to the relay
@@ -54,7 +55,7 @@ class AnnouncementRelay(Relay[EffectContext]):
         key = str(author)
 
         def has_room() -> bool:
-            return key not in self._owed and not self._shared.broadcast.is_crowded(shown, recipients)
+            return key not in self._owed and not self._broadcast.is_crowded(shown, recipients)
 
         if has_room():
             return True
@@ -114,9 +115,9 @@ class AnnouncementRelay(Relay[EffectContext]):
         """Wait until the timelines that a status goes to have room."""
         if effect.crowding is None:
             return
-        shown = await self._shared.statuses.show(effect.crowding)
+        shown = await self._statuses.show(effect.crowding)
         if shown is not None:
-            await _comes_true(lambda: self._ending or not self._shared.broadcast.is_crowded(shown), RELAY_WAITS)
+            await _comes_true(lambda: self._ending or not self._broadcast.is_crowded(shown), RELAY_WAITS)
 
     async def _finish(self, due: DueEffect, finish: Finish | None) -> None:
         owed = self._owed.get(due.key, set())

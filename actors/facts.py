@@ -7,12 +7,12 @@ need rows and may have to wait for crowded timelines.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ..storage.accounts import Account
-from ..storage.deletions import Deleted
+from ..storage.deletions import Deleted, Remains
 from ..storage.notifications import Notification
 from ..storage.users import User
 from .broadcast import Broadcast, Related, account_address
@@ -67,6 +67,15 @@ class DeletedStatus:
     """A status was deleted, and its boosts with it."""
 
     deleted: Deleted
+
+
+@dataclass(frozen=True, slots=True)
+class GoneStatus:
+    """A status was deleted, and this is left of its rows. None: nothing is."""
+
+    id: int
+    account_id: int
+    remains: Remains | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +139,17 @@ class ChangedRelation:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangedPairs:
+    """Relations of these accounts changed, and how is not known.
+
+    For each pair of an account and another one: a stamp above those of all changes that are committed.
+    """
+
+    accounts: Sequence[int]
+    stamps: Mapping[tuple[int, int], int]
+
+
+@dataclass(frozen=True, slots=True)
 class ChangedDomainBlocks:
     """All domains that an account blocks now."""
 
@@ -147,7 +167,7 @@ class RevokedToken:
 Fact = (
     ChangedAccount | ChangedUser | ChangedStatus | PublishedStatus | EditedStatus | DeletedStatus | MarkedStatus
     | UnmarkedStatus | ChangedConversationMutes | AddedNotifications | ChangedConversation | ChangedRelation
-    | ChangedDomainBlocks | ChangedList | RevokedToken
+    | ChangedDomainBlocks | ChangedList | ChangedPairs | GoneStatus | RevokedToken
 )  # fmt: skip
 F = TypeVar("F")
 
@@ -196,11 +216,15 @@ class Facts:
             PublishedStatus: self._keep_published,
             EditedStatus: self._keep_status,
             DeletedStatus: self._keep_deleted,
+            GoneStatus: self._keep_gone,
+            ChangedPairs: self._keep_pairs,
         }
         self._announce: dict[type, Callable[[Any, Origin], Awaitable[None] | None]] = {
             PublishedStatus: self._announce_published,
             EditedStatus: self._announce_edited,
             DeletedStatus: self._announce_deleted,
+            GoneStatus: self._announce_gone,
+            ChangedPairs: self._announce_pairs,
             AddedNotifications: self._announce_notifications,
             ChangedConversation: self._announce_conversation,
             ChangedList: self._announce_list,
@@ -213,7 +237,7 @@ class Facts:
         self._observers.setdefault(kind, []).append(keep)
 
     async def apply(self, facts: Sequence[Fact], origin: Origin = NOWHERE) -> None:
-        """Apply facts that no turn of an actor publishes: of a request, of a child of the tree."""
+        """Apply facts that no turn of an actor publishes: of a request, an effect, or a child of the tree."""
         self.keep(facts)
         await self.announce(facts, origin)
 
@@ -274,6 +298,13 @@ class Facts:
             self._statuses.delete(boost)
             self._accounts.drop(booster)
 
+    def _keep_gone(self, fact: GoneStatus) -> None:
+        self._statuses.delete(fact.id)
+
+    def _keep_pairs(self, fact: ChangedPairs) -> None:
+        for account_id in fact.accounts:
+            self._accounts.drop(account_id)
+
     # Awake actors ---------------------------------------------------------------------------------------------------
 
     async def _announce_published(self, fact: PublishedStatus, origin: Origin) -> None:
@@ -286,6 +317,18 @@ class Facts:
 
     def _announce_deleted(self, fact: DeletedStatus, origin: Origin) -> None:
         self._broadcast.deleted(fact.deleted, origin)
+
+    def _announce_gone(self, fact: GoneStatus, origin: Origin) -> None:
+        if fact.remains is not None:
+            self._broadcast.gone(fact.id, fact.account_id, fact.remains, origin)
+
+    def _announce_pairs(self, fact: ChangedPairs, origin: Origin) -> None:
+        """Messages about these pairs that still wait in mailboxes are older than the rows that are read then."""
+        for (one, other), stamp in fact.stamps.items():
+            self._broadcast.note_change(one, other, stamp)
+            self._broadcast.note_change(other, one, stamp)
+        for account_id in fact.accounts:
+            self._broadcast.reread(account_id)
 
     async def _announce_notifications(self, fact: AddedNotifications, origin: Origin) -> None:
         """Notifications whose sender or status is gone are not shown."""

@@ -26,6 +26,7 @@ from .effects.registry import (
     Staffed,
     shard_of,
 )  # fmt: skip
+from .facts import Facts
 from .kernel import NOWHERE, Address, Clock, Ids, Origin, Record, Runtime
 from .relay import Relay
 from .statuses import AccountCache, ShownStatus, StatusCache
@@ -36,13 +37,13 @@ class Outbox:
 
     def __init__(
         self, database: Database, runtime: Runtime, clock: Clock, ids: Ids, accounts: AccountCache,
-        statuses: StatusCache, broadcast: Broadcast, record: Record,
+        statuses: StatusCache, broadcast: Broadcast, facts: Facts, record: Record,
         *, remove_files: FileRemover | None, queues: Iterable[Staffed[Any]],
     ) -> None:  # fmt: skip
-        context = EffectContext(database, clock, ids, runtime, accounts, statuses, broadcast, self, remove_files)
+        context = EffectContext(database, clock, ids, runtime, accounts, statuses, facts, self, remove_files)
         self._clock = clock
         self._ids = ids
-        self._announcements = AnnouncementRelay(context, database, clock, ids, record)
+        self._announcements = AnnouncementRelay(context, broadcast, record)
         self._relays: dict[EffectQueue[Any], Relay[Any]] = {ANNOUNCEMENTS: self._announcements}
         self._relays |= {staffed.queue: Relay(staffed, database, clock, ids, record) for staffed in queues}
 

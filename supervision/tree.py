@@ -124,11 +124,12 @@ class Actors:
         self.statuses = StatusCache(database, self.accounts)
         audience, listed, owned = Audience(), Audience(), Audience()
         broadcast = Broadcast(runtime, audience, listed, owned)
+        self.facts = Facts(ids, self.accounts, self.statuses, broadcast)
         self.outbox = Outbox(
-            database, runtime, clock, ids, self.accounts, self.statuses, broadcast, record,
+            database, runtime, clock, ids, self.accounts, self.statuses, broadcast, self.facts,
+            record,
             remove_files=remove_files, queues=queues,
         )  # fmt: skip
-        self.facts = Facts(ids, self.accounts, self.statuses, broadcast)
         self.actor_context = ActorContext(
             database, clock, ids, self.accounts, self.statuses, audience, listed, owned, broadcast, self.facts,
             self.outbox,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ...storage import conversations
 from ...storage.conversations import Conversation
 from ..conversations import shown_conversations
+from ..facts import ChangedConversation
 from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, told_by
 
 
@@ -28,4 +29,4 @@ async def stream_conversation(context: EffectContext, effect: StreamConversation
     conversation = await context.database.read(conversations.find, effect.account, effect.id)
     if conversation is not None:
         (shown,) = await shown_conversations([conversation], context.accounts, context.statuses)
-        context.broadcast.corresponded(shown, attempt.origin)
+        await context.facts.apply([ChangedConversation(shown)], attempt.origin)

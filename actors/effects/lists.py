@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..facts import ChangedList
 from ..kernel import Address
 from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
 
@@ -23,4 +24,4 @@ def list_changed(id: int, owner_id: int, by: Address) -> Promise:
 
 @carries_out("list", RereadList, ANNOUNCEMENTS)
 async def reread_list(context: EffectContext, effect: RereadList, attempt: Attempt) -> None:
-    context.broadcast.list_changed(effect.id, effect.account)
+    await context.facts.apply([ChangedList(effect.id, effect.account, context.ids.next())], attempt.origin)

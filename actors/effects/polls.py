@@ -8,6 +8,7 @@ from datetime import datetime
 from ...storage import notifications, outbox, polls
 from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification
+from ..facts import ChangedStatus
 from ..kernel import Origin
 from .notifications import notification_added
 from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
@@ -35,7 +36,7 @@ async def close_poll(context: EffectContext, effect: ClosePoll, attempt: Attempt
     """No actor remembers polls, so this may write: the poll's row is locked against votes."""
     status_id = await context.database.transact(_close, context, effect.id, attempt.origin)
     if status_id is not None:
-        context.statuses.drop(status_id)
+        await context.facts.apply([ChangedStatus(status_id)], attempt.origin)
         context.outbox.wake()
 
 

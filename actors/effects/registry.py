@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, cast
 from zlib import crc32
 
 from ...storage.engine.database import Connection, Database
-from ..broadcast import Broadcast
+from ..facts import Facts
 from ..kernel import Clock, Ids, Origin, Runtime
 from ..statuses import AccountCache, StatusCache
 
@@ -86,7 +86,7 @@ class EffectContext:
     runtime: Runtime
     accounts: AccountCache
     statuses: StatusCache
-    broadcast: Broadcast
+    facts: Facts
     outbox: Promises
     remove_files: FileRemover | None
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ...storage import relations
 from ...storage.engine.database import Connection
+from ..facts import ChangedPairs
 from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, told_by
 
 
@@ -24,15 +25,9 @@ def relations_changed(account_id: int, others: Iterable[int]) -> Promise:
 
 @carries_out("relation", RereadRelations, ANNOUNCEMENTS)
 async def reread_relations(context: EffectContext, effect: RereadRelations, attempt: Attempt) -> None:
-    """Messages about these pairs that still wait in mailboxes are older than the rows that are read then."""
     one, *others = effect.accounts
-    for other in others:
-        stamp = await context.database.transact(_draw_stamp, one, other)
-        context.broadcast.note_change(one, other, stamp)
-        context.broadcast.note_change(other, one, stamp)
-    for account_id in effect.accounts:
-        context.accounts.drop(account_id)
-        context.broadcast.reread(account_id)
+    stamps = {(one, other): await context.database.transact(_draw_stamp, one, other) for other in others}
+    await context.facts.apply([ChangedPairs(effect.accounts, stamps)], attempt.origin)
 
 
 async def _draw_stamp(db: Connection, one: int, other: int) -> int:

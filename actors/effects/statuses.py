@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...storage import deletions, edits, reblogs
+from ..facts import ChangedStatus, EditedStatus, GoneStatus, PublishedStatus
 from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, told_by
 
 
@@ -55,27 +56,23 @@ def counts_changed(id: int, account_id: int) -> Promise:
 
 @carries_out("status", AnnounceStatus, ANNOUNCEMENTS)
 async def announce_status(context: EffectContext, effect: AnnounceStatus, attempt: Attempt) -> None:
-    context.statuses.drop(effect.id)
-    shown = await context.statuses.show(effect.id)
-    if shown is None:
-        context.statuses.delete(effect.id)
+    context.facts.keep([ChangedStatus(effect.id)])
+    if await context.statuses.show(effect.id) is not None:
+        await context.facts.apply([PublishedStatus(effect.id)], attempt.origin)
+    else:
         remains = await context.database.read(deletions.remains, effect.id)
-        if remains is not None:
-            context.broadcast.gone(effect.id, effect.account, remains, attempt.origin)
-    elif not context.statuses.is_deleted(effect.id):
-        context.broadcast.published(shown, attempt.origin)
+        await context.facts.apply([GoneStatus(effect.id, effect.account, remains)], attempt.origin)
 
 
 @carries_out("edit", AnnounceEdit, ANNOUNCEMENTS)
 async def announce_edit(context: EffectContext, effect: AnnounceEdit, attempt: Attempt) -> None:
+    """The status is read again after its edits: it must not be older than the edit that it is shown for."""
     rebloggers = await context.database.read(reblogs.rebloggers, effect.id)
     latest = await context.database.read(edits.latest, [effect.id], 0)
-    context.statuses.drop(effect.id)  # only now: what is shown must not be older than the edit it is shown for
-    shown = await context.statuses.show(effect.id)
-    if shown is not None and effect.id in latest and not context.statuses.is_deleted(effect.id):
-        context.broadcast.edited(shown, latest[effect.id], rebloggers, attempt.origin)
+    if effect.id in latest:
+        await context.facts.apply([EditedStatus(effect.id, latest[effect.id], rebloggers)], attempt.origin)
 
 
 @carries_out("counts", ForgetCounts, ANNOUNCEMENTS)
 async def forget_counts(context: EffectContext, effect: ForgetCounts, attempt: Attempt) -> None:
-    context.statuses.drop(effect.id)
+    await context.facts.apply([ChangedStatus(effect.id)], attempt.origin)
