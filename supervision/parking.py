@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
+from typing import Any
 
 import trio
 
 from ..actors.kernel import Address, Clock, Envelope, Ids
+from ..actors.kernel.codec import to_row
 from ..actors.kernel.errors import describe
 from ..storage import dead_letters
 from ..storage.dead_letters import DeadLetter
@@ -30,7 +32,7 @@ class Parking:
     def park(self, address: Address, envelope: Envelope, error: BaseException) -> None:
         """Take a letter. Called inside a turn: never waits. If the queue is full, the letter is dropped."""
         letter = DeadLetter(
-            self._ids.next(), str(address), envelope.kind, outline(envelope.message), describe(error),
+            self._ids.next(), str(address), envelope.kind, contents(envelope.message), describe(error),
             envelope.origin.request_id, envelope.origin.causes, self._clock.now(),
         )  # fmt: skip
         if len(self._letters) < ROOM:
@@ -64,9 +66,11 @@ class Parking:
             self._letters.popleft()
 
 
-def outline(message: object) -> dict[str, object]:
-    """Return a message's numbers and words, which name its rows. Whole records are left out: they are in the rows."""
+def contents(message: object) -> dict[str, Any]:
+    """Return the fields of a message, of which `of_row` makes it again; without any if it can't be written."""
     if not is_dataclass(message):
         return {}
-    values = {field.name: getattr(message, field.name) for field in fields(message)}
-    return {name: value for name, value in values.items() if isinstance(value, int | str | None)}
+    try:
+        return to_row(message)
+    except Exception:  # this runs in the middle of a crash, where a letter without contents is better than an error
+        return {}

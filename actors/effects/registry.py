@@ -7,14 +7,15 @@ late, twice, or out of order.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, cast
+from typing import Any, Generic, Protocol, Self, TypeVar
 from zlib import crc32
 
 from ...storage.engine.database import Connection, Database
 from ..facts import Facts
 from ..kernel import Clock, Ids, Origin, Runtime
+from ..kernel.codec import of_row, to_row
 from ..statuses import AccountCache, StatusCache
 
 SHARDS = 256
@@ -24,7 +25,6 @@ class Effect:
     """Base of the payloads, which are frozen dataclasses. Their fields are the keys of the row's JSON object."""
 
     __slots__ = ()
-    __dataclass_fields__: ClassVar[dict[str, Any]]  # each is a dataclass
 
     @property
     def crowding(self) -> int | None:
@@ -33,20 +33,15 @@ class Effect:
 
     def as_row(self) -> dict[str, Any]:
         """Return the payload as an outbox row stores it."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return to_row(self)
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> Self:
-        """Return the payload of an outbox row. Keys of another version of the server are left out."""
-        known = {field.name: _frozen(row[field.name]) for field in fields(cls) if field.name in row}
-        return cls(**known)
+        """Return the payload of an outbox row. Keys of another version of the server are ignored."""
+        return of_row(cls, row)
 
 
 E = TypeVar("E", bound=Effect)
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(cast("list[Any]", value)) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True, slots=True)

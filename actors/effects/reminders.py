@@ -6,7 +6,7 @@ Each reminder is the message of a turn that may run twice, and that finds out fr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
@@ -14,6 +14,7 @@ from ...storage import outbox
 from ...storage.engine.database import Connection
 from ..broadcast import account_address
 from ..kernel import Message
+from ..kernel.codec import of_row, to_row
 from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
 
 
@@ -56,11 +57,11 @@ class Remind(Effect):
     reminder: Reminder
 
     def as_row(self) -> dict[str, Any]:
-        return {"account": self.account, "of": type(self.reminder).__name__, "with": asdict(self.reminder)}
+        return {"account": self.account, "of": type(self.reminder).__name__, "with": to_row(self.reminder)}
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> Self:
-        return cls(row["account"], REMINDERS[row["of"]](**row["with"]))
+        return cls(row["account"], of_row(REMINDERS[row["of"]], row["with"]))
 
 
 def reminder(account_id: int, message: Reminder, due_at: datetime | None = None) -> Promise:

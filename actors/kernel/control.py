@@ -6,19 +6,19 @@ from dataclasses import dataclass
 
 from .cell import Cell
 from .feed import Subscriber
-from .message import Message
+from .message import Control
 from .portraits import portrait
 
 
 @dataclass(frozen=True, slots=True)
-class Subscribe(Message[None]):
+class Subscribe(Control[None]):
     """Join the feed."""
 
     subscriber: Subscriber
 
 
 @dataclass(frozen=True, slots=True)
-class Inspect(Message[dict[str, object]]):
+class Inspect(Control[dict[str, object]]):
     """Ask for an operator's portrait of the actor."""
 
 

@@ -35,6 +35,12 @@ class Refused(KernelError):
         self.text = text
         self.details = details
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Refused) and (self.args, self.details) == (other.args, other.details)
+
+    def __hash__(self) -> int:
+        return hash(self.args)
+
 
 class AskCycle(KernelError):
     """Raised when an actor asks, directly or through others, an actor that waits for it."""

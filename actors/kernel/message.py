@@ -20,5 +20,14 @@ class Message(Generic[R_co]):
     __slots__ = ()
 
 
+class Control(Generic[R_co]):
+    """What the runtime itself asks of an actor's cell, answered with an `R_co`.
+
+    It stays in the process, so that it may hold live objects. A message may not: it can be written as bytes.
+    """
+
+    __slots__ = ()
+
+
 # The return type of a turn for a `Message[R]`: the answer or a refusal, at once or from a coroutine.
 Answer: TypeAlias = R | Refused | Coroutine[Any, Any, R | Refused]

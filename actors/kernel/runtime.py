@@ -14,7 +14,7 @@ from .control import Inspect, Subscribe
 from .crowd import Crowd
 from .envelope import NOWHERE, Envelope, Origin, Reply
 from .feed import Subscriber
-from .message import Message, R
+from .message import Control, Message, R
 from .policy import RestartPolicy
 from .pool import IDLE, ActorPool
 from .surroundings import Chooser, Observer, Park, Record, Surroundings
@@ -161,7 +161,7 @@ class Runtime:
 
     # -- inside
 
-    async def _control(self, address: Address, message: Message[R], origin: Origin) -> R:
+    async def _control(self, address: Address, message: Control[R], origin: Origin) -> R:
         pool = self.pools[address.kind]
         reply: Reply[R] = Reply()
         envelope = self._envelope(message, origin, trio.current_time() + ASK_TIMEOUT, reply)

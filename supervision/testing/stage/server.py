@@ -22,6 +22,7 @@ from ..run import Run
 from .api import SimulatedApi
 from .patience import insist
 from .postgres import sandbox
+from .runtime import SimulatedRuntime
 from .stream import Stream
 
 BASE_URL = "https://troupe.test"
@@ -49,7 +50,7 @@ class SimulatedServer:
         """Make a process in the same way as the tree, with an empty memory."""
         run = self.run
         parking = Parking(run.database, run.clock, self._ids)
-        self.runtime = Runtime(
+        self.runtime: Runtime = SimulatedRuntime(
             record=self.record, chance=run.random.random, choose=run.chooser(PAUSE), observe=run.faults.turn,
             on_park=parking.park, unavailable=(Unavailable,),
         )  # fmt: skip

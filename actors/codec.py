@@ -1,0 +1,56 @@
+"""The codec of all that actors tell each other and all that they leave behind.
+
+Messages are found by the turns that take them, and their answers by the messages. Every class that is registered must
+survive the way into bytes and back: `tests/architecture/test_codec.py` tries it with all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from . import commands
+from .account import AccountActor
+from .effects.registry import NAMES
+from .events import EVENTS
+from .facts import Fact, LearnFact
+from .kernel import Actor
+from .kernel.codec import Codec, Shape, of_row, to_row
+from .timelines.home import HomeTimeline
+from .timelines.list import ListTimeline
+from .timelines.public import PublicTimeline
+from .timelines.tag import TagTimeline
+
+__all__ = ["CODEC", "commands"]  # which registers the turns of accounts and lists
+
+ACTORS: tuple[type[Actor], ...] = (AccountActor, HomeTimeline, ListTimeline, PublicTimeline, TagTimeline)
+
+
+FACTS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Fact)}
+
+
+def _fact_fields(message: LearnFact) -> Mapping[str, Any]:
+    return {"of": type(message.fact).__name__, "with": to_row(message.fact)}
+
+
+def _learn_fact(fields: Mapping[str, Any]) -> LearnFact:
+    return LearnFact(of_row(FACTS[fields["of"]], fields["with"]))
+
+
+SHAPES: dict[type, Shape[Any]] = {LearnFact: Shape(dict[str, Any], _fact_fields, _learn_fact)}
+
+
+def _codec() -> Codec:
+    codec = Codec()
+    for actor in ACTORS:
+        for message in actor.turns:
+            codec.add_message(message, SHAPES.get(message))
+    for payload, name in NAMES.items():
+        # Both ways an effect is written as its row, of which later versions of the server read earlier ones.
+        codec.add(payload, name=name, shape=Shape(dict[str, Any], payload.as_row, payload.of_row))
+    for event in EVENTS:
+        codec.add(event)
+    return codec
+
+
+CODEC = _codec()

@@ -1,0 +1,44 @@
+"""The runtime of a simulated server: messages and answers travel as bytes, as they would between two processes."""
+
+from __future__ import annotations
+
+from ....actors.codec import CODEC
+from ....actors.kernel import NOWHERE, Address, Envelope, Message, Origin, Refused, Runtime
+from ....actors.kernel.cell import Asker
+from ....actors.kernel.envelope import Reply
+from ....actors.kernel.message import Control, R
+
+
+class SimulatedRuntime(Runtime):
+    """A runtime that fails on a message or an answer that the codec can't carry."""
+
+    async def ask(
+        self,
+        address: Address,
+        message: Message[R],
+        *,
+        origin: Origin = NOWHERE,
+        deadline: float | None = None,
+        asker: Asker | None = None,
+    ) -> R:
+        kind = type(message)
+        answer: R | Refused
+        try:
+            answer = await super().ask(address, message, origin=origin, deadline=deadline, asker=asker)
+        except Refused as refusal:
+            answer = refusal
+        read = CODEC.decode_answer(kind, CODEC.encode_answer(kind, answer))
+        if isinstance(read, Refused):
+            raise read
+        return read
+
+    def _envelope(
+        self, message: object, origin: Origin, deadline: float = float("inf"), reply: Reply[object] | None = None
+    ) -> Envelope:
+        sent = message if _stays(message) else CODEC.decode(CODEC.encode(message))
+        return super()._envelope(sent, origin, deadline, reply)
+
+
+def _stays(message: object) -> bool:
+    """True for what never leaves a process."""
+    return isinstance(message, Control)
