@@ -16,7 +16,7 @@ from ..storage import expiry
 from ..storage.engine.database import Database, Fenced
 from ..storage.engine.faults import machine_fault
 from .facts import ChangedAccount, Fact, Facts, RevokedToken
-from .kernel import Clock, Record
+from .kernel import Clock, Record, first_id_at
 from .mail.sender import LINK_LASTS
 
 EVERY = 3600.0  # seconds
@@ -27,6 +27,8 @@ MOST_BATCHES = 1000
 GRANTS_KEPT = timedelta(days=1)
 # For this time a client is told that its token was revoked, afterwards that it is not valid.
 REVOKED_KEPT = timedelta(days=30)
+# Dead letters have all fields of their messages, also texts that people wrote.
+DEAD_LETTERS_KEPT = timedelta(days=30)
 APPLICATION_TOKENS_UNUSED = timedelta(days=30)
 APPLICATION_TOKENS_NEVER_USED = timedelta(days=2)
 APPLICATIONS_UNUSED = timedelta(days=7)
@@ -83,6 +85,7 @@ class Expiry:
         await self._all(expiry.delete_grants, now - GRANTS_KEPT)
         await self._all(expiry.delete_sessions, now)
         await self._all(expiry.delete_confirmations, now)
+        await self._all(expiry.delete_dead_letters, first_id_at(now - DEAD_LETTERS_KEPT))
         await self._all(expiry.delete_revoked_tokens, now - REVOKED_KEPT, fact=RevokedToken)
         unused = (now - APPLICATION_TOKENS_UNUSED, now - APPLICATION_TOKENS_NEVER_USED)
         await self._all(expiry.delete_application_tokens, *unused, fact=RevokedToken)

@@ -1,4 +1,4 @@
-"""Expired rows: codes, sessions, links and tokens, unused applications, and sign-ups that were never confirmed.
+"""Expired rows: codes, sessions, links and tokens, dead letters, unused applications, and unconfirmed sign-ups.
 
 Each function deletes one batch. Rows that another transaction holds are skipped: they are in use.
 """
@@ -23,6 +23,8 @@ DELETE_GRANTS = _older("oauth_grants", "code_hash", "expires_at", "code_hash")
 DELETE_SESSIONS = _older("web_sessions", "token_hash", "expires_at", "token_hash")
 
 DELETE_CONFIRMATIONS = _older("confirmations", "token_hash", "expires_at", "token_hash")
+
+DELETE_DEAD_LETTERS = _older("dead_letters", "id", "id", "id")  # ids sort by time
 
 DELETE_REVOKED_TOKENS = _older("access_tokens", "id", "revoked_at", "token_hash")
 
@@ -85,6 +87,11 @@ async def delete_sessions(db: Connection, before: datetime, limit: int) -> list[
 async def delete_confirmations(db: Connection, before: datetime, limit: int) -> list[bytes]:
     """Delete links of mails that expired at `before` or earlier. Return their hashes."""
     return [row["token_hash"] for row in await db.fetch(DELETE_CONFIRMATIONS, before, limit)]
+
+
+async def delete_dead_letters(db: Connection, up_to: int, limit: int) -> list[int]:
+    """Delete dead letters with the id `up_to` or a lower one. Return their ids."""
+    return [row["id"] for row in await db.fetch(DELETE_DEAD_LETTERS, up_to, limit)]
 
 
 async def delete_revoked_tokens(db: Connection, before: datetime, limit: int) -> list[bytes]:

@@ -93,6 +93,20 @@ async def test_a_code_is_deleted_a_day_after_it_is_over(stage: Stage, sweeper: S
     assert await count(stage, "oauth_grants") == 0
 
 
+async def test_a_dead_letter_is_deleted_after_a_month(stage: Stage, sweeper: Sweeper) -> None:
+    await stage.sql(
+        """
+        INSERT INTO dead_letters (id, address, kind, message, error, created_at)
+        VALUES ($1, 'account/1', 'PublishStatus', '{"text": "a secret"}', 'ValueError', $2)
+        """,
+        stage.http_context.ids.next(), stage.http_context.clock.now(),
+    )  # fmt: skip
+    await sweeper.sweep(30 * DAY - HOUR)
+    assert await count(stage, "dead_letters") == 1
+    await sweeper.sweep(30 * DAY + HOUR)
+    assert await count(stage, "dead_letters") == 0
+
+
 async def test_a_revoked_token_is_told_from_a_wrong_one_for_a_month(
     stage: Stage, sweeper: Sweeper, ada: Person
 ) -> None:

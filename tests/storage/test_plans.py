@@ -258,6 +258,7 @@ QUERIES = [
     ("links that are over", expiry.DELETE_CONFIRMATIONS, (NOW, 500)),
     ("codes that are over", expiry.DELETE_GRANTS, (NOW, 500)),
     ("sessions that are over", expiry.DELETE_SESSIONS, (NOW, 500)),
+    ("old dead letters", expiry.DELETE_DEAD_LETTERS, (10**18, 500)),
     ("tokens revoked long ago", expiry.DELETE_REVOKED_TOKENS, (NOW, 500)),
     ("unconfirmed sign-ups", expiry.DELETE_SIGN_UPS, (NOW, NOW, NOW, 500)),
     ("idempotency key", idempotency.FIND, (7, "6", NOW)),
