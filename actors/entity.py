@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Concatenate, ParamSpec, TypeVar
 
 from ..storage.engine.database import Connection
+from ..storage.notifications import Notification
 from .context import ActorContext
+from .effects.push import PUSH
 from .facts import AddedNotifications, EditedStatus, Fact, PublishedStatus
 from .kernel import Actor, Cell, Runtime
 
@@ -48,6 +50,8 @@ class EntityActor(Actor):
         await context.facts.announce(facts, self.origin, self.address)
         if promised:
             context.outbox.hand_over(promised)
+        if any(notification.push_to for notification in _added_by(facts)):
+            context.outbox.wake(PUSH)
 
     async def _finds_room(
         self, fact: PublishedStatus | EditedStatus, facts: Sequence[Fact], promised: Sequence[int]
@@ -58,8 +62,7 @@ class EntityActor(Actor):
         """
         context = self.context
         shown = await context.facts.show(fact)
-        added = [one for other in facts if isinstance(other, AddedNotifications) for one in other.notifications]
-        recipients = [notification.account_id for notification in added]
+        recipients = [notification.account_id for notification in _added_by(facts)]
         if shown is None or await context.outbox.finds_room(self.address, promised, shown, recipients):
             return True
         if isinstance(fact, PublishedStatus):
@@ -71,3 +74,7 @@ class EntityActor(Actor):
 
         By default nothing: most actors mirror no rows that a fact is about.
         """
+
+
+def _added_by(facts: Iterable[Fact]) -> list[Notification]:
+    return [one for fact in facts if isinstance(fact, AddedNotifications) for one in fact.notifications]

@@ -29,6 +29,7 @@ class PushKey:
         """`file` is where earlier versions kept the key; if it exists, its key moves into the database."""
         self._file = file
         self.public = ""
+        self.private: ec.EllipticCurvePrivateKey | None = None
 
     async def load(self, database: Database) -> None:
         """Read the key from the database; if there is none, store the one of the file, or a new one.
@@ -39,7 +40,8 @@ class PushKey:
         earlier = self._earlier()
         stored = await database.read(find_push_key)
         stored = stored or await database.transact(insert_push_key, earlier or _new_key())
-        self.public = _public_half(_private_key(stored))
+        self.private = _private_key(stored)
+        self.public = _public_half(self.private)
         if self._file is not None and earlier == stored:
             self._file.unlink(missing_ok=True)
 

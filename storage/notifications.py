@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from .engine.database import Connection, Row
 from .engine.sql import Statement, rows_of
 from .paging import Page, both_ways
+from .push_subscriptions import PushAddress, wanting
 
 COLUMNS = "n.id, n.account_id, n.from_account_id, n.type, n.status_id, n.created_at, n.group_key"
 
@@ -71,7 +73,8 @@ INSERT = Statement(f"""
         ON CONFLICT DO NOTHING
         RETURNING *
     )
-    SELECT {COLUMNS} FROM n ORDER BY n.id
+    SELECT {COLUMNS}, push.ids AS push_ids, push.services AS push_services
+    FROM n CROSS JOIN LATERAL ({wanting("n")}) push ORDER BY n.id
 """)
 
 
@@ -149,7 +152,7 @@ class NewNotification:
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """A stored notification."""
+    """A stored notification. One that was made just now has the devices that want it in `push_to`."""
 
     id: int
     account_id: int
@@ -158,6 +161,7 @@ class Notification:
     status_id: int | None
     created_at: datetime
     group_key: str
+    push_to: tuple[PushAddress, ...] = ()
 
 
 async def insert(db: Connection, new: NewNotification, now: datetime) -> Notification | None:
@@ -170,7 +174,8 @@ async def insert_many(db: Connection, new: Sequence[NewNotification], now: datet
     """Store notifications. Those that the rules forbid, or that exist, are left out."""
     if not new:
         return []
-    return _notifications(await db.fetch(*INSERT.bind_many(new, now=now, hour=int(now.timestamp() // 3600))))
+    rows = await db.fetch(*INSERT.bind_many(new, now=now, hour=int(now.timestamp() // 3600)))
+    return [_made(**row) for row in rows]
 
 
 async def since(db: Connection, account_id: int, after_id: int, limit: int) -> list[Notification]:
@@ -235,6 +240,11 @@ async def dismiss(db: Connection, account_id: int, ids: Sequence[int]) -> bool:
 
 async def clear(db: Connection, account_id: int) -> None:
     await db.execute(CLEAR, account_id)
+
+
+def _made(push_ids: list[int] | None, push_services: list[str] | None, **fields: Any) -> Notification:
+    push_to = tuple(map(PushAddress, push_ids or (), push_services or ()))
+    return Notification(**fields, push_to=push_to)
 
 
 def _notifications(rows: Sequence[Row]) -> list[Notification]:

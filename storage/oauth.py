@@ -49,15 +49,26 @@ FIND_TOKEN = f"""
     WHERE t.token_hash = $1
 """
 
+# A revoked token's push subscription goes with it.
 REVOKE = """
-    UPDATE access_tokens SET revoked_at = $3
-    WHERE token_hash = $1 AND application_id = $2 AND revoked_at IS NULL RETURNING id
+    WITH revoked AS (
+        UPDATE access_tokens SET revoked_at = $3
+        WHERE token_hash = $1 AND application_id = $2 AND revoked_at IS NULL RETURNING id
+    ), ended AS (
+        DELETE FROM push_subscriptions p USING revoked WHERE p.token_id = revoked.id
+    )
+    SELECT id FROM revoked
 """
 
 REVOKE_BY_CODE = """
-    UPDATE access_tokens t SET revoked_at = $3 FROM oauth_grants g
-    WHERE g.code_hash = $1 AND g.application_id = $2 AND t.id = g.token_id AND t.revoked_at IS NULL
-    RETURNING t.token_hash
+    WITH revoked AS (
+        UPDATE access_tokens t SET revoked_at = $3 FROM oauth_grants g
+        WHERE g.code_hash = $1 AND g.application_id = $2 AND t.id = g.token_id AND t.revoked_at IS NULL
+        RETURNING t.id, t.token_hash
+    ), ended AS (
+        DELETE FROM push_subscriptions p USING revoked WHERE p.token_id = revoked.id
+    )
+    SELECT token_hash FROM revoked
 """
 
 HOLDS = """

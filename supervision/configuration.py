@@ -137,6 +137,11 @@ class Settings(BaseModel):
         "The proxies whose `X-Forwarded-For` is trusted.",
         "addresses or networks with commas between, such as 127.0.0.1, 10.0.0.0/8",
     )
+    push_id_as_number: bool = setting(
+        False,
+        "Whether the id of a push subscription is a number in answers. A few apps can read nothing else.",
+        "true or false",
+    )
     test_hosts: Names = setting(
         (),
         "For tests alone: other servers that may have private addresses, plain http and ports of their own. Refused"
@@ -238,6 +243,11 @@ class Settings(BaseModel):
     def mail_sender(self) -> str:
         """The address that mails come from."""
         return self.mail_from or f"noreply@{_without_port(self.local_domain)}"
+
+    @property
+    def push_contact(self) -> str:
+        """Where a push service can reach the operator."""
+        return f"mailto:{self.contact_email or self.mail_sender}"
 
     @property
     def user_agent(self) -> str:

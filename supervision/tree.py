@@ -10,8 +10,10 @@ troupe (rest_for_one, 3 crashes in 30 s)
 ├── housekeeping    slow turns, quarantines, sleep
 ├── watchdog        turns that keep the loop busy, seen by a thread of its own
 ├── parking         messages that crashed twice, into dead_letters
+├── outgoing        the connections to other servers
 ├── announcements   what turns have promised to tell, and a crash kept from being told
 ├── mail            mails that transactions have promised
+├── push            messages to the devices of users
 ├── media           uploads that wait to be processed, and those that nobody wants
 ├── expiry          rows whose time is over
 ├── disks           whether there is room to write
@@ -38,15 +40,16 @@ from typing import Any
 import trio
 
 from ..actors import commands
-from ..actors.account import AccountActor
+from ..actors.account import AccountActor, PerspectiveOf
 from ..actors.audience import Audience
-from ..actors.broadcast import Broadcast
+from ..actors.broadcast import Broadcast, account_address
 from ..actors.context import ActorContext
 from ..actors.effects.mail import MAIL
+from ..actors.effects.push import PUSH
 from ..actors.effects.registry import FileRemover, Staffed
 from ..actors.expiry import Expiry
 from ..actors.facts import Facts
-from ..actors.kernel import IDLE, Clock, Ids, Runtime, SystemClock
+from ..actors.kernel import IDLE, Clock, Ids, Origin, Runtime, SystemClock
 from ..actors.kernel.watchdog import Watchdog
 from ..actors.mail.sender import Letterhead, MailSender
 from ..actors.mail.smtp import Smtp
@@ -54,7 +57,11 @@ from ..actors.mail.templates import Sender
 from ..actors.media.processor import MediaProcessor
 from ..actors.outbox import Outbox
 from ..actors.outgoing.client import OutgoingClient
+from ..actors.push.delivery import Deliver, WebPush
+from ..actors.push.encryption import PushEncryption
+from ..actors.push.sender import PushContext, PushSender
 from ..actors.push_key import PushKey, UnusablePushKey
+from ..actors.rules.visibility import Perspective
 from ..actors.statuses import AccountCache, StatusCache
 from ..actors.timelines.home import HomeTimeline
 from ..actors.timelines.list import ListTimeline
@@ -62,6 +69,7 @@ from ..actors.timelines.public import PublicTimeline
 from ..actors.timelines.tag import TagTimeline
 from ..http.access.context import HttpContext
 from ..http.app import make_app
+from ..http.entities.account import avatar_url
 from ..http.server.descriptors import raise_limit
 from ..http.server.listener import bind
 from ..http.server.listener import serve as serve_http
@@ -118,6 +126,7 @@ class Actors:
         idle: float = IDLE,
         remove_files: FileRemover | None = None,
         queues: Iterable[Staffed[Any]] = (),
+        deliver: Deliver | None = None,
     ) -> None:
         self.runtime = runtime
         self.accounts = AccountCache(database)
@@ -125,10 +134,15 @@ class Actors:
         audience, listed, owned = Audience(), Audience(), Audience()
         broadcast = Broadcast(runtime, audience, listed, owned)
         self.facts = Facts(ids, self.accounts, self.statuses, broadcast)
+        pushes = PushContext(
+            database, clock, self.accounts, self.statuses, record, partial(avatar_url, base_url=base_url),
+            self._perspective,
+        )  # fmt: skip
+        staffed = [Staffed(PUSH, PushSender(pushes, deliver))] if deliver else []
         self.outbox = Outbox(
             database, runtime, clock, ids, self.accounts, self.statuses, broadcast, self.facts,
             record,
-            remove_files=remove_files, queues=queues,
+            remove_files=remove_files, queues=[*queues, *staffed],
         )  # fmt: skip
         self.actor_context = ActorContext(
             database, clock, ids, self.accounts, self.statuses, audience, listed, owned, broadcast, self.facts,
@@ -156,6 +170,9 @@ class Actors:
                 idle=idle,
             ),
         }
+
+    async def _perspective(self, account_id: int, origin: Origin) -> Perspective:
+        return await self.runtime.ask(account_address(account_id), PerspectiveOf(), origin=origin)
 
     def children(self) -> list[Child]:
         """The part of the tree that simulation runs too."""
@@ -197,6 +214,7 @@ class Troupe:
             base_url=settings.base_url, local_domain=settings.local_domain,
             remove_files=partial(trio.to_thread.run_sync, folder.remove),
             queues=[Staffed(MAIL, _mail_sender(settings, self.database, clock))],
+            deliver=WebPush(self.outgoing, PushEncryption(push_key, clock, settings.push_contact)),
         )  # fmt: skip
         self.media = MediaProcessor(
             self.database, self.runtime, clock, log.record, self.actors.outbox, folder,
@@ -206,7 +224,7 @@ class Troupe:
             settings=settings, database=self.database, runtime=self.runtime, clock=clock, ids=ids, record=log.record,
             secret=lambda: secrets.token_urlsafe(32), push_key=push_key,
             accounts=self.actors.accounts, statuses=self.actors.statuses, facts=self.actors.facts,
-            media=self.media,
+            media=self.media, outgoing=self.outgoing,
         )  # fmt: skip
         self.expiry = Expiry(self.database, clock, log.record, self.actors.facts, self.http_context.tokens)
         self.supervisor = Supervisor("troupe", self._children(), log.record, fatal=FATAL)

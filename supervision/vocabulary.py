@@ -67,6 +67,7 @@ class LogEvent(Enum):
         "An effect will not be tried again, for the reason of its error.",
     )
     REQUEST_FAILED = "request.failed", Level.ERROR, "A request failed for a reason that is no refusal; it got a 500."
+    PUSH_ENDED = "push.ended", Level.INFO, "A push service refused a device for good; its subscription was deleted."
     REGISTRATIONS_CLOSED = (
         "registrations.closed",
         Level.WARNING,

@@ -15,7 +15,7 @@ from ...storage.statuses import Status
 from ..account import AccountActor
 from ..conversations import ShownConversation
 from ..effects.conversations import conversation_changed
-from ..effects.notifications import notification_added
+from ..effects.notifications import notifications_added
 from ..effects.polls import forget_poll, poll_ends
 from ..effects.statuses import status_edited
 from ..facts import AddedNotifications, ChangedConversation, ChangedStatus, EditedStatus
@@ -241,7 +241,7 @@ async def _store(
     letters = await _correspond(db, account, status.id, told)
     promises = [
         status_edited(status.id, account.id),
-        *(notification_added(notification) for notification in told),
+        *notifications_added(told),
         *(conversation_changed(letter.conversation, account.id) for letter in letters),
     ]
     return Edited(edit_id, rebloggers, told, letters, await account.context.outbox.promise(db, promises, origin))

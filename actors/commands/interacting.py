@@ -10,7 +10,7 @@ from ...storage.engine.database import Connection
 from ...storage.notifications import Notification
 from ...storage.statuses import Status
 from ..account import AccountActor
-from ..effects.notifications import notification_added
+from ..effects.notifications import notifications_added
 from ..effects.statuses import counts_changed
 from ..facts import AddedNotifications, ChangedStatus, Fact
 from ..kernel import Origin, Refused
@@ -51,7 +51,7 @@ async def promise(
     db: Connection, account: AccountActor, status_id: int, told: Sequence[Notification], origin: Origin
 ) -> list[int]:
     """Promise that the status is shown with its new counts, and that the notifications are streamed."""
-    promises = [counts_changed(status_id, account.id), *(notification_added(one) for one in told)]
+    promises = [counts_changed(status_id, account.id), *notifications_added(told)]
     return await account.context.outbox.promise(db, promises, origin)
 
 

@@ -15,7 +15,7 @@ from ...storage.engine.database import Connection
 from ...storage.notifications import Notification
 from ..account import AccountActor, relation_of
 from ..broadcast import Related
-from ..effects.notifications import notification_added
+from ..effects.notifications import notifications_added
 from ..effects.relations import relations_changed
 from ..facts import AddedNotifications, ChangedAccount, ChangedRelation
 from ..kernel import Origin
@@ -64,7 +64,7 @@ async def _changes_of(
     )
     promises = [
         relations_changed(account.id, theirs),
-        *(notification_added(notification) for notification in added),
+        *notifications_added(added),
     ]
     return PairChanges(
         mine={other: relation_of(bonds[account.id, other]) for other in mine},

@@ -11,7 +11,7 @@ from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification, Notification
 from ...storage.statuses import NewStatus, Status
 from ..account import AccountActor
-from ..effects.notifications import notification_added
+from ..effects.notifications import notifications_added
 from ..effects.statuses import counts_changed, status_changed
 from ..facts import (
     AddedNotifications,
@@ -100,7 +100,7 @@ async def _reblog(
     news = [NewNotification(ids.next(), original.account_id, account.id, "reblog", original.id)]
     told = await notifications.insert_many(db, news, now)
     promises = [status_changed(new.id, account.id), counts_changed(original.id, account.id)]
-    promises += [notification_added(one) for one in told]
+    promises += notifications_added(told)
     return Boosted(new.id, told, await account.context.outbox.promise(db, promises, origin))
 
 

@@ -28,7 +28,7 @@ from ..account import AccountActor
 from ..conversations import ShownConversation
 from ..effects.conversations import conversation_changed
 from ..effects.files import files_unused
-from ..effects.notifications import notification_added
+from ..effects.notifications import notifications_added
 from ..effects.polls import poll_ends
 from ..effects.statuses import counts_changed, status_changed
 from ..facts import (
@@ -313,7 +313,7 @@ async def _promise(
     outbox = account.context.outbox
     promises = [
         status_changed(status.id, account.id),
-        *(notification_added(notification) for notification in told),
+        *notifications_added(told),
         *(conversation_changed(letter.conversation, account.id) for letter in letters),
     ]
     if status.in_reply_to_id is not None:

@@ -1,12 +1,14 @@
-"""Streaming notifications."""
+"""Streaming notifications, and sending them to devices."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...storage import notifications
 from ...storage.notifications import Notification
 from ..facts import AddedNotifications
+from .push import pushes_of
 from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, told_by
 
 
@@ -18,8 +20,12 @@ class StreamNotification(Effect):
     account: int
 
 
-def notification_added(notification: Notification) -> Promise:
-    """Promise to stream a notification."""
+def notifications_added(added: Iterable[Notification]) -> list[Promise]:
+    """Promise to stream notifications, and to send each to the devices that want it."""
+    return [promise for one in added for promise in (_streamed(one), *pushes_of(one))]
+
+
+def _streamed(notification: Notification) -> Promise:
     effect = StreamNotification(notification.id, notification.account_id)
     return told_by(notification.account_id, effect)
 

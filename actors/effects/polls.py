@@ -10,7 +10,7 @@ from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification
 from ..facts import ChangedStatus
 from ..kernel import Origin
-from .notifications import notification_added
+from .notifications import notifications_added
 from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
 
 
@@ -48,7 +48,7 @@ async def _close(db: Connection, context: EffectContext, id: int, origin: Origin
     concerned = dict.fromkeys((closed.account_id, *closed.voters))
     new = [NewNotification(context.ids.next(), to, closed.account_id, "poll", closed.status_id) for to in concerned]
     told = await notifications.insert_many(db, new, now)
-    await context.outbox.promise(db, [notification_added(one) for one in told], origin)
+    await context.outbox.promise(db, notifications_added(told), origin)
     return closed.status_id
 
 

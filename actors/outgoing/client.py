@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import AsyncGenerator, Collection, Generator, Mapping
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 import httpcore2
@@ -76,19 +76,26 @@ class OutgoingClient:
         self._user_agent = user_agent
         self._test_hosts = frozenset(test_hosts)
         self._hosts: dict[str, _Gate] = {}  # those with requests now
+        self._network = PublicNetwork(resolve, test_hosts)
         self._connections = httpcore2.AsyncConnectionPool(
             ssl_context=tls or httpcore2.default_ssl_context(), max_connections=CONNECTIONS,
             max_keepalive_connections=CONNECTIONS // 2, keepalive_expiry=IDLE,
-            network_backend=PublicNetwork(resolve, test_hosts),
+            network_backend=self._network,
         )  # fmt: skip
 
-    def check(self, url: str) -> Target:
-        """Return where a URL leads. Raise ForbiddenTarget for one that no request would be sent to."""
-        return target_of(url, self._test_hosts)
+    async def check(self, url: str) -> Target:
+        """Return where a URL leads. Raise ForbiddenTarget for one that no request would be sent to.
+
+        A host whose name is not found now passes: it may be found when a request is sent, and is then checked again.
+        """
+        target = target_of(url, self._test_hosts)
+        with suppress(Unreachable, TookTooLong):
+            await self._network.addresses(target.host, target.port)
+        return target
 
     async def send(self, request: OutgoingRequest, limits: RequestLimits) -> OutgoingAnswer:
         """Send a request and return the answer. Raise OutgoingFailure if there is none within the limits."""
-        target = self.check(request.url)
+        target = target_of(request.url, self._test_hosts)
         with trio.move_on_after(limits.seconds):
             return await self._follow(request, target, limits)
         raise TookTooLong("no answer in time")

@@ -43,7 +43,7 @@ class PublicNetwork(httpcore2.AsyncNetworkBackend):
     ) -> httpcore2.AsyncNetworkStream:  # fmt: skip
         """Connect to a host. It is given an address below, which is not looked up again."""
         failure: Exception = Unreachable("the host has no address")
-        for address in await self._addresses(host, port):
+        for address in await self.addresses(host, port):
             try:
                 return await self._sockets.connect_tcp(address, port, CONNECTING, local_address, socket_options or ())
             except httpcore2.ConnectTimeout:
@@ -52,7 +52,7 @@ class PublicNetwork(httpcore2.AsyncNetworkBackend):
                 failure = Unreachable("no connection")
         raise failure
 
-    async def _addresses(self, host: str, port: int) -> Sequence[str]:
+    async def addresses(self, host: str, port: int) -> Sequence[str]:
         """Return the addresses of a host that may be connected to. Raise ForbiddenTarget if it has others alone."""
         with trio.move_on_after(RESOLVING):
             found = await self._resolve(host, port)

@@ -14,6 +14,7 @@ from ...actors.kernel.ids import Ids
 from ...actors.kernel.runtime import Runtime
 from ...actors.kernel.surroundings import Record
 from ...actors.media.processor import MediaProcessor
+from ...actors.outgoing.client import OutgoingClient
 from ...actors.push_key import PushKey
 from ...actors.statuses import AccountCache, StatusCache
 from ...storage.engine.database import Database
@@ -65,6 +66,8 @@ class HttpSettings(Protocol):
     @property
     def trusted_proxies(self) -> Sequence[Network]: ...
     @property
+    def push_id_as_number(self) -> bool: ...
+    @property
     def stream_queue(self) -> int: ...
 
 
@@ -84,6 +87,7 @@ class HttpContext:
     statuses: StatusCache
     facts: Facts
     media: MediaProcessor
+    outgoing: OutgoingClient
     tokens: Tokens = field(default_factory=Tokens)
     rates: Rates = field(default_factory=Rates)
     rendered: Renderings = field(init=False)

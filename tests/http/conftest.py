@@ -1,7 +1,7 @@
 """A whole server in one process, save the sockets: real PostgreSQL, real actors, Quart's test client for requests."""
 
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,9 @@ from troupe.actors.kernel import Ids, Runtime, SystemClock
 from troupe.actors.mail.sender import Letterhead, MailSender
 from troupe.actors.mail.templates import Sender
 from troupe.actors.media.processor import MediaProcessor
+from troupe.actors.outgoing.client import OutgoingClient
+from troupe.actors.push.delivery import WebPush
+from troupe.actors.push.encryption import PushEncryption
 from troupe.actors.push_key import PushKey
 from troupe.http.access.context import HttpContext
 from troupe.storage.engine.database import Unavailable
@@ -49,9 +52,11 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any]) -> AsyncItera
         letterbox, folder = Letterbox(), Folder(tmp_path / "media")
         head = Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url)
         post = MailSender(pool, clock, head, letterbox, secret=_secrets())
+        outgoing = OutgoingClient("Troupe/test", test_hosts=settings.test_hosts, resolve=_elsewhere)
         acting = Actors(
             pool, runtime, clock, ids, record, base_url=settings.base_url, local_domain=settings.local_domain,
             remove_files=partial(trio.to_thread.run_sync, folder.remove), queues=[Staffed(MAIL, post)],
+            deliver=WebPush(outgoing, PushEncryption(push_key, clock, settings.push_contact)),
         )  # fmt: skip
         for child in (*acting.children(), *acting.relays()):
             await nursery.start(child.run, stopping)
@@ -63,12 +68,17 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any]) -> AsyncItera
         http_context = HttpContext(
             settings=settings, database=pool, runtime=runtime, clock=clock, ids=ids, record=record,
             secret=_secrets(), push_key=push_key, accounts=acting.accounts,
-            statuses=acting.statuses, facts=acting.facts, media=media,
+            statuses=acting.statuses, facts=acting.facts, media=media, outgoing=outgoing,
         )  # fmt: skip
         nursery.start_soon(http_context.readiness.run)
         yield Stage(http_context, letterbox, acting.outbox, records)
         stopping.set()
         nursery.cancel_scope.cancel()
+
+
+async def _elsewhere(host: str, port: int) -> Sequence[str]:
+    """Look names up without a network. Test hosts, and names that begin with `inside`, lead to this machine."""
+    return ["127.0.0.1" if host.startswith("inside") or host.endswith(".test") else "93.184.216.34"]
 
 
 def _secrets() -> Callable[[], str]:

@@ -10,7 +10,7 @@ import trio
 
 from troupe.actors.broadcast import PUBLIC_PLACES, account_address, home_address, list_address, tag_address
 from troupe.actors.effects.conversations import conversation_changed
-from troupe.actors.effects.notifications import notification_added
+from troupe.actors.effects.notifications import notifications_added
 from troupe.actors.effects.statuses import status_changed
 from troupe.actors.kernel import NOWHERE
 from troupe.storage import (
@@ -376,7 +376,7 @@ class World:
         outbox, now = self.stage.outbox, self.stage.http_context.clock.now()
         news = [NewNotification(self.next(), id, self.zoe.id, "mention", status.id) for id in status.mentioned_ids]
         told = await notifications.insert_many(db, news, now)
-        promises = [status_changed(status.id, self.zoe.id), *(notification_added(one) for one in told)]
+        promises = [status_changed(status.id, self.zoe.id), *notifications_added(told)]
         if status.visibility == "direct" and told:
             concerned = [one.account_id for one in told]
             letters = await conversations.put(db, status.id, concerned, [self.next() for _ in concerned])

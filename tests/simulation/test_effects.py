@@ -12,6 +12,7 @@ from troupe.actors.effects.lists import RereadList
 from troupe.actors.effects.mail import SendMail
 from troupe.actors.effects.notifications import StreamNotification
 from troupe.actors.effects.polls import ClosePoll
+from troupe.actors.effects.push import SendPush
 from troupe.actors.effects.registry import KINDS, NAMES, Effect
 from troupe.actors.effects.relations import RereadRelations
 from troupe.actors.effects.reminders import DomainBlocked, MuteEnded, Remind, StatusDue, Unlocked
@@ -35,6 +36,7 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
     ("list", {"id": 7, "account": 3}, RereadList(7, 3)),
     ("poll", {"id": 7}, ClosePoll(7)),
     ("files", {"names": ["a.png", "b.png"]}, RemoveFiles(("a.png", "b.png"))),
+    ("push", {"notification_id": 7, "subscription_id": 3}, SendPush(7, 3)),
     ("mail", {"letter": "confirmation", "account": 3}, SendMail("confirmation", 3)),
     ("reminder", {"account": 3, "of": "Unlocked", "with": {}}, Remind(3, Unlocked())),
     ("reminder", {"account": 3, "of": "DomainBlocked", "with": {"domain": "t"}}, Remind(3, DomainBlocked("t"))),

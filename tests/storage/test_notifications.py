@@ -2,10 +2,24 @@
 
 from typing import Any
 
-from troupe.storage import blocks, conversation_mutes, deletions, domain_blocks, mutes, notifications
+from troupe.storage import (
+    blocks,
+    conversation_mutes,
+    deletions,
+    domain_blocks,
+    follows,
+    mutes,
+    notifications,
+    oauth,
+    push_subscriptions,
+)
 from troupe.storage.accounts import Account
+from troupe.storage.follows import FollowTerms
 from troupe.storage.notifications import NewNotification, Notification
+from troupe.storage.oauth import Application, NewToken
 from troupe.storage.paging import Page
+from troupe.storage.push_subscriptions import MOST_DEVICES, NewPushSubscription, PushAddress
+from troupe.storage.secrets import hash_of
 from troupe.storage.statuses import Status
 
 from .conftest import Stage, new_id
@@ -152,3 +166,52 @@ def test_what_is_taken_back_can_be_told_again(stage: Stage) -> None:
     assert stage(notifications.withdraw, account_id=ada.id, from_account_id=bob.id, type="follow") == [first.id]
     assert stage(notifications.withdraw, account_id=ada.id, from_account_id=bob.id, type="follow") == []
     assert tell(stage, ada, bob, "follow")
+
+
+def device(stage: Stage, owner: Account, *alerts: str, policy: Any = "all") -> PushAddress:
+    """A device that wants these types, and where they are sent."""
+    id = new_id()
+    app = Application(id, f"client-{id}", hash_of("s"), "App", None, ("https://a.test/",), ("push",), stage.now)
+    stage(oauth.insert_application, app)
+    stage(oauth.insert_token, NewToken(id, hash_of(str(id)), id, owner.id, ("push",)), stage.now)
+    new = NewPushSubscription(
+        id, owner.id, str(id), f"https://push.test/{id}", "push.test", b"p" * 65, b"a" * 16, True, alerts, policy
+    )
+    made = stage(push_subscriptions.replace, new, stage.now)
+    assert made is not None
+    return PushAddress(made.id, made.service)
+
+
+def test_a_notification_knows_the_devices_that_want_it(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    wanting, _ = device(stage, ada, "follow", "poll"), device(stage, ada, "mention")
+    device(stage, bob, "follow")
+    another = device(stage, ada, "follow")
+    told = tell(stage, ada, bob, "follow")
+    assert told is not None
+    assert told.push_to == (wanting, another)
+    read = stage(notifications.find, ada.id, told.id)
+    assert read is not None
+    assert read.push_to == ()
+
+
+def test_who_may_reach_a_device_is_asked_of_the_rows(stage: Stage) -> None:
+    ada, bob, eve = stage.account("ada"), stage.account("bob"), stage.account("eve")
+    stage(follows.insert_follow, FollowTerms(new_id(), ada.id, bob.id), stage.now)
+    stage(follows.insert_follow, FollowTerms(new_id(), eve.id, ada.id), stage.now)
+    devices = {
+        policy: device(stage, ada, "favourite", policy=policy) for policy in ("all", "followed", "follower", "none")
+    }
+    status = stage.status(ada)
+    for sender, reaching in ((bob, ["all", "followed"]), (eve, ["all", "follower"]), (stage.account("zoe"), ["all"])):
+        told = tell(stage, ada, sender, "favourite", status)
+        assert told is not None
+        assert list(told.push_to) == [devices[policy] for policy in reaching]
+
+
+def test_an_account_has_a_limited_number_of_devices_that_are_told(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    devices = [device(stage, ada, "follow") for _ in range(MOST_DEVICES + 2)]
+    told = tell(stage, ada, bob, "follow")
+    assert told is not None
+    assert list(told.push_to) == devices[2:], "those that subscribed last"

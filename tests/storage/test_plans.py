@@ -34,6 +34,7 @@ from troupe.storage import (
     outbox,
     pins,
     polls,
+    push_subscriptions,
     reblogs,
     registration,
     relations,
@@ -72,6 +73,11 @@ FILL = """
     SELECT sha256(n::text::bytea), n % 500 + 1, now(), now() FROM generate_series(1, 5000) n;
     INSERT INTO access_tokens (id, token_hash, application_id, account_id, scopes, created_at)
     SELECT n, sha256(n::text::bytea), n, 1 + n % 500, '{read}', now() FROM generate_series(1, 2000) n;
+    INSERT INTO push_subscriptions (
+        token_id, account_id, access_token, endpoint, service, p256dh, auth, standard, alerts, policy, created_at
+    )
+    SELECT id, account_id, 't', 'https://p/' || id, 'p', sha256('1') || sha256('2') || '4'::bytea,
+        substr(sha256('a'), 1, 16), true, '{mention}', 'all', now() FROM access_tokens;
     INSERT INTO statuses (
         id, account_id, uri, local, visibility, conversation_id, in_reply_to_id, in_reply_to_account_id, reblog_of_id,
         media_ids, created_at
@@ -148,6 +154,8 @@ def both(name: str, queries: tuple[str, str], *args: object) -> list[tuple[str, 
     return [(f"{name}, newest first", queries[False], args), (f"{name}, oldest first", queries[True], args)]
 
 
+DEVICES = f"SELECT push.* FROM notifications n, LATERAL ({push_subscriptions.wanting('n')}) push WHERE n.id = $1"
+
 QUERIES = [
     *both("home", timelines.HOME, 7, *PAGE),
     *(
@@ -203,6 +211,9 @@ QUERIES = [
     ("all followers", follows.FOLLOWERS_OF, (101, LOW, 100)),
     *both("notifications", notifications.PAGE, 7, *PAGE, None, ["mention"], None),
     ("notifications since", notifications.SINCE, (7, 1000, 20)),
+    ("devices that want a notification", DEVICES, (7,)),
+    ("push subscription of a token", push_subscriptions.FIND, (7,)),
+    ("push subscription to send to", push_subscriptions.FIND_LIVE, (7,)),
     ("unread notifications", notifications.UNREAD, (7, 100, None, ["mention"], None)),
     *both("groups", notification_groups.PAGES, 7, *PAGE, None, ["mention"], None, ["favourite"]),
     ("group", notification_groups.ONE, (7, "favourite-7-1", None)),

@@ -7,7 +7,7 @@ input, refusals, JSON.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -19,6 +19,7 @@ import trio
 
 from ....actors.kernel import Event, Origin, Record, Runtime
 from ....actors.media.processor import MediaProcessor
+from ....actors.outgoing.client import OutgoingClient
 from ....actors.push_key import PushKey
 from ....http.access.context import HttpContext
 from ....http.dispatch import respond
@@ -64,6 +65,7 @@ class SimulatedApi:
                 run.database, runtime, run.clock, record, actors.outbox, Folder(folder),
                 key=lambda: f"{next(numbers)}",
             ),
+            outgoing=OutgoingClient("simulation", resolve=_anywhere),
         )  # fmt: skip
         self._frames = Frames(self.http_context.rendered, settings.base_url)
         self._requests: dict[trio.CancelScope, None] = {}
@@ -127,6 +129,11 @@ class SimulatedApi:
 def endpoints() -> PathTable:
     """All endpoints of the server."""
     return PathTable(all_endpoints())
+
+
+async def _anywhere(host: str, port: int) -> Sequence[str]:
+    """Look names up without a network."""
+    return ["93.184.216.34"]
 
 
 async def _chunks(body: bytes) -> AsyncIterator[bytes]:

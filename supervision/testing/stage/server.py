@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import orjson
 import trio
 
 from ....actors.effects.mail import MAIL
@@ -13,7 +15,10 @@ from ....actors.kernel import Ids, Runtime
 from ....actors.kernel.surroundings import PAUSE
 from ....actors.mail.sender import Letterhead, MailSender, NotSent
 from ....actors.mail.templates import Letter, Sender
+from ....actors.outgoing.errors import Unreachable
+from ....actors.push.delivery import PushReply
 from ....storage.engine.database import Unavailable
+from ....storage.push_subscriptions import PushSubscription
 from ...parking import Parking
 from ...supervisor import Child, Supervisor
 from ...tree import Actors
@@ -28,18 +33,30 @@ from .stream import Stream
 BASE_URL = "https://troupe.test"
 DOMAIN = "troupe.test"
 SMTP = "smtp"
+PUSH_SERVICE = "push service"
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """A message as a push service got it, before encryption."""
+
+    subscription_id: int
+    topic: str
+    message: dict[str, Any]
 
 
 class SimulatedServer:
     """Actors, supervisor and API of one process after another, on the same rows."""
 
-    def __init__(self, run: Run, nursery: trio.Nursery, idle: float, *, mail: bool) -> None:
+    def __init__(self, run: Run, nursery: trio.Nursery, idle: float, *, mail: bool, push: bool) -> None:
         run.postgres = sandbox
         self.run = run
         self.mails: list[Letter] = []  # that arrived, in order
         self.log: list[tuple[str, dict[str, Any]]] = []  # the records of the supervision log
         self.running = trio.Event()
+        self.pushed: list[Pushed] = []  # messages that reached the push service, in order
         self._has_mail = mail
+        self._has_push = push
         self._nursery = nursery
         self._idle = idle
         self._ids = Ids(run.clock)
@@ -61,7 +78,7 @@ class SimulatedServer:
         self.actors = Actors(
             run.database, self.runtime, run.clock, self._ids, self.record,
             base_url=BASE_URL, local_domain=DOMAIN, idle=self._idle,
-            queues=[Staffed(MAIL, post)] if self._has_mail else [],
+            queues=[Staffed(MAIL, post)] if self._has_mail else [], deliver=self._push if self._has_push else None,
         )  # fmt: skip
         self._api: SimulatedApi | None = None
         children = [*self.actors.children(), Child("parking", parking.run), *self.actors.relays()]
@@ -151,6 +168,18 @@ class SimulatedServer:
         if self.run.faults.strikes(Fault.DOUBT_DONE, SMTP):
             raise NotSent("the mail server's answer was lost")
         await trio.lowlevel.checkpoint()
+
+    async def _push(self, subscription: PushSubscription, message: bytes, topic: str) -> PushReply:
+        """The push service: now it is away, now it takes a message and nobody learns of it."""
+        await trio.lowlevel.checkpoint()
+        if self.run.faults.strikes(Fault.LOST, PUSH_SERVICE):
+            raise Unreachable("the push service is away")
+        self.pushed.append(Pushed(subscription.id, topic, orjson.loads(message)))
+        self.run.note("has taken a message", PUSH_SERVICE)
+        if self.run.faults.strikes(Fault.DOUBT_DONE, PUSH_SERVICE):
+            raise Unreachable("the push service's answer was lost")
+        await trio.lowlevel.checkpoint()
+        return PushReply(201)
 
     def _secret(self) -> str:
         return f"{self.run.random.getrandbits(128):032x}"

@@ -1,0 +1,43 @@
+"""Sending notifications to devices: a queue of their own, because push services may be slow or away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+
+from ...storage import push_subscriptions
+from ...storage.notifications import Notification
+from ..push.sender import PushPutOff, PushSender
+from .registry import Attempt, Effect, EffectQueue, Finish, Later, Promise, carries_out
+
+# A group is a push service. Most devices have one of three, which take many messages at the same time.
+PUSH: EffectQueue[PushSender] = EffectQueue(
+    "push", lanes=64, lanes_of_a_group=8, claimed_at_once=8, retry_after=(5, 30, 120, 600, 3600, 6 * 3600),
+    give_up_after=timedelta(hours=48),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SendPush(Effect):
+    """Send a notification to the device of a subscription, from the rows as they are then."""
+
+    notification_id: int
+    subscription_id: int
+
+
+def pushes_of(notification: Notification) -> Iterator[Promise]:
+    """Promise to send a notification to the devices that want it. A device gets its messages in order."""
+    for to in notification.push_to:
+        effect, partition = SendPush(notification.id, to.subscription_id), f"push/{to.subscription_id}"
+        yield Promise(effect, partition, account=notification.account_id, group=to.service)
+
+
+@carries_out("push", SendPush, PUSH)
+async def send_push(sender: PushSender, effect: SendPush, attempt: Attempt) -> Finish | None:
+    try:
+        known = await sender.send(effect.notification_id, effect.subscription_id, attempt.origin)
+    except PushPutOff as put_off:
+        raise Later(put_off.at, str(put_off)) from put_off
+    return None if known else partial(push_subscriptions.end, id=effect.subscription_id)

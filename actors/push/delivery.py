@@ -1,0 +1,62 @@
+"""How a message gets to a push service (RFC 8030): encrypted, signed, and by the client for outgoing requests."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+
+from ...storage.push_subscriptions import PushSubscription
+from ..outgoing.client import OutgoingClient, OutgoingRequest, RequestLimits
+from .encryption import PushEncryption
+
+KEPT_FOR = timedelta(hours=48)  # by the push service, while the device is off
+LIMITS = RequestLimits(seconds=15, body=64 * 1024)
+LONGEST_WAIT = timedelta(days=1)  # that a push service may ask for
+
+
+@dataclass(frozen=True, slots=True)
+class PushReply:
+    """What a push service answered. `retry_after` is its header."""
+
+    status: int
+    retry_after: str | None = None
+
+
+# Sends a message for a subscription. A message replaces another one with the same topic that still waits for the
+# device, so that one that was sent twice is shown once. Raises OutgoingFailure.
+Deliver = Callable[[PushSubscription, bytes, str], Awaitable[PushReply]]
+
+
+class WebPush:
+    """Delivers to the push services of the Internet."""
+
+    def __init__(self, client: OutgoingClient, encryption: PushEncryption) -> None:
+        self._client = client
+        self._encryption = encryption
+
+    async def __call__(self, subscription: PushSubscription, message: bytes, topic: str) -> PushReply:
+        target = await self._client.check(subscription.endpoint)
+        encrypted = await self._encryption.encrypt(subscription, target.origin, message)
+        headers = {
+            "TTL": str(round(KEPT_FOR.total_seconds())), "Urgency": "normal", "Topic": topic,
+            "Content-Type": "application/octet-stream", **encrypted.headers,
+        }  # fmt: skip
+        answer = await self._client.send(OutgoingRequest("POST", target.url, headers, encrypted.body), LIMITS)
+        return PushReply(answer.status, answer.headers.get("retry-after"))
+
+
+def time_of(retry_after: str | None, now: datetime) -> datetime | None:
+    """Return the time that a `Retry-After` names, in seconds or as a date; None if it names none. It is bounded."""
+    if retry_after is None:
+        return None
+    text = retry_after.strip()
+    if text.isascii() and text.isdigit():
+        return now + min(timedelta(seconds=int(text[:9])), LONGEST_WAIT)
+    try:
+        at = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return min(max(at, now), now + LONGEST_WAIT)

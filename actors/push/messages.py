@@ -1,0 +1,87 @@
+"""What a device is told of a notification: a title in the reader's language and the beginning of a text.
+
+The titles lie in `texts/`, a file for each language with a line for each type. Where a language is missing, English is
+used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from string import Template
+
+import orjson
+
+from ...storage.accounts import Account
+from ..notifications import ShownNotification
+from ..rules.markup import one_line, plain
+
+FOLDER = Path(__file__).parent / "texts"
+FALLBACK = "en"
+LONGEST_BODY = 140
+LONGEST_NAME = 100  # of remote accounts; push services take about 4,000 bytes in all
+
+
+@dataclass(frozen=True, slots=True)
+class PushReader:
+    """The user whose device it is: the token of the subscription, and the language that the user reads."""
+
+    access_token: str
+    locale: str | None
+
+
+def message_of(shown: ShownNotification, reader: PushReader, icon: str) -> bytes:
+    """Return what is encrypted for a device. `notification_id` is a number, because apps decode nothing else here."""
+    language = language_of(reader.locale)
+    name = cut(one_line(shown.account.display_name) or shown.account.username, LONGEST_NAME)
+    return orjson.dumps(
+        {
+            "access_token": reader.access_token,
+            "preferred_locale": reader.locale or FALLBACK,
+            "notification_id": shown.id,
+            "notification_type": shown.notification.type,
+            "icon": icon,
+            "title": _titles()[language][shown.notification.type].substitute(name=name),
+            "body": cut(_text_of(shown), LONGEST_BODY),
+        }
+    )
+
+
+def language_of(locale: str | None) -> str:
+    """Return the language of the titles for a locale: `pt-BR` is content with `pt`."""
+    named = (locale or "").lower()
+    return next(one for one in (named, named.partition("-")[0], FALLBACK) if one in _titles())
+
+
+def languages() -> Mapping[str, frozenset[str]]:
+    """Return the languages that there are titles in, each with the types of notifications that it has."""
+    return {language: frozenset(titles) for language, titles in _titles().items()}
+
+
+def cut(text: str, most: int) -> str:
+    """Return a text of at most so many characters; one that was cut ends in three dots."""
+    return text if len(text) <= most else text[: most - 3].rstrip() + "..."
+
+
+def _text_of(shown: ShownNotification) -> str:
+    """Return the warning of a status, else its text; the bio of the account that acted if there is no status."""
+    if shown.status is None:
+        return plain(_bio(shown.account))
+    status = shown.status.status
+    return one_line(status.spoiler_text) or plain(status.content)
+
+
+def _bio(account: Account) -> str:
+    return account.note
+
+
+@cache
+def _titles() -> dict[str, dict[str, Template]]:
+    return {path.stem: _read(path) for path in sorted(FOLDER.glob("*.txt"))}
+
+
+def _read(path: Path) -> dict[str, Template]:
+    lines = (line.partition(": ") for line in path.read_text("utf-8").splitlines())
+    return {type: Template(title) for type, _, title in lines}

@@ -1,0 +1,126 @@
+"""Sends a notification to a device, from the rows as they are then."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...storage import notifications, push_subscriptions, users
+from ...storage.accounts import Account
+from ...storage.engine.database import Database
+from ...storage.push_subscriptions import PushSubscription
+from ..kernel import Clock, Origin, Record
+from ..notifications import ShownNotification
+from ..outgoing.errors import ForbiddenTarget, OutgoingFailure
+from ..rules.visibility import Perspective
+from ..statuses import AccountCache, StatusCache
+from .breaker import Breaker
+from .delivery import Deliver, PushReply, time_of
+from .messages import PushReader, message_of
+
+
+class PushFailed(Exception):
+    """The push service did not take the message."""
+
+
+class PushPutOff(Exception):
+    """The message is to be sent at a time, and not before."""
+
+    def __init__(self, at: datetime, reason: str) -> None:
+        super().__init__(reason)
+        self.at = at
+
+
+@dataclass(frozen=True, slots=True)
+class PushContext:
+    """What a sender reads from. `icon` returns the address of an account's picture."""
+
+    database: Database
+    clock: Clock
+    accounts: AccountCache
+    statuses: StatusCache
+    record: Record
+    icon: Callable[[Account], str]
+    perspective: Callable[[int, Origin], Awaitable[Perspective]]  # of an account, by its id
+
+
+class PushSender:
+    """One for each process. What it knows of push services is lost in a crash, and learnt again."""
+
+    def __init__(self, context: PushContext, deliver: Deliver) -> None:
+        self._context = context
+        self._deliver = deliver
+        self._breaker = Breaker()
+
+    async def send(self, notification_id: int, subscription_id: int, origin: Origin) -> bool:
+        """Send a notification. False if the push service does not know the device any more, or must not be used.
+
+        Raise PushPutOff if it is to be sent at a time, and PushFailed if it is to be tried again.
+        """
+        database = self._context.database
+        subscription = await database.read(push_subscriptions.find_live, subscription_id)
+        if subscription is None:
+            return True
+        now = self._context.clock.now()
+        if (until := self._breaker.closed_until(subscription.service, now)) is not None:
+            raise PushPutOff(until, "the push service is left alone")
+        message = await self._message(notification_id, subscription, origin)
+        return message is None or await self._send(subscription, message, f"n{notification_id}")
+
+    async def _message(self, notification_id: int, subscription: PushSubscription, origin: Origin) -> bytes | None:
+        """Return the message for a device; None if the notification is gone or its reader may not see it any more."""
+        shown = await self._shown(notification_id, subscription.account_id)
+        user = await self._context.database.read(users.find_user, subscription.account_id)
+        if shown is None or user is None:
+            return None
+        if not shown.is_for(await self._context.perspective(subscription.account_id, origin)):
+            return None
+        reader = PushReader(subscription.access_token, user.locale)
+        return message_of(shown, reader, self._context.icon(shown.account))
+
+    async def _shown(self, id: int, account_id: int) -> ShownNotification | None:
+        context = self._context
+        notification = await context.database.read(notifications.find, account_id, id)
+        if notification is None:
+            return None
+        sender = await context.accounts.find(notification.from_account_id)
+        status = await context.statuses.show(notification.status_id) if notification.status_id else None
+        if sender is None or (status is None and notification.status_id is not None):
+            return None
+        return ShownNotification(notification, sender, status)
+
+    async def _send(self, subscription: PushSubscription, message: bytes, topic: str) -> bool:
+        try:
+            reply = await self._deliver(subscription, message, topic)
+        except ForbiddenTarget as error:
+            self._end(str(error))
+            return False
+        except OutgoingFailure as error:
+            self._breaker.failed(subscription.service, self._context.clock.now())
+            raise PushFailed(str(error)) from error
+        return self._judge(subscription.service, reply)
+
+    def _judge(self, service: str, reply: PushReply) -> bool:
+        """Return or raise what an answer means."""
+        now, status = self._context.clock.now(), reply.status
+        retry_at = time_of(reply.retry_after, now)
+        if 200 <= status < 300:
+            self._breaker.succeeded(service)
+            return True
+        if 400 <= status < 500 and status not in (408, 429):
+            self._breaker.succeeded(service)
+            self._end(f"the push service answered {status}")
+            return False
+        if status == 429:  # too many for this device; others may get theirs
+            self._breaker.succeeded(service)
+        elif retry_at is not None:
+            self._breaker.close(service, retry_at)
+        else:
+            self._breaker.failed(service, now)
+        if retry_at is not None:
+            raise PushPutOff(retry_at, f"the push service answered {status}")
+        raise PushFailed(f"the push service answered {status}")
+
+    def _end(self, reason: str) -> None:
+        self._context.record("push.ended", error=reason, decision="the subscription is deleted")

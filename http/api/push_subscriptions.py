@@ -1,0 +1,161 @@
+"""Push subscriptions: where the device that has the token gets notifications."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import Annotated
+
+from cryptography.hazmat.primitives.asymmetric import ec
+from pydantic import AfterValidator, Field
+
+from ...actors.outgoing.errors import ForbiddenTarget
+from ...actors.outgoing.targets import LONGEST_URL
+from ...actors.rules.alerts import ALERTS
+from ...storage import push_subscriptions
+from ...storage.push_subscriptions import NewPushSubscription, Policy, PushSubscription
+from ..access.authentication import REVOKED, Viewer, secret_of
+from ..access.context import HttpContext
+from ..answers.answer import Answer, json
+from ..answers.errors import NotFound, Unauthorized, invalid
+from ..entities.push_subscription import push_subscription_fields
+from ..intake.input import Input
+from ..intake.parameters import Choice, Flag, Given, Maybe
+from ..intake.request import LARGEST_BODY, Request
+from ..router import api
+
+PATH = "/api/v1/push/subscription"
+AUTH_BYTES = 16
+POINT_BYTES = 65  # of a point on P-256, uncompressed
+
+
+def decoded(text: str) -> bytes:
+    """Return the bytes of base64url. The usual base64 and its padding are taken too, which some apps send."""
+    text = text.strip().rstrip("=").replace("+", "-").replace("/", "_")
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,128}", text):
+        raise ValueError("is invalid")
+    try:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except binascii.Error:
+        raise ValueError("is invalid") from None
+
+
+def _secret(text: str) -> str:
+    if len(decoded(text)) != AUTH_BYTES:
+        raise ValueError("is invalid")
+    return text
+
+
+def _point(text: str) -> str:
+    point = decoded(text)
+    if len(point) != POINT_BYTES:
+        raise ValueError("is invalid")
+    try:
+        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), point)
+    except ValueError:
+        raise ValueError("is invalid") from None
+    return text
+
+
+class DeviceKeys(Input):
+    p256dh: Annotated[Given, AfterValidator(_point)]
+    auth: Annotated[Given, AfterValidator(_secret)]
+
+
+class DeviceEndpoint(Input):
+    endpoint: Annotated[Given, Field(max_length=LONGEST_URL)]
+    keys: DeviceKeys
+    standard: Flag = False
+
+
+class Alerts(Input):
+    mention: Flag = False
+    status: Flag = False
+    reblog: Flag = False
+    follow: Flag = False
+    follow_request: Flag = False
+    favourite: Flag = False
+    poll: Flag = False
+    update: Flag = False
+    quote: Flag = False
+    quoted_update: Flag = False
+    admin_sign_up: Annotated[Flag, Field(alias="admin.sign_up")] = False
+    admin_report: Annotated[Flag, Field(alias="admin.report")] = False
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        given = self.model_dump(by_alias=True)
+        return tuple(alert for alert in ALERTS if given[alert])
+
+
+class Wishes(Input):
+    alerts: Annotated[Alerts, Maybe] = Alerts()
+    policy: Annotated[Policy | None, Choice] = None
+
+
+NOTHING = Wishes()
+
+
+class SubscriptionChange(Input):
+    data: Annotated[Wishes, Maybe] = NOTHING
+    policy: Annotated[Policy | None, Choice] = None
+
+    @property
+    def chosen(self) -> Policy:
+        """The policy, which some clients write beside `data`."""
+        return self.data.policy or self.policy or "all"
+
+
+class DeviceSubscription(SubscriptionChange):
+    subscription: DeviceEndpoint
+
+
+@api.post(PATH, auth="user", scopes=("push",))
+async def subscribe(context: HttpContext, request: Request, viewer: Viewer, wanted: DeviceSubscription) -> Answer:
+    """Send notifications to a device, in the place of the one that this token had before."""
+    device = wanted.subscription
+    try:
+        target = await context.outgoing.check(device.endpoint)
+    except ForbiddenTarget:
+        raise invalid("Endpoint is invalid") from None
+    new = NewPushSubscription(
+        viewer.token.id, viewer.account_id, await secret_of(request, LARGEST_BODY) or "", target.url, target.host,
+        decoded(device.keys.p256dh), decoded(device.keys.auth), device.standard, wanted.data.alerts.wanted,
+        wanted.chosen,
+    )  # fmt: skip
+    made = await context.database.transact(push_subscriptions.replace, new, context.clock.now())
+    if made is None:
+        raise Unauthorized(REVOKED)
+    return _answer(context, made)
+
+
+@api.get(PATH, auth="user", scopes=("push",))
+async def show(context: HttpContext, viewer: Viewer) -> Answer:
+    """The subscription of this token."""
+    return _answer(context, await context.database.read(push_subscriptions.find, viewer.token.id))
+
+
+@api.put(PATH, auth="user", scopes=("push",))
+async def change(context: HttpContext, viewer: Viewer, wanted: SubscriptionChange) -> Answer:
+    """Change what the device is alerted to. What is not named is off."""
+    alerts = wanted.data.alerts.wanted
+    return _answer(
+        context,
+        await context.database.transact(push_subscriptions.change, viewer.token.id, alerts, wanted.chosen),
+    )
+
+
+@api.delete(PATH, auth="user", scopes=("push",))
+async def unsubscribe(context: HttpContext, viewer: Viewer) -> Answer:
+    """Send nothing more to the device of this token."""
+    await context.database.transact(push_subscriptions.delete, viewer.token.id)
+    return json({})
+
+
+def _answer(context: HttpContext, found: PushSubscription | None) -> Answer:
+    if found is None:
+        raise NotFound("Not Found")
+    return json(
+        push_subscription_fields(found, context.push_key.public, id_as_number=context.settings.push_id_as_number)
+    )

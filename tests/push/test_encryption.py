@@ -1,0 +1,99 @@
+"""What push services and devices get: both encodings, and a signature of the server's."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from troupe.actors.push.encryption import PushEncryption
+from troupe.actors.push_key import PushKey
+from troupe.storage.push_subscriptions import PushSubscription
+
+from ..storage.conftest import NOW
+from .device import Device, public, written
+
+ORIGIN = "https://push.example"
+CONTACT = "mailto:ops@t.example"
+
+
+class Clock:
+    """Stands where it was put."""
+
+    def __init__(self) -> None:
+        self.time = NOW
+
+    def now(self) -> Any:
+        return self.time
+
+
+def loaded() -> PushKey:
+    key = PushKey()
+    key.private = ec.generate_private_key(ec.SECP256R1())
+    key.public = written(public(key.private))
+    return key
+
+
+def subscribed(device: Device) -> PushSubscription:
+    return PushSubscription(
+        1, 1, "token", f"{ORIGIN}/1", "push.example", device.p256dh, device.auth, device.standard, (), "all"
+    )
+
+
+async def sent(device: Device, encryption: PushEncryption, message: Any) -> tuple[dict[str, str], bytes]:
+    encrypted = await encryption.encrypt(subscribed(device), ORIGIN, json.dumps(message).encode())
+    return {name.lower(): value for name, value in encrypted.headers.items()}, encrypted.body
+
+
+@pytest.mark.parametrize("standard", [True, False])
+@pytest.mark.parametrize("text", ["x", "ö" * 140, "x" * 3000])
+async def test_only_the_device_reads_a_message(standard: bool, text: str) -> None:
+    device, key = Device(standard=standard), loaded()
+    headers, body = await sent(device, PushEncryption(key, Clock(), CONTACT), {"body": text})
+    assert headers["content-encoding"] == ("aes128gcm" if standard else "aesgcm")
+    assert device.read(headers, body) == {"body": text}
+    assert text.encode() not in body or text == "x"
+    with pytest.raises(Exception, match=r"."):
+        Device(standard=standard).read(headers, body)
+
+
+@pytest.mark.parametrize("standard", [True, False])
+async def test_a_push_service_knows_the_server_by_its_signature(standard: bool) -> None:
+    device, key = Device(standard=standard), loaded()
+    headers, _ = await sent(device, PushEncryption(key, Clock(), CONTACT), {})
+    claims = device.claims(headers, key.public)
+    assert claims == {"aud": ORIGIN, "sub": CONTACT, "exp": claims["exp"]}
+    assert timedelta(hours=12) < timedelta(seconds=claims["exp"] - NOW.timestamp()) < timedelta(hours=24)
+
+
+async def test_no_two_messages_are_encrypted_alike() -> None:
+    for standard in (True, False):
+        device, encryption = Device(standard=standard), PushEncryption(loaded(), Clock(), CONTACT)
+        first, second = [await sent(device, encryption, {"same": 1}) for _ in range(2)]
+        assert first[1] != second[1]
+        assert device.read(*first) == device.read(*second)
+
+
+async def test_a_signature_is_used_again_until_half_of_its_time_is_over() -> None:
+    device, clock, key = Device(standard=True), Clock(), loaded()
+    encryption = PushEncryption(key, clock, CONTACT)
+
+    async def signature() -> str:
+        return (await sent(device, encryption, {}))[0]["authorization"]
+
+    first = await signature()
+    clock.time += timedelta(hours=11)
+    assert await signature() == first
+    clock.time += timedelta(hours=2)
+    second = await signature()
+    assert second != first
+    assert device.claims({"authorization": second}, key.public)["exp"] > clock.time.timestamp() + 12 * 3600
+
+
+async def test_a_server_whose_domain_has_no_dot_can_sign_too() -> None:
+    device, key = Device(standard=True), loaded()
+    headers, _ = await sent(device, PushEncryption(key, Clock(), "mailto:noreply@intranet"), {})
+    assert device.claims(headers, key.public)["sub"] == "mailto:noreply@intranet"
