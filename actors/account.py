@@ -6,20 +6,21 @@ Memory mirrors rows and changes only after commit. The commands are in `commands
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from ..storage import relations, status_flags, users
+from ..storage import filters, relations, status_flags, users
 from ..storage.status_flags import Flags
 from .broadcast import PollChanged, Related, RelationStamps
 from .context import ActorContext
 from .entity import EntityActor
-from .events import PerspectiveChanged
+from .events import FiltersInForce, PerspectiveChanged
 from .facts import (
     ChangedConversationMutes,
     ChangedDomainBlocks,
+    ChangedFilters,
     ChangedRelation,
     ChangedUser,
     DeletedStatus,
@@ -29,6 +30,7 @@ from .facts import (
     UnmarkedStatus,
 )  # fmt: skip
 from .kernel import Answer, Cell, Message, Runtime, Subscriber, turn
+from .rules.filters import NO_FILTERS, Filters
 from .rules.visibility import Following, Muting, Perspective, Relation
 
 FLAGS_KEPT = 2_000  # statuses whose flags one viewer keeps in memory
@@ -40,8 +42,17 @@ class PerspectiveOf(Message[Perspective]):
 
 
 @dataclass(frozen=True, slots=True)
-class ViewerFlags(Message[dict[int, Flags]]):
-    """Query: what the account did with each of these statuses. The answer is a dict of Flags by id."""
+class ViewerPart:
+    """What statuses show of one viewer: what the viewer did with them, by their ids, and the viewer's filters."""
+
+    account_id: int
+    flags: Mapping[int, Flags]
+    filters: Filters = NO_FILTERS
+
+
+@dataclass(frozen=True, slots=True)
+class ViewerFlags(Message[ViewerPart]):
+    """Query: the viewer's part of these statuses."""
 
     ids: tuple[int, ...]
 
@@ -56,6 +67,7 @@ class AccountActor(EntityActor):
         self.relation_stamps = RelationStamps({})
         self.user: users.User | None = None  # None for accounts of other servers
         self.flags: OrderedDict[int, Flags] = OrderedDict()
+        self.filters = NO_FILTERS
 
     async def load(self) -> None:
         database = self.context.database
@@ -64,13 +76,17 @@ class AccountActor(EntityActor):
         self.user = await database.read(users.find_user, self.id)
         self.relation_stamps = self.context.broadcast.changes_of(self.id)
         self.perspective = perspective_of(self.id, await database.read(relations.relations, self.id))
+        self.filters = Filters(await database.read(filters.of_account, self.id))
         self.announce_perspective()
+        self.announce_filters()
 
     def subscribed(self, subscriber: Subscriber) -> None:
         self.announce_perspective()
+        self.announce_filters()
 
     def describe(self) -> str:
-        return f"following {len(self.perspective.following)}, flags {len(self.flags)}"
+        following, flags, filtering = len(self.perspective.following), len(self.flags), len(self.filters.rows)
+        return f"following {following}, flags {flags}, filters {filtering}"
 
     @property
     def owner(self) -> users.User:
@@ -94,6 +110,10 @@ class AccountActor(EntityActor):
     def announce_perspective(self) -> None:
         """Give the new perspective to streams of public statuses, which filter by it."""
         self.feed.append(PerspectiveChanged(self.perspective))
+
+    def announce_filters(self) -> None:
+        """Streams apply the filters to what they show: give them those that are in force."""
+        self.feed.append(FiltersInForce(self.filters))
 
     def keep_flags(self, id: int, flags: Flags) -> None:
         self.flags[id] = flags
@@ -133,20 +153,20 @@ def forget_votes(account: AccountActor, message: PollChanged) -> None:
 
 
 @turn(AccountActor, ViewerFlags)
-def viewer_flags(account: AccountActor, message: ViewerFlags) -> Answer[dict[int, Flags]]:
-    """Return the flags from memory if all are there, else after one query for the missing ones."""
+def viewer_part(account: AccountActor, message: ViewerFlags) -> Answer[ViewerPart]:
+    """Return it from memory if all are there, else after one query for the missing flags."""
     missing = [id for id in message.ids if id not in account.flags]
     if missing:
         return _load_flags(account, message.ids, missing)
-    return {id: account.flags[id] for id in message.ids}
+    return ViewerPart(account.id, {id: account.flags[id] for id in message.ids}, account.filters)
 
 
-async def _load_flags(account: AccountActor, ids: tuple[int, ...], missing: list[int]) -> dict[int, Flags]:
+async def _load_flags(account: AccountActor, ids: tuple[int, ...], missing: list[int]) -> ViewerPart:
     loaded = await account.context.database.read(status_flags.viewer_flags, account.id, missing)
     found = {id: flags for id in ids if (flags := loaded.get(id) or account.flags.get(id)) is not None}
     for id, flags in loaded.items():
         account.keep_flags(id, flags)
-    return found
+    return ViewerPart(account.id, found, account.filters)
 
 
 def perspective_of(account_id: int, rows: relations.Relations) -> Perspective:
@@ -221,6 +241,11 @@ def _learn_domain_blocks(account: AccountActor, fact: ChangedDomainBlocks) -> No
     account.announce_perspective()
 
 
+def _learn_filters(account: AccountActor, fact: ChangedFilters) -> None:
+    account.filters = Filters(fact.rows)
+    account.feed.append(FiltersInForce(account.filters, changed=True))
+
+
 LEARNING: dict[type, Callable[[AccountActor, Any], None]] = {
     ChangedUser: _learn_user,
     MarkedStatus: _learn_mark,
@@ -229,4 +254,5 @@ LEARNING: dict[type, Callable[[AccountActor, Any], None]] = {
     ChangedConversationMutes: _learn_conversation_mutes,
     ChangedRelation: _learn_relation,
     ChangedDomainBlocks: _learn_domain_blocks,
+    ChangedFilters: _learn_filters,
 }

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from .conversations import ShownConversation
 from .kernel import Event
 from .notifications import ShownNotification
+from .rules.filters import Filters
 from .rules.visibility import Perspective
 from .statuses import ShownStatus
 
@@ -64,6 +65,15 @@ class PerspectiveChanged(Event):
     perspective: Perspective
 
 
+@dataclass(frozen=True, slots=True)
+class FiltersInForce(Event):
+    """The filters that the account has. Sessions apply them, and show their clients that they changed."""
+
+    filters: Filters
+    changed: bool = False
+
+
 EVENTS: tuple[type[Event], ...] = (
-    StatusAppeared, StatusAmended, StatusGone, NotificationShown, ConversationShown, FiltersChanged, PerspectiveChanged
+    StatusAppeared, StatusAmended, StatusGone, NotificationShown, ConversationShown, FiltersChanged,
+    PerspectiveChanged, FiltersInForce,
 )  # fmt: skip

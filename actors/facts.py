@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from ..storage.accounts import Account
 from ..storage.deletions import Deleted, Remains
+from ..storage.filters import Filter
 from ..storage.notifications import Notification
 from ..storage.users import User
 from .broadcast import Broadcast, Related, account_address
@@ -164,10 +165,18 @@ class RevokedToken:
     token_hash: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class ChangedFilters:
+    """All filters that an account has now."""
+
+    account_id: int
+    rows: tuple[Filter, ...]
+
+
 Fact = (
     ChangedAccount | ChangedUser | ChangedStatus | PublishedStatus | EditedStatus | DeletedStatus | MarkedStatus
     | UnmarkedStatus | ChangedConversationMutes | AddedNotifications | ChangedConversation | ChangedRelation
-    | ChangedDomainBlocks | ChangedList | ChangedPairs | GoneStatus | RevokedToken
+    | ChangedDomainBlocks | ChangedList | ChangedPairs | GoneStatus | RevokedToken | ChangedFilters
 )  # fmt: skip
 F = TypeVar("F")
 
@@ -197,6 +206,7 @@ SUBJECTS: dict[type, Callable[[Any], int]] = {
     MarkedStatus: lambda fact: fact.account_id,
     ChangedConversationMutes: lambda fact: fact.account_id,
     ChangedDomainBlocks: lambda fact: fact.account_id,
+    ChangedFilters: lambda fact: fact.account_id,
     DeletedStatus: lambda fact: fact.deleted.status.account_id,
 }
 

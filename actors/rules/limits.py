@@ -38,6 +38,15 @@ FEATURED_TAGS = 10
 LISTS = 50
 LIST_TITLE_CHARACTERS = 256
 
+# Of filters. The counts are of one account. Reading costs the more the longer the keywords are together.
+FILTERS = 250
+FILTER_TITLE_CHARACTERS = 256
+FILTER_KEYWORDS = 1_000
+FILTER_KEYWORD_CHARACTERS = 512
+FILTER_KEYWORDS_CHARACTERS = 10_000
+FILTER_STATUSES = 1_000
+FILTER_SECONDS = 100 * 365 * 24 * 60 * 60
+
 # media_attachments.description_limit, .image_size_limit, .image_matrix_limit, .video_size_limit, .video_matrix_limit,
 # .video_frame_rate_limit; the sizes in bytes, the matrices in pixels
 MEDIA_DESCRIPTION_CHARACTERS = 1500

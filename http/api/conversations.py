@@ -15,7 +15,7 @@ from ..entities.conversation import conversation_json
 from ..intake.paging import Paged, links
 from ..intake.request import Request
 from ..router import api
-from ..views.statuses import flags_of, perspective_of
+from ..views.statuses import part_of, perspective_of
 
 WRITE = ("write:conversations",)
 ON_A_PAGE = 20
@@ -58,5 +58,5 @@ async def _render(context: HttpContext, viewer: Viewer, shown: list[ShownConvers
     """Render conversations, without the last status where the viewer may not see it any more."""
     perspective = await perspective_of(viewer)
     shown = [one if one.last is None or may_see(one.last, perspective) else replace(one, last=None) for one in shown]
-    flags = await flags_of(viewer, [one.last for one in shown if one.last is not None])
-    return [conversation_json(one, context.rendered, context.settings.base_url, flags) for one in shown]
+    part = await part_of(viewer, [one.last for one in shown if one.last is not None])
+    return [conversation_json(one, context.rendered, context.settings.base_url, part) for one in shown]

@@ -9,6 +9,7 @@ from ...actors.statuses import ShownStatus, may_see
 from ...storage import notification_groups
 from ...storage.notification_groups import Group
 from ...storage.notifications import GROUPED
+from ...storage.paging import Page
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, array, json
@@ -19,8 +20,9 @@ from ..intake.paging import Paged, clamp, links
 from ..intake.parameters import Count, Text, Texts
 from ..intake.request import Request
 from ..router import api
-from ..views.statuses import perspective_of, render_all
-from .notifications import COUNTED, MOST_COUNTED, ON_A_PAGE, READ, WRITE, Sieve
+from ..views.statuses import part_of, perspective_of, render_all, without_hidden
+from ..views.stretches import Stretch, read_page
+from .notifications import COUNTED, MOST_COUNTED, ON_A_PAGE, READ, WRITE, Sieve, last_read
 
 Statuses = dict[int, ShownStatus]
 
@@ -53,26 +55,36 @@ class GroupsCounted(Grouping):
 async def show_all(context: HttpContext, request: Request, viewer: Viewer, wanted: GroupedPage) -> Answer:
     """A page of groups, with links around the stretch of notifications it covers."""
     wanted.check()
-    page = wanted.page(ON_A_PAGE)
-    groups = await context.database.read(notification_groups.page, viewer.account_id, wanted.wanted(), page)
-    ids = [id for group in groups if (id := group.page_id) is not None]
-    headers = links(context.settings.base_url + request.path, request.query_texts, ids)
-    groups, statuses = await _seen(context, viewer, groups)
+    statuses: Statuses = {}
+
+    async def stretch(page: Page) -> Stretch[Group]:
+        groups = await context.database.read(notification_groups.page, viewer.account_id, wanted.wanted(), page)
+        seen, shown, hidden = await _seen(context, viewer, groups)
+        statuses.update(shown)
+        return Stretch([id for group in groups if (id := group.page_id) is not None], seen, hidden)
+
+    whole = await read_page(wanted.page(ON_A_PAGE), stretch)
+    headers = links(context.settings.base_url + request.path, request.query_texts, whole.ids)
     partial = wanted.expand_accounts == PARTIAL
-    return Answer(await _render(context, viewer, groups, statuses, partial=partial), 200, headers)
+    return Answer(await _render(context, viewer, whole.shown, statuses, partial=partial), 200, headers)
 
 
 @api.get("/api/v2/notifications/unread_count", auth="user", scopes=READ)
 async def count_unread(context: HttpContext, viewer: Viewer, wanted: GroupsCounted) -> Answer:
     limit = clamp(wanted.limit, COUNTED, MOST_COUNTED)
-    count = await context.database.read(notification_groups.unread, viewer.account_id, wanted.wanted(), limit)
-    return json({"count": count})
+    if not (await part_of(viewer, ())).filters.may_hide("notifications"):
+        count = await context.database.read(notification_groups.unread, viewer.account_id, wanted.wanted(), limit)
+        return json({"count": count})
+    page = Page(limit, since_id=await last_read(context, viewer))
+    groups = await context.database.read(notification_groups.page, viewer.account_id, wanted.wanted(), page)
+    _, _, hidden = await _seen(context, viewer, groups)
+    return json({"count": len(groups) - hidden})
 
 
 @api.get("/api/v2/notifications/<group_key>", auth="user", scopes=READ)
 async def show(context: HttpContext, viewer: Viewer, group_key: str) -> Answer:
     group = await context.database.read(notification_groups.find, viewer.account_id, group_key)
-    groups, statuses = await _seen(context, viewer, [group] if group is not None else [])
+    groups, statuses, _ = await _seen(context, viewer, [group] if group is not None else [])
     if not groups:
         raise NotFound
     return Answer(await _render(context, viewer, groups, statuses, partial=False))
@@ -110,13 +122,17 @@ async def _render(
     return b"{%b}" % b",".join(b'"%b":[%b]' % (name, b",".join(found)) for name, found in parts.items())
 
 
-async def _seen(context: HttpContext, viewer: Viewer, groups: list[Group]) -> tuple[list[Group], Statuses]:
-    """The groups whose status the viewer may still see, with it.
+async def _seen(context: HttpContext, viewer: Viewer, groups: list[Group]) -> tuple[list[Group], Statuses, int]:
+    """The groups whose status the viewer may still see, with it, and how many groups the viewer's filters hide.
 
     A mention is shown to the account that it names even if the author has blocked it since.
     """
     mentions = {one.status_id for one in groups if one.type == "mention"}
     perspective = await perspective_of(viewer)
     found = await context.statuses.show_many(one.status_id for one in groups if one.status_id is not None)
-    seen = {id: shown for id, shown in found.items() if id in mentions or may_see(shown, perspective)}
-    return [one for one in groups if one.status_id is None or one.status_id in seen], seen
+    visible = {id: shown for id, shown in found.items() if id in mentions or may_see(shown, perspective)}
+    unhidden = without_hidden(context, await part_of(viewer, ()), visible.values(), "notifications")
+    seen = {shown.id: shown for shown in unhidden}
+    groups = [one for one in groups if one.status_id is None or one.status_id in visible]
+    shown = [one for one in groups if one.status_id is None or one.status_id in seen]
+    return shown, seen, len(groups) - len(shown)

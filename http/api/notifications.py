@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
+from ...actors.account import ViewerPart
 from ...actors.commands.notifications import ClearNotifications, DismissNotification
 from ...actors.notifications import ShownNotification
-from ...storage import notifications
+from ...storage import markers, notifications
 from ...storage.notifications import Notification
+from ...storage.paging import Page
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, array, json
@@ -20,7 +22,8 @@ from ..intake.paging import Paged, clamp, links
 from ..intake.parameters import Count, Texts
 from ..intake.request import Request
 from ..router import api
-from ..views.statuses import flags_of, perspective_of
+from ..views.statuses import part_of, perspective_of, without_hidden
+from ..views.stretches import Stretch, read_page
 
 READ = ("read:notifications",)
 WRITE = ("write:notifications",)
@@ -63,28 +66,43 @@ class Counted(Sieve):
 @api.get("/api/v1/notifications", auth="user", scopes=READ)
 async def show_all(context: HttpContext, request: Request, viewer: Viewer, wanted: NotificationQuery) -> Answer:
     """A page of notifications with links to both sides. Hidden notifications count for the cursors too."""
-    page = wanted.page(ON_A_PAGE)
-    found = await context.database.read(notifications.page, viewer.account_id, page, **wanted.conditions())
-    bodies = await _render(context, viewer, found)
-    ids = [notification.id for notification in found]
-    return array(bodies, links(context.settings.base_url + request.path, request.query_texts, ids))
+
+    async def stretch(page: Page) -> Stretch[bytes]:
+        found = await context.database.read(notifications.page, viewer.account_id, page, **wanted.conditions())
+        visible, part, hidden = await _seen(context, viewer, found)
+        return Stretch([one.id for one in found], _render(context, part, visible), hidden)
+
+    whole = await read_page(wanted.page(ON_A_PAGE), stretch)
+    return array(whole.shown, links(context.settings.base_url + request.path, request.query_texts, whole.ids))
 
 
 @api.get("/api/v1/notifications/unread_count", auth="user", scopes=READ)
 async def count_unread(context: HttpContext, viewer: Viewer, wanted: Counted) -> Answer:
     """The number of notifications after the read marker."""
     limit = clamp(wanted.limit, COUNTED, MOST_COUNTED)
-    count = await context.database.read(notifications.unread, viewer.account_id, **wanted.conditions(), limit=limit)
-    return json({"count": count})
+    if not (await part_of(viewer, ())).filters.may_hide("notifications"):
+        count = await context.database.read(notifications.unread, viewer.account_id, **wanted.conditions(), limit=limit)
+        return json({"count": count})
+    # What filters hide does not count, because no client could ever mark it as read.
+    page = Page(limit, since_id=await last_read(context, viewer))
+    found = await context.database.read(notifications.page, viewer.account_id, page, **wanted.conditions())
+    _, _, hidden = await _seen(context, viewer, found)
+    return json({"count": len(found) - hidden})
+
+
+async def last_read(context: HttpContext, viewer: Viewer) -> int | None:
+    """Return the id of the notification that the viewer has read last."""
+    found = await context.database.read(markers.find, viewer.account_id, ["notifications"])
+    return found[0].last_read_id if found else None
 
 
 @api.get("/api/v1/notifications/<id>", auth="user", scopes=READ)
 async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     found = await context.database.read(notifications.find, viewer.account_id, id)
-    bodies = await _render(context, viewer, [found]) if found is not None else []
-    if not bodies:
+    visible, part, _ = await _seen(context, viewer, [found] if found is not None else [])
+    if not visible:
         raise NotFound
-    return Answer(bodies[0])
+    return Answer(_render(context, part, visible)[0])
 
 
 @api.post("/api/v1/notifications/clear", auth="user", scopes=WRITE)
@@ -99,11 +117,20 @@ async def dismiss(viewer: Viewer, id: int) -> Answer:
     return EMPTY
 
 
-async def _render(context: HttpContext, viewer: Viewer, found: Sequence[Notification]) -> list[bytes]:
+def _render(context: HttpContext, part: ViewerPart, visible: Sequence[ShownNotification]) -> list[bytes]:
+    return [notification_json(one, context.rendered, context.settings.base_url, part) for one in visible]
+
+
+async def _seen(
+    context: HttpContext, viewer: Viewer, found: Sequence[Notification]
+) -> tuple[list[ShownNotification], ViewerPart, int]:
+    """Return the notifications that the viewer sees, the viewer's part of them, and how many the filters hide."""
     visible = await _visible(context, viewer, found)
-    flags = await flags_of(viewer, [one.status for one in visible if one.status is not None])
-    base_url = context.settings.base_url
-    return [notification_json(one, context.rendered, base_url, flags) for one in visible]
+    part = await part_of(viewer, [one.status for one in visible if one.status is not None])
+    seen = [
+        one for one in visible if one.status is None or without_hidden(context, part, [one.status], "notifications")
+    ]
+    return seen, part, len(visible) - len(seen)
 
 
 async def _visible(context: HttpContext, viewer: Viewer, found: Sequence[Notification]) -> list[ShownNotification]:

@@ -14,7 +14,7 @@ from ..entities.status import NO_FLAGS
 from ..intake.input import Input
 from ..intake.parameters import Numbers
 from ..router import api
-from ..views.statuses import find_visible, flags_of
+from ..views.statuses import find_visible, part_of
 
 
 class Ballot(Input):
@@ -54,5 +54,5 @@ async def _answer(context: HttpContext, viewer: Viewer | None, asking: ShownStat
         raise NotFound  # edited away a moment ago
     if viewer is None:
         return json(poll_fields(poll, context.clock.now(), None, ()))
-    flags = (await flags_of(viewer, [asking])).get(asking.id, NO_FLAGS)
+    flags = (await part_of(viewer, [asking])).flags.get(asking.id, NO_FLAGS)
     return json(poll_fields(poll, context.clock.now(), viewer.account_id, flags.votes))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
-from ...actors.broadcast import list_address, tag_address
+from ...actors.broadcast import home_address, list_address, tag_address
 from ...actors.kernel.address import Address
 from ...actors.rules.text import tag_name
 from ...actors.rules.visibility import Perspective
@@ -12,6 +12,7 @@ from ...actors.timelines.home import HomePage
 from ...actors.timelines.list import ListPage
 from ...actors.timelines.public import PublicPage
 from ...actors.timelines.tag import TagPage
+from ...storage.paging import Page
 from ..access.authentication import Viewer, check_preview
 from ..access.context import HttpContext
 from ..answers.answer import Answer, array
@@ -19,7 +20,8 @@ from ..intake.paging import Paged, links
 from ..intake.parameters import Flag, Texts
 from ..intake.request import Request
 from ..router import api
-from ..views.statuses import perspective_of, render_ids
+from ..views.statuses import part_of, perspective_of, render_all, render_with, without_hidden
+from ..views.stretches import Stretch, read_page
 
 STATUSES = 20  # on a page, unless the request says how many
 TAGS = 4  # that one condition of a tag timeline can name; more are passed over
@@ -53,8 +55,8 @@ class TagTimelineQuery(PublicTimelineQuery):
 @api.get("/api/v1/timelines/home", auth="user", scopes=("read:statuses",))
 async def show_home(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """The home timeline: statuses of the accounts and hashtags that the viewer follows."""
-    ids = await viewer.ask(HomePage(paged.page(STATUSES)), Address("home", str(viewer.account_id)))
-    return await _timeline(context, request, viewer, ids)
+    home = home_address(viewer.account_id)
+    return await _own_timeline(context, request, viewer, paged, lambda page: viewer.ask(HomePage(page), home))
 
 
 @api.get("/api/v1/timelines/public", scopes=("read:statuses",))
@@ -85,8 +87,8 @@ async def show_tag(
 @api.get("/api/v1/timelines/list/<id>", auth="user", scopes=("read:lists",))
 async def show_list(context: HttpContext, request: Request, viewer: Viewer, id: int, paged: Paged) -> Answer:
     """The timeline of one of the viewer's lists."""
-    ids = await viewer.ask(ListPage(viewer.account_id, paged.page(STATUSES)), list_address(id))
-    return await _timeline(context, request, viewer, ids)
+    list, owner = list_address(id), viewer.account_id
+    return await _own_timeline(context, request, viewer, paged, lambda page: viewer.ask(ListPage(owner, page), list))
 
 
 def _tags(names: Sequence[str]) -> tuple[str, ...]:
@@ -95,5 +97,23 @@ def _tags(names: Sequence[str]) -> tuple[str, ...]:
 
 async def _timeline(context: HttpContext, request: Request, viewer: Viewer | None, ids: Sequence[int]) -> Answer:
     """A page of a timeline with links to both sides. Hidden and deleted entries count for the cursors too."""
-    bodies = await render_ids(context, viewer, ids)
+    found = await context.statuses.show_many(ids)
+    bodies = await render_all(context, viewer, [one for one in found.values() if not one.is_withdrawn])
     return array(bodies, links(context.settings.base_url + request.path, request.query_texts, ids))
+
+
+async def _own_timeline(
+    context: HttpContext, request: Request, viewer: Viewer, paged: Paged, read: Callable[[Page], Awaitable[list[int]]]
+) -> Answer:
+    """The same of the viewer's home or of a list, without what the viewer's filters hide there."""
+
+    async def stretch(page: Page) -> Stretch[bytes]:
+        ids = await read(page)
+        found = await context.statuses.show_many(ids)
+        there = [one for one in found.values() if not one.is_withdrawn]
+        part = await part_of(viewer, there)
+        seen = without_hidden(context, part, there, "home")
+        return Stretch(ids, render_with(context, part, seen), len(there) - len(seen))
+
+    whole = await read_page(paged.page(STATUSES), stretch)
+    return array(whole.shown, links(context.settings.base_url + request.path, request.query_texts, whole.ids))

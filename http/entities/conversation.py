@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import orjson
 
+from ...actors.account import ViewerPart
 from ...actors.conversations import ShownConversation
 from .account import account_json
 from .rendered import Renderings
-from .status import FlagsById, status_json
+from .status import status_json
 
 
-def conversation_json(
-    shown: ShownConversation, renderings: Renderings, base_url: str, flags: FlagsById | None = None
-) -> bytes:
+def conversation_json(shown: ShownConversation, renderings: Renderings, base_url: str, viewer: ViewerPart) -> bytes:
     """Return a conversation for the account that it belongs to."""
     conversation = shown.conversation
     head = orjson.dumps({"id": str(conversation.id), "unread": conversation.unread})[:-1]
     people = b",".join(account_json(one, renderings, base_url) for one in shown.participants)
-    last = (
-        b"null" if shown.last is None else status_json(shown.last, renderings, base_url, conversation.account_id, flags)
-    )
+    last = b"null" if shown.last is None else status_json(shown.last, renderings, base_url, viewer)
     return b'%b,"accounts":[%b],"last_status":%b}' % (head, people, last)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import orjson
 
+from ...actors.account import ViewerPart
 from ...actors.notifications import ShownNotification
 from .account import account_json
 from .rendered import Renderings
-from .status import FlagsById, status_json
+from .status import status_json
 from .times import instant
 
 
-def notification_json(
-    shown: ShownNotification, renderings: Renderings, base_url: str, flags: FlagsById | None = None
-) -> bytes:
+def notification_json(shown: ShownNotification, renderings: Renderings, base_url: str, viewer: ViewerPart) -> bytes:
     """Return a notification for its recipient, with its status if it has one."""
     notification = shown.notification
     head = orjson.dumps(
@@ -27,5 +26,5 @@ def notification_json(
     account = account_json(shown.account, renderings, base_url)
     if shown.status is None:
         return b'%b,"account":%b}' % (head, account)
-    status = status_json(shown.status, renderings, base_url, notification.account_id, flags)
+    status = status_json(shown.status, renderings, base_url, viewer)
     return b'%b,"account":%b,"status":%b}' % (head, account, status)

@@ -1,4 +1,6 @@
-"""Caches of rendered JSON: the bytes of a record, valid as long as the record is the same object.
+"""Caches of what is made of records: rendered JSON, and the text that filters search.
+
+A value is valid as long as its record is the same object.
 
 Records are frozen, and the caches of rows return one object until the row changes. So a comparison of identity shows
 whether the bytes are still right.
@@ -8,41 +10,51 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import Generic, TypeVar
+
+from ...actors.rules.filters import FilterText
+
+T = TypeVar("T")
 
 ACCOUNTS = 20_000  # about 1.2 KB each
 STATUSES = 20_000  # about 1 KB each
+TEXTS = 5_000  # about 5 KB each
 
 
-class Rendered:
-    """Renderings of one kind of record, by id. The oldest is dropped first: an LRU order costs more than it saves."""
+class Rendered(Generic[T]):
+    """What was made of one kind of record, by id.
+
+    The oldest is dropped first: an LRU order costs more than it saves.
+    """
 
     __slots__ = ("_capacity", "_kept")
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._kept: dict[int, tuple[object, object, bytes]] = {}
+        self._kept: dict[int, tuple[object, object, T]] = {}
 
-    def find(self, id: int, record: object, other: object = None) -> bytes | None:
-        """Return the bytes that were made of exactly these records."""
+    def find(self, id: int, record: object, other: object = None) -> T | None:
+        """Return what was made of exactly these records."""
         kept = self._kept.get(id)
         if kept is not None and kept[0] is record and kept[1] is other:
             return kept[2]
         return None
 
-    def keep(self, body: bytes, id: int, record: object, other: object = None) -> bytes:
-        """Store the bytes that were made of these records, and return them."""
-        self._kept[id] = (record, other, body)
+    def keep(self, made: T, id: int, record: object, other: object = None) -> T:
+        """Store what was made of these records, and return it."""
+        self._kept[id] = (record, other, made)
         if len(self._kept) > self._capacity:
             del self._kept[next(iter(self._kept))]
-        return body
+        return made
 
 
 class Renderings:
-    """The rendered accounts and statuses, and the clock for the parts that depend on the time."""
+    """The rendered accounts and statuses, the texts of statuses, and the clock for what depends on the time."""
 
-    __slots__ = ("accounts", "now", "statuses")
+    __slots__ = ("accounts", "now", "statuses", "texts")
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         self.now = now
-        self.accounts = Rendered(ACCOUNTS)
-        self.statuses = Rendered(STATUSES)
+        self.accounts = Rendered[bytes](ACCOUNTS)
+        self.statuses = Rendered[bytes](STATUSES)
+        self.texts = Rendered[FilterText](TEXTS)

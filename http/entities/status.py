@@ -6,15 +6,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import orjson
 
+from ...actors.account import ViewerPart
 from ...actors.rules.text import tag_url
 from ...actors.statuses import ShownStatus
 from ...storage.status_flags import Flags
 from ...storage.statuses import Status
 from .account import account_json
+from .filter import matches_in, with_matches
 from .media import media_fields
 from .poll import poll_json
 from .rendered import Renderings
@@ -25,13 +25,16 @@ NO_FLAGS = Flags()
 NOBODY_QUOTES: dict[str, object] = {"automatic": [], "manual": [], "current_user": "denied"}
 PINNABLE = frozenset({"public", "unlisted", "private"})
 
-FlagsById = Mapping[int, Flags]
+
+def status_json(shown: ShownStatus, renderings: Renderings, base_url: str, viewer: ViewerPart | None = None) -> bytes:
+    """Return the status. With a viewer it has the viewer's part."""
+    rendered = _unfiltered(shown, renderings, base_url, viewer)
+    if viewer is not None and viewer.filters and (matches := matches_in(shown, viewer.filters, renderings)):
+        return with_matches(rendered, matches)
+    return rendered
 
 
-def status_json(
-    shown: ShownStatus, renderings: Renderings, base_url: str, viewer: int | None = None, flags: FlagsById | None = None
-) -> bytes:
-    """Return the status. With a viewer it has the viewer's flags, which are given by the id of the original."""
+def _unfiltered(shown: ShownStatus, renderings: Renderings, base_url: str, viewer: ViewerPart | None) -> bytes:
     status, boosted = shown.status, shown.boosted
     counted = status if boosted is None else boosted.status
     kept = renderings.statuses
@@ -39,10 +42,11 @@ def status_json(
         static_part(status, counted, base_url), status.id, status, counted
     )
     author = account_json(shown.author, renderings, base_url)
-    inner = b"null" if boosted is None else status_json(boosted, renderings, base_url, viewer, flags)
-    own = (flags or {}).get(counted.id, NO_FLAGS)
-    poll = b"" if status.poll is None else poll_json(status.poll, renderings.now(), viewer, own.votes)
-    tail = b"" if viewer is None else viewer_part(status, own, viewer)
+    inner = b"null" if boosted is None else _unfiltered(boosted, renderings, base_url, viewer)
+    own = NO_FLAGS if viewer is None else viewer.flags.get(counted.id, NO_FLAGS)
+    voter = None if viewer is None else viewer.account_id
+    poll = b"" if status.poll is None else poll_json(status.poll, renderings.now(), voter, own.votes)
+    tail = b"" if viewer is None else viewer_part(status, own, viewer.account_id)
     return b'%b%b,"account":%b,"reblog":%b%b}' % (body, poll, author, inner, tail)
 
 

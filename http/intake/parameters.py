@@ -116,6 +116,17 @@ def _part(entry: Tree, name: str) -> str:
     return "" if value is None else _text(value)
 
 
+def _seconds(value: object) -> int | None:
+    """A number of seconds; None if it is empty, which means for ever and differs from a value that is not given."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, str) and re.fullmatch(r"\s*[-+]?[0-9]{1,18}\s*", value):
+        return max(0, int(value))
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST_COUNT:
+        return max(0, int(value))
+    raise PydanticCustomError("invalid", "is invalid")
+
+
 LABELLED = {
     "type": "array",
     "items": {"type": "object", "properties": {"name": {"type": "string"}, "value": {"type": "string"}}},
@@ -133,9 +144,11 @@ Sought = Annotated[Given, AfterValidator(lambda sought: sought[:LONGEST_QUERY])]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 MaybeFlag = Annotated[bool | None, BeforeValidator(_flag)]  # None: not given, which differs from false
 Count = Annotated[int | None, BeforeValidator(_count)]
+MaybeSeconds = Annotated[int | None, BeforeValidator(_seconds)]
 Choice = BeforeValidator(_choice)  # for Annotated[Literal[...] | None, Choice]: an empty string is not given
 Several = BeforeValidator(as_list)  # for Annotated[list[X], Several]
 Texts = Annotated[tuple[Text, ...], Several]
+MaybeTexts = Annotated[tuple[Text, ...] | None, Several]  # None: not given, which differs from none
 Numbers = Annotated[tuple[int, ...], BeforeValidator(_numbers)]
 Maybe = BeforeValidator(_maybe)  # for Annotated[SomeInput | None, Maybe]
 Focus = Annotated[tuple[float, float] | None, BeforeValidator(_focus), WithJsonSchema({"type": "string"})]

@@ -14,7 +14,8 @@ from ..answers.errors import Unauthorized
 from ..intake.nesting import nest
 from ..intake.request import Request
 from .channels import RequestedStream
-from .session import Frame, Session
+from .frames import Frames
+from .session import Session
 
 MISSING = "Missing access token"
 INVALID = "Invalid access token"
@@ -41,7 +42,7 @@ async def identify(context: HttpContext, secret: str | None) -> Token | None:
 async def admit(
     context: HttpContext,
     request: Request,
-    frame: Frame,
+    frames: Frames,
     protocol: str | None = None,
     want: Callable[[Token | None], RequestedStream | None] = lambda _: None,
 ) -> Session:
@@ -58,7 +59,7 @@ async def admit(
     finally:
         count_for_account(context, request, token, STREAMS)
     session = Session(
-        context.runtime, token, Origin(request.request_id), frame, context.settings.stream_queue, context.record
+        context.runtime, token, Origin(request.request_id), frames, context.settings.stream_queue, context.record
     )
     context.streams.add(session)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..access.context import HttpContext
 from ..asgi import Application, Receive, Scope, Send
-from .frames import Frames
+from .frames import SseFrames, WebSocketFrames
 from .sse import serve_sse
 from .websocket import refuse_websocket, serve_websocket
 
@@ -19,7 +19,8 @@ class StreamingRoutes:
     def __init__(self, context: HttpContext, inner: Application) -> None:
         self._context = context
         self._inner = inner
-        self._frames = Frames(context.rendered, context.settings.base_url)
+        self._sse = SseFrames(context.rendered, context.settings.base_url)
+        self._websocket = WebSocketFrames(context.rendered, context.settings.base_url)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         below = _below_root(scope.get("path", ""))
@@ -27,9 +28,9 @@ class StreamingRoutes:
             await refuse_websocket(self._context, scope, receive, send)
         elif scope["type"] == "websocket":
             # The stream is named by the query or by frames, wherever below the root the socket is opened.
-            await serve_websocket(self._context, self._frames, scope, receive, send)
+            await serve_websocket(self._context, self._websocket, scope, receive, send)
         elif scope["type"] == "http" and scope["method"] in READING and below and below != HEALTH:
-            await serve_sse(self._context, self._frames, scope, below, receive, send)
+            await serve_sse(self._context, self._sse, scope, below, receive, send)
         else:
             await self._inner(scope, receive, send)
 

@@ -7,16 +7,17 @@ ones before. A connection whose client does not read is closed; no event is skip
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import orjson
 import trio
 
 from ...actors.broadcast import account_address
-from ...actors.events import PerspectiveChanged, StatusEvent
+from ...actors.events import FiltersChanged, FiltersInForce, PerspectiveChanged, StatusEvent
 from ...actors.kernel import Address, Event, Feed, Origin, Record, Runtime
 from ...actors.kernel.errors import describe
+from ...actors.rules.filters import Filters
 from ...actors.rules.visibility import ANONYMOUS
 from ...actors.statuses import ShownStatus, entry_of
 from ...actors.timelines.list import ListOwner
@@ -24,7 +25,8 @@ from ...actors.timelines.public import viewer_filter
 from ...storage.oauth import Token
 from ..access.streams import End
 from ..answers.errors import HttpError, Unauthorized
-from .channels import NOT_ONES_OWN, RequestedStream, check
+from .channels import CONVERSATIONS, NOT_ONES_OWN, NOTIFICATIONS, RequestedStream, check
+from .frames import Frames
 
 # Seconds in which a connection that ends may still send its last frames.
 FAREWELL = 1.0
@@ -36,8 +38,6 @@ MOST_ANSWERS = 256
 BATCH = 32 * 1024
 READ_AT_ONCE = 16
 
-Frame = Callable[[Event, bytes], bytes]
-
 
 class TooManyStreams(HttpError):
     status = 422
@@ -47,15 +47,16 @@ class Session:
     """The streams of a connection as one queue of frames. `sse` and `websocket` take frames from it and send them."""
 
     def __init__(
-        self, runtime: Runtime, token: Token | None, origin: Origin, frame: Frame, room: int, record: Record
+        self, runtime: Runtime, token: Token | None, origin: Origin, frames: Frames, room: int, record: Record
     ) -> None:
         self.token = token
         self.sifts = viewer_filter(ANONYMOUS)
+        self._filters: Filters | None = None  # until the account has told which it has
         self.ended: End | None = None
         self.sending_scope = trio.CancelScope()  # around all sending; has a deadline once the session has ended
         self._runtime = runtime
         self._origin = origin
-        self._frame = frame
+        self._frames = frames
         self._record = record
         self.room = room  # events that each stream may be behind when the client does not read
         # Until the first frame the session counts as blocked, so that feeds do not wait for it.
@@ -73,7 +74,7 @@ class Session:
     # -- streams
 
     async def watch_account(self) -> None:
-        """Follow what the account's blocks and mutes hide, for as long as the connection lasts."""
+        """Follow what the account's blocks, mutes and filters hide, for as long as the connection lasts."""
         if self.account_id is not None:
             self._watch = Watch(self)
             await self._join(account_address(self.account_id), self._watch)
@@ -110,6 +111,15 @@ class Session:
             if subscription.address is not None:
                 self._runtime.unsubscribe(subscription.address, subscription)
         self._subscriptions.clear()
+
+    def use_filters(self, filters: Filters, *, changed: bool) -> None:
+        """Apply these filters from now on, and tell the client if they changed, also while the account restarted."""
+        known, self._filters = self._filters, filters
+        if changed or (known is not None and known != filters):
+            event = FiltersChanged()
+            for subscription in self._subscriptions.values():
+                if subscription.admits(event):
+                    self.reply(self._frames.frame(event, subscription.label, ()))
 
     async def _check_owner(self, wanted: RequestedStream) -> None:
         """Refuse a list of another account, in the same way as a list that does not exist."""
@@ -228,7 +238,14 @@ class Session:
         return frames
 
     def _frame_of(self, subscription: Subscription, event: Event) -> bytes | None:
-        return self._frame(event, subscription.label) if subscription.admits(event) else None
+        if not subscription.admits(event):
+            return None
+        if not self._filters:
+            return self._frames.frame(event, subscription.label, ())
+        context = subscription.hiding_context(event)
+        if context and self._frames.is_hidden(event, self.account_id, context, self._filters):
+            return None
+        return self._frames.frame(event, subscription.label, self._frames.matches(event, self._filters))
 
 
 class Subscription:
@@ -261,6 +278,13 @@ class Subscription:
             return False
         return self._admits(event.status) if isinstance(event, StatusEvent) else True
 
+    def hiding_context(self, event: Event) -> str | None:
+        """Return the context whose filters hide an event; None where only clients hide. Lists count as home."""
+        channel = self._wanted.channel
+        if type(event) in NOTIFICATIONS or channel.only_named:
+            return "notifications"
+        return None if channel.public or type(event) in CONVERSATIONS else "home"
+
     def _admits(self, shown: ShownStatus) -> bool:
         """True if the viewer may see the status and asked for it. All viewers of a public timeline share its feed."""
         channel = self._wanted.channel
@@ -277,7 +301,7 @@ class Subscription:
 
 
 class Watch:
-    """A subscriber of the account's own feed, which has each change of its perspective. The client does not see it."""
+    """A subscriber of the account's own feed, which has each change of its perspective and of its filters."""
 
     __slots__ = ("_session",)
 
@@ -290,8 +314,13 @@ class Watch:
     def wake(self, feed: Feed) -> None:
         while events := feed.read(self, READ_AT_ONCE):
             for event in events:
-                if isinstance(event, PerspectiveChanged):
-                    self._session.sifts = viewer_filter(event.perspective)
+                match event:
+                    case PerspectiveChanged(perspective):
+                        self._session.sifts = viewer_filter(perspective)
+                    case FiltersInForce(filters, changed):
+                        self._session.use_filters(filters, changed=changed)
+                    case _:
+                        pass
 
     def cut(self) -> None:
         self._session.end(End.LOST)

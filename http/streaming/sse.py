@@ -54,7 +54,7 @@ async def serve_sse(
 
 
 async def _admit(context: HttpContext, frames: Frames, request: Request, path: str) -> Session:
-    return await admit(context, request, frames.for_sse, want=lambda _: by_path(path, nest(request.query)))
+    return await admit(context, request, frames, want=lambda _: by_path(path, nest(request.query)))
 
 
 async def _run(session: Session, connection: StreamConnection | None, receive: Receive, send: Send) -> None:

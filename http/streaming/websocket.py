@@ -64,7 +64,7 @@ async def _admit(context: HttpContext, frames: Frames, request: Request, protoco
         if token is None and wanted is not None and not wanted.channel.public:
             check(wanted, None)
 
-    return await admit(context, request, frames.for_websocket, protocol, refuse_strangers)
+    return await admit(context, request, frames, protocol, refuse_strangers)
 
 
 def _named(query: StreamQuery) -> RequestedStream | None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...actors.account import PerspectiveOf, ViewerFlags
+from ...actors.account import PerspectiveOf, ViewerFlags, ViewerPart
 from ...actors.rules.visibility import ANONYMOUS, Perspective
 from ...actors.statuses import ShownStatus, may_see
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import NotFound
-from ..entities.status import FlagsById, status_json
+from ..entities.filter import is_hidden
+from ..entities.status import status_json
 
 
 async def perspective_of(viewer: Viewer | None) -> Perspective:
@@ -37,22 +38,26 @@ async def render(context: HttpContext, viewer: Viewer | None, shown: ShownStatus
     return (await render_all(context, viewer, [shown]))[0]
 
 
-async def render_ids(context: HttpContext, viewer: Viewer | None, ids: Sequence[int]) -> list[bytes]:
-    """Return the statuses of a timeline's page. The timeline has checked the viewer's rights, but no authors."""
-    shown = await context.statuses.show_many(ids)
-    return await render_all(context, viewer, [one for one in shown.values() if not one.is_withdrawn])
-
-
 async def render_all(context: HttpContext, viewer: Viewer | None, shown: Sequence[ShownStatus]) -> list[bytes]:
-    """Return several statuses. The viewer's flags are read once for all."""
-    base_url = context.settings.base_url
-    if viewer is None:
-        return [status_json(one, context.rendered, base_url) for one in shown]
-    flags = await flags_of(viewer, shown)
-    return [status_json(one, context.rendered, base_url, viewer.account_id, flags) for one in shown]
+    """Return several statuses. The viewer's part of them is read once for all."""
+    return render_with(context, None if viewer is None else await part_of(viewer, shown), shown)
 
 
-async def flags_of(viewer: Viewer, shown: Iterable[ShownStatus]) -> FlagsById:
-    """Return the viewer's flags of these statuses, by the ids of the originals."""
-    originals = tuple(dict.fromkeys((one.boosted or one).id for one in shown))
-    return await viewer.ask(ViewerFlags(originals)) if originals else {}
+def render_with(context: HttpContext, part: ViewerPart | None, shown: Sequence[ShownStatus]) -> list[bytes]:
+    """Return several statuses with the viewer's part of them."""
+    return [status_json(one, context.rendered, context.settings.base_url, part) for one in shown]
+
+
+def without_hidden(
+    context: HttpContext, part: ViewerPart, shown: Iterable[ShownStatus], filter_context: str
+) -> list[ShownStatus]:
+    """Return the statuses that the viewer's filters do not hide in this context."""
+    return [
+        one for one in shown
+        if not is_hidden(one, part.account_id, filter_context, part.filters, context.rendered)
+    ]  # fmt: skip
+
+
+async def part_of(viewer: Viewer, shown: Iterable[ShownStatus]) -> ViewerPart:
+    """Return the viewer's part of these statuses: the flags of the originals, and the filters."""
+    return await viewer.ask(ViewerFlags(tuple(dict.fromkeys((one.boosted or one).id for one in shown))))

@@ -11,6 +11,7 @@ import pytest
 from troupe.http.intake.request import Request
 from troupe.http.oauth.redirects import OUT_OF_BAND, form_target, with_query
 from troupe.http.streaming.admission import admit, dismiss
+from troupe.http.streaming.frames import WebSocketFrames
 from troupe.http.streaming.session import End
 from troupe.storage import oauth
 from troupe.storage.oauth import Application
@@ -338,7 +339,8 @@ class TestCodes:
         token = (await exchange(stage, application, code, code_verifier=VERIFIER)).json["access_token"]
         head = [(b"authorization", f"Bearer {token}".encode())]
         request = Request("GET", "/api/v1/streaming", b"", head, "127.0.0.1", no_body())
-        session = await admit(stage.http_context, request, lambda *_: b"")
+        frames = WebSocketFrames(stage.http_context.rendered, stage.http_context.settings.base_url)
+        session = await admit(stage.http_context, request, frames)
         await exchange(stage, application, code, code_verifier=VERIFIER)
         assert session.ended is End.REVOKED
         dismiss(stage.http_context, session)

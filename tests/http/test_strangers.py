@@ -24,7 +24,10 @@ from .stored import rows
 SINGLE = sorted(scope for scope in scopes.ALL if scope not in scopes.CHILDREN)
 
 # Fit for every endpoint, so that its id is what is wrong.
-BODY = b'{"status": "text", "title": "text", "choices": [0], "scheduled_at": "2100-01-01", "account_ids": ["1"]}'
+BODY = b"""{
+    "status": "text", "title": "text", "choices": [0], "scheduled_at": "2100-01-01", "account_ids": ["1"],
+    "phrase": "text", "keyword": "text", "context": ["home"], "status_id": "1"
+}"""
 
 MISSING = (404, b'{"error":"Record not found"}')
 INVALID = (401, b'{"error":"The access token is invalid"}')
@@ -54,6 +57,8 @@ async def call(stage: Stage, endpoint: Endpoint, token: str | None, id: str) -> 
     return await respond(stage.http_context, endpoint, request, dict.fromkeys(SEGMENT.findall(endpoint.path), id))
 
 
+FILTER = {"title": "mine", "context": ["home"], "keywords_attributes": [{"keyword": "mine"}]}
+
 # Ids that belong to no account alone: all users may read, follow and block accounts.
 EVERYBODYS = ("/api/v1/accounts/", "/api/v1/announcements/")
 
@@ -71,7 +76,15 @@ async def private(stage: Stage, ada: Person, bob: Person) -> dict[str, str]:
     wanted = {"status": "for followers", "visibility": "private", "poll": poll}
     post = (await ada.post("/api/v1/statuses", json=wanted)).json
     await bob.publish("@ada between us", visibility="direct")
+    filtering = await ada.post("/api/v2/filters", json=FILTER)
+    keyword = filtering.json["keywords"][0]["id"]
+    path = f"/api/v2/filters/{filtering.json['id']}"
+    named = await ada.post(f"{path}/statuses", {"status_id": post["id"]})
     return {
+        "/api/v1/filters/": keyword,
+        "/api/v2/filters/keywords/": keyword,
+        "/api/v2/filters/statuses/": named.json["id"],
+        "/api/v2/filters/": filtering.json["id"],
         "/api/v1/statuses/": post["id"],
         "/api/v1/polls/": post["poll"]["id"],
         "/api/v1/media/": str(upload),

@@ -11,10 +11,11 @@ from trio.testing import wait_all_tasks_blocked
 
 from troupe.actors.kernel import Event, Origin
 from troupe.http.endpoints import all_endpoints
+from troupe.http.entities.filter import Matches
 from troupe.http.openapi.schemas import Schema, answers, entities, schema_of, shape
 from troupe.http.router import Endpoint
 from troupe.http.streaming.channels import CHANNELS, StreamQuery, by_name
-from troupe.http.streaming.frames import Frames
+from troupe.http.streaming.frames import WebSocketFrames
 from troupe.http.streaming.session import Session
 
 from ..clients import Person, Reply, Stage
@@ -235,18 +236,18 @@ async def test_each_does_what_is_theirs_to_do_and_the_rest_changes_nothing(stage
 # -- streams
 
 
-class Listener:
+class Listener(WebSocketFrames):
     """A viewer on every stream that there is for them, and what they hear: stream, event and payload."""
 
-    def __init__(self, viewer: Viewer, frames: Frames) -> None:
+    def __init__(self, viewer: Viewer, stage: Stage) -> None:
+        super().__init__(stage.http_context.rendered, stage.http_context.settings.base_url)
         self.viewer = viewer
         self.heard: list[tuple[str, str, str]] = []
-        self._frames = frames
 
     async def listen(self, stage: Stage, nursery: trio.Nursery) -> None:
         http_context, secret = stage.http_context, self.viewer.client.token
         token = await http_context.tokens.find(http_context.database, secret) if secret else None
-        session = Session(http_context.runtime, token, Origin("listening"), self._take, 10_000, http_context.record)
+        session = Session(http_context.runtime, token, Origin("listening"), self, 10_000, http_context.record)
         nursery.start_soon(self._hear, session)
         await session.watch_account()
         for name, channel in CHANNELS.items():
@@ -258,8 +259,8 @@ class Listener:
         while await session.take():
             pass
 
-    def _take(self, event: Event, label: bytes) -> bytes:
-        frame = orjson.loads(self._frames.for_websocket(event, label))
+    def frame(self, event: Event, label: bytes, matches: Matches = ()) -> bytes:
+        frame = orjson.loads(super().frame(event, label, matches))
         self.heard.append((frame["stream"][0], frame["event"], frame["payload"]))
         return b""
 
@@ -283,8 +284,7 @@ class Listener:
 
 async def test_each_hears_what_is_theirs_to_hear(stage: Stage, nursery: trio.Nursery) -> None:
     world = await world_of(stage, read(TABLE, LIVE))
-    frames = Frames(stage.http_context.rendered, stage.http_context.settings.base_url)
-    listeners = [Listener(viewer, frames) for viewer in world.viewers]
+    listeners = [Listener(viewer, stage) for viewer in world.viewers]
     for listener in listeners:
         await listener.listen(stage, nursery)
     await world.publish()

@@ -11,7 +11,6 @@ from troupe.actors.commands.statuses import PublishStatus
 from troupe.actors.kernel import Message, Refused
 from troupe.actors.rules.polls import PollTerms
 from troupe.storage import status_flags, statuses
-from troupe.storage.status_flags import Flags
 from troupe.storage.statuses import Status
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Person, Simulation, insist, stage
@@ -58,8 +57,8 @@ def stored(sim: Simulation, id: int) -> Status | None:
 
 
 async def flags_are_true(sim: Simulation, person: Person, id: int) -> bool:
-    flags: dict[int, Flags] = await person.insist(ViewerFlags((id,)))
-    return flags == sim.run.database.arrange(status_flags.viewer_flags, person.id, [id])
+    part = await person.insist(ViewerFlags((id,)))
+    return part.flags == sim.run.database.arrange(status_flags.viewer_flags, person.id, [id])
 
 
 @simulation(seeds=40, faults=3, world=stage)

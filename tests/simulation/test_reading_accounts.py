@@ -14,7 +14,7 @@ CONVERSATION = "SELECT conversation_id FROM statuses WHERE id = $1"
 
 
 async def flags(who: Person, status: int) -> Flags:
-    return (await who.insist(ViewerFlags((status,))))[status]
+    return (await who.insist(ViewerFlags((status,)))).flags[status]
 
 
 @simulation(seeds=10, world=stage)

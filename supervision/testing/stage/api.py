@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 import orjson
 import trio
 
-from ....actors.kernel import Event, Origin, Record, Runtime
+from ....actors.kernel import Origin, Record, Runtime
 from ....actors.media.processor import MediaProcessor
 from ....actors.outgoing.client import OutgoingClient
 from ....actors.push_key import PushKey
@@ -26,7 +26,7 @@ from ....http.dispatch import respond
 from ....http.endpoints import PathTable, all_endpoints
 from ....http.intake.request import Request
 from ....http.streaming.channels import StreamQuery, by_name
-from ....http.streaming.frames import Frames
+from ....http.streaming.frames import WebSocketFrames
 from ....http.streaming.session import Session
 from ....storage.files import Folder
 from ...configuration import Settings
@@ -67,7 +67,7 @@ class SimulatedApi:
             ),
             outgoing=OutgoingClient("simulation", resolve=_anywhere),
         )  # fmt: skip
-        self._frames = Frames(self.http_context.rendered, settings.base_url)
+        self._frames = WebSocketFrames(self.http_context.rendered, settings.base_url)
         self._requests: dict[trio.CancelScope, None] = {}
 
     async def send(
@@ -107,7 +107,7 @@ class SimulatedApi:
         """An open stream; its frames are a WebSocket's. Raises NotAnswered and StorageError."""
         known = await self.http_context.tokens.find(self.http_context.database, token)
         http_context = self.http_context
-        session = Session(http_context.runtime, known, Origin("of-a-stream"), self._frame, ROOM, http_context.record)
+        session = Session(http_context.runtime, known, Origin("of-a-stream"), self._frames, ROOM, http_context.record)
         try:
             await session.watch_account()
             await session.subscribe(by_name(StreamQuery(stream=name, list=parameter)))
@@ -120,9 +120,6 @@ class SimulatedApi:
         """Answer no more requests, because the process is dead."""
         for life in list(self._requests):
             life.cancel()
-
-    def _frame(self, event: Event, label: bytes) -> bytes:
-        return self._frames.for_websocket(event, label)
 
 
 @cache

@@ -1,0 +1,335 @@
+"""Filters, in the turn of the account that has them.
+
+Each command makes one filter anew out of the filter as it was. The transaction stores the difference and reads all
+filters of the account again, which its memory and its streams then have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from ...storage import filters
+from ...storage.engine.database import Connection
+from ...storage.filters import Filter, FilterAction, FilterKeyword, FilterStatus
+from ..account import AccountActor
+from ..facts import ChangedFilters
+from ..kernel import Message, Refused, turn
+from ..rules.limits import (
+    FILTER_KEYWORDS,
+    FILTER_KEYWORDS_CHARACTERS,
+    FILTER_STATUSES,
+    FILTER_TITLE_CHARACTERS,
+    FILTERS,
+)
+from .interacting import invalid
+from .statuses import NOT_FOUND, find_visible
+
+TOO_MANY = invalid("You have reached the maximum number of filters")
+TOO_MANY_KEYWORDS = invalid("You have reached the maximum number of filter keywords")
+TOO_LONG = invalid(f"The keywords of all filters are too long (maximum is {FILTER_KEYWORDS_CHARACTERS} characters)")
+TOO_MANY_STATUSES = invalid("You have reached the maximum number of filtered posts")
+NAMED_ALREADY = invalid("Status has already been taken")
+SEVERAL_KEYWORDS = Refused(
+    422, "This filter has several keywords. An app that knows them can change its contexts, its expiry and its action."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    """In how many seconds a filter expires; None: never."""
+
+    seconds: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordChange:
+    """A keyword of a filter to add or, with an id, to change or to remove. What is None stays as it is."""
+
+    id: int | None = None
+    keyword: str | None = None
+    whole_word: bool | None = None
+    remove: bool = False
+
+    def applied(self, before: FilterKeyword) -> FilterKeyword:
+        return FilterKeyword(
+            before.id,
+            before.keyword if self.keyword is None else self.keyword,
+            before.whole_word if self.whole_word is None else self.whole_word,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CreateFilter(Message[Filter]):
+    """Command: create a filter."""
+
+    title: str
+    contexts: tuple[str, ...]
+    action: FilterAction
+    expiry: Expiry
+    keywords: tuple[KeywordChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeFilter(Message[Filter]):
+    """Command: change a filter and its keywords. What is None stays as it is."""
+
+    id: int
+    title: str | None = None
+    contexts: tuple[str, ...] | None = None
+    action: FilterAction | None = None
+    expiry: Expiry | None = None
+    keywords: tuple[KeywordChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteFilter(Message[None]):
+    """Command: delete a filter."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class AddFilterKeyword(Message[FilterKeyword]):
+    """Command: add a keyword to a filter."""
+
+    filter_id: int
+    keyword: str
+    whole_word: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeFilterKeyword(Message[FilterKeyword]):
+    """Command: change a keyword. Without `whole_word` that stays as it is."""
+
+    id: int
+    keyword: str
+    whole_word: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteFilterKeyword(Message[None]):
+    """Command: remove a keyword from its filter."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class AddFilterStatus(Message[FilterStatus]):
+    """Command: let a filter name a status, whatever its text."""
+
+    filter_id: int
+    status_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteFilterStatus(Message[None]):
+    """Command: let a filter no longer name a status, by the id of the entry."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePhrase(Message[Filter]):
+    """Command: change a keyword together with its filter, as the first version of the API does.
+
+    Refused if the filter has other keywords and would be changed itself.
+    """
+
+    id: int
+    phrase: str
+    contexts: tuple[str, ...]
+    action: FilterAction
+    whole_word: bool | None = None
+    expiry: Expiry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePhrase(Message[None]):
+    """Command: remove a keyword, and its filter if nothing else is left in it."""
+
+    id: int
+
+
+@turn(AccountActor, CreateFilter)
+async def create(account: AccountActor, message: CreateFilter) -> Filter | Refused:
+    keywords = _changed(account, (), message.keywords)
+    if isinstance(keywords, Refused):
+        return keywords
+    expires_at = _moment(account, message.expiry)
+    new = Filter(
+        account.context.ids.next(), message.title, message.contexts, message.action, expires_at, keywords
+    )  # fmt: skip
+    return await _put(account, None, new)
+
+
+@turn(AccountActor, ChangeFilter)
+async def change(account: AccountActor, message: ChangeFilter) -> Filter | Refused:
+    before = account.filters.find(message.id)
+    if before is None:
+        return NOT_FOUND
+    keywords = _changed(account, before.keywords, message.keywords)
+    if isinstance(keywords, Refused):
+        return keywords
+    after = replace(
+        before,
+        title=before.title if message.title is None else message.title,
+        contexts=before.contexts if message.contexts is None else message.contexts,
+        action=message.action or before.action,
+        expires_at=before.expires_at if message.expiry is None else _moment(account, message.expiry),
+        keywords=keywords,
+    )
+    return await _put(account, before, after)
+
+
+@turn(AccountActor, DeleteFilter)
+async def delete(account: AccountActor, message: DeleteFilter) -> Refused | None:
+    before = account.filters.find(message.id)
+    return NOT_FOUND if before is None else await _store(account, before, None)
+
+
+@turn(AccountActor, AddFilterKeyword)
+async def add_keyword(account: AccountActor, message: AddFilterKeyword) -> FilterKeyword | Refused:
+    before = account.filters.find(message.filter_id)
+    if before is None:
+        return NOT_FOUND
+    new = FilterKeyword(account.context.ids.next(), message.keyword, message.whole_word)
+    return await _store(account, before, replace(before, keywords=(*before.keywords, new))) or new
+
+
+@turn(AccountActor, ChangeFilterKeyword)
+async def change_keyword(account: AccountActor, message: ChangeFilterKeyword) -> FilterKeyword | Refused:
+    before = account.filters.with_keyword(message.id)
+    if before is None:
+        return NOT_FOUND
+    after = _with_keyword(before, KeywordChange(message.id, message.keyword, message.whole_word))
+    return await _store(account, before, after) or next(one for one in after.keywords if one.id == message.id)
+
+
+@turn(AccountActor, DeleteFilterKeyword)
+async def delete_keyword(account: AccountActor, message: DeleteFilterKeyword) -> Refused | None:
+    before = account.filters.with_keyword(message.id)
+    return NOT_FOUND if before is None else await _store(account, before, _without_keyword(before, message.id))
+
+
+@turn(AccountActor, AddFilterStatus)
+async def add_status(account: AccountActor, message: AddFilterStatus) -> FilterStatus | Refused:
+    before = account.filters.find(message.filter_id)
+    if before is None or await find_visible(account, message.status_id) is None:
+        return NOT_FOUND
+    if any(entry.status_id == message.status_id for entry in before.statuses):
+        return NAMED_ALREADY
+    new = FilterStatus(account.context.ids.next(), message.status_id)
+    after = await _put(account, before, replace(before, statuses=(*before.statuses, new)))
+    if isinstance(after, Refused):
+        return after
+    return new if new in after.statuses else NOT_FOUND  # it may have been deleted meanwhile
+
+
+@turn(AccountActor, DeleteFilterStatus)
+async def delete_status(account: AccountActor, message: DeleteFilterStatus) -> Refused | None:
+    before = account.filters.with_status(message.id)
+    if before is None:
+        return NOT_FOUND
+    left = tuple(entry for entry in before.statuses if entry.id != message.id)
+    return await _store(account, before, replace(before, statuses=left))
+
+
+@turn(AccountActor, ChangePhrase)
+async def change_phrase(account: AccountActor, message: ChangePhrase) -> Filter | Refused:
+    before = account.filters.with_keyword(message.id)
+    if before is None:
+        return NOT_FOUND
+    expires_at = before.expires_at if message.expiry is None else _moment(account, message.expiry)
+    group = replace(before, contexts=message.contexts, action=message.action, expires_at=expires_at)
+    if group != before and len(before.keywords) > 1:
+        return SEVERAL_KEYWORDS
+    after = _with_keyword(group, KeywordChange(message.id, message.phrase, message.whole_word))
+    # A filter that the first version of the API made is named after its phrase.
+    if [phrase_title(keyword.keyword) for keyword in before.keywords] == [before.title]:
+        after = replace(after, title=phrase_title(message.phrase))
+    return await _put(account, before, after)
+
+
+@turn(AccountActor, DeletePhrase)
+async def delete_phrase(account: AccountActor, message: DeletePhrase) -> Refused | None:
+    before = account.filters.with_keyword(message.id)
+    if before is None:
+        return NOT_FOUND
+    after = _without_keyword(before, message.id)
+    return await _store(account, before, after if after.keywords or after.statuses else None)
+
+
+def phrase_title(phrase: str) -> str:
+    """Return the title of a filter that is made for a phrase."""
+    return phrase[:FILTER_TITLE_CHARACTERS]
+
+
+def _moment(account: AccountActor, expiry: Expiry) -> datetime | None:
+    return None if expiry.seconds is None else account.now + timedelta(seconds=expiry.seconds)
+
+
+def _changed(
+    account: AccountActor, before: Sequence[FilterKeyword], changes: Iterable[KeywordChange]
+) -> tuple[FilterKeyword, ...] | Refused:
+    """Return the keywords of a filter after these changes."""
+    keywords = {keyword.id: keyword for keyword in before}
+    for change in changes:
+        if change.id is None:
+            new = FilterKeyword(account.context.ids.next(), change.keyword or "", change.whole_word is not False)
+            keywords[new.id] = new
+        elif change.id not in keywords:
+            return NOT_FOUND
+        elif change.remove:
+            del keywords[change.id]
+        else:
+            keywords[change.id] = change.applied(keywords[change.id])
+    return tuple(keywords.values())
+
+
+def _with_keyword(before: Filter, change: KeywordChange) -> Filter:
+    keywords = (change.applied(one) if one.id == change.id else one for one in before.keywords)
+    return replace(before, keywords=tuple(keywords))
+
+
+def _without_keyword(before: Filter, id: int) -> Filter:
+    return replace(before, keywords=tuple(one for one in before.keywords if one.id != id))
+
+
+async def _put(account: AccountActor, before: Filter | None, after: Filter) -> Filter | Refused:
+    """Store a filter, and return it as it is stored."""
+    return await _store(account, before, after) or account.filters.find(after.id) or NOT_FOUND
+
+
+async def _store(account: AccountActor, before: Filter | None, after: Filter | None) -> Refused | None:
+    """Store, change or delete a filter; None stands for one that is not there."""
+    others = [row for row in account.filters.rows if row is not before]
+    if (refused := _excess([*others, after] if after else others)) is not None:
+        return refused
+    rows = await account.transact(_replace, account.id, before, after, account.now)
+    return await account.publish(ChangedFilters(account.id, rows))
+
+
+async def _replace(
+    db: Connection, owner: int, before: Filter | None, after: Filter | None, now: datetime
+) -> tuple[Filter, ...]:
+    if before is None and after is not None:
+        await filters.insert(db, owner, after, now)
+    elif before is not None and after is None:
+        await filters.delete(db, owner, before.id)
+    elif before is not None and after is not None:
+        await filters.change(db, owner, before, after, now)
+    return await filters.of_account(db, owner)
+
+
+def _excess(rows: Sequence[Filter]) -> Refused | None:
+    """Return the refusal of more than one account may have."""
+    keywords = [keyword for row in rows for keyword in row.keywords]
+    if len(rows) > FILTERS:
+        return TOO_MANY
+    if len(keywords) > FILTER_KEYWORDS:
+        return TOO_MANY_KEYWORDS
+    if sum(len(keyword.keyword) for keyword in keywords) > FILTER_KEYWORDS_CHARACTERS:
+        return TOO_LONG
+    return TOO_MANY_STATUSES if sum(len(row.statuses) for row in rows) > FILTER_STATUSES else None

@@ -1,0 +1,82 @@
+"""The viewer's filters as the first version of the API has them: each phrase is a filter of its own.
+
+What it shows is one keyword with the terms of its filter, under the id of the keyword.
+"""
+
+from __future__ import annotations
+
+from ...actors.commands.filters import ChangePhrase, CreateFilter, DeletePhrase, Expiry, KeywordChange, phrase_title
+from ...storage.filters import Filter, FilterAction
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import EMPTY, Answer, json
+from ..answers.errors import NotFound, invalid
+from ..entities.filter import phrase_fields
+from ..intake.parameters import Flag, Line, MaybeFlag, MaybeTexts
+from ..router import api
+from .filters import READ, WRITE, Lifetime, context_complaints, filters_of, in_order, keyword_complaints
+
+
+class PhraseForm(Lifetime):
+    phrase: Line = ""
+    context: MaybeTexts = None
+    irreversible: Flag = False
+    whole_word: MaybeFlag = None
+
+    def check(self) -> None:
+        if found := keyword_complaints(self.phrase, "Phrase") + context_complaints(self.context or ()):
+            raise invalid(*found)
+
+    @property
+    def contexts(self) -> tuple[str, ...]:
+        return in_order(self.context or ())
+
+    @property
+    def action(self) -> FilterAction:
+        return "hide" if self.irreversible else "warn"
+
+
+@api.get("/api/v1/filters", auth="user", scopes=READ)
+async def show_all(context: HttpContext, viewer: Viewer) -> Answer:
+    """All phrases that the viewer filters."""
+    rows = (await filters_of(context, viewer)).rows
+    return json([phrase_fields(row, keyword) for row in rows for keyword in row.keywords])
+
+
+@api.post("/api/v1/filters", auth="user", scopes=WRITE)
+async def create(viewer: Viewer, form: PhraseForm) -> Answer:
+    """Filter a phrase. Unless said otherwise it stands for whole words, and the filter never expires."""
+    form.check()
+    keyword = KeywordChange(keyword=form.phrase, whole_word=form.whole_word)
+    new = CreateFilter(
+        phrase_title(form.phrase), form.contexts, form.action, form.expiry() or Expiry(None), (keyword,)
+    )  # fmt: skip
+    made = await viewer.ask(new)
+    return json(phrase_fields(made, made.keywords[0]))
+
+
+@api.get("/api/v1/filters/<id>", auth="user", scopes=READ)
+async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
+    return _answer((await filters_of(context, viewer)).with_keyword(id), id)
+
+
+@api.put("/api/v1/filters/<id>", auth="user", scopes=WRITE)
+async def change(viewer: Viewer, id: int, form: PhraseForm) -> Answer:
+    """Change a phrase and its filter. Without `whole_word` and `expires_in` these stay as they are."""
+    form.check()
+    changed = ChangePhrase(id, form.phrase, form.contexts, form.action, form.whole_word, form.expiry())
+    return _answer(await viewer.ask(changed), id)
+
+
+@api.delete("/api/v1/filters/<id>", auth="user", scopes=WRITE)
+async def delete(viewer: Viewer, id: int) -> Answer:
+    """Remove a phrase. Its filter goes too if nothing else is in it."""
+    await viewer.ask(DeletePhrase(id))
+    return EMPTY
+
+
+def _answer(row: Filter | None, id: int) -> Answer:
+    found = next((one for one in row.keywords if one.id == id), None) if row is not None else None
+    if row is None or found is None:
+        raise NotFound
+    return json(phrase_fields(row, found))

@@ -1,0 +1,90 @@
+"""Filter and its parts, V1::Filter, and FilterResult: the filters that match a status."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import orjson
+
+from ...actors.rules.filters import FilterMatch, Filters, FilterText, filter_text, hides
+from ...actors.statuses import ShownStatus
+from ...storage.filters import Filter, FilterKeyword, FilterStatus
+from ...storage.statuses import Status
+from .rendered import Renderings
+from .times import maybe_instant
+
+Matches = Sequence[FilterMatch]
+
+# The member of a status that no filter matches. In other places of an answer its quotes would be escaped.
+UNFILTERED = b'"filtered":[]'
+
+
+def filter_fields(filter: Filter) -> dict[str, object]:
+    return _described(filter) | {
+        "keywords": [keyword_fields(keyword) for keyword in filter.keywords],
+        "statuses": [entry_fields(entry) for entry in filter.statuses],
+    }
+
+
+def keyword_fields(keyword: FilterKeyword) -> dict[str, object]:
+    return {"id": str(keyword.id), "keyword": keyword.keyword, "whole_word": keyword.whole_word}
+
+
+def entry_fields(entry: FilterStatus) -> dict[str, object]:
+    return {"id": str(entry.id), "status_id": str(entry.status_id)}
+
+
+def phrase_fields(filter: Filter, keyword: FilterKeyword) -> dict[str, object]:
+    """V1::Filter: one keyword, with its filter's terms."""
+    return {
+        "id": str(keyword.id),
+        "phrase": keyword.keyword,
+        "context": list(filter.contexts),
+        "expires_at": maybe_instant(filter.expires_at),
+        "irreversible": filter.action == "hide",
+        "whole_word": keyword.whole_word,
+    }
+
+
+def matches_in(shown: ShownStatus, filters: Filters, renderings: Renderings) -> Matches:
+    """Return the matches of a viewer's filters in a status. A boost has those of what it boosts."""
+    if not filters:
+        return ()
+
+    def text_of(status: Status) -> FilterText:
+        return renderings.texts.find(status.id, status) or renderings.texts.keep(filter_text(status), status.id, status)
+
+    original = shown.boosted or shown
+    return filters.matches(
+        original.status, None if original is shown else shown.id, text_of, renderings.now()
+    )  # fmt: skip
+
+
+def is_hidden(shown: ShownStatus, viewer: int | None, context: str, filters: Filters, renderings: Renderings) -> bool:
+    """True if the viewer's filters hide the status in this context. They never hide the viewer's own."""
+    if not filters.may_hide(context) or viewer in (shown.author.id, shown.boosted and shown.boosted.author.id):
+        return False
+    return hides(matches_in(shown, filters, renderings), context)
+
+
+def with_matches(rendered: bytes, matches: Matches) -> bytes:
+    """Insert matches into what was rendered without any."""
+    return rendered.replace(UNFILTERED, b'"filtered":%b' % orjson.dumps(list(map(_result, matches))))
+
+
+def _result(match: FilterMatch) -> dict[str, object]:
+    return {
+        "filter": _described(match.filter),
+        "keyword_matches": None if match.text is None else [match.text],
+        "status_matches": [str(id) for id in match.status_ids] or None,
+    }
+
+
+def _described(filter: Filter) -> dict[str, object]:
+    return {
+        "id": str(filter.id),
+        "title": filter.title,
+        "context": list(filter.contexts),
+        "expires_at": maybe_instant(filter.expires_at),
+        "filter_action": filter.action,
+    }
