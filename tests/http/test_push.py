@@ -10,7 +10,7 @@ import pytest
 import trio
 import trio.lowlevel
 
-from troupe.actors.effects.push import SendPush
+from troupe.actors.effects.push import PUSH, SendPush
 from troupe.actors.effects.registry import Promise
 from troupe.actors.outbox import new_effect
 from troupe.storage import outbox
@@ -302,17 +302,40 @@ async def test_a_service_that_asked_for_time_is_left_alone_for_all_devices(
 async def test_a_service_that_never_answers_delays_no_other(
     stage: Stage, ada: Person, bob: Person, service: PushService
 ) -> None:
+    """More messages wait for it than there are lanes."""
+    context, tablet = stage.http_context, Client(stage, await stage.token(ada.account))
     async with push_service("slow.test") as slow:
         slow.asleep = True
-        devices = [Client(stage, await stage.token(ada.account)) for _ in range(20)]
-        for number, device in enumerate(devices):
-            await subscribe(device, slow, f"/{number}", "mention")
-        await subscribe(ada, service, "/ada", "mention")
+        made = await subscribe(tablet, slow, "/tablet", "mention")
         await bob.publish("@ada one")
-        await slow.received(8)
+        await slow.received()
+        (notification,) = (await ada.get("/api/v1/notifications")).json
+        effect = SendPush(int(notification["id"]), int(made["id"]))
+        waiting = [Promise(effect, f"waiting/{number}", group="slow.test") for number in range(2 * PUSH.lanes)]
+        rows = [new_effect(context.ids.next(), promise) for promise in waiting]
+        await context.database.transact(outbox.insert_many, rows, context.clock.now())
+        stage.outbox.wake(PUSH)
+        await slow.received(PUSH.lanes_of_a_group)
+        await tablet.delete(PATH)
+        await subscribe(ada, service, "/ada", "mention")
         await bob.publish("@ada two")
-        assert [one["body"] for one in await service.messages("/ada", 2)] == ["@ada one", "@ada two"]
-        assert len(slow.peer.asked) == 8, "one service has eight lanes"
+        assert [one["body"] for one in await service.messages("/ada")] == ["@ada two"]
+        assert len(slow.peer.asked) == PUSH.lanes_of_a_group
+        assert await stage.rows("SELECT FROM outbox WHERE attempts > 0") == [], "nothing else had to end before"
+
+
+async def test_a_post_that_its_reader_may_not_see_any_more_is_not_sent(
+    stage: Stage, ada: Person, bob: Person, service: PushService
+) -> None:
+    await follow(ada, bob, notify="true")
+    await subscribe(ada, service, "/ada", "status")
+    service.replies["/ada"] = [refusal(500)]
+    await bob.publish("for followers", visibility="private")
+    await tried(stage)
+    assert (await bob.post(f"/api/v1/accounts/{ada.id}/remove_from_followers")).status == 200
+    await stage.sql("UPDATE outbox SET due_at = now() WHERE kind = 'push'")
+    await all_sent(stage)
+    assert len(service.peer.asked) == 1
 
 
 async def test_an_endpoint_that_comes_to_lead_inwards_is_never_connected_to(
