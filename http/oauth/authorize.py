@@ -112,6 +112,12 @@ async def act(context: HttpContext, request: Request, posted: AuthorizeForm) -> 
     return await _allow(context, authorization, user) if posted.decision == "allow" else _deny(posted)
 
 
+@api.delete("/oauth/authorize", page=True)
+async def deny(context: HttpContext, request: Request, posted: AuthorizeForm) -> Answer:
+    """Deny the app's request, as a form with the decision `deny` does."""
+    return await act(context, request, posted.model_copy(update={"decision": "deny"}))
+
+
 @api.get("/oauth/authorize/native", page=True)
 def show_code(request: Request) -> Answer:
     """Show the code of an app without a redirect address. The page's address has it too."""

@@ -94,6 +94,26 @@ async def test_deny_goes_back_without_a_code(stage: Stage, ada: Person, applicat
     }
 
 
+async def test_delete_denies_as_the_button_does(stage: Stage, ada: Person, application: Application) -> None:
+    browser, request = stage.anybody(), asked(application, state="s")
+    page = await consent_page(browser, request)
+    answer = await browser.delete("/oauth/authorize", form=hidden(page) | {"decision": "allow"})
+    assert answer.status == 302
+    query = dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
+    assert query.keys() == {"error", "error_description", "state"}
+    assert (query["error"], query["state"]) == ("access_denied", "s")
+    assert await stage.rows("SELECT 1 FROM oauth_grants") == []
+
+
+async def test_delete_is_for_the_page_of_the_browser_alone(stage: Stage, ada: Person, application: Application) -> None:
+    browser, request = stage.anybody(), asked(application)
+    page = await consent_page(browser, request)
+    planted = await browser.delete("/oauth/authorize", form=hidden(page) | {"form_token": "planted"})
+    assert (planted.status, "open for too long" in planted.text) == (200, True)
+    elsewhere = await browser.delete("/oauth/authorize", form=hidden(page) | {"redirect_uri": "https://evil.example/"})
+    assert (elsewhere.status, "Location" in elsewhere.headers) == (400, False)
+
+
 @rows("S227", "S228")
 async def test_the_consent_page_says_what_is_asked_and_marks_what_is_broad(
     stage: Stage, ada: Person, application: Application
