@@ -1,9 +1,9 @@
 """Scheduled statuses, in the turn of their author. Clients compare the error texts.
 
 Publishing deletes the row in the transaction that makes the status, so it happens once, however often the outbox
-reminds the account. If the status can't be published as it was meant (its author may not post any more, or the post it
-answers or a medium is gone), it stays in the author's list after its time. The author can move or cancel it: a changed
-status is never published, and nothing is lost.
+reminds the account. If the status can't be published as it was meant (its author may not post any more, the post it
+answers or a medium is gone, or it would mention an account that was not allowed), it stays in the author's list after
+its time. The author can move or cancel it: a changed status is never published, and nothing is lost.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ...storage.statuses import NewStatus, Status
 from ..account import AccountActor
 from ..effects.reminders import StatusDue, forget_reminder, reminder
 from ..kernel import Message, Origin, Refused, turn
+from ..rules import text
 from ..rules.languages import language_code
 from ..rules.limits import SCHEDULED_STATUSES, SCHEDULED_STATUSES_A_DAY
 from ..rules.polls import PollTerms
@@ -31,6 +32,7 @@ from .statuses import (
     NOT_FOUND,
     Published,
     PublishStatus,
+    UnexpectedMentions,
     compose,
     find_original,
     made_before,
@@ -39,17 +41,19 @@ from .statuses import (
     refuse_media,
     spread,
     store,
+    unexpected_mentions,
+    write,
 )
 
 SOONEST = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduleStatus(Message[ScheduledStatus | Status]):
+class ScheduleStatus(Message[ScheduledStatus | Status | UnexpectedMentions]):
     """Command: publish at a time, in UTC.
 
     The answer is the ScheduledStatus, or what the idempotency key made before. The default visibility is applied now,
-    all other defaults when it is published.
+    all other defaults when it is published. Mentions are checked now, and once more when it is published.
     """
 
     post: PublishStatus
@@ -76,19 +80,32 @@ class NotPublishable(Exception):
 
 
 @turn(AccountActor, ScheduleStatus)
-async def schedule_status(account: AccountActor, message: ScheduleStatus) -> ScheduledStatus | Status | Refused:
+async def schedule_status(
+    account: AccountActor, message: ScheduleStatus
+) -> ScheduledStatus | Status | UnexpectedMentions | Refused:
     post = message.post
     if post.in_reply_to_id is not None:
         parent = await find_original(account, post.in_reply_to_id)
         if parent is None:
             return await made_by(account, post.idempotency_key) or NO_PARENT
         post = replace(post, in_reply_to_id=parent.id)
+    if post.allowed_mentions is not None:
+        mentioned = await _mentioned(account, post)
+        if unexpected := unexpected_mentions(account, mentioned, post.allowed_mentions):
+            return await made_by(account, post.idempotency_key) or UnexpectedMentions(unexpected)
+        post = replace(post, allowed_mentions=mentioned)
     post = replace(post, visibility=post.visibility or account.owner.default_privacy)
     new = NewScheduledStatus(
         account.context.ids.next(), account.id, message.at, params_of(post), post.media_ids, post.application_id
     )  # fmt: skip
     made = await account.transact(_schedule, account, new, post.idempotency_key, account.now, account.origin)
     return made.status if isinstance(made, Published) else made or NOT_FOUND
+
+
+async def _mentioned(account: AccountActor, post: PublishStatus) -> tuple[int, ...]:
+    """Return the accounts that the text mentions today."""
+    written = await write(account, post.text, post.spoiler_text, text.content_type(post.content_type))
+    return written.mentioned_ids
 
 
 async def _schedule(
@@ -180,6 +197,8 @@ async def publish_due(account: AccountActor, message: StatusDue) -> None:
     if post.in_reply_to_id is not None and parent is None:
         return
     new = await compose(account, post, parent)
+    if unexpected_mentions(account, new.mentioned_ids, post.allowed_mentions):
+        return
     poll = poll_of(account, post.poll, new.poll_id)
     try:
         published = await account.transact(_publish, account, due.id, new, poll, account.now, account.origin)
@@ -219,6 +238,7 @@ def params_of(post: PublishStatus) -> dict[str, Any]:
         "in_reply_to_id": post.in_reply_to_id,
         "content_type": post.content_type,
         "quote_policy": post.quote_policy,
+        "allowed_mentions": post.allowed_mentions,
         "poll": asdict(post.poll) if post.poll is not None else None,
     }
 
@@ -226,4 +246,13 @@ def params_of(post: PublishStatus) -> dict[str, Any]:
 def post_of(due: ScheduledStatus) -> PublishStatus:
     poll = due.params["poll"]
     terms = PollTerms(**poll | {"options": tuple(poll["options"])}) if poll is not None else None
-    return PublishStatus(**replaced(due.params, poll=terms, media_ids=due.media_ids, application_id=due.application_id))
+    allowed = due.params.get("allowed_mentions")  # missing in rows of versions that did not know it
+    return PublishStatus(
+        **replaced(
+            due.params,
+            poll=terms,
+            allowed_mentions=None if allowed is None else tuple(allowed),
+            media_ids=due.media_ids,
+            application_id=due.application_id,
+        )
+    )

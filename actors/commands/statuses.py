@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -54,10 +54,18 @@ BLANK = Refused(422, "Validation failed: Text can't be blank")
 
 
 @dataclass(frozen=True, slots=True)
-class PublishStatus(Message[Status | ScheduledStatus]):
+class UnexpectedMentions:
+    """The refusal of a status that mentions other accounts than its client allows: the ids of those accounts."""
+
+    account_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PublishStatus(Message[Status | ScheduledStatus | UnexpectedMentions]):
     """Command: publish. The answer is the Status, or the ScheduledStatus that the idempotency key made before.
 
-    For a None value the user's default is taken.
+    For a None value the user's default is taken. With `allowed_mentions`, nothing is published if the text mentions
+    another account.
     """
 
     text: str
@@ -70,6 +78,7 @@ class PublishStatus(Message[Status | ScheduledStatus]):
     media_ids: tuple[int, ...] = ()
     poll: PollTerms | None = None
     quote_policy: str | None = None
+    allowed_mentions: tuple[int, ...] | None = None
     application_id: int | None = None
     idempotency_key: str | None = None
 
@@ -109,7 +118,9 @@ class Published:
 
 
 @turn(AccountActor, PublishStatus)
-async def publish_status(account: AccountActor, message: PublishStatus) -> Status | ScheduledStatus | Refused:
+async def publish_status(
+    account: AccountActor, message: PublishStatus
+) -> Status | ScheduledStatus | UnexpectedMentions | Refused:
     parent = None
     if message.in_reply_to_id is not None:
         parent = await find_original(account, message.in_reply_to_id)
@@ -118,6 +129,8 @@ async def publish_status(account: AccountActor, message: PublishStatus) -> Statu
     new = await compose(account, message, parent)
     if not new.media_ids and says_nothing(new.content, new.content_type):
         return BLANK
+    if unexpected := unexpected_mentions(account, new.mentioned_ids, message.allowed_mentions):
+        return await made_by(account, message.idempotency_key) or UnexpectedMentions(unexpected)
     poll = poll_of(account, message.poll, new.poll_id)
     published = await account.transact(store, account, new, poll, message.idempotency_key, account.now, account.origin)
     if published is None:
@@ -200,6 +213,16 @@ async def write(account: AccountActor, source: str, spoiler: str, content_type: 
     mentioned_ids = tuple(dict.fromkeys(one.id for one in mentioned.values()))
     tags = tuple(StatusTag(context.ids.next(), tag.name, tag.text) for tag in unique_tags(scan))
     return Written(source, content, content_type, spoiler, mentioned_ids, tags)
+
+
+def unexpected_mentions(
+    account: AccountActor, mentioned_ids: Sequence[int], allowed: Collection[int] | None
+) -> tuple[int, ...]:
+    """Return the mentioned accounts, other than the author, that are not allowed."""
+    if allowed is None:
+        return ()
+    expected = {account.id, *allowed}
+    return tuple(id for id in mentioned_ids if id not in expected)
 
 
 def says_nothing(content: str, content_type: str) -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import orjson
+
 from ...actors.commands.scheduled_statuses import ScheduleStatus
-from ...actors.commands.statuses import DeleteStatus, PublishStatus
+from ...actors.commands.statuses import DeleteStatus, PublishStatus, UnexpectedMentions
 from ...actors.rules import attachments, limits, text
 from ...actors.rules.polls import PollTerms, complaints
 from ...actors.rules.visibility import Perspective, belongs_in_thread
@@ -21,11 +23,12 @@ from ..answers.answer import Answer, array, json
 from ..answers.errors import NotFound, Unprocessable, invalid
 from ..entities.scheduled_status import scheduled_status_fields
 from ..entities.status import deleted_status_json
-from ..intake.ids import Ids, IdsAsWritten, StatusId, is_id
+from ..intake.ids import Ids, IdsAsWritten, MaybeIds, StatusId, is_id
 from ..intake.input import Input
 from ..intake.parameters import Choice, Count, Flag, Maybe, MaybeFlag, MaybeText, Prose, Texts
 from ..intake.request import Request
 from ..router import api
+from ..views.accounts import render_accounts
 from ..views.statuses import find_visible, perspective_of, render, render_all
 from .scheduled_statuses import Scheduled
 
@@ -36,6 +39,7 @@ FOR_EVERYBODY = (40, 60, 20)
 MOST_AT_ONCE = 40
 LONGEST_KEY = 255
 LONGEST_NAMED = 40  # of a value that cannot be an id, in its error
+UNEXPECTED = "Post would be sent to unexpected accounts"
 
 
 class PollForm(Input):
@@ -83,6 +87,7 @@ class StatusForm(Writing, Scheduled):
     visibility: Annotated[Literal["public", "unlisted", "private", "direct"] | None, Choice] = None
     in_reply_to_id: StatusId = None
     quoted_status_id: StatusId = None
+    allowed_mentions: MaybeIds = None
 
     def check(self) -> None:
         """Refuse the same values, and features that this server lacks: ignoring them would publish another status."""
@@ -91,6 +96,11 @@ class StatusForm(Writing, Scheduled):
         super().check()
         if self.poll is not None and (wrong := list(complaints(self.poll.terms()))):
             raise invalid(*wrong)
+
+    def allowed(self) -> tuple[int, ...] | None:
+        """The accounts that may be mentioned; None if all may. A status can't mention more than it has characters."""
+        ids = self.allowed_mentions
+        return None if ids is None else tuple(dict.fromkeys(ids))[: limits.STATUS_CHARACTERS]
 
 
 class Deletion(Input):
@@ -108,6 +118,8 @@ async def publish(context: HttpContext, request: Request, viewer: Viewer, new: S
     post, at = _post(request, viewer, new), new.moment()
     wanted = ScheduleStatus(post, at) if at is not None and at > context.clock.now() else post
     made = await viewer.ask(wanted)
+    if isinstance(made, UnexpectedMentions):
+        return await _refuse_mentions(context, made)
     if isinstance(made, ScheduledStatus):
         return json(scheduled_status_fields(made, context.settings.base_url))
     return Answer(await render(context, viewer, await _shown(context, made)))
@@ -125,9 +137,16 @@ def _post(request: Request, viewer: Viewer, new: StatusForm) -> PublishStatus:
         media_ids=new.media(),
         poll=None if new.poll is None else new.poll.terms(),
         quote_policy=new.quote_approval_policy,
+        allowed_mentions=new.allowed(),
         application_id=viewer.token.application_id,
         idempotency_key=_idempotency_key(request),
     )
+
+
+async def _refuse_mentions(context: HttpContext, unexpected: UnexpectedMentions) -> Answer:
+    """The error with the accounts, so that the client can ask whether they are meant."""
+    error, bodies = orjson.dumps(UNEXPECTED), await render_accounts(context, unexpected.account_ids)
+    return Answer(b'{"error":%b,"unexpected_accounts":[%b]}' % (error, b",".join(bodies)), 422)
 
 
 @api.get("/api/v1/statuses", scopes=("read:statuses",))

@@ -67,4 +67,5 @@ AccountId = StatusId
 Position = Annotated[int | None, BeforeValidator(_position), WithJsonSchema(DIGITS)]
 Cursor = Annotated[int | None, BeforeValidator(_cursor), WithJsonSchema(DIGITS)]
 Ids = Annotated[tuple[int, ...], BeforeValidator(_ids), WithJsonSchema({"type": "array", "items": DIGITS})]
+MaybeIds = Annotated[tuple[int, ...] | None, BeforeValidator(_ids), WithJsonSchema({"type": "array", "items": DIGITS})]
 IdsAsWritten = Annotated[tuple[Text, ...], Several, WithJsonSchema({"type": "array", "items": DIGITS})]

@@ -98,6 +98,16 @@ async def show(context: HttpContext, request: Request, asked: Asked) -> Answer:
 @api.post("/oauth/authorize", page=True)
 async def act(context: HttpContext, request: Request, posted: AuthorizeForm) -> Answer:
     """Take a form: the password, or the decision."""
+    return await _take(context, request, posted)
+
+
+@api.delete("/oauth/authorize", page=True)
+async def deny(context: HttpContext, request: Request, posted: AuthorizeForm) -> Answer:
+    """Deny the app's request, as a form with the decision `deny` does."""
+    return await _take(context, request, posted.model_copy(update={"decision": "deny"}))
+
+
+async def _take(context: HttpContext, request: Request, posted: AuthorizeForm) -> Answer:
     authorization = await _checked(context, posted)
     secret = sessions.secret_of(request)
     if secret is None or not sessions.is_own_form(secret, posted.form_token):
@@ -110,12 +120,6 @@ async def act(context: HttpContext, request: Request, posted: AuthorizeForm) -> 
     if user is None:
         return _sign_in_page(context, authorization, secret, "You are no longer signed in.")
     return await _allow(context, authorization, user) if posted.decision == "allow" else _deny(posted)
-
-
-@api.delete("/oauth/authorize", page=True)
-async def deny(context: HttpContext, request: Request, posted: AuthorizeForm) -> Answer:
-    """Deny the app's request, as a form with the decision `deny` does."""
-    return await act(context, request, posted.model_copy(update={"decision": "deny"}))
 
 
 @api.get("/oauth/authorize/native", page=True)

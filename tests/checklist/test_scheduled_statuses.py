@@ -330,3 +330,20 @@ async def test_a_silenced_authors_becomes_unlisted(stage: Stage, ada: Person) ->
     await stage.sql("UPDATE accounts SET silenced_at = now() WHERE id = $1", ada.account.id)
     await time_comes(stage, made)
     assert (await posts(ada))[0]["visibility"] == "unlisted"
+
+
+async def test_no_account_is_mentioned_by_accident(stage: Stage, ada: Person, bob: Person) -> None:
+    refused = await try_to_schedule(ada, "@bob", allowed_mentions=[])
+    assert (refused.status, refused.json["error"]) == (422, "Post would be sent to unexpected accounts")
+    assert [account["id"] for account in refused.json["unexpected_accounts"]] == [bob.id]
+    assert await scheduled_by(ada) == []
+
+    await time_comes(stage, await schedule(ada, "@bob", allowed_mentions=[bob.id]))
+    assert len(await posts(ada)) == 1
+
+
+async def test_an_account_that_is_new_at_the_time_is_not_mentioned_by_accident(stage: Stage, ada: Person) -> None:
+    scheduled = await schedule(ada, "@carol", allowed_mentions=[])
+    await stage.person("carol")
+    await time_comes(stage, scheduled)
+    assert ([one["id"] for one in await scheduled_by(ada)], await posts(ada)) == ([scheduled["id"]], [])

@@ -100,6 +100,40 @@ async def test_a_key_names_its_status_also_when_other_rows_are_gone(ada: Person,
     assert missing.status == 404
 
 
+UNEXPECTED = "Post would be sent to unexpected accounts"
+
+
+@pytest.mark.parametrize("allowed", [[], ["0"], ["x"], ["{eve}"], ["{bob}", "{eve}"]])
+async def test_no_account_is_mentioned_by_accident(stage: Stage, ada: Person, bob: Person, allowed: list[str]) -> None:
+    eve, tom = await stage.person("eve"), await stage.person("tom")
+    ids = [one.format(bob=bob.id, eve=eve.id) for one in allowed]
+    form = {"status": "@ada and @bob like @tom", "visibility": "direct", "allowed_mentions": ids}
+    answer = await ada.send("POST", STATUSES, json=form)
+    assert (answer.status, answer.json["error"]) == (422, UNEXPECTED)
+    named = [account["acct"] for account in answer.json["unexpected_accounts"]]
+    assert named == [name for name, id in (("bob", bob.id), ("tom", tom.id)) if id not in ids]
+    assert await stage.rows("SELECT 1 FROM statuses") == []
+    assert (await bob.get("/api/v1/notifications")).json == []
+    assert (await ada.send("POST", STATUSES, json=form | {"allowed_mentions": [bob.id, tom.id]})).status == 200
+    assert len((await bob.get("/api/v1/notifications")).json) == 1
+
+
+async def test_a_form_allows_mentions_too_and_an_empty_element_allows_none(ada: Person, bob: Person) -> None:
+    assert (await ada.post(STATUSES, {"status": "@bob", "allowed_mentions[]": ""})).status == 422
+    assert (await ada.post(STATUSES, {"status": "@bob", "allowed_mentions[]": bob.id})).status == 200
+    assert (await ada.post(STATUSES, {"status": "hi", "allowed_mentions[]": ""})).status == 200
+    assert (await ada.send("POST", STATUSES, json={"status": "@bob", "allowed_mentions": None})).status == 200
+
+
+async def test_a_repeated_key_gives_its_status_also_when_more_accounts_are_mentioned_by_now(
+    stage: Stage, ada: Person
+) -> None:
+    sent = {"json": {"status": "@carol", "allowed_mentions": []}, "headers": {"Idempotency-Key": "once"}}
+    first = await ada.send("POST", STATUSES, **sent)
+    await stage.person("carol")
+    assert (await ada.send("POST", STATUSES, **sent)).json["id"] == first.json["id"]
+
+
 @pytest.mark.parametrize(
     ("visibility", "seen_by"),
     [

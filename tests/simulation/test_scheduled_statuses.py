@@ -11,6 +11,7 @@ from troupe.actors.commands.scheduled_statuses import CancelScheduledStatus, Mov
 from troupe.actors.commands.statuses import PublishStatus
 from troupe.actors.kernel import Refused
 from troupe.storage.scheduled_statuses import ScheduledStatus
+from troupe.storage.statuses import Status
 from troupe.supervision.testing import Budget, Fault, simulation, sweep
 from troupe.supervision.testing.stage import Person, Simulation, stage
 
@@ -40,6 +41,7 @@ class Scene:
         self.stream = await self.bob.stream() if listening else None
         self.wanted = ScheduleStatus(PublishStatus("@bob later", idempotency_key=KEY), self.at)
         made = await self.ada.insist(self.wanted)
+        assert isinstance(made, ScheduledStatus)
         return made.id
 
     def places(self) -> tuple[int, int]:
@@ -98,6 +100,7 @@ async def test_what_is_moved_at_its_time_is_published_once(sim: Simulation) -> N
 
     async def send_again() -> None:
         again = await scene.ada.insist(scene.wanted)
+        assert isinstance(again, ScheduledStatus | Status)
         assert (again.id == id) == isinstance(again, ScheduledStatus)
 
     async with sim.together() as go:
@@ -107,6 +110,7 @@ async def test_what_is_moved_at_its_time_is_published_once(sim: Simulation) -> N
         go(scene.watch, name="onlooker")
     (published,) = await scene.end(moved=True)
     again = await scene.ada.insist(scene.wanted)
+    assert isinstance(again, Status)
     assert again.id == published
     assert published > id
     sim.sometimes(True in moved, "it was moved")

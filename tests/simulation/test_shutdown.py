@@ -3,6 +3,7 @@
 from troupe.actors.commands.statuses import PublishStatus
 from troupe.actors.kernel import NotAnswered
 from troupe.storage.engine.database import StorageError
+from troupe.storage.statuses import Status
 from troupe.supervision.testing import Fault, simulation
 from troupe.supervision.testing.stage import Person, Simulation, stage
 
@@ -18,7 +19,9 @@ async def test_a_shutdown_leaves_no_asker_without_an_answer(sim: Simulation) -> 
     async def post(author: Person) -> None:
         for _ in range(3):
             try:
-                answered.append((await author.ask(PublishStatus("hello"))).id)
+                made = await author.ask(PublishStatus("hello"))
+                assert isinstance(made, Status)
+                answered.append(made.id)
             except (NotAnswered, StorageError) as error:
                 refused.append(type(error).__name__)
 

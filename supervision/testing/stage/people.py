@@ -10,7 +10,7 @@ from typing import TypeVar
 from ....actors.account import PerspectiveOf, relation_of
 from ....actors.broadcast import account_address, home_address
 from ....actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
-from ....actors.commands.statuses import DeleteStatus, PublishStatus
+from ....actors.commands.statuses import DeleteStatus, PublishStatus, UnexpectedMentions
 from ....actors.kernel import Address, Message, NotAnswered, Origin, Refused
 from ....actors.rules.visibility import Relation
 from ....actors.statuses import may_see
@@ -60,6 +60,8 @@ class Person:
         """Publish a status. The app sends the same Idempotency-Key until it knows that the status exists."""
         key = key or f"{self.name}-{next(self._keys)}"
         status = await self.insist(PublishStatus(text, visibility=visibility, idempotency_key=key))
+        if isinstance(status, UnexpectedMentions):
+            raise TypeError("the app allows all mentions")
         if status.id not in self.published:
             self.published.append(status.id)
         return status.id
