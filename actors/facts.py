@@ -7,7 +7,7 @@ need rows and may have to wait for crowded timelines.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -143,11 +143,11 @@ class ChangedRelation:
 class ChangedPairs:
     """Relations of these accounts changed, and how is not known.
 
-    For each pair of an account and another one: a stamp above those of all changes that are committed.
+    For each pair of an account and another one, in this order: a stamp above those of all changes that are committed.
     """
 
     accounts: Sequence[int]
-    stamps: Mapping[tuple[int, int], int]
+    stamps: Sequence[tuple[int, int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +334,7 @@ class Facts:
 
     def _announce_pairs(self, fact: ChangedPairs, origin: Origin) -> None:
         """Messages about these pairs that still wait in mailboxes are older than the rows that are read then."""
-        for (one, other), stamp in fact.stamps.items():
+        for one, other, stamp in fact.stamps:
             self._broadcast.note_change(one, other, stamp)
             self._broadcast.note_change(other, one, stamp)
         for account_id in fact.accounts:

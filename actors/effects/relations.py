@@ -26,7 +26,7 @@ def relations_changed(account_id: int, others: Iterable[int]) -> Promise:
 @carries_out("relation", RereadRelations, ANNOUNCEMENTS)
 async def reread_relations(context: EffectContext, effect: RereadRelations, attempt: Attempt) -> None:
     one, *others = effect.accounts
-    stamps = {(one, other): await context.database.transact(_draw_stamp, one, other) for other in others}
+    stamps = [(one, other, await context.database.transact(_draw_stamp, one, other)) for other in others]
     await context.facts.apply([ChangedPairs(effect.accounts, stamps)], attempt.origin)
 
 
