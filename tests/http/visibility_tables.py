@@ -310,9 +310,10 @@ domain-blocking mentioned  -       -       -       -      -         -       -   
 ELSEWHERE = {
     "GET /api/v1/statuses/<>/card": "always gone",
     "GET /api/v1/trends/statuses": "always empty",
+    "GET /api/oembed": "the same for all viewers; see test_oembed.py",
 }
 # An endpoint tells something of a status if its answer has one of these entities, or its path starts so.
-PARTS = {"Status", "StatusEdit", "StatusSource", "Poll", "Translation"}
+PARTS = {"OEmbed", "Status", "StatusEdit", "StatusSource", "Poll", "Translation"}
 BELOW = ("/api/v1/statuses/<", "/api/v1/polls/<")
 
 # Where the viewer sees (p) a post that names an account which the viewer blocks or mutes. Home, lists and public
