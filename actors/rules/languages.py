@@ -4,33 +4,76 @@ Regional forms are accepted if clients offer them because they are written diffe
 taken.
 """
 
-TWO_LETTERS = frozenset(
-    """
-    aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo es
-    et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki
-    kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no
-    nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si sk sl sm sn so sq sr ss st su sv sw ta
-    te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
-    """.split()  # noqa: SIM905 a table to be read, not 185 quotation marks
-)
-THREE_LETTERS = frozenset(
-    """
-    ace ach ada ady agq aii ain akk ale alt ang anp apc arc arn arp ars ary arz asa ast awa bal ban bar bas bcl bej bem
-    bez bho bik bin bla bpy brx bua bug byn cbk cdo ceb cgg chk chm cho chr chy ckb cnr cop crh csb dak dar dav din dje
-    doi dsb dua dum dyo dyu ebu efi egy enm ewo fan fil fon frc frm fro frp frr fur gaa gag gan gcf gcr gez gil gmh goh
-    gom gor got grc gsw guc gur guz gwi hai hak haw hil hmn hne hsb hsn hup iba ibb ilo inh jam jbo jgo jmc jpr jrb kaa
-    kab kac kaj kam kbd kcg kde kea kha khq kln kmb kmr koi kok kpe krc krl kru ksb ksf ksh kum lad lag lah lam ldn lez
-    lfn lij lki lkt lld lmo lol lou lrc ltg lua lun luo lus luy lzh mad mag mai mak man mas mdf men mer mfe mgh mgo mic
-    min mnc mni moh mos mrj mua mus mwl mwr myv mzn nan nap naq nds new nia niu nmg nnh nog non nqo nso nus nwc nyn pag
-    pam pap pau pcd pcm pdc pdt pfl pms pnb pnt prg pro quc raj rap rar rgn rif rmy rof rom rue rup rwk sad sah sam saq
-    sas sat sba sbp scn sco sdh see seh ses sga shi shn sid sjn sly sma smj smn sms snk srn stq suk sux swb syc syr szl
-    tcy tem teo ter tet tig tiv tlh tli tly tok tpi trv tsd tum tvl twq tyv tzm udm uga umb vai vec vep vls vmf vot vro
-    vun wae wal war was wbp wuu xal xmf xog yap yav ybb yue zap zba zbl zea zgh zza
-    """.split()  # noqa: SIM905 as above
-)
-REGIONAL = frozenset({"zh-CN", "zh-HK", "zh-TW", "zh-YUE", "pt-BR", "pt-PT"})
+_TABLE = """
+    aa Afar, ab Abkhazian, ace Achinese, ach Acoli, ada Adangme, ady Adyghe, ae Avestan, af Afrikaans, agq Aghem,
+    aii Assyrian Neo-Aramaic, ain Ainu (Japan), ak Akan, akk Akkadian, ale Aleut, alt Southern Altai, am Amharic,
+    an Aragonese, ang Old English, anp Angika, apc North Levantine Arabic, ar Arabic, arc Official Aramaic,
+    arn Mapudungun, arp Arapaho, ars Najdi Arabic, ary Moroccan Arabic, arz Egyptian Arabic, as Assamese,
+    asa Asu (Tanzania), ast Asturian, av Avaric, awa Awadhi, ay Aymara, az Azerbaijani, ba Bashkir, bal Baluchi,
+    ban Balinese, bar Bavarian, bas Basa (Cameroon), bcl Central Bikol, be Belarusian, bej Beja, bem Bemba (Zambia),
+    bez Bena (Tanzania), bg Bulgarian, bho Bhojpuri, bi Bislama, bik Bikol, bin Bini, bla Siksika, bm Bambara,
+    bn Bengali, bo Tibetan, bpy Bishnupriya, br Breton, brx Bodo (India), bs Bosnian, bua Buriat, bug Buginese,
+    byn Bilin, ca Catalan, cbk Chavacano, cdo Min Dong Chinese, ce Chechen, ceb Cebuano, cgg Chiga, ch Chamorro,
+    chk Chuukese, chm Mari (Russia), cho Choctaw, chr Cherokee, chy Cheyenne, ckb Central Kurdish, cnr Montenegrin,
+    co Corsican, cop Coptic, cr Cree, crh Crimean Tatar, cs Czech, csb Kashubian, cu Church Slavonic, cv Chuvash,
+    cy Welsh, da Danish, dak Dakota, dar Dargwa, dav Taita, de German, din Dinka, dje Zarma, doi Dogri,
+    dsb Lower Sorbian, dua Duala, dum Middle Dutch, dv Dhivehi, dyo Jola-Fonyi, dyu Dyula, dz Dzongkha, ebu Embu,
+    ee Ewe, efi Efik, egy Egyptian (Ancient), el Greek, en English, enm Middle English, eo Esperanto, es Spanish,
+    et Estonian, eu Basque, ewo Ewondo, fa Persian, fan Fang (Equatorial Guinea), ff Fulah, fi Finnish, fil Filipino,
+    fj Fijian, fo Faroese, fon Fon, fr French, frc Cajun French, frm Middle French, fro Old French, frp Arpitan,
+    frr Northern Frisian, fur Friulian, fy Western Frisian, ga Irish, gaa Ga, gag Gagauz, gan Gan Chinese,
+    gcf Guadeloupean Creole French, gcr Guianese Creole French, gd Scottish Gaelic, gez Geez, gil Gilbertese,
+    gl Galician, gmh Middle High German, gn Guarani, goh Old High German, gom Goan Konkani, gor Gorontalo, got Gothic,
+    grc Ancient Greek, gsw Swiss German, gu Gujarati, guc Wayuu, gur Farefare, guz Gusii, gv Manx, gwi Gwich'in,
+    ha Hausa, hai Haida, hak Hakka Chinese, haw Hawaiian, he Hebrew, hi Hindi, hil Hiligaynon, hmn Hmong,
+    hne Chhattisgarhi, ho Hiri Motu, hr Croatian, hsb Upper Sorbian, hsn Xiang Chinese, ht Haitian Creole,
+    hu Hungarian, hup Hupa, hy Armenian, hz Herero, ia Interlingua, iba Iban, ibb Ibibio, id Indonesian,
+    ie Interlingue, ig Igbo, ii Nuosu, ik Inupiaq, ilo Iloko, inh Ingush, io Ido, is Icelandic, it Italian,
+    iu Inuktitut, ja Japanese, jam Jamaican Creole English, jbo Lojban, jgo Ngomba, jmc Machame, jpr Judeo-Persian,
+    jrb Judeo-Arabic, jv Javanese, ka Georgian, kaa Kara-Kalpak, kab Kabyle, kac Kachin, kaj Jju, kam Kamba (Kenya),
+    kbd Kabardian, kcg Tyap, kde Makonde, kea Kabuverdianu, kg Kongo, kha Khasi, khq Koyra Chiini Songhay, ki Kikuyu,
+    kj Kuanyama, kk Kazakh, kl Greenlandic, kln Kalenjin, km Khmer, kmb Kimbundu, kmr Northern Kurdish,
+    kn Kannada, ko Korean, koi Komi-Permyak, kok Konkani, kpe Kpelle, kr Kanuri, krc Karachay-Balkar, krl Karelian,
+    kru Kurukh, ks Kashmiri, ksb Shambala, ksf Bafia, ksh Kölsch, ku Kurdish, kum Kumyk, kv Komi, kw Cornish,
+    ky Kyrgyz, la Latin, lad Ladino, lag Langi, lah Lahnda, lam Lamba, lb Luxembourgish, ldn Láadan, lez Lezghian,
+    lfn Lingua Franca Nova, lg Ganda, li Limburgish, lij Ligurian, lki Laki, lkt Lakota, lld Ladin, lmo Lombard,
+    ln Lingala, lo Lao, lol Mongo, lou Louisiana Creole, lrc Northern Luri, lt Lithuanian, ltg Latgalian,
+    lu Luba-Katanga, lua Luba-Lulua, lun Lunda, luo Luo (Kenya and Tanzania), lus Lushai, luy Luyia, lv Latvian,
+    lzh Literary Chinese, mad Madurese, mag Magahi, mai Maithili, mak Makasar, man Mandingo, mas Masai, mdf Moksha,
+    men Mende (Sierra Leone), mer Meru, mfe Morisyen, mg Malagasy, mgh Makhuwa-Meetto, mgo Meta', mh Marshallese,
+    mi Maori, mic Mi'kmaq, min Minangkabau, mk Macedonian, ml Malayalam, mn Mongolian, mnc Manchu, mni Manipuri,
+    moh Mohawk, mos Mossi, mr Marathi, mrj Western Mari, ms Malay, mt Maltese, mua Mundang, mus Creek, mwl Mirandese,
+    mwr Marwari, my Burmese, myv Erzya, mzn Mazanderani, na Nauru, nan Min Nan Chinese, nap Neapolitan, naq Khoekhoe,
+    nb Norwegian Bokmål, nd North Ndebele, nds Low German, ne Nepali, new Newari, ng Ndonga, nia Nias, niu Niuean,
+    nl Dutch, nmg Kwasio, nn Norwegian Nynorsk, nnh Ngiemboon, no Norwegian, nog Nogai, non Old Norse, nqo N'Ko,
+    nr South Ndebele, nso Pedi, nus Nuer, nv Navajo, nwc Classical Newari, ny Chichewa, nyn Nyankole, oc Occitan,
+    oj Ojibwa, om Oromo, or Odia, os Ossetian, pa Punjabi, pag Pangasinan, pam Pampanga, pap Papiamento, pau Palauan,
+    pcd Picard, pcm Nigerian Pidgin, pdc Pennsylvania German, pdt Plautdietsch, pfl Pfaelzisch, pi Pali, pl Polish,
+    pms Piemontese, pnb Western Panjabi, pnt Pontic, prg Prussian, pro Old Provençal, ps Pashto, pt Portuguese,
+    pt-BR Portuguese (Brazil), pt-PT Portuguese (Portugal), qu Quechua, quc K'iche', raj Rajasthani, rap Rapanui,
+    rar Rarotongan, rgn Romagnol, rif Tarifit, rm Romansh, rmy Vlax Romani, rn Rundi, ro Romanian, rof Rombo,
+    rom Romany, ru Russian, rue Rusyn, rup Macedo-Romanian, rw Kinyarwanda, rwk Rwa, sa Sanskrit, sad Sandawe,
+    sah Yakut, sam Samaritan Aramaic, saq Samburu, sas Sasak, sat Santali, sba Ngambay, sbp Sangu (Tanzania),
+    sc Sardinian, scn Sicilian, sco Scots, sd Sindhi, sdh Southern Kurdish, se Northern Sami, see Seneca, seh Sena,
+    ses Koyraboro Senni Songhai, sg Sango, sga Old Irish, sh Serbo-Croatian, shi Tachelhit, shn Shan, si Sinhala,
+    sid Sidamo, sjn Sindarin, sk Slovak, sl Slovenian, sly Selayar, sm Samoan, sma Southern Sami, smj Lule Sami,
+    smn Inari Sami, sms Skolt Sami, sn Shona, snk Soninke, so Somali, sq Albanian, sr Serbian, srn Sranan Tongo,
+    ss Swati, st Southern Sotho, stq Saterfriesisch, su Sundanese, suk Sukuma, sux Sumerian, sv Swedish, sw Swahili,
+    swb Maore Comorian, syc Classical Syriac, syr Syriac, szl Silesian, ta Tamil, tcy Tulu, te Telugu, tem Timne,
+    teo Teso, ter Tereno, tet Tetum, tg Tajik, th Thai, ti Tigrinya, tig Tigre, tiv Tiv, tk Turkmen, tl Tagalog,
+    tlh Klingon, tli Tlingit, tly Talysh, tn Tswana, to Tongan, tok Toki Pona, tpi Tok Pisin, tr Turkish, trv Sediq,
+    ts Tsonga, tsd Tsakonian, tt Tatar, tum Tumbuka, tvl Tuvalu, tw Twi, twq Tasawaq, ty Tahitian, tyv Tuvinian,
+    tzm Central Atlas Tamazight, udm Udmurt, ug Uyghur, uga Ugaritic, uk Ukrainian, umb Umbundu, ur Urdu, uz Uzbek,
+    vai Vai, ve Venda, vec Venetian, vep Veps, vi Vietnamese, vls Vlaams, vmf Mainfränkisch, vo Volapük, vot Votic,
+    vro Võro, vun Vunjo, wa Walloon, wae Walser, wal Wolaytta, war Waray (Philippines), was Washo, wbp Warlpiri,
+    wo Wolof, wuu Wu Chinese, xal Kalmyk, xh Xhosa, xmf Mingrelian, xog Soga, yap Yapese, yav Yangben, ybb Yemba,
+    yi Yiddish, yo Yoruba, yue Yue Chinese, za Zhuang, zap Zapotec, zba Balaibalan, zbl Blissymbols, zea Zeeuws,
+    zgh Standard Moroccan Tamazight, zh Chinese, zh-CN Chinese (China), zh-HK Chinese (Hong Kong),
+    zh-TW Chinese (Taiwan), zh-YUE Cantonese, zu Zulu, zza Zaza
+"""
 
-LANGUAGES = TWO_LETTERS | THREE_LETTERS | REGIONAL
+# The English name of each language, by its code.
+LANGUAGES = {code: name for code, _, name in (entry.strip().partition(" ") for entry in _TABLE.split(","))}
 _BY_LOWER_CASE = {code.lower(): code for code in LANGUAGES}
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 import orjson
 
 from ...actors.kernel.ids import first_id_at
+from ...actors.rules.languages import LANGUAGES
 from ...storage import accounts, instance
 from ...storage.accounts import Account
 from ..access.context import HttpContext
@@ -93,6 +95,17 @@ async def show_activity(context: HttpContext) -> Answer:
         return orjson.dumps([activity_fields(monday, what) for monday, what in zip(begins, counted, strict=True)])
 
     return Answer(await context.kept.get("activity", context.clock.now(), make))
+
+
+@api.get("/api/v1/instance/languages")
+def show_languages() -> Answer:
+    """The languages that a status can have, with their English names."""
+    return Answer(_languages())
+
+
+@cache
+def _languages() -> bytes:
+    return orjson.dumps([{"code": code, "name": name} for code, name in LANGUAGES.items()])
 
 
 def weeks(now: datetime) -> list[datetime]:

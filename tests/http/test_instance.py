@@ -36,6 +36,20 @@ async def test_people_who_come_by_browser_find_a_page(stage: Stage) -> None:
     assert "prefers-color-scheme: dark" in style.text
 
 
+async def test_each_language_has_a_name_and_can_be_that_of_a_status(stage: Stage, ada: Person) -> None:
+    told = (await stage.anybody().get("/api/v1/instance/languages")).json
+    names = {one["code"]: one["name"] for one in told}
+    assert len(names) == len(told)
+    assert {code: names[code] for code in ("de", "ckb", "nn", "zh-TW")} == {
+        "de": "German",
+        "ckb": "Central Kurdish",
+        "nn": "Norwegian Nynorsk",
+        "zh-TW": "Chinese (Taiwan)",
+    }
+    for code in ("de", "ckb", "zh-TW"):
+        assert (await ada.publish(language=code))["language"] == code
+
+
 # What a version of the API promises, as far as it shows in endpoints: method, path, and since when.
 PROMISED = """
 2 GET    /api/v2/notifications
