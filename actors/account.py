@@ -21,6 +21,7 @@ from .facts import (
     ChangedConversationMutes,
     ChangedDomainBlocks,
     ChangedFilters,
+    ChangedFollowedTags,
     ChangedRelation,
     ChangedUser,
     DeletedStatus,
@@ -179,6 +180,7 @@ def perspective_of(account_id: int, rows: relations.Relations) -> Perspective:
         blocked_by=rows.blocked_by,
         muting={id: Muting(*terms) for id, terms in rows.muting.items()},
         domain_blocks=rows.domain_blocks,
+        followed_tags=rows.followed_tags,
     )
 
 
@@ -246,6 +248,10 @@ def _learn_filters(account: AccountActor, fact: ChangedFilters) -> None:
     account.feed.append(FiltersInForce(account.filters, changed=True))
 
 
+def _learn_followed_tags(account: AccountActor, fact: ChangedFollowedTags) -> None:
+    account.perspective = replace(account.perspective, followed_tags=fact.tags)
+
+
 LEARNING: dict[type, Callable[[AccountActor, Any], None]] = {
     ChangedUser: _learn_user,
     MarkedStatus: _learn_mark,
@@ -255,4 +261,5 @@ LEARNING: dict[type, Callable[[AccountActor, Any], None]] = {
     ChangedRelation: _learn_relation,
     ChangedDomainBlocks: _learn_domain_blocks,
     ChangedFilters: _learn_filters,
+    ChangedFollowedTags: _learn_followed_tags,
 }

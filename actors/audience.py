@@ -1,42 +1,48 @@
-"""The index of awake timelines by the authors that they show.
+"""The indexes of awake timelines by the authors, and by the hashtags, that they show.
 
 Only awake timelines are told of a new status; a sleeping one reads it from rows when it wakes. A timeline registers for
-its authors before it reads its entries, so no commit falls between the two.
+its authors and hashtags before it reads its entries, so no commit falls between the two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Hashable, Iterable
+from typing import Generic, TypeVar
 
 from .kernel import Cell
 
+Key = TypeVar("Key", bound=Hashable)
 
-class Audience:
-    """Awake homes by author. Dicts serve as sets that keep their order, so that a simulated run replays."""
+
+class Audience(Generic[Key]):
+    """Awake timelines by the id of an author, or by the name of a hashtag.
+
+    Dicts serve as sets that keep their order, so that a simulated run replays.
+    """
 
     def __init__(self) -> None:
-        self._homes: dict[int, dict[Cell, None]] = {}
+        self._cells: dict[Key, dict[Cell, None]] = {}
 
-    def join(self, home: Cell, authors: Iterable[int]) -> None:
-        for author in authors:
-            self._homes.setdefault(author, {})[home] = None
+    def join(self, cell: Cell, keys: Iterable[Key]) -> None:
+        for key in keys:
+            self._cells.setdefault(key, {})[cell] = None
 
-    def leave(self, home: Cell, authors: Iterable[int]) -> None:
-        for author in authors:
-            homes = self._homes.get(author)
-            if homes is not None:
-                homes.pop(home, None)
-                if not homes:
-                    del self._homes[author]
+    def leave(self, cell: Cell, keys: Iterable[Key]) -> None:
+        for key in keys:
+            cells = self._cells.get(key)
+            if cells is not None:
+                cells.pop(cell, None)
+                if not cells:
+                    del self._cells[key]
 
     @property
     def everybody(self) -> list[Cell]:
-        """Return all cells that are registered for any author."""
-        return list(dict.fromkeys(home for homes in self._homes.values() for home in homes))
+        """Return all cells that are registered for any key."""
+        return list(dict.fromkeys(cell for cells in self._cells.values() for cell in cells))
 
-    def cells(self, author: int) -> Container[Cell]:
-        """Return the cells that are told of an author, as a set to look one up."""
-        return self._homes.get(author, ())
+    def cells(self, key: Key) -> Container[Cell]:
+        """Return the cells that are told of a key, as a set to look one up."""
+        return self._cells.get(key, ())
 
-    def of(self, author: int) -> list[Cell]:
-        return list(self._homes.get(author, ()))
+    def of(self, key: Key) -> list[Cell]:
+        return list(self._cells.get(key, ()))

@@ -14,7 +14,7 @@ from ..storage.timeline_entries import TimelineEntry
 from .audience import Audience
 from .conversations import ShownConversation
 from .events import ConversationShown, NotificationShown, StatusAmended, StatusAppeared, StatusGone
-from .kernel import Address, Message, Origin, Runtime
+from .kernel import Address, Cell, Message, Origin, Runtime
 from .notifications import ShownNotification
 from .rules.visibility import Relation, belongs_in_public, belongs_under_tags
 from .statuses import ShownStatus, entry_of
@@ -121,9 +121,17 @@ def tag_address(name: str) -> Address:
 class Broadcast:
     """Knows who listens, and tells them."""
 
-    def __init__(self, runtime: Runtime, audience: Audience, listed: Audience, owned: Audience) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        audience: Audience[int],
+        tagged: Audience[str],
+        listed: Audience[int],
+        owned: Audience[int],
+    ) -> None:
         self._runtime = runtime
         self._audience = audience
+        self._tagged = tagged
         self._listed = listed
         self._owned = owned
         self._changes: dict[int, dict[int, int]] = {}  # by account and other
@@ -143,8 +151,10 @@ class Broadcast:
         places = (PUBLIC_ALL, PUBLIC_LOCAL if entry.local else PUBLIC_REMOTE) if belongs_in_public(entry) else ()
         if crowds["public"].among(awake(places)):
             return True
-        tags = shown.status.tags if belongs_under_tags(entry) else ()
-        return crowds["tag"].among(awake(tag_address(tag.name) for tag in tags))
+        names = entry.tags if belongs_under_tags(entry) else ()
+        if any(crowds["home"].among(self._tagged.cells(name)) for name in names):
+            return True
+        return crowds["tag"].among(awake(map(tag_address, names)))
 
     def published_to_author(self, shown: ShownStatus, origin: Origin) -> None:
         """To the author's own home alone: the others are told by the relay, which tells this one again."""
@@ -154,12 +164,12 @@ class Broadcast:
     def published(self, shown: ShownStatus, origin: Origin) -> None:
         entry = entry_of(shown)
         message = StatusPublished(entry, StatusAppeared(shown))
-        self._runtime.tell_cells("home", self._audience.of(entry.account_id), message, origin=origin)
+        names = entry.tags if belongs_under_tags(entry) and not entry.silenced else ()
+        self._runtime.tell_cells("home", self._homes_of(entry.account_id, names), message, origin=origin)
         self._runtime.tell_cells("list", self._listed.of(entry.account_id), message, origin=origin)
         if belongs_in_public(entry) and not entry.silenced:
             self._to_public(entry.local, message, origin)
-        if belongs_under_tags(entry) and not entry.silenced:
-            self._to_tags((tag.name for tag in shown.status.tags), message, origin)
+        self._to_tags(names, message, origin)
 
     def edited(self, shown: ShownStatus, edit_id: int, rebloggers: Iterable[int], origin: Origin) -> None:
         """To all who may have been shown the status: by its author, by a boost, or because it names them."""
@@ -173,6 +183,9 @@ class Broadcast:
         lists = {cell: None for author in authors for cell in self._listed.of(author)}
         homes = {cell: None for author in authors for cell in self._audience.of(author)}
         homes |= dict.fromkeys(self._runtime.awake_among(map(home_address, entry.mentioned_ids)))
+        if belongs_under_tags(entry):
+            # All that show any hashtag: the edit may have taken one away.
+            homes |= dict.fromkeys(self._tagged.everybody)
         self._runtime.tell_cells("home", homes, message, origin=origin)
         self._runtime.tell_cells("list", lists, message, origin=origin)
         if belongs_in_public(entry) and not entry.silenced:
@@ -202,7 +215,7 @@ class Broadcast:
     def gone(self, id: int, account_id: int, remains: Remains, origin: Origin) -> None:
         """One status, to everyone who may have been shown it."""
         message = StatusDeleted(id, remains.mentioned_ids, StatusGone(id))
-        self._retract(message, account_id, origin)
+        self._retract(message, account_id, origin, remains.tags)
         if remains.visibility == "public":
             self._to_tags(remains.tags, message, origin)
             for place in PUBLIC_PLACES:
@@ -249,20 +262,30 @@ class Broadcast:
 
     def reread_home(self, account_id: int) -> None:
         """The same for the home and the lists alone, when the account itself knows."""
-        self._runtime.resync(home_address(account_id))
+        self.resync_home(account_id)
         self._reread_lists(account_id)
+
+    def resync_home(self, account_id: int) -> None:
+        """Have the home alone read its rows again."""
+        self._runtime.resync(home_address(account_id))
 
     def list_changed(self, id: int, owner: int) -> None:
         """A list, or who is on it, is not what it was: it reads its rows again, and so does its owner's home."""
         self._runtime.resync(list_address(id))
-        self._runtime.resync(home_address(owner))
+        self.resync_home(owner)
 
     def _reread_lists(self, owner: int) -> None:
         for cell in self._owned.of(owner):
             self._runtime.resync(cell.address)
 
-    def _retract(self, message: StatusDeleted, author: int, origin: Origin) -> None:
-        self._runtime.tell_cells("home", self._audience.of(author), message, origin=origin)
+    def _homes_of(self, author: int, names: Iterable[str]) -> Iterable[Cell]:
+        """Return the awake homes that show statuses of an author, or those with a hashtag of these, each once."""
+        by_author = self._audience.of(author)
+        by_tag = [cell for name in names for cell in self._tagged.of(name)]
+        return dict.fromkeys([*by_author, *by_tag]) if by_tag else by_author
+
+    def _retract(self, message: StatusDeleted, author: int, origin: Origin, tags: Iterable[str] = ()) -> None:
+        self._runtime.tell_cells("home", self._homes_of(author, tags), message, origin=origin)
         self._runtime.tell_cells("list", self._listed.of(author), message, origin=origin)
         for account in message.mentioned_ids:
             self._runtime.tell_awake(home_address(account), message, origin=origin)

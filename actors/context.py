@@ -17,7 +17,8 @@ from .statuses import AccountCache, StatusCache
 class ActorContext:
     """The context of all actors, one for each process. `base_url` and `local_domain` are the names of this server.
 
-    `audience` has the awake homes by author, `listed` the awake lists by author, `owned` the awake lists by owner.
+    `audience` has the awake homes by author, `tagged` the awake homes by followed hashtag, `listed` the awake lists by
+    author, `owned` the awake lists by owner.
     """
 
     database: Database
@@ -25,9 +26,10 @@ class ActorContext:
     ids: Ids
     accounts: AccountCache
     statuses: StatusCache
-    audience: Audience
-    listed: Audience
-    owned: Audience
+    audience: Audience[int]
+    tagged: Audience[str]
+    listed: Audience[int]
+    owned: Audience[int]
     broadcast: Broadcast
     facts: Facts
     outbox: Outbox

@@ -159,6 +159,14 @@ class ChangedDomainBlocks:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangedFollowedTags:
+    """All hashtags that an account follows now, as in `Perspective`."""
+
+    account_id: int
+    tags: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class RevokedToken:
     """An access token that is valid no more: it was revoked or deleted."""
 
@@ -176,7 +184,8 @@ class ChangedFilters:
 Fact = (
     ChangedAccount | ChangedUser | ChangedStatus | PublishedStatus | EditedStatus | DeletedStatus | MarkedStatus
     | UnmarkedStatus | ChangedConversationMutes | AddedNotifications | ChangedConversation | ChangedRelation
-    | ChangedDomainBlocks | ChangedList | ChangedPairs | GoneStatus | RevokedToken | ChangedFilters
+    | ChangedDomainBlocks | ChangedFollowedTags | ChangedList | ChangedPairs | GoneStatus | RevokedToken
+    | ChangedFilters
 )  # fmt: skip
 F = TypeVar("F")
 
@@ -195,6 +204,7 @@ NEWEST: dict[type, Callable[[Any], int]] = {
     PublishedStatus: lambda fact: fact.id,
     EditedStatus: lambda fact: fact.edit_id,
     AddedNotifications: lambda fact: max((one.id for one in fact.notifications), default=0),
+    ChangedFollowedTags: lambda fact: max(fact.tags.values(), default=0),
     ChangedList: lambda fact: fact.drawn,
     ChangedRelation: lambda fact: fact.change.drawn,
 }
@@ -207,6 +217,7 @@ SUBJECTS: dict[type, Callable[[Any], int]] = {
     ChangedConversationMutes: lambda fact: fact.account_id,
     ChangedDomainBlocks: lambda fact: fact.account_id,
     ChangedFilters: lambda fact: fact.account_id,
+    ChangedFollowedTags: lambda fact: fact.account_id,
     DeletedStatus: lambda fact: fact.deleted.status.account_id,
 }
 
@@ -240,6 +251,7 @@ class Facts:
             ChangedList: self._announce_list,
             ChangedRelation: self._announce_relation,
             ChangedDomainBlocks: self._announce_domain_blocks,
+            ChangedFollowedTags: self._announce_followed_tags,
         }
 
     def observe(self, kind: type[F], keep: Callable[[F], None]) -> None:
@@ -361,3 +373,6 @@ class Facts:
 
     def _announce_domain_blocks(self, fact: ChangedDomainBlocks, origin: Origin) -> None:
         self._broadcast.reread_home(fact.account_id)
+
+    def _announce_followed_tags(self, fact: ChangedFollowedTags, origin: Origin) -> None:
+        self._broadcast.resync_home(fact.account_id)

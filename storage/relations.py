@@ -29,7 +29,11 @@ SETS = """
         ARRAY(SELECT target_account_id FROM follow_requests WHERE account_id = $1) AS requested,
         ARRAY(SELECT target_account_id FROM blocks WHERE account_id = $1) AS blocking,
         ARRAY(SELECT account_id FROM blocks WHERE target_account_id = $1) AS blocked_by,
-        ARRAY(SELECT domain FROM account_domain_blocks WHERE account_id = $1) AS domain_blocks
+        ARRAY(SELECT domain FROM account_domain_blocks WHERE account_id = $1) AS domain_blocks,
+        ARRAY(
+            SELECT t.name FROM followed_tags f JOIN tags t ON t.id = f.tag_id WHERE f.account_id = $1 ORDER BY f.id
+        ) AS followed_tags,
+        ARRAY(SELECT id FROM followed_tags WHERE account_id = $1 ORDER BY id) AS tags_since
 """
 
 # How the first of each pair stands to the second.
@@ -93,6 +97,7 @@ class Relations:
     blocked_by: frozenset[int]
     muting: dict[int, tuple[bool, datetime | None]]  # by account id: hides notifications, expires at
     domain_blocks: frozenset[str]
+    followed_tags: dict[str, int]  # by name: the follow's id
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +154,7 @@ async def relations(db: Connection, account_id: int) -> Relations:
         blocked_by=frozenset(sets["blocked_by"]),
         muting={row["id"]: (row["hide_notifications"], row["expires_at"]) for row in muting},
         domain_blocks=frozenset(sets["domain_blocks"]),
+        followed_tags=dict(zip(sets["followed_tags"], sets["tags_since"], strict=True)),
     )
 
 

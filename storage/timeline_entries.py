@@ -15,6 +15,12 @@ ENTRY_COLUMNS = """
 
 MENTIONED = 7  # the position of mentioned_ids among them
 
+# The last field, for queries that need it.
+ENTRY_TAGS = (
+    "ARRAY(SELECT t.name FROM status_tags st JOIN tags t ON t.id = st.tag_id WHERE st.status_id = s.id) AS tags"
+)
+TAGS = 14
+
 ENTRY_JOINS = """
     JOIN accounts a ON a.id = s.account_id
     LEFT JOIN statuses r ON r.id = s.reblog_of_id
@@ -54,7 +60,8 @@ DESCENDANTS = f"""
 class TimelineEntry:
     """The columns of a status that decide on which timelines it is.
 
-    A boost has its original's mentions, language and media.
+    A boost has its original's mentions, language and media. `tags` are the names of its hashtags, empty for boosts;
+    only the query for home timelines of accounts that follow hashtags reads them.
     """
 
     id: int
@@ -71,6 +78,7 @@ class TimelineEntry:
     account_domain: str | None = None
     reblog_domain: str | None = None
     silenced: bool = False
+    tags: tuple[str, ...] = ()
 
 
 async def entries(db: Connection, ids: Sequence[int]) -> dict[int, TimelineEntry]:
@@ -91,4 +99,11 @@ def entry_of(row: Row) -> TimelineEntry:
     """Return the entry of a row with ENTRY_COLUMNS."""
     values = list(row.values())
     values[MENTIONED] = tuple(values[MENTIONED])
+    return TimelineEntry(*values)
+
+
+def tagged_entry_of(row: Row) -> TimelineEntry:
+    """Return the entry of a row with ENTRY_COLUMNS and ENTRY_TAGS."""
+    values = list(row.values())
+    values[MENTIONED], values[TAGS] = tuple(values[MENTIONED]), tuple(values[TAGS])
     return TimelineEntry(*values)

@@ -2,7 +2,7 @@
 
 from .engine.database import Connection
 from .paging import Page, both_ways
-from .timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, TimelineEntry, entry_of
+from .timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, ENTRY_TAGS, TimelineEntry, entry_of, tagged_entry_of
 
 # For each followed author and the account itself the few rows that can be on the page, by statuses_author; then the
 # page of them.
@@ -18,6 +18,34 @@ HOME = both_ways(f"""
         ORDER BY own.id {{order}} LIMIT $4
     )
     SELECT {ENTRY_COLUMNS} FROM page JOIN statuses s ON s.id = page.id {ENTRY_JOINS} ORDER BY s.id DESC
+""")
+
+# The same, and for each followed hashtag the few rows that can be on the page. UNION keeps one row of a status that is
+# there for several reasons.
+HOME_WITH_TAGS = both_ways(f"""
+    WITH authors AS (
+        SELECT target_account_id AS id FROM follows WHERE account_id = $1 UNION ALL SELECT $1
+    ), page AS (
+        SELECT own.id FROM authors CROSS JOIN LATERAL (
+            SELECT s.id FROM statuses s
+            WHERE s.account_id = authors.id AND s.deleted_at IS NULL AND s.id < $2 AND s.id > $3
+            ORDER BY s.id {{order}} LIMIT $4
+        ) AS own
+        UNION
+        SELECT tagged.id FROM followed_tags f CROSS JOIN LATERAL (
+            SELECT s.id FROM status_tags st
+            JOIN statuses s ON s.id = st.status_id
+            JOIN accounts a ON a.id = s.account_id
+            WHERE st.tag_id = f.tag_id AND st.status_id < $2 AND st.status_id > $3
+            AND s.visibility = 'public' AND s.deleted_at IS NULL AND s.reblog_of_id IS NULL
+            AND a.silenced_at IS NULL AND a.suspended_at IS NULL AND a.deleted_at IS NULL
+            ORDER BY st.status_id {{order}} LIMIT $4
+        ) AS tagged
+        WHERE f.account_id = $1
+        ORDER BY id {{order}} LIMIT $4
+    )
+    SELECT {ENTRY_COLUMNS}, {ENTRY_TAGS}
+    FROM page JOIN statuses s ON s.id = page.id {ENTRY_JOINS} ORDER BY s.id DESC
 """)
 
 PUBLIC_ROWS = """
@@ -86,6 +114,15 @@ async def home_entries(
     """Return statuses and boosts of the account and of those it follows, also direct ones. The reader filters them."""
     rows = await db.fetch(HOME[page.oldest_first], account_id, *page.bounds)
     return [entry_of(row) for row in rows]
+
+
+async def home_entries_with_tags(db: Connection, account_id: int, page: Page) -> list[TimelineEntry]:
+    """Return the same for an account that follows hashtags, and public statuses with these.
+
+    Only these entries have `tags`.
+    """
+    rows = await db.fetch(HOME_WITH_TAGS[page.oldest_first], account_id, *page.bounds)
+    return [tagged_entry_of(row) for row in rows]
 
 
 async def public_entries(

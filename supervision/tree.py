@@ -131,8 +131,9 @@ class Actors:
         self.runtime = runtime
         self.accounts = AccountCache(database)
         self.statuses = StatusCache(database, self.accounts)
-        audience, listed, owned = Audience(), Audience(), Audience()
-        broadcast = Broadcast(runtime, audience, listed, owned)
+        audience, tagged = Audience[int](), Audience[str]()
+        listed, owned = Audience[int](), Audience[int]()
+        broadcast = Broadcast(runtime, audience, tagged, listed, owned)
         self.facts = Facts(ids, self.accounts, self.statuses, broadcast)
         pushes = PushContext(
             database, clock, self.accounts, self.statuses, record, partial(avatar_url, base_url=base_url),
@@ -145,9 +146,8 @@ class Actors:
             remove_files=remove_files, queues=[*queues, *staffed],
         )  # fmt: skip
         self.actor_context = ActorContext(
-            database, clock, ids, self.accounts, self.statuses, audience, listed, owned, broadcast, self.facts,
-            self.outbox,
-            base_url, local_domain,
+            database, clock, ids, self.accounts, self.statuses, audience, tagged, listed, owned, broadcast,
+            self.facts, self.outbox, base_url, local_domain,
         )  # fmt: skip
         self.pools = {
             "accounts": runtime.add(

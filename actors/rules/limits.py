@@ -63,6 +63,7 @@ PASSWORD_CHARACTERS_MIN = 8
 PASSWORD_CHARACTERS = 72  # bytes that bcrypt reads; kept, so that passwords can move between servers
 EMAIL_CHARACTERS = 320
 FOLLOWS = 7_500
+FOLLOWED_TAGS = 500  # each is a part of the query that rebuilds the home timeline
 SCHEDULED_STATUSES = 300
 SCHEDULED_STATUSES_A_DAY = 25
 REPORT_COMMENT_CHARACTERS = 1_000

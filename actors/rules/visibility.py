@@ -64,6 +64,7 @@ class Perspective:
     blocked_by: frozenset[int] = frozenset()
     muting: Mapping[int, Muting] = field(default_factory=dict[int, Muting])
     domain_blocks: frozenset[str] = frozenset()
+    followed_tags: Mapping[str, int] = field(default_factory=dict[str, int])  # by name: the follow's id, as `since`
 
     def relation(self, other: int) -> Relation:
         return Relation(
@@ -134,6 +135,8 @@ class HasTimelinePlace(HasAudience, Protocol):
     def reblog_domain(self) -> str | None: ...
     @property
     def silenced(self) -> bool: ...
+    @property
+    def tags(self) -> Sequence[str]: ...
 
 
 class Networked(Protocol):
@@ -161,7 +164,12 @@ def visible(post: HasAudience, viewer: Perspective) -> bool:
 
 
 def belongs_at_home(entry: HasTimelinePlace, viewer: Perspective) -> bool:
-    """True if the status belongs on the viewer's home timeline."""
+    """True if the status belongs on the viewer's home timeline, because of its author or of a hashtag."""
+    return belongs_by_author(entry, viewer) or belongs_by_tag(entry, viewer)
+
+
+def belongs_by_author(entry: HasTimelinePlace, viewer: Perspective) -> bool:
+    """True if the status belongs on the viewer's home timeline because its author is the viewer, or is followed."""
     if entry.account_id == viewer.account_id:
         return not boosts_shunned(entry, viewer)
     following = viewer.following.get(entry.account_id)
@@ -174,13 +182,25 @@ def belongs_at_home(entry: HasTimelinePlace, viewer: Perspective) -> bool:
     return _answers_someone_known(entry, viewer)
 
 
+def belongs_by_tag(entry: HasTimelinePlace, viewer: Perspective) -> bool:
+    """True if the status belongs on the viewer's home timeline because of a followed hashtag.
+
+    The terms of a follow of its author don't matter then.
+    """
+    if not any(name in viewer.followed_tags for name in entry.tags):
+        return False
+    if entry.silenced or not belongs_under_tags(entry):
+        return False
+    return visible(entry, viewer) and not hidden(entry, viewer) and _answers_someone_known(entry, viewer)
+
+
 def belongs_in_list(entry: HasTimelinePlace, viewer: Perspective, members: Container[int], replies_policy: str) -> bool:
-    """True if the status belongs on a list of the viewer's: as at home, by its members.
+    """True if the status belongs on a list of the viewer's: as at home without hashtags, by its members.
 
     Replies are included as the list's policy says. Replies to the viewer, and of an author to its own status, always
     are.
     """
-    if entry.account_id not in members or not belongs_at_home(entry, viewer):
+    if entry.account_id not in members or not belongs_by_author(entry, viewer):
         return False
     answered = entry.in_reply_to_account_id
     if answered is None or answered in (viewer.account_id, entry.account_id):

@@ -23,7 +23,7 @@ from ..conversations import shown_conversations
 from ..events import ConversationShown, NotificationShown
 from ..kernel import Answer, Cell, Message, Runtime, turn
 from ..notifications import ShownNotification
-from ..rules.visibility import Perspective, Relation, belongs_at_home, hidden
+from ..rules.visibility import Perspective, Relation, belongs_at_home, belongs_by_author, belongs_by_tag, hidden
 from .timeline import Timeline
 
 MOST_MISSED = 100  # missed notifications, and missed conversations, that are shown after a restart
@@ -37,7 +37,7 @@ class HomePage(Message[list[int]]):
 
 
 class HomeTimeline(Timeline):
-    """`home/ACCOUNT`: statuses and boosts of the account and of those it follows."""
+    """`home/ACCOUNT`: statuses and boosts of the account and of those it follows, and statuses with followed tags."""
 
     def __init__(self, cell: Cell, runtime: Runtime, context: ActorContext) -> None:
         super().__init__(cell, runtime, context)
@@ -51,11 +51,13 @@ class HomeTimeline(Timeline):
         self.relation_stamps = self.context.broadcast.changes_of(self.id)
         self.perspective = perspective_of(self.id, await database.read(relations.relations, self.id))
         self.context.audience.join(self.cell, self.authors)
+        self.context.tagged.join(self.cell, self.perspective.followed_tags)
         self.exclusive = await database.read(lists.exclusive_members, self.id)
         await super().load()
 
     def retired(self) -> None:
         self.context.audience.leave(self.cell, self.authors)
+        self.context.tagged.leave(self.cell, self.perspective.followed_tags)
 
     def describe(self) -> str:
         return f"window {len(self.window)}, following {len(self.perspective.following)}, subscribers {len(self.feed)}"
@@ -65,15 +67,25 @@ class HomeTimeline(Timeline):
         return (self.id, *self.perspective.following)
 
     async def rows(self, at: Page) -> list[TimelineEntry]:
-        return await self.context.database.read(timelines.home_entries, self.id, at)
+        read = timelines.home_entries_with_tags if self.perspective.followed_tags else timelines.home_entries
+        return await self.context.database.read(read, self.id, at)
 
     def admits(self, entry: TimelineEntry) -> bool:
         return entry.account_id not in self.exclusive and belongs_at_home(entry, self.perspective)
 
     def is_news(self, entry: TimelineEntry) -> bool:
-        """False for statuses that are older than the follow of their author."""
-        following = self.perspective.following.get(entry.account_id)
-        return entry.id > max(self.feed.floor, following.since if following else 0)
+        """False for statuses that are older than the follow, of their author or of a hashtag, that admits them."""
+        return entry.id > max(self.feed.floor, self._admitted_since(entry))
+
+    def _admitted_since(self, entry: TimelineEntry) -> int:
+        """Return the id of the oldest follow that admits a status, 0 if no follow does."""
+        viewer, since = self.perspective, list[int]()
+        if belongs_by_author(entry, viewer):
+            following = viewer.following.get(entry.account_id)
+            since.append(following.since if following else 0)
+        if belongs_by_tag(entry, viewer):
+            since += [viewer.followed_tags[name] for name in entry.tags if name in viewer.followed_tags]
+        return min(since, default=0)
 
     def shows_edit(self, entry: TimelineEntry) -> bool:
         """True if the status mentions the owner, who may have it from a notification."""
@@ -117,7 +129,8 @@ class HomeTimeline(Timeline):
         self.context.audience.leave(self.cell, [id for id in before if id not in after])
         self.context.audience.join(self.cell, [id for id in after if id not in before])
         self.perspective = changed
-        self.exclusive.intersection_update(after)  # the end of a follow ends its list memberships
+        # The end of a follow, or of a request, ends its list memberships.
+        self.exclusive.intersection_update([*after, *changed.requested])
         self.window.keep(self.admits)
 
 
@@ -148,11 +161,18 @@ def change_relation(home: HomeTimeline, message: Related) -> Answer[None]:
     before = home.perspective
     then, now = before.relation(message.other), message.relation
     home.change_perspective(before.after(message.other, now))
-    if not _widens(then, now):
+    # A member of an exclusive list, which the end of the follow took off the list, may come back by hashtags.
+    readmits = bool(before.followed_tags) and _may_be_listed(then) and not _may_be_listed(now)
+    if not readmits and not _widens(then, now):
         return None
     # A follow with another `since` was ended and begun again. The window may have been read between the two.
     begun = now.following is not None and (then.following is None or then.following.since != now.following.since)
     return _add_admitted(home, before, message, message.other if begun else None)
+
+
+def _may_be_listed(relation: Relation) -> bool:
+    """True if the owner of a list may have the account on it."""
+    return relation.following is not None or relation.requested
 
 
 def _widens(then: Relation, now: Relation) -> bool:

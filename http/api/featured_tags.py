@@ -54,7 +54,7 @@ async def show_of(context: HttpContext, viewer: Viewer | None, id: int) -> Answe
 async def suggest(context: HttpContext, viewer: Viewer) -> Answer:
     """Hashtags that the viewer uses much and does not feature."""
     found = await context.database.read(featured_tags.suggestions, viewer.account_id, SUGGESTED)
-    return array(await render_tags(context, found))
+    return array(await render_tags(context, viewer, found))
 
 
 @api.post("/api/v1/featured_tags", auth="user", scopes=WRITE)

@@ -76,7 +76,7 @@ async def show(context: HttpContext, viewer: Viewer | None, query: SearchQuery) 
     page = query.page(context.settings.search_results)
     people = await _accounts(context, viewer, query, page) if query.wants("accounts") else []
     posts = await _statuses(context, viewer, query, page) if query.wants("statuses") and viewer is not None else []
-    hashtags = await _hashtags(context, query, page) if query.wants("hashtags") else []
+    hashtags = await _hashtags(context, viewer, query, page) if query.wants("hashtags") else []
     kinds = (b",".join(kind) for kind in (people, posts, hashtags))
     return Answer(b'{"accounts":[%b],"statuses":[%b],"hashtags":[%b]}' % tuple(kinds))
 
@@ -90,14 +90,14 @@ async def _accounts(context: HttpContext, viewer: Viewer | None, query: SearchQu
     return await render_accounts(context, ids)
 
 
-async def _hashtags(context: HttpContext, query: SearchQuery, page: Page) -> list[bytes]:
+async def _hashtags(context: HttpContext, viewer: Viewer | None, query: SearchQuery, page: Page) -> list[bytes]:
     name = text.tag_name(query.q)
     if not name or len(query.q.split()) > 1:
         return []
     found = await context.database.read(
         search.tags, name, reviewed=query.exclude_unreviewed, limit=page.limit, offset=query.skipped
     )
-    return await render_tags(context, found)
+    return await render_tags(context, viewer, found)
 
 
 async def _statuses(context: HttpContext, viewer: Viewer, query: SearchQuery, page: Page) -> list[bytes]:

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from ...actors.rules.text import tag_url
 from ...storage.statuses import StatusTag
+
+
+@dataclass(frozen=True, slots=True)
+class TagFlags:
+    """What a viewer does with a hashtag."""
+
+    following: bool
+    featuring: bool
 
 
 def tag_fields(
@@ -14,12 +23,12 @@ def tag_fields(
     days: Sequence[datetime],
     uses: Mapping[int, tuple[int, int]],
     base_url: str,
-    featuring: bool | None = None,
+    flags: TagFlags | None = None,
 ) -> dict[str, object]:
     """Return a hashtag with its history.
 
     `days` are the beginnings of days, oldest first. `uses` has the number of uses and of accounts on the n-th day.
-    `featuring` is left out if it is None, because there is no viewer.
+    Without a viewer there are no `flags`.
     """
     fields: dict[str, object] = {
         "id": str(tag.id),
@@ -27,7 +36,7 @@ def tag_fields(
         "url": tag_url(base_url, tag.name),
         "history": [_day(days[number], *uses.get(number, (0, 0))) for number in reversed(range(len(days)))],
     }
-    return fields if featuring is None else fields | {"featuring": featuring}
+    return fields if flags is None else fields | {"following": flags.following, "featuring": flags.featuring}
 
 
 def _day(begins: datetime, uses: int, accounts: int) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Hashtags rendered with the days on which they were used."""
+"""Hashtags rendered with the days on which they were used, and with what the viewer does with them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,62 @@ from datetime import timedelta
 import orjson
 
 from ...actors.kernel.ids import first_id_at
-from ...storage import tags
+from ...actors.rules.text import tag_name, whole_hashtag
+from ...storage import featured_tags, tags
 from ...storage.statuses import StatusTag
+from ..access.authentication import Viewer
 from ..access.context import HttpContext
-from ..entities.tag import tag_fields
+from ..answers.answer import Answer
+from ..answers.errors import NotFound
+from ..entities.tag import TagFlags, tag_fields
+from ..intake.ids import UNKNOWN_ID
+from ..router import path_id
+from .statuses import perspective_of
 
 DAYS = 7  # of a hashtag's history
 DAY = timedelta(days=1)
 
 
-async def render_tags(context: HttpContext, found: Sequence[StatusTag], featuring: bool | None = None) -> list[bytes]:
-    """Return hashtags in the order given. `featuring` says whether the viewer features them; None without a viewer."""
+async def find_tag(context: HttpContext, named: str) -> StatusTag:
+    """Return a hashtag by its name or by its id; one that is not in use if the name is well-formed, else 404."""
+    found = await _find(context, named)
+    if found is not None:
+        return found
+    hashtag = whole_hashtag(named)
+    if hashtag is None:
+        raise NotFound
+    return StatusTag(UNKNOWN_ID, hashtag.name, hashtag.text)
+
+
+async def answer_with_tag(context: HttpContext, viewer: Viewer | None, tag: StatusTag) -> Answer:
+    """Answer with one hashtag."""
+    (body,) = await render_tags(context, viewer, [tag])
+    return Answer(body)
+
+
+async def render_tags(context: HttpContext, viewer: Viewer | None, found: Sequence[StatusTag]) -> list[bytes]:
+    """Return hashtags in the order given."""
+    if not found:
+        return []
     today = context.clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
     days = [today - DAY * ago for ago in reversed(range(DAYS))]
     uses = await context.database.read(tags.uses, [tag.id for tag in found], [first_id_at(day) for day in days])
+    flags = await _flags_of(context, viewer, found)
     base_url = context.settings.base_url
-    return [orjson.dumps(tag_fields(tag, days, uses.get(tag.id, {}), base_url, featuring)) for tag in found]
+    return [orjson.dumps(tag_fields(tag, days, uses.get(tag.id, {}), base_url, flags.get(tag.id))) for tag in found]
+
+
+async def _flags_of(context: HttpContext, viewer: Viewer | None, found: Sequence[StatusTag]) -> dict[int, TagFlags]:
+    """Return what the viewer does with hashtags, by id; nothing without a viewer."""
+    if viewer is None:
+        return {}
+    featured = {one.tag_id for one in await context.database.read(featured_tags.of_account, viewer.account_id)}
+    followed = (await perspective_of(viewer)).followed_tags
+    return {tag.id: TagFlags(tag.name in followed, tag.id in featured) for tag in found}
+
+
+async def _find(context: HttpContext, named: str) -> StatusTag | None:
+    """Find a hashtag by its name or by its id. Digits alone are never a name."""
+    if named.isascii() and named.isdigit():
+        return await context.database.read(tags.find_by_id, path_id(named))
+    return await context.database.read(tags.find, tag_name(named))

@@ -315,6 +315,12 @@ class World:
             await self.stage.sql(FAVOURITES, viewer.id or self.sam.account.id, viewer.author.id)
             await self.stage.sql(BOOKMARKS, viewer.id or self.sam.account.id, viewer.author.id)
 
+    async def follow_tag(self) -> None:
+        """Let all viewers follow the hashtag that all posts have."""
+        for viewer in self.viewers:
+            if not viewer.is_anonymous:
+                await done(viewer.client, "/api/v1/tags/matrix/follow")
+
     # -- timelines
 
     async def wake(self) -> None:

@@ -72,7 +72,7 @@ async def test_an_unused_hashtag_has_an_empty_history(stage: Stage, ada: Person,
         tag = answer.json
         assert (answer.status, tag["name"]) == (200, "größe" if name == "größe" else "never")
         assert [(day["uses"], day["accounts"]) for day in tag["history"]] == [("0", "0")] * 7
-        assert tag.get("featuring") is (False if client is ada else None)
+        assert tag.get("featuring") is tag.get("following") is (False if client is ada else None)
     assert await stage.rows("SELECT FROM tags") == []
 
 

@@ -40,6 +40,7 @@ from .visibility_tables import (
     STREAMS,
     SUSPENDED,
     TABLE,
+    TAGGED,
     TIMELINES,
 )
 
@@ -144,6 +145,8 @@ async def test_each_sees_what_is_theirs_to_see(stage: Stage) -> None:
     await stage.sql("UPDATE accounts SET indexable = false")
     await world.keep()
     wrong += await all_of(world.viewers, ask_pages, TIMELINES + KEPT)
+    await world.follow_tag()
+    wrong += await all_of(world.viewers, ask_pages, TAGGED)
     assert none(wrong)
 
 
@@ -206,6 +209,8 @@ async def test_the_silenced_are_found_by_their_followers_only(stage: Stage) -> N
     wrong += await all_of(world.viewers, ask_pages, PAGES + TIMELINES)
     await world.keep()
     wrong += await all_of(world.viewers, ask_pages, KEPT)
+    await world.follow_tag()
+    wrong += await all_of(world.viewers, ask_pages, TAGGED)
     assert none(wrong)
 
 
@@ -219,6 +224,8 @@ async def test_of_the_suspended_there_is_nothing(stage: Stage) -> None:
     await world.read_anew()
     await world.keep()
     wrong += await all_of(world.viewers, ask_pages, TIMELINES + KEPT)
+    await world.follow_tag()
+    wrong += await all_of(world.viewers, ask_pages, TAGGED)
     assert none(wrong)
 
 

@@ -17,33 +17,34 @@ decides. A cell holds the visibilities that are seen: p(ublic), u(nlisted), f(ol
 # found    in search results after the viewer has favourited it and the author has left the search index
 # home     in the home timeline and in lists
 # shared   at home when Tom has boosted it, or when the viewer has
+# tag      at home when the viewer follows a hashtag of it
 # open     in public timelines and, answers too, in tag timelines
 # profile  on the author's profile
 # tom      as a boost on Tom's profile
 # told     in notifications that are not mentions
 # named    in mentions
 # letters  in conversations
-# earlier  versions from before the edit that first named the `mentioned`
+# past     versions from before the edit that first named the `mentioned`
 TABLE = """
-                           sees boost poll thread search found home shared open profile tom told named letters earlier
-anonymous                  pu   pu    p    pu     -      -     -    -      p    pu      pu  -    -     -       pu
-stranger                   pu   pu    pu   pu     p      pu    -    pu     p    pu      pu  pu   -     pu      pu
-staff                      pu   pu    pu   pu     p      pu    -    pu     p    pu      pu  pu   -     pu      pu
-follower                   puf  puf   puf  puf    p      puf   puf  puf    p    puf     pu  puf  -     puf     puf
-mentioned                  pufd pu    pufd pufd   pufd   pufd  -    pu     p    pufd    pu  pufd pufd  pufd    pu
-mentioned follower         pufd puf   pufd pufd   pufd   pufd  pufd pufd   p    pufd    pu  pufd pufd  pufd    puf
-blocked follower           -    -     -    -      -      -     -    -      -    -       -   -    -     -       -
-blocked mentioned          fd   -     fd   -      -      -     -    -      -    -       -   fd   pufd  fd      -
-blocking follower          pu   pu    pu   -      -      -     -    -      -    pu      -   -    -     -       pu
-blocking mentioned         pufd pu    pufd -      -      -     -    -      -    pufd    -   -    -     -       pu
-muting follower            puf  puf   puf  -      -      -     -    -      -    puf     -   -    -     -       puf
-muting mentioned follower  pufd puf   pufd -      -      -     -    -      -    pufd    -   -    -     -       puf
-author                     pufd puf   pufd pufd   pufd   pufd  pufd pufd   p    pufd    pu  -    -     pufd    pufd
-distant stranger           pu   pu    pu   pu     p      pu    -    pu     p    pu      pu  pu   -     pu      pu
-distant follower           puf  puf   puf  puf    p      puf   puf  puf    p    puf     pu  puf  -     puf     puf
-domain-blocking stranger   pu   pu    pu   -      -      -     -    -      -    pu      -   -    -     pu      pu
-domain-blocking follower   puf  puf   puf  -      -      -     -    -      -    puf     -   puf  -     puf     puf
-domain-blocking mentioned  pufd pu    pufd -      -      -     -    -      -    pufd    -   -    -     pufd    pu
+                           sees boost poll thread search found home shared tag  open profile tom told named letters past
+anonymous                  pu   pu    p    pu     -      -     -    -      -    p    pu      pu  -    -     -       pu
+stranger                   pu   pu    pu   pu     p      pu    -    pu     p    p    pu      pu  pu   -     pu      pu
+staff                      pu   pu    pu   pu     p      pu    -    pu     p    p    pu      pu  pu   -     pu      pu
+follower                   puf  puf   puf  puf    p      puf   puf  puf    puf  p    puf     pu  puf  -     puf     puf
+mentioned                  pufd pu    pufd pufd   pufd   pufd  -    pu     p    p    pufd    pu  pufd pufd  pufd    pu
+mentioned follower         pufd puf   pufd pufd   pufd   pufd  pufd pufd   pufd p    pufd    pu  pufd pufd  pufd    puf
+blocked follower           -    -     -    -      -      -     -    -      -    -    -       -   -    -     -       -
+blocked mentioned          fd   -     fd   -      -      -     -    -      -    -    -       -   fd   pufd  fd      -
+blocking follower          pu   pu    pu   -      -      -     -    -      -    -    pu      -   -    -     -       pu
+blocking mentioned         pufd pu    pufd -      -      -     -    -      -    -    pufd    -   -    -     -       pu
+muting follower            puf  puf   puf  -      -      -     -    -      -    -    puf     -   -    -     -       puf
+muting mentioned follower  pufd puf   pufd -      -      -     -    -      -    -    pufd    -   -    -     -       puf
+author                     pufd puf   pufd pufd   pufd   pufd  pufd pufd   pufd p    pufd    pu  -    -     pufd    pufd
+distant stranger           pu   pu    pu   pu     p      pu    -    pu     p    p    pu      pu  pu   -     pu      pu
+distant follower           puf  puf   puf  puf    p      puf   puf  puf    puf  p    puf     pu  puf  -     puf     puf
+domain-blocking stranger   pu   pu    pu   -      -      -     -    -      -    -    pu      -   -    -     pu      pu
+domain-blocking follower   puf  puf   puf  -      -      -     -    -      -    -    puf     -   puf  -     puf     puf
+domain-blocking mentioned  pufd pu    pufd -      -      -     -    -      -    -    pufd    -   -    -     pufd    pu
 """
 
 # Who may act on a status. A viewer who sees the status and is not in these cells is refused.
@@ -71,23 +72,23 @@ domain-blocking mentioned  pufd  pu     pufd  pufd  -
 
 # A silenced author: threads and search show the posts to followers only, public timelines to no viewer.
 SILENCED = """
-                           sees boost poll thread search found home shared open profile tom told named letters earlier
-anonymous                  pu   pu    p    -      -      -     -    -      -    pu      pu  -    -     -       pu
-stranger                   pu   pu    pu   -      -      -     -    pu     -    pu      pu  pu   -     pu      pu
-follower                   puf  puf   puf  puf    p      puf   puf  puf    -    puf     pu  puf  -     puf     puf
-mentioned                  pufd pu    pufd -      -      -     -    pu     -    pufd    pu  pufd pufd  pufd    pu
-mentioned follower         pufd puf   pufd pufd   pufd   pufd  pufd pufd   -    pufd    pu  pufd pufd  pufd    puf
-author                     pufd puf   pufd pufd   pufd   pufd  pufd pufd   -    pufd    pu  -    -     pufd    pufd
+                           sees boost poll thread search found home shared tag  open profile tom told named letters past
+anonymous                  pu   pu    p    -      -      -     -    -      -    -    pu      pu  -    -     -       pu
+stranger                   pu   pu    pu   -      -      -     -    pu     -    -    pu      pu  pu   -     pu      pu
+follower                   puf  puf   puf  puf    p      puf   puf  puf    puf  -    puf     pu  puf  -     puf     puf
+mentioned                  pufd pu    pufd -      -      -     -    pu     -    -    pufd    pu  pufd pufd  pufd    pu
+mentioned follower         pufd puf   pufd pufd   pufd   pufd  pufd pufd   pufd -    pufd    pu  pufd pufd  pufd    puf
+author                     pufd puf   pufd pufd   pufd   pufd  pufd pufd   pufd -    pufd    pu  -    -     pufd    pufd
 """
 
 # A suspended author: nothing is shown.
 SUSPENDED = """
-                           sees boost poll thread search found home shared open profile tom told named letters earlier
-anonymous                  -    -     -    -      -      -     -    -      -    -       -   -    -     -       -
-stranger                   -    -     -    -      -      -     -    -      -    -       -   -    -     -       -
-follower                   -    -     -    -      -      -     -    -      -    -       -   -    -     -       -
-mentioned                  -    -     -    -      -      -     -    -      -    -       -   -    -     -       -
-mentioned follower         -    -     -    -      -      -     -    -      -    -       -   -    -     -       -
+                           sees boost poll thread search found home shared tag  open profile tom told named letters past
+anonymous                  -    -     -    -      -      -     -    -      -    -    -       -   -    -     -       -
+stranger                   -    -     -    -      -      -     -    -      -    -    -       -   -    -     -       -
+follower                   -    -     -    -      -      -     -    -      -    -    -       -   -    -     -       -
+mentioned                  -    -     -    -      -      -     -    -      -    -    -       -   -    -     -       -
+mentioned follower         -    -     -    -      -      -     -    -      -    -    -       -   -    -     -       -
 """
 
 # The answer is 200 for the column's cells, else 404. `post` is by the author. `answer` is the author's reply to Tom,
@@ -172,7 +173,7 @@ PAGES = """
 GET  /api/v1/statuses?<every>                                post:sees
 GET  /api/v1/statuses/<leaf>/context                         answer:thread
 GET  /api/v1/statuses/<root>/context                         answer:thread
-GET  /api/v1/statuses/<revised>/history                      revised:sees earlier:earlier
+GET  /api/v1/statuses/<revised>/history                      revised:sees earlier:past
 GET  /api/v1/accounts/<author>/statuses?limit=40             post:profile answer:profile aside:profile shared:profile
 GET  /api/v1/accounts/<author>/statuses?pinned=true          post:pinned answer:never aside:never shared:never
 GET  /api/v1/accounts/<author>/statuses?tagged=matrix&limit=40         post:profile answer:profile aside:profile
@@ -202,6 +203,12 @@ GET  /api/v1/timelines/public?only_media=true&limit=40       post:open answer:ne
 GET  /api/v1/timelines/tag/matrix?limit=40                   post:open answer:open aside:open shared:open
 GET  /api/v1/timelines/tag/else?any[]=matrix&limit=40        post:open answer:open aside:open shared:open
 GET  /api/v1/timelines/tag/matrix?only_media=true&limit=40   post:open answer:open aside:open shared:open
+"""
+
+# The same after all viewers have followed the hashtag of all posts.
+TAGGED = """
+GET  /api/v1/timelines/home?limit=40                         post:tag answer:tag aside:own shared:shared
+GET  /api/v1/timelines/list/<list>?limit=40                  post:home answer:home aside:never shared:shared
 """
 
 # The same after all viewers have favourited and bookmarked everything and the authors have left the search index.

@@ -22,6 +22,7 @@ from troupe.storage import (
     favourites,
     featured_tags,
     follow_requests,
+    followed_tags,
     follows,
     idempotency,
     lists,
@@ -106,6 +107,8 @@ FILL = """
     INSERT INTO status_tags SELECT 1 + id % 2000, id FROM statuses WHERE id % 2 = 0;
     INSERT INTO featured_tags (id, account_id, tag_id, display_name, created_at)
     SELECT n, 1 + n % 5000, 1 + n / 10, 'x', now() FROM generate_series(1, 19999) n;
+    INSERT INTO followed_tags (id, account_id, tag_id, created_at)
+    SELECT n, 1 + n % 5000, 1 + n / 10, now() FROM generate_series(1, 19999) n;
     INSERT INTO follows (id, account_id, target_account_id, created_at)
     SELECT a * 10000 + b, a, b, now() FROM generate_series(1, 2000) a, generate_series(1, 2000, 100) b WHERE a <> b;
     INSERT INTO follow_requests SELECT id, account_id, target_account_id + 1, true, false, NULL, NULL, now()
@@ -158,6 +161,7 @@ DEVICES = f"SELECT push.* FROM notifications n, LATERAL ({push_subscriptions.wan
 
 QUERIES = [
     *both("home", timelines.HOME, 7, *PAGE),
+    *both("home with hashtags", timelines.HOME_WITH_TAGS, 7, *PAGE),
     *(
         query
         for (local, media), pair in timelines.PUBLIC.items()
@@ -196,6 +200,9 @@ QUERIES = [
     ("count of a featured tag", featured_tags.INSERT, (1, 7, 8, "x", NOW)),
     ("counts of featured tags", featured_tags.RECOUNT, (6, [7, 8])),
     ("suggested tags", featured_tags.SUGGESTIONS, (7, featured_tags.LATEST, 10)),
+    *both("followed tags", followed_tags.PAGE, 7, *PAGE),
+    ("all followed tags", followed_tags.OF_ACCOUNT, (7,)),
+    ("end of the follow of a tag", followed_tags.DELETE, (7, "t1")),
     ("tag by name", tags.FIND, ("t7",)),
     ("deletion of a status", deletions.DELETE, ([7], NOW)),
     *both("scheduled statuses", scheduled_statuses.PAGE, 7, *PAGE),

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from troupe.storage import deletions, statuses, timelines
+from troupe.storage import deletions, followed_tags, tags, timelines
 from troupe.storage.paging import Page
+from troupe.storage.statuses import StatusTag
 
 from .conftest import Stage, new_id
 
@@ -38,6 +39,33 @@ def test_home_pages_by_every_cursor(stage: Stage) -> None:
     assert page(3, since_id=ids[0]) == newest_first[:3]
     assert page(3, min_id=ids[0]) == newest_first[4:7]
     assert page(9, min_id=ids[0], max_id=ids[3]) == newest_first[5:7]
+
+
+def test_home_with_hashtags_holds_each_public_status_with_a_followed_one_once(stage: Stage) -> None:
+    ada, bob, eve, sam = (stage.account(name) for name in ("ada", "bob", "eve", "sam"))
+    stage.follow(ada, bob)
+    tea, milk, rum = (stage(tags.ensure, StatusTag(new_id(), name, name), stage.now) for name in ("tea", "milk", "rum"))
+    for tag in (tea, milk):
+        stage(followed_tags.insert, new_id(), ada.id, tag.id, stage.now)
+    by_bob = stage.status(bob, tags=(tea, rum))
+    both = stage.status(eve, tags=(tea, milk))
+    answer = stage.reply(eve, by_bob, tags=(milk,))
+    stage.status(eve, tags=(rum,))
+    stage.status(eve, visibility="unlisted", tags=(tea,))
+    stage.status(sam, tags=(tea,))
+    stage.sql("UPDATE accounts SET silenced_at = now() WHERE id = $1", sam.id)
+    own = stage.status(ada)
+
+    def page(at: Page = ALL) -> list[tuple[int, set[str]]]:
+        return [(entry.id, set(entry.tags)) for entry in stage(timelines.home_entries_with_tags, ada.id, at)]
+
+    everything = [
+        (own.id, set[str]()), (answer.id, {"milk"}), (both.id, {"tea", "milk"}), (by_bob.id, {"tea", "rum"})
+    ]  # fmt: skip
+    assert page() == everything
+    assert page(Page(2)) == everything[:2]
+    assert page(Page(2, max_id=answer.id)) == everything[2:]
+    assert page(Page(2, min_id=by_bob.id)) == everything[1:3]
 
 
 def test_public_holds_neither_boosts_nor_replies_to_others_nor_the_silenced(stage: Stage) -> None:
@@ -76,7 +104,7 @@ def test_a_profile_is_narrowed_as_asked(stage: Stage) -> None:
     theirs = stage.status(bob)
     answer = stage.reply(ada, theirs)
     boost = stage.boost(ada, theirs)
-    picture = stage.status(ada, media_ids=(new_id(),), tags=(statuses.StatusTag(new_id(), "trio", "Trio"),))
+    picture = stage.status(ada, media_ids=(new_id(),), tags=(StatusTag(new_id(), "trio", "Trio"),))
 
     def page(at: Page = ALL, **choice: Any) -> list[int]:
         return [entry.id for entry in stage(timelines.account_entries, ada.id, at, **choice)]

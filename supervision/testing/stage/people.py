@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from ....actors.account import PerspectiveOf, relation_of
 from ....actors.broadcast import account_address, home_address
+from ....actors.commands.followed_tags import FollowTag, UnfollowTag
 from ....actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
 from ....actors.commands.statuses import DeleteStatus, PublishStatus, UnexpectedMentions
 from ....actors.kernel import Address, Message, NotAnswered, Origin, Refused
@@ -34,8 +35,14 @@ PAGE = 40  # the number of statuses that an app asks for at once
 BELONGS_AT_HOME = """
     SELECT s.id FROM statuses s
     WHERE s.deleted_at IS NULL AND (s.account_id = $1 OR (
-        EXISTS (SELECT FROM follows f WHERE f.account_id = $1 AND f.target_account_id = s.account_id)
-        AND s.visibility <> 'direct'
+        (
+            s.visibility <> 'direct'
+            AND EXISTS (SELECT FROM follows f WHERE f.account_id = $1 AND f.target_account_id = s.account_id)
+            OR s.visibility = 'public' AND EXISTS (
+                SELECT FROM followed_tags f JOIN status_tags st ON st.tag_id = f.tag_id
+                WHERE f.account_id = $1 AND st.status_id = s.id
+            )
+        )
         AND NOT EXISTS (
             SELECT FROM blocks b WHERE (b.account_id, b.target_account_id) IN (($1, s.account_id), (s.account_id, $1))
         )
@@ -85,6 +92,12 @@ class Person:
 
     async def unfollow(self, other: Person) -> None:
         await self.insist(Unfollow(other.id))
+
+    async def follow_tag(self, name: str) -> None:
+        await self.insist(FollowTag(name, name))
+
+    async def unfollow_tag(self, name: str) -> None:
+        await self.insist(UnfollowTag(name))
 
     async def block(self, other: Person) -> None:
         await self.insist(Block(other.id))

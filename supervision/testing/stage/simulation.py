@@ -151,7 +151,8 @@ class Simulation(SimulatedServer):
 
     def _audience_is_awake(self) -> bool:
         awake = set(self.runtime.awake("home"))
-        return awake.issuperset(self.actors.actor_context.audience.everybody)
+        context = self.actors.actor_context
+        return awake.issuperset([*context.audience.everybody, *context.tagged.everybody])
 
 
 async def _settle_in(db: Connection, people: Sequence[Person], now: datetime, *, locked: bool) -> None:
