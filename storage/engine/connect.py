@@ -4,8 +4,8 @@
 # pyright: standard
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
 
 import asyncpg
 import orjson
@@ -28,6 +28,9 @@ STATEMENTS = 512
 # The binary form of jsonb is its text after one byte of version.
 JSONB_VERSION = b"\x01"
 
+# The numbers of PostgreSQL's own types are below this one, and are the same on every server.
+ASSIGNED_BY_SERVER = 10_000
+
 # Errors that mean: the connection is gone, or PostgreSQL is stopping, starting, full, read-only or can't use its files.
 # The work can be tried again later.
 UNAVAILABLE = (
@@ -45,10 +48,29 @@ UNAVAILABLE = (
 )
 
 
+class TypeCachingConnection(asyncpg.Connection):
+    """A connection that asks PostgreSQL about a type of its own only if no other connection of the process has asked.
+
+    asyncpg asks once for each array type on each connection. The recursive query takes longer than most statements.
+    """
+
+    _introspected: ClassVar[dict[tuple[int, ...], Any]] = {}
+
+    async def _introspect_types(self, typeoids: Iterable[int], timeout: float | None) -> Any:
+        oids = tuple(sorted(typeoids))
+        if oids not in self._introspected:
+            types = await super()._introspect_types(oids, timeout)
+            if oids[-1] >= ASSIGNED_BY_SERVER:
+                return types
+            self._introspected[oids] = types
+        return self._introspected[oids]
+
+
 async def connect(dsn: str, *, application_name: str, deadline: float = 10.0) -> Asyncpg:
     """Open a connection, on the asyncio side. `deadline` ends statements whose callers have stopped waiting."""
     connection = await asyncpg.connect(
         dsn,
+        connection_class=TypeCachingConnection,
         timeout=CONNECT_TIMEOUT,
         statement_cache_size=STATEMENTS,
         max_cached_statement_lifetime=0,
