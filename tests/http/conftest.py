@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import trio
+from argon2 import PasswordHasher
 
 from troupe.actors.effects.mail import MAIL
 from troupe.actors.effects.registry import Staffed
@@ -19,6 +20,7 @@ from troupe.actors.outgoing.client import OutgoingClient
 from troupe.actors.push.delivery import WebPush
 from troupe.actors.push.encryption import PushEncryption
 from troupe.actors.push_key import PushKey
+from troupe.actors.rules import passwords
 from troupe.http.access.context import HttpContext
 from troupe.storage.engine.database import Unavailable
 from troupe.storage.engine.pool import open_pool
@@ -26,6 +28,7 @@ from troupe.storage.files import Folder
 from troupe.supervision.configuration import Settings
 from troupe.supervision.tree import Actors
 
+from .. import clients
 from ..clients import Letterbox, Person, Stage
 from .serving import serving
 
@@ -79,6 +82,15 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any]) -> AsyncItera
 async def _elsewhere(host: str, port: int) -> Sequence[str]:
     """Look names up without a network. Test hosts, and names that begin with `inside`, lead to this machine."""
     return ["127.0.0.1" if host.startswith("inside") or host.endswith(".test") else "93.184.216.34"]
+
+
+@pytest.fixture
+def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have passwords hashed with the least work, for tests that try many."""
+    cheap = PasswordHasher(time_cost=1, memory_cost=passwords.SMALLEST_MEMORY, parallelism=1)
+    monkeypatch.setattr(passwords, "HASHER", cheap)
+    monkeypatch.setattr(passwords, "COST", cheap.time_cost * cheap.memory_cost)
+    monkeypatch.setattr(clients, "PASSWORD_HASH", cheap.hash(clients.PASSWORD))
 
 
 def _secrets() -> Callable[[], str]:
