@@ -27,7 +27,7 @@ STRATEGIES: dict[str, Callable[[int, Callable[[], int]], Strategy]] = {
 
 # One seed of so many is played twice. A real clock or an id() in the trace makes nearly every seed differ, so that a
 # sample finds it; playing all seeds twice would double the time of the tests.
-REPLAY_EVERY = 8
+REPLAY_EVERY = 16
 
 
 class DoesNotReplay(AssertionError):

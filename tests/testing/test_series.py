@@ -153,9 +153,9 @@ def test_pinned_seeds_are_played_first_in_every_environment(monkeypatch: pytest.
         seeds.append(run.seed)
 
     monkeypatch.setenv("TROUPE_SIM_SEEDS", "1")
-    monkeypatch.setenv("TROUPE_SIM_BASE", "1000")
+    monkeypatch.setenv("TROUPE_SIM_BASE", "1600")
     simulation(pinned=[(7, "pct"), (3, "random")], strategies=("random",))(scenario)()
-    assert seeds == [0, 7, 3, 1000, 1000]  # the calm run, which every plan needs, comes first
+    assert seeds == [0, 7, 3, 1600, 1600]  # the calm run, which every plan needs, comes first
 
 
 def test_a_report_says_how_the_seed_is_kept() -> None:
@@ -191,10 +191,10 @@ def test_the_environment_says_how_many_seeds_and_from_where(monkeypatch: pytest.
         seeds.append(run.seed)
 
     monkeypatch.setenv("TROUPE_SIM_SEEDS", "3")
-    monkeypatch.setenv("TROUPE_SIM_BASE", "1000")
+    monkeypatch.setenv("TROUPE_SIM_BASE", "1600")
     simulation()(scenario)()
-    # Two strategies; every eighth seed is played twice.
-    assert seeds[1:] == [1000] * 4 + [1001] * 2 + [1002] * 2
+    # Two strategies; every sixteenth seed is played twice.
+    assert seeds[1:] == [1600] * 4 + [1601] * 2 + [1602] * 2
 
 
 def test_a_scenario_that_takes_its_decisions_elsewhere_is_refused() -> None:

@@ -11,7 +11,7 @@ import trio
 
 from ....actors.effects.mail import MAIL
 from ....actors.effects.registry import Staffed
-from ....actors.kernel import Ids, Runtime
+from ....actors.kernel import Ids
 from ....actors.kernel.surroundings import PAUSE
 from ....actors.mail.sender import Letterhead, MailSender, NotSent
 from ....actors.mail.templates import Letter, Sender
@@ -27,7 +27,7 @@ from ..run import Run
 from .api import SimulatedApi
 from .patience import insist
 from .postgres import sandbox
-from .runtime import SimulatedRuntime
+from .runtime import runtime_class
 from .stream import Stream
 
 BASE_URL = "https://troupe.test"
@@ -67,7 +67,7 @@ class SimulatedServer:
         """Make a process in the same way as the tree, with an empty memory."""
         run = self.run
         parking = Parking(run.database, run.clock, self._ids)
-        self.runtime: Runtime = SimulatedRuntime(
+        self.runtime = runtime_class(run.seed)(
             record=self.record, chance=run.random.random, choose=run.chooser(PAUSE), observe=run.faults.turn,
             on_park=parking.park, unavailable=(Unavailable,),
         )  # fmt: skip
