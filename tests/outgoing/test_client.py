@@ -290,7 +290,7 @@ async def test_headers_without_an_end_are_cut_off(identity: Certificate) -> None
     "data",
     [
         b"garbage\r\n\r\n",
-        answer(200, gzip.compress(b"x" * 100)[:-9], Content_Encoding="gzip"),
+        answer(200, gzip.compress(b"x" * 100, mtime=0)[:-9], Content_Encoding="gzip"),
         answer(200, b"x" * 100, Content_Encoding="gzip"),
         answer(200, b"x", Content_Encoding="br"),
         answer(200, zlib.compress(b"x"), Content_Encoding="deflate"),
