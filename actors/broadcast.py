@@ -90,6 +90,11 @@ class Notified(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
+class Merged(Message[None]):
+    """To a home: filtered notifications of the account are shown now."""
+
+
+@dataclass(frozen=True, slots=True)
 class ConversationChanged(Message[None]):
     """To a home: a conversation of the account's has changed. News, which streams show once, have a key."""
 
@@ -244,6 +249,10 @@ class Broadcast:
     def notified(self, told: ShownNotification, origin: Origin) -> None:
         message = Notified(NotificationShown(told))
         self._runtime.tell_awake(home_address(told.notification.account_id), message, origin=origin)
+
+    def merged(self, account_id: int, origin: Origin) -> None:
+        """Tell an account's streams that filtered notifications are shown now."""
+        self._runtime.tell_awake(home_address(account_id), Merged(), origin=origin)
 
     def corresponded(self, told: ShownConversation, origin: Origin, *, news: bool = True) -> None:
         """A conversation has a new last status or, when that is no news, was marked."""

@@ -47,6 +47,11 @@ class NotificationShown(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class NotificationsMerged(Event):
+    """Filtered notifications of the account are among the others now: its clients read them again."""
+
+
+@dataclass(frozen=True, slots=True)
 class ConversationShown(Event):
     """A conversation of the account has a new last status, or was marked as read or unread."""
 
@@ -74,6 +79,6 @@ class FiltersInForce(Event):
 
 
 EVENTS: tuple[type[Event], ...] = (
-    StatusAppeared, StatusAmended, StatusGone, NotificationShown, ConversationShown, FiltersChanged,
-    PerspectiveChanged, FiltersInForce,
+    StatusAppeared, StatusAmended, StatusGone, NotificationShown, NotificationsMerged, ConversationShown,
+    FiltersChanged, PerspectiveChanged, FiltersInForce,
 )  # fmt: skip

@@ -115,6 +115,13 @@ class AddedNotifications:
 
 
 @dataclass(frozen=True, slots=True)
+class MergedNotifications:
+    """Filtered notifications of an account that are shown now."""
+
+    account_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class ChangedConversation:
     """A conversation has a new last status or, when that is no news, was marked."""
 
@@ -183,9 +190,9 @@ class ChangedFilters:
 
 Fact = (
     ChangedAccount | ChangedUser | ChangedStatus | PublishedStatus | EditedStatus | DeletedStatus | MarkedStatus
-    | UnmarkedStatus | ChangedConversationMutes | AddedNotifications | ChangedConversation | ChangedRelation
-    | ChangedDomainBlocks | ChangedFollowedTags | ChangedList | ChangedPairs | GoneStatus | RevokedToken
-    | ChangedFilters
+    | UnmarkedStatus | ChangedConversationMutes | AddedNotifications | MergedNotifications | ChangedConversation
+    | ChangedRelation | ChangedDomainBlocks | ChangedFollowedTags | ChangedList | ChangedPairs | GoneStatus
+    | RevokedToken | ChangedFilters
 )  # fmt: skip
 F = TypeVar("F")
 
@@ -247,6 +254,7 @@ class Facts:
             GoneStatus: self._announce_gone,
             ChangedPairs: self._announce_pairs,
             AddedNotifications: self._announce_notifications,
+            MergedNotifications: self._announce_merge,
             ChangedConversation: self._announce_conversation,
             ChangedList: self._announce_list,
             ChangedRelation: self._announce_relation,
@@ -361,6 +369,9 @@ class Facts:
             shown = statuses.get(notification.status_id) if notification.status_id else None
             if sender is not None and (shown is not None or notification.status_id is None):
                 self._broadcast.notified(ShownNotification(notification, sender, shown), origin)
+
+    def _announce_merge(self, fact: MergedNotifications, origin: Origin) -> None:
+        self._broadcast.merged(fact.account_id, origin)
 
     def _announce_conversation(self, fact: ChangedConversation, origin: Origin) -> None:
         self._broadcast.corresponded(fact.shown, origin, news=fact.news)

@@ -24,4 +24,9 @@ class ShownNotification:
 
     def is_for(self, viewer: Perspective) -> bool:
         """True if its recipient may still see it. A mention is shown to the mentioned account even after a block."""
-        return self.status is None or self.notification.type == "mention" or may_see(self.status, viewer)
+        return self.status is None or is_shown(self.notification.type, self.status, viewer)
+
+
+def is_shown(type: str, status: ShownStatus, viewer: Perspective) -> bool:
+    """True if the recipient of a notification of this type may still see its status."""
+    return type == "mention" or may_see(status, viewer)

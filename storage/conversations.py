@@ -36,6 +36,24 @@ PUT = f"""
     RETURNING {COLUMNS}
 """
 
+# The direct ones among these statuses, which were there before they are added.
+COLLECT = f"""
+    INSERT INTO account_conversations AS c (
+        id, account_id, conversation_id, participant_ids, last_status_id, first_status_id, unread
+    )
+    SELECT min(made.id), $3::bigint, s.conversation_id, people.ids, max(s.id), min(s.id), true
+    FROM unnest($1::bigint[], $2::bigint[]) AS made (id, status_id)
+    JOIN statuses s ON s.id = made.status_id AND s.visibility = 'direct' AND s.deleted_at IS NULL
+    CROSS JOIN LATERAL (
+        SELECT {_participants("s.mentioned_ids || s.account_id", "$3::bigint")} AS ids
+    ) AS people
+    GROUP BY s.conversation_id, people.ids
+    ON CONFLICT (account_id, conversation_id, participant_ids) DO UPDATE SET
+        last_status_id = greatest(c.last_status_id, excluded.last_status_id),
+        first_status_id = least(c.first_status_id, excluded.first_status_id), unread = true
+    RETURNING {COLUMNS}
+"""
+
 # The status before the deleted one, if there is one since the row was made. Otherwise the row is deleted.
 RETRACT = f"""
     WITH concerned AS (
@@ -85,6 +103,16 @@ async def put(
 ) -> list[Conversation]:
     """Add a direct status to the conversations of these accounts. `fresh_ids` are the ids of new conversations."""
     return _conversations(await db.fetch(PUT, fresh_ids, account_ids, status_id))
+
+
+async def collect(
+    db: Connection, account_id: int, status_ids: Sequence[int], fresh_ids: Sequence[int]
+) -> list[Conversation]:
+    """Add earlier statuses, the direct ones among these, to an account's conversations, unread.
+
+    `fresh_ids` has the id of a new conversation for each status.
+    """
+    return _conversations(await db.fetch(COLLECT, fresh_ids, status_ids, account_id))
 
 
 async def retract(db: Connection, status_id: int) -> None:

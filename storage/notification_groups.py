@@ -22,7 +22,7 @@ KEY = "CASE WHEN n.type = ANY($8::text[]) THEN n.group_key ELSE 'ungrouped-' || 
 WANTED = f"""
     n.account_id = $1 AND n.id < $2 AND n.id > $3
     AND ($5::text[] IS NULL OR n.type = ANY($5)) AND n.type <> ALL($6::text[])
-    AND ($7::bigint IS NULL OR n.from_account_id = $7) AND {ALIVE}
+    AND ($7::bigint IS NULL OR n.from_account_id = $7) AND ($9 OR NOT n.filtered) AND {ALIVE}
 """
 
 FACTS = f"""
@@ -57,14 +57,14 @@ PAGE = f"""
             max(g.created_at) FILTER (WHERE g.id BETWEEN low AND high) AS latest_at
         FROM notifications g
         WHERE g.account_id = $1 AND g.group_key = n.group_key AND (page.key = n.group_key OR g.id = n.id)
-        AND {alive("g")}
+        AND ($9 OR NOT g.filtered) AND {alive("g")}
     ) AS facts
     ORDER BY page.id DESC
 """
 PAGES = (PAGE.format(order="DESC", beyond="<"), PAGE.format(order="ASC", beyond=">"))
 
-# By its group key, or by the key that every single notification has.
-MEMBER = "g.account_id = $1 AND (g.group_key = $2 OR g.id = $3::bigint)"
+# By its group key, or by the key that every single notification has, which also finds a filtered one.
+MEMBER = "g.account_id = $1 AND ((g.group_key = $2 AND NOT g.filtered) OR g.id = $3::bigint)"
 
 ONE = f"""
     SELECT NULL::bigint AS page_id, $2 AS key, min(g.type) AS type, min(g.status_id) AS status_id, {FACTS},
@@ -112,6 +112,7 @@ class NotificationFilter:
     exclude_types: Sequence[str] = ()
     from_account_id: int | None = None
     grouped_types: Sequence[str] = ()
+    include_filtered: bool = False
 
 
 async def page(
@@ -123,7 +124,7 @@ async def page(
     """Return a page of groups, newest first."""
     rows = await db.fetch(
         PAGES[page.oldest_first], account_id, *page.bounds,
-        wanted.types, wanted.exclude_types, wanted.from_account_id, wanted.grouped_types,
+        wanted.types, wanted.exclude_types, wanted.from_account_id, wanted.grouped_types, wanted.include_filtered,
     )  # fmt: skip
     return [_group(row) for row in rows]
 
@@ -147,7 +148,7 @@ async def unread(db: Connection, account_id: int, wanted: NotificationFilter, li
     """Return the number of groups with notifications after the last read one, counted up to `limit`."""
     return await db.fetchval(
         UNREAD, account_id, *Page(limit).bounds,
-        wanted.types, wanted.exclude_types, wanted.from_account_id, wanted.grouped_types,
+        wanted.types, wanted.exclude_types, wanted.from_account_id, wanted.grouped_types, wanted.include_filtered,
     )  # fmt: skip
 
 

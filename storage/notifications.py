@@ -5,14 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from . import notification_policy
 from .engine.database import Connection, Row
 from .engine.sql import Statement, rows_of
 from .paging import Page, both_ways
 from .push_subscriptions import PushAddress, wanting
 
-COLUMNS = "n.id, n.account_id, n.from_account_id, n.type, n.status_id, n.created_at, n.group_key"
+COLUMNS = "n.id, n.account_id, n.from_account_id, n.type, n.status_id, n.created_at, n.group_key, n.filtered"
 
 GROUPED = ("favourite", "reblog", "follow", "admin.sign_up")
+# Filtered notifications of these types make a request.
+ASKING = "('mention', 'quote')"
 GROUP_HOURS = 12  # hours after the first notification of a group in which others join it
 
 NEW_COLUMNS = {
@@ -23,7 +26,9 @@ NEW_COLUMNS = {
     "status_id": "bigint",
 }
 
-# No account is notified of its own actions, except of reports and polls. Mentions by staff pass all the filters below.
+# No account is notified of its own actions, except of reports and polls. Mentions by staff pass all the filters below,
+# and every policy. Filtered notifications are stored and not returned: no account is told of them. The request of a
+# sender has the id of its first filtered notification.
 INSERT = Statement(f"""
     WITH unwelcome AS NOT MATERIALIZED (
         SELECT account_id, target_account_id FROM blocks
@@ -32,22 +37,28 @@ INSERT = Statement(f"""
         WHERE hide_notifications AND (expires_at IS NULL OR expires_at > :now::timestamptz)
     ), wanted AS (
         SELECT * FROM {rows_of(NEW_COLUMNS, "wanted")}
-    ), n AS (
-        INSERT INTO notifications (id, account_id, from_account_id, type, status_id, created_at, group_hour)
-        SELECT w.id, w.account_id, w.from_account_id, w.type, w.status_id, :now::timestamptz, CASE
+    ), recipients AS MATERIALIZED (
+        {notification_policy.RECIPIENTS}
+    ), decided AS MATERIALIZED (
+        SELECT w.id, w.account_id, w.from_account_id, w.type, w.status_id, CASE
             WHEN w.type = ANY('{{{",".join(GROUPED)}}}') THEN coalesce((
                 SELECT max(g.group_hour) FROM notifications g
                 WHERE g.account_id = w.account_id AND g.type = w.type AND g.status_id IS NOT DISTINCT FROM w.status_id
                 AND g.group_hour > :hour::bigint - {GROUP_HOURS}
             ), :hour)
-        END
+        END AS group_hour, CASE
+            WHEN w.type = 'mention' AND staff.account_id IS NOT NULL THEN 'accept'
+            ELSE {notification_policy.ACTION}
+        END AS action
         FROM wanted w
         JOIN users u ON u.account_id = w.account_id
         JOIN accounts recipient ON recipient.id = w.account_id
         JOIN accounts sender ON sender.id = w.from_account_id
         LEFT JOIN users staff ON staff.account_id = w.from_account_id AND staff.role <> 'user'
         LEFT JOIN statuses s ON s.id = w.status_id
+        LEFT JOIN recipients r ON r.account_id = w.account_id
         LEFT JOIN follows f ON f.account_id = w.account_id AND f.target_account_id = w.from_account_id
+        LEFT JOIN follows back ON back.account_id = w.from_account_id AND back.target_account_id = w.account_id
         WHERE recipient.suspended_at IS NULL AND recipient.deleted_at IS NULL
         AND (w.status_id IS NULL OR (s.id IS NOT NULL AND s.deleted_at IS NULL))
         AND (w.account_id <> w.from_account_id OR w.type IN ('poll', 'severed_relationships', 'moderation_warning'))
@@ -63,18 +74,25 @@ INSERT = Statement(f"""
                 SELECT FROM conversation_mutes c
                 WHERE c.account_id = w.account_id AND c.conversation_id = s.conversation_id
             )
-            AND (f.id IS NOT NULL OR (
-                (sender.silenced_at IS NULL OR w.type NOT IN ('mention', 'reblog', 'favourite', 'follow', 'quote'))
-                AND NOT EXISTS (
-                    SELECT FROM account_domain_blocks d WHERE d.account_id = w.account_id AND d.domain = sender.domain
-                )
+            AND (f.id IS NOT NULL OR NOT EXISTS (
+                SELECT FROM account_domain_blocks d WHERE d.account_id = w.account_id AND d.domain = sender.domain
+                OFFSET 0  -- else PostgreSQL makes a hash table of all domain blocks
             ))
         ))
+    ), n AS (
+        INSERT INTO notifications (id, account_id, from_account_id, type, status_id, filtered, created_at, group_hour)
+        SELECT id, account_id, from_account_id, type, status_id, action = 'filter', :now::timestamptz, group_hour
+        FROM decided WHERE action <> 'drop'
         ON CONFLICT DO NOTHING
         RETURNING *
+    ), requests AS (
+        INSERT INTO notification_requests (id, account_id, from_account_id, created_at, updated_at)
+        SELECT min(n.id), n.account_id, n.from_account_id, :now, :now FROM n WHERE n.filtered AND n.type IN {ASKING}
+        GROUP BY n.account_id, n.from_account_id ORDER BY n.account_id
+        ON CONFLICT (account_id, from_account_id) DO UPDATE SET updated_at = excluded.updated_at
     )
     SELECT {COLUMNS}, push.ids AS push_ids, push.services AS push_services
-    FROM n CROSS JOIN LATERAL ({wanting("n")}) push ORDER BY n.id
+    FROM n CROSS JOIN LATERAL ({wanting("n")}) push WHERE NOT n.filtered ORDER BY n.id
 """)
 
 
@@ -91,7 +109,7 @@ ALIVE = alive("n")
 
 SINCE = f"""
     SELECT {COLUMNS} FROM notifications n
-    WHERE n.account_id = $1 AND n.id > $2 AND {ALIVE} ORDER BY n.id LIMIT $3
+    WHERE n.account_id = $1 AND n.id > $2 AND NOT n.filtered AND {ALIVE} ORDER BY n.id LIMIT $3
 """
 
 FIND = f"SELECT {COLUMNS} FROM notifications n WHERE n.account_id = $1 AND n.id = $2 AND {ALIVE}"
@@ -100,7 +118,7 @@ PAGE = both_ways(f"""
     SELECT {COLUMNS} FROM notifications n
     WHERE n.account_id = $1 AND n.id < $2 AND n.id > $3
     AND ($5::text[] IS NULL OR n.type = ANY($5)) AND n.type <> ALL($6::text[])
-    AND ($7::bigint IS NULL OR n.from_account_id = $7) AND {ALIVE}
+    AND ($7::bigint IS NULL OR n.from_account_id = $7) AND ($8 OR NOT n.filtered) AND {ALIVE}
     ORDER BY n.id {{order}} LIMIT $4
 """)
 
@@ -129,7 +147,7 @@ UNREAD = f"""
             SELECT last_read_id FROM markers WHERE account_id = $1 AND timeline = 'notifications'
         ), 0)
         AND ($3::text[] IS NULL OR n.type = ANY($3)) AND n.type <> ALL($4::text[])
-        AND ($5::bigint IS NULL OR n.from_account_id = $5) AND {ALIVE}
+        AND ($5::bigint IS NULL OR n.from_account_id = $5) AND NOT n.filtered AND {ALIVE}
         LIMIT $2
     ) AS unread
 """
@@ -161,17 +179,21 @@ class Notification:
     status_id: int | None
     created_at: datetime
     group_key: str
+    filtered: bool = False
     push_to: tuple[PushAddress, ...] = ()
 
 
 async def insert(db: Connection, new: NewNotification, now: datetime) -> Notification | None:
-    """Store a notification. None if the rules forbid it or it exists."""
+    """Store a notification. None if the rules forbid it, it exists, or the recipient's policy filters or drops it."""
     made = await insert_many(db, [new], now)
     return made[0] if made else None
 
 
 async def insert_many(db: Connection, new: Sequence[NewNotification], now: datetime) -> list[Notification]:
-    """Store notifications. Those that the rules forbid, or that exist, are left out."""
+    """Store notifications, and return those that their recipients are told of.
+
+    Left out are those that the rules forbid, that exist, and that the recipient's policy filters or drops.
+    """
     if not new:
         return []
     rows = await db.fetch(*INSERT.bind_many(new, now=now, hour=int(now.timestamp() // 3600)))
@@ -196,9 +218,12 @@ async def page(
     types: Sequence[str] | None = None,
     exclude_types: Sequence[str] = (),
     from_account_id: int | None = None,
+    include_filtered: bool = False,
 ) -> list[Notification]:
     """Return a page, newest first. `types` None means every type."""
-    rows = await db.fetch(PAGE[page.oldest_first], account_id, *page.bounds, types, exclude_types, from_account_id)
+    rows = await db.fetch(
+        PAGE[page.oldest_first], account_id, *page.bounds, types, exclude_types, from_account_id, include_filtered
+    )
     return sorted(_notifications(rows), key=lambda notification: notification.id, reverse=True)
 
 

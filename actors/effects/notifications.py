@@ -1,4 +1,4 @@
-"""Streaming notifications, and sending them to devices."""
+"""Streaming notifications, sending them to devices, and telling that filtered ones were merged."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...storage import notifications
 from ...storage.notifications import Notification
-from ..facts import AddedNotifications
+from ..facts import AddedNotifications, MergedNotifications
 from .push import pushes_of
 from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, told_by
 
@@ -17,6 +17,13 @@ class StreamNotification(Effect):
     """Show a notification in the streams of `account`."""
 
     id: int
+    account: int
+
+
+@dataclass(frozen=True, slots=True)
+class StreamMerge(Effect):
+    """Tell the streams of `account` that filtered notifications are shown now."""
+
     account: int
 
 
@@ -35,3 +42,13 @@ async def stream_notification(context: EffectContext, effect: StreamNotification
     notification = await context.database.read(notifications.find, effect.account, effect.id)
     if notification is not None:
         await context.facts.apply([AddedNotifications([notification])], attempt.origin)
+
+
+def notifications_merged(account_id: int) -> Promise:
+    """Promise to tell an account's streams that filtered notifications are shown now."""
+    return told_by(account_id, StreamMerge(account_id))
+
+
+@carries_out("merge", StreamMerge, ANNOUNCEMENTS)
+async def stream_merge(context: EffectContext, effect: StreamMerge, attempt: Attempt) -> None:
+    await context.facts.apply([MergedNotifications(effect.account)], attempt.origin)

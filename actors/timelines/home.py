@@ -12,6 +12,7 @@ from ...storage.timeline_entries import TimelineEntry
 from ..account import perspective_of
 from ..broadcast import (
     ConversationChanged,
+    Merged,
     Notified,
     Related,
     RelationStamps,
@@ -20,7 +21,7 @@ from ..broadcast import (
 )
 from ..context import ActorContext
 from ..conversations import shown_conversations
-from ..events import ConversationShown, NotificationShown
+from ..events import ConversationShown, NotificationShown, NotificationsMerged
 from ..kernel import Answer, Cell, Message, Runtime, turn
 from ..notifications import ShownNotification
 from ..rules.visibility import Perspective, Relation, belongs_at_home, belongs_by_author, belongs_by_tag, hidden
@@ -144,6 +145,11 @@ def take_notification(home: HomeTimeline, message: Notified) -> None:
     told = message.event.notification
     if told.is_for(home.perspective):
         home.feed.announce(told.id, message.event)
+
+
+@turn(HomeTimeline, Merged)
+def announce_merge(home: HomeTimeline, message: Merged) -> None:
+    home.feed.append(NotificationsMerged())
 
 
 @turn(HomeTimeline, ConversationChanged)

@@ -16,11 +16,6 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 @api.route(*METHODS, path="/api/v1/timelines/direct")
 @api.route(*METHODS, path="/api/v1/search")
 @api.route(*METHODS, path="/api/v1/notifications/dismiss")
-# Not implemented. Remove the line of an endpoint that you add.
-@api.route(*METHODS, path="/api/v1/notifications/policy")
-@api.route(*METHODS, path="/api/v2/notifications/policy")
-@api.route(*METHODS, path="/api/v1/notifications/requests")
-@api.route(*METHODS, path="/api/v1/notifications/requests/dismiss")
 def refuse() -> Answer:
     raise NotFound("Not Found")
 

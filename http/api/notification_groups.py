@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import orjson
 
 from ...actors.commands.notifications import DismissGroup
@@ -17,7 +19,7 @@ from ..answers.errors import Malformed, NotFound
 from ..entities.account import account_json
 from ..entities.notification_group import group_fields, partial_account_fields
 from ..intake.paging import Paged, clamp, links
-from ..intake.parameters import Count, Text, Texts
+from ..intake.parameters import Count, Flag, Text, Texts
 from ..intake.request import Request
 from ..router import api
 from ..views.statuses import part_of, perspective_of, render_all, without_hidden
@@ -38,6 +40,10 @@ class Grouping(Sieve):
 
 class GroupedPage(Paged, Grouping):
     expand_accounts: Text = FULL
+    include_filtered: Flag = False
+
+    def wanted(self) -> notification_groups.NotificationFilter:
+        return replace(super().wanted(), include_filtered=self.include_filtered)
 
     def check(self) -> None:
         if self.expand_accounts not in (FULL, PARTIAL):

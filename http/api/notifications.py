@@ -19,7 +19,7 @@ from ..entities.notification import notification_json
 from ..intake.ids import AccountId
 from ..intake.input import Input
 from ..intake.paging import Paged, clamp, links
-from ..intake.parameters import Count, Texts
+from ..intake.parameters import Count, Flag, Texts
 from ..intake.request import Request
 from ..router import api
 from ..views.statuses import part_of, perspective_of, without_hidden
@@ -56,7 +56,7 @@ class Sieve(Input):
 
 
 class NotificationQuery(Paged, Sieve):
-    pass
+    include_filtered: Flag = False
 
 
 class Counted(Sieve):
@@ -68,7 +68,9 @@ async def show_all(context: HttpContext, request: Request, viewer: Viewer, wante
     """A page of notifications with links to both sides. Hidden notifications count for the cursors too."""
 
     async def stretch(page: Page) -> Stretch[bytes]:
-        found = await context.database.read(notifications.page, viewer.account_id, page, **wanted.conditions())
+        found = await context.database.read(
+            notifications.page, viewer.account_id, page, **wanted.conditions(), include_filtered=wanted.include_filtered
+        )
         visible, part, hidden = await _seen(context, viewer, found)
         return Stretch([one.id for one in found], _render(context, part, visible), hidden)
 

@@ -15,14 +15,15 @@ from .times import instant
 def notification_json(shown: ShownNotification, renderings: Renderings, base_url: str, viewer: ViewerPart) -> bytes:
     """Return a notification for its recipient, with its status if it has one."""
     notification = shown.notification
-    head = orjson.dumps(
-        {
-            "id": str(notification.id),
-            "type": notification.type,
-            "created_at": instant(notification.created_at),
-            "group_key": notification.group_key,
-        }
-    )[:-1]
+    fields: dict[str, object] = {
+        "id": str(notification.id),
+        "type": notification.type,
+        "created_at": instant(notification.created_at),
+        "group_key": notification.group_key,
+    }
+    if notification.filtered:
+        fields["filtered"] = True
+    head = orjson.dumps(fields)[:-1]
     account = account_json(shown.account, renderings, base_url)
     if shown.status is None:
         return b'%b,"account":%b}' % (head, account)

@@ -11,6 +11,7 @@ from ...actors.events import (
     ConversationShown,
     FiltersChanged,
     NotificationShown,
+    NotificationsMerged,
     StatusAmended,
     StatusAppeared,
     StatusGone,
@@ -27,7 +28,7 @@ from ..intake.parameters import Flag, Text
 Shows = frozenset[type[Event]]
 
 STATUSES: Shows = frozenset({StatusAppeared, StatusAmended, StatusGone})
-NOTIFICATIONS: Shows = frozenset({NotificationShown})
+NOTIFICATIONS: Shows = frozenset({NotificationShown, NotificationsMerged})
 EDITS: Shows = frozenset({StatusAmended})
 OWN: Shows = STATUSES | {FiltersChanged}
 CONVERSATIONS: Shows = frozenset({ConversationShown})

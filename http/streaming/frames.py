@@ -14,6 +14,7 @@ from ...actors.events import (
     ConversationShown,
     FiltersChanged,
     NotificationShown,
+    NotificationsMerged,
     StatusAmended,
     StatusAppeared,
     StatusEvent,
@@ -37,6 +38,7 @@ NAMES: dict[type[Event], bytes] = {
     StatusAmended: b"status.update",
     StatusGone: b"delete",
     NotificationShown: b"notification",
+    NotificationsMerged: b"notifications_merged",
     ConversationShown: b"conversation",
     FiltersChanged: b"filters_changed",
 }
@@ -76,6 +78,8 @@ class Frames(ABC):
             case NotificationShown(shown):
                 viewer = ViewerPart(shown.notification.account_id, {})
                 return notification_json(shown, self._renderings, self._base_url, viewer)
+            case NotificationsMerged():
+                return b"1"
             case ConversationShown(shown):
                 viewer = ViewerPart(shown.conversation.account_id, {})
                 return conversation_json(shown, self._renderings, self._base_url, viewer)

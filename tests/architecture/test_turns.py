@@ -29,7 +29,7 @@ print(json.dumps({one.__name__: sorted(message.__name__ for message in one.turns
 STATUSES = {"StatusPublished", "StatusEdited", "StatusDeleted"}
 OF_TIMELINES = {
     "Timeline": STATUSES,
-    "HomeTimeline": STATUSES | {"HomePage", "Notified", "ConversationChanged", "Related"},
+    "HomeTimeline": STATUSES | {"HomePage", "Merged", "Notified", "ConversationChanged", "Related"},
     "ListTimeline": STATUSES | {"ListPage", "ListOwner", "ChangeList", "DeleteList", "AddToList", "RemoveFromList"},
     "PublicTimeline": STATUSES | {"PublicPage"},
     "TagTimeline": STATUSES | {"TagPage"},

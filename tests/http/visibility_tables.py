@@ -184,8 +184,12 @@ GET  /api/v1/accounts/<tom>/statuses?limit=40                shared:tom
 GET  /api/v1/accounts/<self>/statuses?limit=40               echo:echoes
 GET  /api/v1/notifications?types[]=update                    post:told
 GET  /api/v1/notifications?types[]=mention                   post:named
+GET  /api/v1/notifications?types[]=update&include_filtered=true        post:told
+GET  /api/v1/notifications?types[]=mention&include_filtered=true       post:named
 GET  /api/v2/notifications?types[]=update                    post:told
 GET  /api/v2/notifications?types[]=mention                   post:named
+GET  /api/v2/notifications?types[]=update&include_filtered=true        post:told
+GET  /api/v2/notifications?types[]=mention&include_filtered=true       post:named
 GET  /api/v1/conversations                                   post:letters
 POST /api/v1/conversations/<letter>/read                     post:letters
 POST /api/v1/conversations/<letter>/unread                   post:letters
@@ -318,6 +322,8 @@ ELSEWHERE = {
     "GET /api/v1/statuses/<>/card": "always gone",
     "GET /api/v1/trends/statuses": "always empty",
     "GET /api/oembed": "the same for all viewers; see test_oembed.py",
+    "GET /api/v1/notifications/requests": "the last mention of each sender; see test_notification_requests.py",
+    "GET /api/v1/notifications/requests/<>": "the same",
 }
 # An endpoint tells something of a status if its answer has one of these entities, or its path starts so.
 PARTS = {"OEmbed", "Status", "StatusEdit", "StatusSource", "Poll", "Translation"}

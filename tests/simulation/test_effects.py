@@ -10,7 +10,7 @@ from troupe.actors.effects.conversations import StreamConversation
 from troupe.actors.effects.files import RemoveFiles, files_unused
 from troupe.actors.effects.lists import RereadList
 from troupe.actors.effects.mail import SendMail
-from troupe.actors.effects.notifications import StreamNotification
+from troupe.actors.effects.notifications import StreamMerge, StreamNotification
 from troupe.actors.effects.polls import ClosePoll
 from troupe.actors.effects.push import SendPush
 from troupe.actors.effects.registry import KINDS, NAMES, Effect
@@ -32,6 +32,7 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
     ("counts", {"id": 7}, ForgetCounts(7)),
     ("relation", {"accounts": [3, 4, 5]}, RereadRelations((3, 4, 5))),
     ("notification", {"id": 7, "account": 3}, StreamNotification(7, 3)),
+    ("merge", {"account": 3}, StreamMerge(3)),
     ("conversation", {"id": 7, "account": 3}, StreamConversation(7, 3)),
     ("list", {"id": 7, "account": 3}, RereadList(7, 3)),
     ("poll", {"id": 7}, ClosePoll(7)),
@@ -75,6 +76,7 @@ async def test_rows_of_the_version_before_are_carried_out(sim: Simulation) -> No
         ("counts", account, {"id": status}),
         ("relation", account, {"accounts": [ada.id, bob.id]}),
         ("notification", account, {"id": 1, "account": ada.id}),
+        ("merge", account, {"account": ada.id}),
         ("conversation", account, {"id": 1, "account": bob.id}),
         ("list", account, {"id": 1, "account": ada.id}),
         ("poll", "poll/1", {"id": 1}),

@@ -30,6 +30,8 @@ from troupe.storage import (
     media,
     mutes,
     notification_groups,
+    notification_policy,
+    notification_requests,
     notifications,
     oauth,
     outbox,
@@ -133,6 +135,14 @@ FILL = """
     INSERT INTO conversation_mutes SELECT 1 + id % 500, id, now() FROM statuses WHERE id % 4 = 0;
     INSERT INTO notifications (id, account_id, from_account_id, type, status_id, created_at)
     SELECT id, 1 + id % 500, 1 + id % 1999, 'favourite', id, now() FROM statuses WHERE 1 + id % 500 <> 1 + id % 1999;
+    INSERT INTO filters (id, account_id, title, contexts, action, created_at, updated_at)
+    SELECT n, 1 + n % 500, 'x', '{home}', 'warn', now(), now() FROM generate_series(1, 5000) n;
+    INSERT INTO filter_statuses (id, filter_id, status_id, created_at)
+    SELECT n, 1 + n % 5000, n, now() FROM generate_series(1, 5000) n;
+    UPDATE notifications SET filtered = true, type = 'mention' WHERE id % 10 = 0;
+    INSERT INTO notification_requests (id, account_id, from_account_id, created_at, updated_at)
+    SELECT max(id), account_id, from_account_id, now(), now() FROM notifications WHERE filtered
+    GROUP BY account_id, from_account_id;
     INSERT INTO account_conversations (id, account_id, conversation_id, participant_ids, last_status_id)
     SELECT id, 1 + id % 500, id, ARRAY[1 + id % 1999], id FROM statuses;
     INSERT INTO markers (account_id, timeline, last_read_id, updated_at)
@@ -216,17 +226,26 @@ QUERIES = [
     ("exclusive members", lists.EXCLUSIVE, (7,)),
     ("lists that hold", lists.HOLDING, (7, 101)),
     ("all followers", follows.FOLLOWERS_OF, (101, LOW, 100)),
-    *both("notifications", notifications.PAGE, 7, *PAGE, None, ["mention"], None),
+    *both("notifications", notifications.PAGE, 7, *PAGE, None, ["mention"], None, False),
     ("notifications since", notifications.SINCE, (7, 1000, 20)),
     ("devices that want a notification", DEVICES, (7,)),
     ("push subscription of a token", push_subscriptions.FIND, (7,)),
     ("push subscription to send to", push_subscriptions.FIND_LIVE, (7,)),
     ("unread notifications", notifications.UNREAD, (7, 100, None, ["mention"], None)),
-    *both("groups", notification_groups.PAGES, 7, *PAGE, None, ["mention"], None, ["favourite"]),
+    *both("groups", notification_groups.PAGES, 7, *PAGE, None, ["mention"], None, ["favourite"], False),
     ("group", notification_groups.ONE, (7, "favourite-7-1", None)),
     ("group of one", notification_groups.ONE, (7, "ungrouped-7", 7)),
     ("members of a group", notification_groups.MEMBERS, (7, "favourite-7-1", None, 100)),
-    ("unread groups", notification_groups.UNREAD, (7, *PAGE, None, ["mention"], None, ["favourite"])),
+    ("unread groups", notification_groups.UNREAD, (7, *PAGE, None, ["mention"], None, ["favourite"], False)),
+    *both("notification requests", notification_requests.PAGE, 7, *PAGE),
+    ("notification request", notification_requests.FIND, (7, 14)),
+    ("pending notification requests", notification_requests.PENDING, (7,)),
+    ("closed notification requests", notification_requests.CLOSE, (7, [14])),
+    ("merged notifications", notification_requests.MERGE, (7, [14])),
+    ("dismissed notifications", notification_requests.FORGET, (7, [14])),
+    ("notification policy", notification_policy.FIND, (7,)),
+    ("new notifications", notifications.INSERT.text, (None,) * len(notifications.INSERT.names)),
+    ("earlier letters", conversations.COLLECT, ([1, 2], [100, 200], 7)),
     *both("hashtags", tags.PAGE, *PAGE, ["t7", "t8"], ["t9"], ["t10"], None, True),
     *both("conversations", conversations.PAGE, 7, *PAGE),
     ("conversations with an account", conversations.FORGET, (7, 8)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from ....actors.events import NotificationShown, StatusAmended, StatusAppeared, StatusGone
+from ....actors.events import NotificationShown, NotificationsMerged, StatusAmended, StatusAppeared, StatusGone
 from ....actors.kernel import Address, Event, Feed, Runtime
 from ....actors.notifications import ShownNotification
 from ....actors.statuses import ShownStatus
@@ -33,6 +33,7 @@ class Stream:
         self.seen: list[int] = []  # pushed statuses and, after a cut, those found on pages
         self.gone: list[int] = []  # deletions
         self.notified: list[int] = []
+        self.merges = 0  # how often filtered notifications were merged with the others
         self.said: list[tuple[int, str]] = []  # the texts of statuses, when they came and at each edit
         self.cuts = 0
         self.open = False  # connected, and up to date
@@ -103,6 +104,8 @@ class Stream:
                 self.gone.append(id)
             case NotificationShown(told):
                 self._notify(told)
+            case NotificationsMerged():
+                self.merges += 1
             case _:
                 pass
 

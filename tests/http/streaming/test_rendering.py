@@ -6,7 +6,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from troupe.actors.events import EVENTS, FiltersChanged, FiltersInForce, PerspectiveChanged, StatusGone
+from troupe.actors.events import (
+    EVENTS,
+    FiltersChanged,
+    FiltersInForce,
+    NotificationsMerged,
+    PerspectiveChanged,
+    StatusGone,
+)
 from troupe.actors.rules.visibility import ANONYMOUS
 from troupe.http.entities.rendered import Renderings
 from troupe.http.streaming.channels import CHANNELS, NOTIFICATIONS
@@ -41,6 +48,12 @@ def test_a_deletion_names_the_status(websocket: Frames, sse: Frames) -> None:
 def test_an_event_that_says_all_by_its_name_has_no_payload(websocket: Frames, sse: Frames) -> None:
     assert websocket.frame(FiltersChanged(), USER) == b'{"stream":["user"],"event":"filters_changed"}'
     assert sse.frame(FiltersChanged(), USER) == b"event: filters_changed\ndata: undefined\n\n"
+
+
+def test_a_merge_says_1(websocket: Frames, sse: Frames) -> None:
+    frame = websocket.frame(NotificationsMerged(), USER)
+    assert frame == b'{"stream":["user"],"event":"notifications_merged","payload":"1"}'
+    assert sse.frame(NotificationsMerged(), USER) == b"event: notifications_merged\ndata: 1\n\n"
 
 
 def test_an_event_is_framed_once_for_each_stream(websocket: Frames, sse: Frames) -> None:
