@@ -88,6 +88,6 @@ def new_effect(id: int, promise: Promise, origin: Origin = NOWHERE) -> NewEffect
     name, row = NAMES[type(promise.effect)], promise.effect.as_row()
     partition = promise.partition or f"{name}/{id}"
     return NewEffect(
-        id, name, partition, row, promise.due_at, origin.request_id, origin.causes, promise.group,
-        shard_of(promise, partition),
+        id, KINDS[name].queue.name, name, partition, row, promise.due_at, origin.request_id, origin.causes,
+        promise.group, shard_of(promise, partition),
     )  # fmt: skip

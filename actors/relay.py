@@ -34,7 +34,6 @@ from .effects.registry import (
     Later,
     OnGiveUp,
     Staffed,
-    kinds_of,
 )  # fmt: skip
 from .kernel import Clock, Ids, Origin, Record
 from .kernel.errors import describe, place
@@ -68,7 +67,7 @@ class Relay(Generic[C]):
         self._clock = clock
         self._record = record
         self._id = ids.next()  # of this relay, in the rows that it claimed
-        self._kinds = kinds_of(self.queue)
+        self._after = ""  # the group after which to look for rows; empty: from the first one
         self._lanes: set[Lane] = set()
         self._unclaimed: list[int] = []  # to be given back
         self._trouble: Exception | None = None  # what kept a lane from reaching the database
@@ -139,11 +138,16 @@ class Relay(Generic[C]):
         if free <= 0:
             return
         taken = Counter(lane.group for lane in self._lanes)
+        limit = queue.lanes * queue.claimed_at_once
         found = await self._database.read(
-            outbox.due, self._clock.now(), self._kinds, exclude_ids=self._excluded(),
+            outbox.due, self._clock.now(), queue.name, exclude_ids=self._excluded(),
             exclude_groups=[group for group, lanes in taken.items() if lanes >= queue.lanes_of_a_group],
-            of_a_group=queue.lanes_of_a_group * queue.claimed_at_once, limit=queue.lanes * queue.claimed_at_once,
+            after=self._after, of_a_group=queue.lanes_of_a_group * queue.claimed_at_once, limit=limit,
         )  # fmt: skip
+        if self._after:
+            self._look_at = 0.0  # for the groups before that one
+        # When there are more rows than one look takes, the next look begins with the groups after these.
+        self._after = max(one.group for one in found) if len(found) == limit else ""
         if found:
             await self._claim(nursery, deal(queue, found, free, taken))
 

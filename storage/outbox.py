@@ -9,36 +9,63 @@ import orjson
 
 from .engine.database import Connection, Row, replaced
 
+# The group of a row, as the index `outbox_groups` has it. Groups sort as Python sorts their names.
+GROUP = 'coalesce(group_key, partition_key) COLLATE "C"'
+# So many times the rows that are wanted of a group are read, so that they are of more than one partition.
+READ_AHEAD = 10
+
 # Causes are stored as JSON texts: an array of arrays would have to be rectangular.
 INSERT_MANY = """
-    INSERT INTO outbox (id, kind, partition_key, group_key, shard, payload, due_at, request_id, causes, created_at)
-    SELECT id, kind, key, group_key, shard, payload, coalesce(due_at, $10), request_id,
-        ARRAY(SELECT jsonb_array_elements_text(causes::jsonb)), $10
+    INSERT INTO outbox
+        (id, queue, kind, partition_key, group_key, shard, payload, due_at, request_id, causes, created_at)
+    SELECT id, queue, kind, key, group_key, shard, payload, coalesce(due_at, $11), request_id,
+        ARRAY(SELECT jsonb_array_elements_text(causes::jsonb)), $11
     FROM unnest(
-        $1::bigint[], $2::text[], $3::text[], $4::text[], $5::smallint[], $6::jsonb[], $7::timestamptz[], $8::text[],
-        $9::text[]
-    ) AS new (id, kind, key, group_key, shard, payload, due_at, request_id, causes)
+        $1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::jsonb[], $8::timestamptz[],
+        $9::text[], $10::text[]
+    ) AS new (id, queue, kind, key, group_key, shard, payload, due_at, request_id, causes)
 """
 
 # In order within a partition: a row waits while an older one of its partition waits for another try, or is carried out
 # by a relay. The first row of each group comes first, so that no group keeps another one out; within a group the first
 # row of each partition does, so that no partition keeps the others of its group out.
-DUE = """
-    WITH waiting AS (
-        SELECT o.*, coalesce(group_key, partition_key) AS lane_group,
-            row_number() OVER (PARTITION BY partition_key ORDER BY o.id) AS turn
-        FROM outbox o CROSS JOIN LATERAL (
-            SELECT min(id) AS id FROM outbox WHERE partition_key = o.partition_key
-            AND (due_at > $1 OR claimed_until > $1)
-        ) held
-        WHERE due_at <= $1 AND (claimed_until IS NULL OR claimed_until <= $1) AND (held.id IS NULL OR o.id < held.id)
-        AND o.id <> ALL($2::bigint[]) AND kind = ANY($3::text[])
-        AND coalesce(group_key, partition_key) <> ALL($4::text[])
-    ), placed AS (
-        SELECT waiting.*, row_number() OVER (PARTITION BY lane_group ORDER BY turn, id) AS place FROM waiting
+#
+# A backlog may be long, so it is not sorted: the recursion steps from group to group, and of each group its oldest rows
+# are read. It starts after the group $5, and ends with as many rows as are looked at. Two equalities are written as
+# BETWEEN, with the column in ORDER BY: then only the index that begins with it has that order. With `=` PostgreSQL may
+# walk the primary key instead, which is as long as the table.
+DUE = f"""
+    WITH RECURSIVE groups AS (
+        SELECT $5::text COLLATE "C" AS name
+        UNION ALL
+        SELECT (
+            SELECT {GROUP} FROM outbox WHERE queue = $2 AND {GROUP} > groups.name AND due_at <= $1
+            ORDER BY {GROUP} LIMIT 1
+        ) FROM groups WHERE groups.name IS NOT NULL
+    ), looked_at AS (
+        SELECT ready.*, groups.name AS lane_group FROM groups CROSS JOIN LATERAL (
+            SELECT oldest.*, row_number() OVER (ORDER BY turn, id) AS place FROM (
+                SELECT free.*, row_number() OVER (PARTITION BY key ORDER BY id) AS turn FROM (
+                    SELECT id, kind, partition_key AS key, payload, request_id, causes, attempts, created_at
+                    FROM outbox
+                    WHERE queue = $2 AND {GROUP} BETWEEN groups.name AND groups.name AND due_at <= $1
+                    AND (claimed_until IS NULL OR claimed_until <= $1) AND id <> ALL($3::bigint[])
+                    AND (
+                        SELECT true FROM outbox older
+                        WHERE older.partition_key BETWEEN outbox.partition_key AND outbox.partition_key
+                        AND older.id < outbox.id AND (older.due_at > $1 OR older.claimed_until > $1)
+                        ORDER BY older.partition_key, older.id LIMIT 1
+                    ) IS NULL
+                    ORDER BY {GROUP}, id LIMIT $6 * {READ_AHEAD}
+                ) free
+            ) oldest
+            ORDER BY turn, id LIMIT $6
+        ) ready
+        WHERE groups.name > $5 AND groups.name <> ALL($4::text[])
+        LIMIT $6 * $7
     )
-    SELECT id, kind, partition_key AS key, lane_group AS group, payload, request_id, causes, attempts, created_at
-    FROM placed WHERE place <= $5 ORDER BY place, id LIMIT $6
+    SELECT id, kind, key, lane_group AS group, payload, request_id, causes, attempts, created_at
+    FROM looked_at ORDER BY place, id LIMIT $7
 """
 
 # Rows that another relay is claiming at this moment are left to it. The CTE is materialized because rows must be locked
@@ -56,6 +83,8 @@ RENEW = """
     UPDATE outbox SET claimed_until = $4
     WHERE id = ANY($1::bigint[]) AND claimed_by = $2 AND claimed_until > $3 RETURNING id
 """
+
+RELEASE_ALL = "UPDATE outbox SET claimed_by = NULL, claimed_until = NULL WHERE claimed_by IS NOT NULL"
 
 RELEASE = """
     UPDATE outbox SET claimed_by = NULL, claimed_until = NULL WHERE id = ANY($1::bigint[]) AND claimed_by = $2
@@ -89,6 +118,7 @@ class NewEffect:
     """
 
     id: int
+    queue: str
     kind: str
     key: str
     payload: dict[str, Any]
@@ -124,15 +154,19 @@ async def insert_many(db: Connection, effects: Sequence[NewEffect], now: datetim
 async def due(
     db: Connection,
     now: datetime,
-    kinds: Collection[str],
+    queue: str,
     *,
     exclude_ids: Collection[int] = (),
     exclude_groups: Collection[str] = (),
+    after: str = "",
     of_a_group: int,
     limit: int,
 ) -> list[DueEffect]:
-    """Return effects of these kinds that no relay has claimed: of each group at most so many, the oldest first."""
-    rows = await db.fetch(DUE, now, list(exclude_ids), list(kinds), list(exclude_groups), of_a_group, limit)
+    """Return effects of a queue that no relay has claimed: of each group at most so many, the oldest first.
+
+    Only groups whose names sort after `after` are looked at. Fewer effects than `limit` are those of all of them.
+    """
+    rows = await db.fetch(DUE, now, queue, list(exclude_ids), list(exclude_groups), after, of_a_group, limit)
     return [_effect(row) for row in rows]
 
 
@@ -149,6 +183,11 @@ async def renew(db: Connection, ids: Collection[int], relay: int, now: datetime,
 async def release(db: Connection, ids: Collection[int], relay: int) -> None:
     """Give effects back that a relay has claimed and not carried out."""
     await db.execute(RELEASE, list(ids), relay)
+
+
+async def release_all(db: Connection) -> None:
+    """Give back what relays have claimed that are no more."""
+    await db.execute(RELEASE_ALL)
 
 
 async def delete_claimed(db: Connection, id: int, relay: int) -> bool:
@@ -179,7 +218,7 @@ async def fail(db: Connection, id: int, relay: int, due_at: datetime, error: str
 
 def _columns(effect: NewEffect) -> tuple[object, ...]:
     return (
-        effect.id, effect.kind, effect.key, effect.group, effect.shard, effect.payload, effect.due_at,
+        effect.id, effect.queue, effect.kind, effect.key, effect.group, effect.shard, effect.payload, effect.due_at,
         effect.request_id, orjson.dumps(effect.causes).decode(),
     )  # fmt: skip
 

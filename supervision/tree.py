@@ -73,6 +73,7 @@ from ..http.entities.account import avatar_url
 from ..http.server.descriptors import raise_limit
 from ..http.server.listener import bind
 from ..http.server.listener import serve as serve_http
+from ..storage import outbox
 from ..storage.engine.data_folder import make_private
 from ..storage.engine.database import Connection, Database, Fenced, Unavailable
 from ..storage.engine.embedded import embedded
@@ -197,11 +198,11 @@ class Troupe:
         self.log = log
         clock = SystemClock()
         ids = Ids(clock)
-        push_key = PushKey(settings.data / "vapid.pem")
+        self._push_key = PushKey(settings.data / "vapid.pem")
         self.database = SupervisedDatabase(
             dsn, size=settings.database_connections, takeover=settings.takeover, ids=ids, clock=clock,
             record=log.record, on_notice=self._hear, revive=revive, require=self._require_domain,
-            prepare=push_key.load,
+            prepare=self._prepare,
         )  # fmt: skip
         self.parking = Parking(self.database, clock, ids)
         self.runtime = Runtime(
@@ -214,7 +215,7 @@ class Troupe:
             base_url=settings.base_url, local_domain=settings.local_domain,
             remove_files=partial(trio.to_thread.run_sync, folder.remove),
             queues=[Staffed(MAIL, _mail_sender(settings, self.database, clock))],
-            deliver=WebPush(self.outgoing, PushEncryption(push_key, clock, settings.push_contact)),
+            deliver=WebPush(self.outgoing, PushEncryption(self._push_key, clock, settings.push_contact)),
         )  # fmt: skip
         self.media = MediaProcessor(
             self.database, self.runtime, clock, log.record, self.actors.outbox, folder,
@@ -222,7 +223,7 @@ class Troupe:
         )  # fmt: skip
         self.http_context = HttpContext(
             settings=settings, database=self.database, runtime=self.runtime, clock=clock, ids=ids, record=log.record,
-            secret=lambda: secrets.token_urlsafe(32), push_key=push_key,
+            secret=lambda: secrets.token_urlsafe(32), push_key=self._push_key,
             accounts=self.actors.accounts, statuses=self.actors.statuses, facts=self.actors.facts,
             media=self.media, outgoing=self.outgoing,
         )  # fmt: skip
@@ -290,6 +291,17 @@ class Troupe:
                         " program, or choose another --host or --port"
                     ) from error
             await trio.sleep(0.1)
+
+    async def _prepare(self, database: Database) -> None:
+        """Prepare the database for this process, before any other part of it uses the database.
+
+        Claims of effects are given back at once instead of at the end of their lease. The process holds the term, so
+        it is the only one that serves the database: all claims are of relays that have died. But a process that was
+        taken over from may be at work for a moment, so its claims are left to end.
+        """
+        await self._push_key.load(database)
+        if not self.database.predecessor:
+            await database.transact(outbox.release_all)
 
     async def _require_domain(self, db: Connection) -> None:
         await require_domain(db, self.settings, self.settings.base_url)

@@ -183,11 +183,6 @@ def carries_out(
     return register
 
 
-def kinds_of(queue: EffectQueue[Any]) -> tuple[str, ...]:
-    """Return the kinds of rows in a queue."""
-    return tuple(name for name, kind in KINDS.items() if kind.queue is queue)
-
-
 def told_by(account_id: int, effect: Effect) -> Promise:
     """Return a promise by a turn of an account. All these promises of one account are carried out in order."""
     return Promise(effect, f"account/{account_id}", account=account_id)

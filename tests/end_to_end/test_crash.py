@@ -10,14 +10,19 @@ from pathlib import Path
 
 import pytest
 import trio
+from mastodon import Mastodon
 
+from troupe.storage.engine.connect import transact_once
+from troupe.storage.engine.database import Connection
 from troupe.storage.engine.embedded import Embedded, embedded
 
+from ..mail.mailserver import HOST, mail_server
 from .load import Ledger, Reader, Site, Writer, home_of
-from .server import Person, Server, follow
+from .server import PASSWORD, Person, Server, follow
 
 KILLS = 10
 SEED = 2026
+EVE = "eve@example.org"
 # A kill comes after so many more acknowledged statuses: right after a restart, or when everything is warm.
 FEWEST, MOST = 1, 25
 # Half a minute on a quiet machine, most of it the starting of servers.
@@ -56,6 +61,33 @@ async def test_a_server_killed_ten_times_loses_nothing_and_doubles_nothing(new_s
     assert new_server.stop() == 0
 
 
+def test_a_mail_that_was_under_way_when_the_server_was_killed_is_sent_again(own_server: Server) -> None:
+    """Also if its claim has not ended: the server that starts is the only one and gives back all claims."""
+    with mail_server() as post:
+        post.silent = True
+        own_server.settings |= {
+            "TROUPE_REGISTRATIONS": "open",
+            "TROUPE_SMTP_HOST": HOST,
+            "TROUPE_SMTP_PORT": str(post.port),
+            "TROUPE_SMTP_TLS": "none",
+        }
+        own_server.start()
+        url = own_server.url
+        scopes = ["read", "write"]
+        client_id, secret = Mastodon.create_app("Walker", scopes=scopes, api_base_url=url)
+        app = Mastodon(client_id, secret, api_base_url=url, ratelimit_method="throw", request_timeout=30)
+        app.create_account("eve", PASSWORD, EVE, agreement=True, scopes=scopes)
+        first = post.receive(EVE)
+        own_server.kill()
+        post.silent = False
+        with embedded(own_server.data) as postgres:
+            assert transact_once(postgres.dsn, prolong_claims) == 1
+        own_server.start()
+        again = post.receive(EVE, 2)
+        assert again.mail["Message-ID"] == first.mail["Message-ID"], "mail servers leave the second one out"
+    assert own_server.stop() == 0
+
+
 async def test_a_server_starts_its_dead_postgresql_again_and_works_on_by_itself(new_server: Server) -> None:
     site = Site(new_server)
     await site.start()
@@ -80,6 +112,10 @@ async def test_a_server_starts_its_dead_postgresql_again_and_works_on_by_itself(
     for wanted in ("storage.lost", "connection.lost", "storage.restarted", "storage.back"):
         assert new_server.events(wanted), wanted
     assert new_server.stop() == 0
+
+
+async def prolong_claims(db: Connection) -> int:
+    return len(await db.fetch("UPDATE outbox SET claimed_until = claimed_until + interval '1 day' RETURNING id"))
 
 
 async def people(server: Server) -> list[Person]:

@@ -56,6 +56,7 @@ class MailServer:
     arrived: list[Arrived] = field(default_factory=list)
     to_receivers: str = OK
     to_data: str = OK
+    silent: bool = False  # to keep the sender of a mail waiting for its answer
     _news: Condition = field(default_factory=Condition)
 
     def receive(self, receiver: str, count: int = 1) -> Arrived:
@@ -83,6 +84,8 @@ class MailServer:
                     session.ssl is not None, user.login.decode() if user is not None else None,
                 )
             )  # fmt: skip
+        if self.silent:
+            await asyncio.Event().wait()  # until its connection is closed
         return self.to_data
 
     def _keep(self, mail: Arrived) -> None:

@@ -86,7 +86,7 @@ async def test_rows_of_the_version_before_are_carried_out(sim: Simulation) -> No
         ("reminder", f"mute/{ada.id}/{bob.id}", {"account": ada.id, "of": "MuteEnded", "with": {"target_id": bob.id}}),
         ("reminder", "scheduled/1", {"account": ada.id, "of": "StatusDue", "with": {"id": 1, "at": AT}}),
     ]
-    rows = [NewEffect(sim.new_id(), kind, key, payload) for kind, key, payload in payloads]
+    rows = [NewEffect(sim.new_id(), KINDS[kind].queue.name, kind, key, payload) for kind, key, payload in payloads]
     late = sim.late
     sim.run.database.arrange(outbox.insert_many, rows, sim.run.clock.now())
     await sim.calm()

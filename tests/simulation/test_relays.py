@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -30,15 +30,17 @@ from troupe.actors.effects.registry import (
 from troupe.actors.kernel import Ids, Origin
 from troupe.actors.mail.templates import APPROVAL, Letter
 from troupe.actors.outbox import new_effect
-from troupe.actors.relay import LEASE, Relay
+from troupe.actors.relay import LEASE, Relay, deal, in_order
 from troupe.storage import outbox
 from troupe.storage.engine.database import Connection
+from troupe.storage.outbox import DueEffect
 from troupe.supervision.testing import Run, simulation
 from troupe.supervision.testing.checks import Eventually
 from troupe.supervision.testing.stage import Simulation, stage, with_database
 from troupe.supervision.testing.stage.simulation import Simulation as Server
 
 TWO_DAYS = timedelta(days=2)
+AT = datetime(2026, 5, 4, tzinfo=UTC)
 NEW_TAG = "INSERT INTO tags (id, name, display_name, created_at) VALUES ($1, $2, $2, '2026-05-04')"
 
 
@@ -58,12 +60,14 @@ class Visitor:
         self.ring = ring
         self.under_way: Counter[tuple[str, int]] = Counter()
         self.most: Counter[str] = Counter()  # of each house, at the same time
+        self.most_at_a_door = 0  # at the same time; a failed assert in `ring` would be one more retry
         self.done: list[Knock] = []
 
     async def visit(self, knock: Knock, attempt: Attempt) -> Finish | None:
         door = (knock.house, knock.door)
         self.under_way[door] += 1
         self.most[knock.house] = max(self.most[knock.house], self.at(knock.house))
+        self.most_at_a_door = max(self.most_at_a_door, self.under_way[door])
         try:
             finish = await self.ring(knock, attempt)
         finally:
@@ -164,7 +168,6 @@ async def test_two_relays_never_carry_out_one_partition_at_the_same_time(world: 
     run, failed = world.run, Counter[int]()
 
     async def ring(knock: Knock, attempt: Attempt) -> None:
-        assert visitor.under_way[knock.house, knock.door] == 1
         await trio.sleep(run.random.choice([0.1, 0.1, 3.0, 1.5 * LEASE]))
         if run.random.random() < 0.2 and failed.total() < 5:
             failed[knock.number] += 1
@@ -179,12 +182,19 @@ async def test_two_relays_never_carry_out_one_partition_at_the_same_time(world: 
     first.cancel()
     await world.empty(600)
     assert set(visitor.done) == set(knocks)
+    assert visitor.most_at_a_door == 1
     for house in ("a", "b"):
         for door in (1, 2):
             came = list(dict.fromkeys(one.number for one in visitor.done if (one.house, one.door) == (house, door)))
             assert came == sorted(came), "retries keep the order of a partition"
     run.sometimes(failed.total() > 0, "something was tried again")
     run.sometimes(len(visitor.done) > len(knocks), "something was done twice, after a fault")
+
+
+def test_what_follows_an_effect_that_was_not_claimed_waits_with_it() -> None:
+    """Another relay has claimed the first one between the look and the claim."""
+    first, second, other = (DueEffect(n, "knock", key, {}, None, (), 0, AT, "a") for n, key in enumerate("aab"))
+    assert in_order([first, second, other], {second.id, other.id}) == [other]
 
 
 @scenario(seeds=5)
@@ -205,6 +215,22 @@ async def test_the_rows_of_a_relay_that_died_are_free_when_its_lease_ends(world:
 
 
 @scenario(seeds=5)
+async def test_what_takes_longer_than_a_lease_is_carried_out_once(world: World) -> None:
+    rung: list[int] = []
+
+    async def ring(knock: Knock, attempt: Attempt) -> None:
+        rung.append(knock.number)
+        await trio.sleep(3 * LEASE)
+
+    visitor = Visitor(ring)
+    world.promise(Knock("a", 1, 1), Knock("a", 1, 2))
+    for _ in range(2):
+        await world.start(visitor)
+    await world.empty(10 * LEASE)
+    assert rung == [1, 2]
+
+
+@scenario(seeds=5)
 async def test_a_slow_house_takes_its_share_of_the_lanes_and_no_more(world: World) -> None:
     async def ring(knock: Knock, attempt: Attempt) -> None:
         if knock.house == "slow":
@@ -219,6 +245,23 @@ async def test_a_slow_house_takes_its_share_of_the_lanes_and_no_more(world: Worl
     await trio.sleep(5)
     assert set(visitor.done) == set(quick)
     assert visitor.most["slow"] == VISITS.lanes_of_a_group
+
+
+def test_a_house_that_has_a_lane_gets_one_less() -> None:
+    doors = [DueEffect(n, "knock", f"a/{n}", {}, None, (), 0, AT, "a") for n in range(3)]
+    assert deal(VISITS, doors, free=3, taken={"a": VISITS.lanes_of_a_group - 1}) == [[doors[0], doors[1]]]
+
+
+@scenario(seeds=3)
+async def test_each_house_has_its_turn_however_many_others_have_ever_more(world: World) -> None:
+    async def ring(knock: Knock, attempt: Attempt) -> None:
+        if knock != last:
+            world.promise(Knock(knock.house, 1, knock.number + 1))
+
+    visitor, last = Visitor(ring), Knock("z", 1, 0)
+    world.promise(*(Knock(f"house {n:02}", 1, 0) for n in range(40)), last)
+    await world.start(visitor)
+    await Eventually(lambda: last in visitor.done, "the last house had its turn", 60).come_true()
 
 
 @scenario(seeds=5)

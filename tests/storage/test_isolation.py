@@ -225,7 +225,7 @@ def test_of_two_requests_with_one_code_the_second_revokes_the_token_of_the_first
 
 def test_two_relays_do_not_claim_one_effect(stage: Stage) -> None:
     ids = [new_id() for _ in range(4)]
-    stage(outbox.insert_many, [NewEffect(id, "fan-out", f"account/{id}", {}) for id in ids], NOW)
+    stage(outbox.insert_many, [NewEffect(id, "visits", "fan-out", f"account/{id}", {}) for id in ids], NOW)
 
     def claiming(relay: int, *wanted: int) -> Work:
         return lambda db: outbox.claim(db, wanted, relay, NOW, NOW + timedelta(seconds=30))

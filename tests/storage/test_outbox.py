@@ -1,6 +1,10 @@
 """Outbox, idempotency keys and dead letters: what the runtime must not forget, and may forget in time."""
 
 from datetime import timedelta
+from typing import Any
+
+import orjson
+import pytest
 
 from troupe.storage import dead_letters, idempotency, outbox
 from troupe.storage.dead_letters import DeadLetter
@@ -10,14 +14,18 @@ from troupe.storage.paging import Page
 
 from .conftest import NOW, Stage, new_id
 
-KINDS = ("fan-out", "push")
-
+QUEUE = "visits"
+# 100,000 effects that are due, of one group.
+BACKLOG = """
+    INSERT INTO outbox (id, queue, kind, partition_key, group_key, payload, due_at, created_at)
+    SELECT n, 'visits', 'push', 'host/' || n % $1, 'host', '{}', $2, $2 FROM generate_series(1, 100000) n
+"""
 
 RELAY, OTHER = 1, 2
 
 
 def effects_due(stage: Stage, *exclude: int) -> list[DueEffect]:
-    return stage(outbox.due, stage.now, KINDS, exclude_ids=exclude, of_a_group=10, limit=10)
+    return stage(outbox.due, stage.now, QUEUE, exclude_ids=exclude, of_a_group=10, limit=10)
 
 
 def due(stage: Stage, *exclude: int) -> list[int]:
@@ -29,8 +37,9 @@ def claim(stage: Stage, relay: int, *ids: int, seconds: int = 30) -> set[int]:
 
 
 def test_an_effect_is_due_until_it_is_done(stage: Stage) -> None:
-    new = NewEffect(new_id(), "fan-out", "account/1", {"status": 7}, request_id="r1", causes=("http", "account/1"))
-    later = NewEffect(new_id(), "push", "account/2", {}, due_at=NOW + timedelta(seconds=60))
+    why: Any = {"request_id": "r1", "causes": ("http", "account/1")}
+    new = NewEffect(new_id(), QUEUE, "fan-out", "account/1", {"status": 7}, **why)
+    later = NewEffect(new_id(), QUEUE, "push", "account/2", {}, due_at=NOW + timedelta(seconds=60))
     stage(outbox.insert_many, [new, later], stage.now)
     [effect] = effects_due(stage)
     assert (effect.kind, effect.key, effect.payload, effect.attempts) == ("fan-out", "account/1", {"status": 7}, 0)
@@ -43,7 +52,7 @@ def test_an_effect_is_due_until_it_is_done(stage: Stage) -> None:
 
 
 def test_a_failed_effect_holds_back_those_behind_it_with_its_key(stage: Stage) -> None:
-    first, second, other = (NewEffect(new_id(), "fan-out", key, {}) for key in ("a", "a", "b"))
+    first, second, other = (NewEffect(new_id(), QUEUE, "fan-out", key, {}) for key in ("a", "a", "b"))
     stage(outbox.insert_many, [first, second, other], stage.now)
     stage(outbox.fail, first.id, RELAY, NOW + timedelta(seconds=30), "boom" * 1000)
     assert due(stage) == [other.id]
@@ -53,7 +62,7 @@ def test_a_failed_effect_holds_back_those_behind_it_with_its_key(stage: Stage) -
 
 
 def test_a_claimed_effect_is_of_one_relay_until_its_lease_ends(stage: Stage) -> None:
-    first, second, other = (NewEffect(new_id(), "fan-out", key, {}) for key in ("a", "a", "b"))
+    first, second, other = (NewEffect(new_id(), QUEUE, "fan-out", key, {}) for key in ("a", "a", "b"))
     stage(outbox.insert_many, [first, second, other], stage.now)
     assert claim(stage, RELAY, first.id) == {first.id}
     assert due(stage) == [other.id], "nothing of the partition overtakes what is carried out"
@@ -69,7 +78,7 @@ def test_a_claimed_effect_is_of_one_relay_until_its_lease_ends(stage: Stage) -> 
 
 
 def test_who_has_lost_its_claim_changes_nothing(stage: Stage) -> None:
-    new = NewEffect(new_id(), "fan-out", "a", {})
+    new = NewEffect(new_id(), QUEUE, "fan-out", "a", {})
     stage(outbox.insert_many, [new], stage.now)
     claim(stage, RELAY, new.id)
     stage.later(30)
@@ -84,7 +93,7 @@ def test_who_has_lost_its_claim_changes_nothing(stage: Stage) -> None:
 
 
 def test_what_was_given_back_or_failed_can_be_claimed_at_once(stage: Stage) -> None:
-    first, second = (NewEffect(new_id(), "fan-out", key, {}) for key in ("a", "b"))
+    first, second = (NewEffect(new_id(), QUEUE, "fan-out", key, {}) for key in ("a", "b"))
     stage(outbox.insert_many, [first, second], stage.now)
     claim(stage, RELAY, first.id, second.id)
     stage(outbox.release, [first.id], RELAY)
@@ -93,7 +102,7 @@ def test_what_was_given_back_or_failed_can_be_claimed_at_once(stage: Stage) -> N
 
 
 def test_what_waits_for_another_try_cannot_be_claimed(stage: Stage) -> None:
-    new = NewEffect(new_id(), "fan-out", "a", {}, due_at=NOW + timedelta(seconds=1))
+    new = NewEffect(new_id(), QUEUE, "fan-out", "a", {}, due_at=NOW + timedelta(seconds=1))
     stage(outbox.insert_many, [new], stage.now)
     assert claim(stage, RELAY, new.id) == set()
 
@@ -142,14 +151,14 @@ def test_a_dead_letter_waits_to_be_read(stage: Stage) -> None:
 
 def test_each_group_has_its_share_of_what_is_due(stage: Stage) -> None:
     """However much is due for one account, in its own name or by its reminders, the others come too."""
-    many = [NewEffect(new_id(), "push", "account/1", {}) for _ in range(5)]
-    reminders = [NewEffect(new_id(), "fan-out", f"mute/{n}", {}, group="reminder/1") for n in range(5)]
-    other = NewEffect(new_id(), "push", "account/2", {})
+    many = [NewEffect(new_id(), QUEUE, "push", "account/1", {}) for _ in range(5)]
+    reminders = [NewEffect(new_id(), QUEUE, "fan-out", f"mute/{n}", {}, group="reminder/1") for n in range(5)]
+    other = NewEffect(new_id(), QUEUE, "push", "account/2", {})
     stage(outbox.insert_many, [*many, *reminders, other], stage.now)
 
     def due(limit: int = 10, groups: tuple[str, ...] = ()) -> list[tuple[str, int]]:
         found = stage(
-            outbox.due, stage.now, KINDS, exclude_ids=(many[0].id,), exclude_groups=groups, of_a_group=2, limit=limit
+            outbox.due, stage.now, QUEUE, exclude_ids=(many[0].id,), exclude_groups=groups, of_a_group=2, limit=limit
         )
         return [(effect.group, effect.id) for effect in found]
 
@@ -159,9 +168,45 @@ def test_each_group_has_its_share_of_what_is_due(stage: Stage) -> None:
     assert due(groups=("account/1", "reminder/1")) == [("account/2", other.id)]
 
 
+def test_groups_before_a_name_are_left_to_another_look(stage: Stage) -> None:
+    new = [NewEffect(new_id(), QUEUE, "push", key, {}) for key in ("a", "b", "c")]
+    stage(outbox.insert_many, new, stage.now)
+    found = stage(outbox.due, stage.now, QUEUE, after="a", of_a_group=2, limit=10)
+    assert [effect.group for effect in found] == ["b", "c"]
+
+
+def test_effects_are_due_in_their_own_queue_alone(stage: Stage) -> None:
+    stage(outbox.insert_many, [NewEffect(new_id(), "other", "push", "a", {})], stage.now)
+    assert due(stage) == []
+
+
+def test_a_partition_keeps_its_order_when_its_first_effect_is_due_again_after_the_others(stage: Stage) -> None:
+    first, second = (NewEffect(new_id(), QUEUE, "push", "host/1", {}, group="host") for _ in range(2))
+    stage(outbox.insert_many, [first, second], stage.now)
+    stage(outbox.fail, first.id, RELAY, stage.later(30), "boom")
+    assert [effect.id for effect in effects_due(stage)] == [first.id, second.id]
+
+
+@pytest.mark.parametrize("partitions", [1, 3, 100_000])
+def test_a_long_backlog_is_not_read_to_its_end(stage: Stage, partitions: int) -> None:
+    """Pages of the table and its indexes that a look reads: hundreds of 10,000. All groups have their share."""
+    stage.sql(BACKLOG, partitions, stage.now)
+    other = NewEffect(new_id(), QUEUE, "push", "host z/1", {}, group="host z")
+    stage(outbox.insert_many, [other], stage.now)
+    stage.sql("ANALYZE outbox")
+    found = stage(outbox.due, stage.now, QUEUE, of_a_group=4, limit=8)
+    assert [effect.group for effect in found].count("host") == 4
+    assert "host z" in {effect.group for effect in found}
+    stage.sql(f"PREPARE look AS {outbox.DUE}")
+    arguments = f"'{stage.now}', '{QUEUE}', '{{}}', '{{}}', '', 4, 8"
+    explained = stage.value(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE look ({arguments})")
+    [plan] = orjson.loads(explained)
+    assert plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"] < 1000
+
+
 def test_each_partition_of_a_group_has_its_share_of_what_is_due(stage: Stage) -> None:
-    busy = [NewEffect(new_id(), "push", "host/1", {}, group="host") for _ in range(5)]
-    quiet = NewEffect(new_id(), "push", "host/2", {}, group="host")
+    busy = [NewEffect(new_id(), QUEUE, "push", "host/1", {}, group="host") for _ in range(5)]
+    quiet = NewEffect(new_id(), QUEUE, "push", "host/2", {}, group="host")
     stage(outbox.insert_many, [*busy, quiet], stage.now)
-    found = stage(outbox.due, stage.now, KINDS, of_a_group=2, limit=10)
+    found = stage(outbox.due, stage.now, QUEUE, of_a_group=2, limit=10)
     assert [effect.id for effect in found] == [busy[0].id, quiet.id]

@@ -148,8 +148,8 @@ FILL = """
     INSERT INTO markers (account_id, timeline, last_read_id, updated_at)
     SELECT account_id, timeline, 1, now() FROM users, unnest('{home,notifications}'::text[]) AS timeline;
     INSERT INTO idempotency SELECT 1 + id % 500, id::text, id, now() FROM statuses WHERE id < 5000;
-    INSERT INTO outbox (id, kind, partition_key, payload, due_at, created_at)
-    SELECT n, 'x', 'account/' || n % 500, '{}', now(), now() FROM generate_series(1, 5000) n;
+    INSERT INTO outbox (id, queue, kind, partition_key, payload, due_at, created_at)
+    SELECT n, 'q' || n % 3, 'x', 'account/' || n % 500, '{}', now(), now() FROM generate_series(1, 5000) n;
     INSERT INTO status_edits (id, status_id, text, content, content_type, spoiler_text, sensitive, created_at)
     SELECT id, id, '', '', 'text/plain', '', false, now() FROM statuses;
     INSERT INTO confirmations
@@ -270,7 +270,7 @@ QUERIES = [
     ("reminders of a poll", outbox.FORGET, ("poll/7",)),
     ("pins of an account", pins.PINNED, (7,)),
     *both("dead letters", dead_letters.PAGE, *PAGE),
-    ("effects due", outbox.DUE, (NOW, [1, 2], ["status"], ["account/7"], 10, 100)),
+    ("effects due", outbox.DUE, (NOW, "q1", [1, 2], ["account/7"], "", 10, 100)),
     ("effects to claim", outbox.CLAIM, ([7, 8], 1, NOW, NOW)),
     ("claims to renew", outbox.RENEW, ([7, 8], 1, NOW, NOW)),
     ("claims to give back", outbox.RELEASE, ([7, 8], 1)),
