@@ -1,9 +1,10 @@
 """Media files on this machine's disk, below the data folder. Each has a random name and never changes.
 
-    media/4f/4f01….jpg      a served file
-    media/incoming/4f01…/   an upload in processing; after a restart, the left-overs of a crash
-    media/waiting/1103      a waiting upload, named by its attachment
+    media/4f/4f01….jpg           a served file
+    media/incoming/main/4f01…/   an upload in processing by the node `main`; after its restart, left over by a crash
+    media/waiting/1103           a waiting upload, named by its attachment
 
+Several nodes may use one folder.
 All functions here wait for the disk: they are called in threads.
 """
 
@@ -14,9 +15,12 @@ import os
 import re
 import shutil
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import IO
+
+from .engine.node import NODE_NAME
 
 NAME = re.compile(r"[0-9a-f]{32}(-small)?\.[a-z0-9]{2,4}")
 # The name of a waiting upload, among an attachment's files.
@@ -26,11 +30,12 @@ COPIED_AT_ONCE = 1024 * 1024
 
 
 class Folder:
-    """The media folder of a server."""
+    """The media folder of a server, as the node of this name uses it."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, node: str) -> None:
         self.root = root
-        self._incoming = root / "incoming"
+        self.node = node
+        self._incoming = root / "incoming" / node
         self._waiting = root / "waiting"
 
     def path(self, name: str) -> Path:
@@ -91,25 +96,41 @@ class Folder:
         """Remove the waiting upload of an attachment."""
         self.waiting(id).unlink(missing_ok=True)
 
+    def adopt(self) -> None:
+        """Move the unfinished uploads of an earlier version, which had one folder for all nodes, to this node's."""
+        for entry in _entries(self._incoming.parent, None):
+            if not NODE_NAME.fullmatch(entry.name):
+                self._incoming.mkdir(parents=True, exist_ok=True)
+                with suppress(FileNotFoundError):  # another node was first
+                    Path(entry.path).replace(self._incoming / entry.name)
+
     def unfinished(self, before: datetime | None = None) -> list[str]:
-        """Return the keys of unfinished uploads; with `before`, only of those that have not changed since."""
+        """Return the keys of this node's unfinished uploads; with `before`, only of those not changed since."""
         return [place.name for place in _entries(self._incoming, before)]
 
     def published(self, key: str) -> list[str]:
         """Return the published files of an upload."""
         return [file.name for file in self.path(key).parent.glob(f"{glob.escape(key)}*")]
 
-    def uploads_waiting(self, before: datetime | None = None) -> list[int]:
-        """Return the attachments whose uploads wait; with `before`, only those that have not changed since."""
+    def uploads_waiting(self, before: datetime) -> list[int]:
+        """Return the attachments whose uploads wait at any node and have not changed since `before`."""
         return [int(file.name) for file in _entries(self._waiting, before) if file.name.isdecimal()]
 
 
 def _entries(folder: Path, before: datetime | None) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            return [entry for entry in entries if before is None or entry.stat().st_mtime < before.timestamp()]
+            return [entry for entry in entries if before is None or _is_older(entry, before)]
     except FileNotFoundError:
         return []
+
+
+def _is_older(entry: os.DirEntry[str], before: datetime) -> bool:
+    """True if an entry has not changed since `before`. False if it was removed meanwhile."""
+    try:
+        return entry.stat().st_mtime < before.timestamp()
+    except FileNotFoundError:
+        return False
 
 
 def _flush(path: Path) -> None:

@@ -26,7 +26,7 @@ OF_STATUS = f"""
 LOCK = f"{FIND_MANY} ORDER BY id FOR UPDATE"
 
 NEW_COLUMNS = """
-    id, account_id, type, state, file, file_type, file_size, thumbnail_file, blurhash, meta, description
+    id, account_id, type, state, file, file_type, file_size, thumbnail_file, blurhash, meta, description, node
 """
 
 INSERT = Statement(f"""
@@ -74,18 +74,18 @@ FAIL = """
 
 DUE = f"""
     SELECT {COLUMNS} FROM media_attachments
-    WHERE state = 'waiting' AND account_id = $1 AND (retry_at IS NULL OR retry_at <= $2)
+    WHERE state = 'waiting' AND node = $1 AND account_id = $2 AND (retry_at IS NULL OR retry_at <= $3)
     ORDER BY id LIMIT 1
 """
 
 # The account whose oldest upload has waited longest comes first.
 ACCOUNTS_WAITING = """
     SELECT account_id FROM media_attachments
-    WHERE state = 'waiting' AND (retry_at IS NULL OR retry_at <= $1) AND account_id <> ALL($2::bigint[])
-    GROUP BY account_id ORDER BY min(id) LIMIT $3
+    WHERE state = 'waiting' AND node = $1 AND (retry_at IS NULL OR retry_at <= $2) AND account_id <> ALL($3::bigint[])
+    GROUP BY account_id ORDER BY min(id) LIMIT $4
 """
 
-NEXT_RETRY = "SELECT min(retry_at) FROM media_attachments WHERE state = 'waiting' AND retry_at > $1"
+NEXT_RETRY = "SELECT min(retry_at) FROM media_attachments WHERE state = 'waiting' AND node = $1 AND retry_at > $2"
 
 COUNT_WAITING = "SELECT count(*) FROM media_attachments WHERE state = 'waiting' AND account_id = $1"
 
@@ -174,22 +174,22 @@ async def insert(
     """Store a processed attachment."""
     meta = made.meta if focus is None else made.meta | {"focus": focus}
     ready = INSERT.bind(
-        made, id=id, account_id=account_id, state="ready", meta=meta, description=description, now=now
+        made, id=id, account_id=account_id, state="ready", meta=meta, description=description, node=None, now=now
     )  # fmt: skip
     return media_of(await db.fetchrow(*ready))
 
 
 async def insert_waiting(
-    db: Connection, id: int, account_id: int, type: str, thumbnail: ProcessedMedia | None, description: str,
-    focus: dict[str, float] | None, now: datetime,
+    db: Connection, id: int, account_id: int, type: str, node: str, thumbnail: ProcessedMedia | None,
+    description: str, focus: dict[str, float] | None, now: datetime,
 ) -> Media:  # fmt: skip
-    """Store an attachment that waits for processing. It may have a thumbnail that its owner chose."""
+    """Store an attachment that waits for processing at `node`. It may have a thumbnail that its owner chose."""
     small = None if thumbnail is None else thumbnail.thumbnail_file
     blurhash = None if thumbnail is None else thumbnail.blurhash
     meta = ({} if thumbnail is None else thumbnail.meta) | ({} if focus is None else {"focus": focus})
     waiting = INSERT.bind(
         id=id, account_id=account_id, type=type, state="waiting", file=None, file_type=None, file_size=None,
-        thumbnail_file=small, blurhash=blurhash, meta=meta, description=description, now=now,
+        thumbnail_file=small, blurhash=blurhash, meta=meta, description=description, node=node, now=now,
     )  # fmt: skip
     return media_of(await db.fetchrow(*waiting))
 
@@ -236,20 +236,20 @@ async def delete_loose(db: Connection, before: datetime, limit: int) -> list[Med
     return [media_of(row) for row in await db.fetch(DELETE_LOOSE, before, limit)]
 
 
-async def due(db: Connection, account_id: int, now: datetime) -> Media | None:
-    """Return the oldest upload of an account that can be processed now."""
-    row = await db.fetchrow(DUE, account_id, now)
+async def due(db: Connection, node: str, account_id: int, now: datetime) -> Media | None:
+    """Return the oldest upload of an account that the node can process now."""
+    row = await db.fetchrow(DUE, node, account_id, now)
     return None if row is None else media_of(row)
 
 
-async def accounts_waiting(db: Connection, now: datetime, busy: Sequence[int], limit: int) -> list[int]:
-    """Return accounts with uploads that can be processed now, without those that are `busy`."""
-    return [row["account_id"] for row in await db.fetch(ACCOUNTS_WAITING, now, busy, limit)]
+async def accounts_waiting(db: Connection, node: str, now: datetime, busy: Sequence[int], limit: int) -> list[int]:
+    """Return accounts with uploads that the node can process now, without those that are `busy`."""
+    return [row["account_id"] for row in await db.fetch(ACCOUNTS_WAITING, node, now, busy, limit)]
 
 
-async def next_retry(db: Connection, now: datetime) -> datetime | None:
-    """Return when the next upload that was put off is due."""
-    return await db.fetchval(NEXT_RETRY, now)
+async def next_retry(db: Connection, node: str, now: datetime) -> datetime | None:
+    """Return when the next upload that the node has put off is due."""
+    return await db.fetchval(NEXT_RETRY, node, now)
 
 
 async def count_waiting(db: Connection, account_id: int) -> int:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, f
 from .. import __version__
 from ..actors.rules.mailboxes import is_mailbox
 from ..actors.rules.usernames import RESERVED
+from ..storage.engine.node import NODE_NAME
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 # Top-level domains that lead nowhere, RFC 2606: on no other server may requests leave for private addresses.
@@ -60,6 +61,13 @@ class Settings(BaseModel):
         Path("data"),
         "The folder that holds everything the server keeps: the embedded database and media.",
         "a path to a folder that this user may write",
+    )
+    node: str = setting(
+        "main",
+        "The name of this server process among those on one database, the same at each start: it processes the videos"
+        " that it has received itself.",
+        "1 to 16 of the characters a-z, 0-9 and -",
+        pattern=NODE_NAME.pattern,
     )
     domain: Text = setting(
         None,
@@ -205,6 +213,11 @@ class Settings(BaseModel):
         if self.test_hosts and _without_port(self.local_domain).rpartition(".")[2] not in TEST_DOMAINS:
             raise ValueError("test_hosts is set, and the server's own domain is none of tests")
         return self
+
+    @property
+    def control_socket(self) -> Path:
+        """The path of this node's control socket."""
+        return self.data / f"control-{self.node}.sock"
 
     @property
     def local_domain(self) -> str:

@@ -1,4 +1,4 @@
-"""The control socket: `<data>/control.sock`, one JSON line in, one out, for the command line of the same machine."""
+"""A node's control socket, `<data>/control-<node>.sock`: one JSON line in, one out, for commands on its machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mark of a run: a file in the data folder while a server runs. If the next start finds it, the run ended badly."""
+"""The mark of a run: a file in the data folder while a node runs. If its next start finds it, the run ended badly."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from pathlib import Path
 
 from ..storage.engine.node import this_node
 
-MARK = "running"
 
-
-def begin_run(data: Path) -> str:
-    """Write the mark. Return the process of the run before if it has left its mark, else an empty text."""
-    mark = data / MARK
+def begin_run(data: Path, node: str) -> str:
+    """Write the node's mark. Return the process of the run before if it has left its mark, else an empty text."""
+    mark = _mark(data, node)
     before = ""
     # The mark is for the log alone: a full disk does not prevent the start.
     with suppress(OSError):
@@ -26,7 +24,11 @@ def begin_run(data: Path) -> str:
     return before
 
 
-def end_run(data: Path) -> None:
+def end_run(data: Path, node: str) -> None:
     """Remove the mark: the run has ended in order."""
     with suppress(OSError):
-        (data / MARK).unlink()
+        _mark(data, node).unlink()
+
+
+def _mark(data: Path, node: str) -> Path:
+    return data / f"running-{node}"

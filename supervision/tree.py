@@ -209,7 +209,7 @@ class Troupe:
             record=self._record, chance=random.random, on_park=self.parking.park, unavailable=(Unavailable,)
         )
         self.outgoing = OutgoingClient(settings.user_agent, test_hosts=settings.test_hosts)
-        folder = Folder(settings.data / "media")
+        folder = Folder(settings.data / "media", settings.node)
         self.actors = Actors(
             self.database, self.runtime, clock, ids, log.record,
             base_url=settings.base_url, local_domain=settings.local_domain,
@@ -232,7 +232,7 @@ class Troupe:
 
     def _children(self) -> list[Child]:
         grace = self.settings.shutdown_grace
-        control = Control(self.settings.data / "control.sock", {"tree": self.supervisor_portrait})
+        control = Control(self.settings.control_socket, {"tree": self.supervisor_portrait})
         *pools, housekeeping = self.actors.children()
         # If both are on one disk, it is reported once.
         database = {} if self.settings.database_url else {"database": self.settings.data / "postgres"}
@@ -359,7 +359,7 @@ def serve(settings: Settings) -> int:
     with signals.handled():
         try:
             _run(settings, log, signals)
-            end_run(settings.data)
+            end_run(settings.data, settings.node)
             log.flush()  # no record is written after the last one
             log.record("shutdown.done")
             return 0
@@ -412,7 +412,7 @@ def _make(settings: Settings, log: SupervisionLog, stack: ExitStack) -> Troupe:
 def _started(troupe: Troupe) -> None:
     settings, log = troupe.settings, troupe.log
     remember(settings)
-    before = begin_run(settings.data)
+    before = begin_run(settings.data, settings.node)
     if before and before != troupe.database.predecessor:
         log.record("shutdown.missed", node=before)
     if settings.sign_ups != settings.registrations:

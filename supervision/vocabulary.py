@@ -99,7 +99,7 @@ class LogEvent(Enum):
     SHUTDOWN_MISSED = (
         "shutdown.missed",
         Level.WARNING,
-        "The last run on this data folder did not end in order: it was killed, it failed, or the machine went down.",
+        "The last run of this node did not end in order: it was killed, it failed, or the machine went down.",
     )
     SHUTDOWN_BEGUN = "shutdown.begun", Level.INFO, "The server takes no new requests and finishes the running ones."
     SHUTDOWN_HURRIED = (

@@ -36,10 +36,14 @@ class AddMedia(Message[Media]):
 
 @dataclass(frozen=True, slots=True)
 class AddWaitingMedia(Message[Media]):
-    """Command: store an upload that waits for processing, under the id that its file has already."""
+    """Command: store an upload that waits for processing, under the id that its file has already.
+
+    `node` is the node that has the file.
+    """
 
     id: int
     type: str
+    node: str
     thumbnail: ProcessedMedia | None = None
     description: str = ""
     focus: dict[str, float] | None = None
@@ -99,7 +103,15 @@ async def add_waiting(db: Connection, account_id: int, message: AddWaitingMedia,
     if await media.count_waiting(db, account_id) >= MOST_WAITING:
         return TOO_MANY_WAITING
     return await media.insert_waiting(
-        db, message.id, account_id, message.type, message.thumbnail, message.description, message.focus, now
+        db,
+        message.id,
+        account_id,
+        message.type,
+        message.node,
+        message.thumbnail,
+        message.description,
+        message.focus,
+        now,
     )
 
 

@@ -33,7 +33,8 @@ class Cleaning:
         self._ids: set[int] = set()  # of attachments whose waiting uploads may be left over
 
     async def find_left(self) -> None:
-        """Note the files that exist before the first upload: a crash left all of them."""
+        """Note the files of this node that exist before its first upload: a crash left all of them."""
+        await self._tidied(self._adopt)
         await self._tidied(self._find, None)
 
     async def run(self) -> None:
@@ -52,9 +53,17 @@ class Cleaning:
         except OSError as error:
             self._record("media.retry", message="cleaning", error=error, decision=f"again in {EVERY:g} s")
 
+    async def _adopt(self) -> None:
+        await trio.to_thread.run_sync(self._folder.adopt)
+
     async def _find(self, before: datetime | None) -> None:
+        """Note this node's unfinished uploads, with `before` only those not changed since, and old waiting uploads.
+
+        Young waiting uploads are never left over for sure: another node may be about to store the row of one.
+        """
         self._keys.update(await trio.to_thread.run_sync(self._folder.unfinished, before))
-        self._ids.update(await trio.to_thread.run_sync(self._folder.uploads_waiting, before))
+        long_ago = self._clock.now() - LEFT_FOR
+        self._ids.update(await trio.to_thread.run_sync(self._folder.uploads_waiting, long_ago))
 
     async def settle(self) -> None:
         """Remove files of uploads that were never stored."""

@@ -1,4 +1,4 @@
-"""The queue of waiting uploads: video and sound, one row each.
+"""The queue of waiting uploads: video and sound, one row each. A node processes those whose files it has received.
 
 Each account with uploads has its own task here, so that no account waits for another one's actor. The tasks share the
 places for films fairly. The cause of a failure decides what follows:
@@ -93,7 +93,7 @@ class Queue:
         """Start tasks. Return the seconds until the next check."""
         now = self._clock.now()
         try:
-            accounts, retry_at = await self._database.read(_outlook, now, list(self._accounts))
+            accounts, retry_at = await self._database.read(_outlook, self._folder.node, now, list(self._accounts))
         except (Unavailable, Doubtful):
             return MACHINE_PAUSES[0]  # the lost database is logged elsewhere
         for account_id in accounts[: MOST_ACCOUNTS - len(self._accounts)]:
@@ -108,7 +108,7 @@ class Queue:
             while True:
                 wakes = self._wakes
                 try:
-                    medium = await self._database.read(media.due, account_id, self._clock.now())
+                    medium = await self._database.read(media.due, self._folder.node, account_id, self._clock.now())
                     if medium is None and wakes == self._wakes:
                         return
                     if medium is not None:
@@ -261,6 +261,6 @@ def _for_owners(error: Exception) -> str:
     )
 
 
-async def _outlook(db: Connection, now: datetime, busy: list[int]) -> tuple[list[int], datetime | None]:
-    """Return the accounts with uploads that can be processed now, and when the next retry is due."""
-    return await media.accounts_waiting(db, now, busy, MOST_ACCOUNTS), await media.next_retry(db, now)
+async def _outlook(db: Connection, node: str, now: datetime, busy: list[int]) -> tuple[list[int], datetime | None]:
+    """Return the accounts with uploads that the node can process now, and when its next retry is due."""
+    return await media.accounts_waiting(db, node, now, busy, MOST_ACCOUNTS), await media.next_retry(db, node, now)

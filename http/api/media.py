@@ -66,7 +66,8 @@ async def _upload(context: HttpContext, viewer: Viewer, new: NewMedia) -> Media:
         if incoming.kind is not None and incoming.kind.type != "image":
             id = context.ids.next()
             await context.media.put_off(incoming, id)
-            return await viewer.ask(AddWaitingMedia(id, incoming.kind.type, small, description, focus))
+            node = context.media.folder.node
+            return await viewer.ask(AddWaitingMedia(id, incoming.kind.type, node, small, description, focus))
         made = await uploads.make(context, incoming, "image")
         if small is not None:
             made = await uploads.exchange_thumbnail(context, made, small)

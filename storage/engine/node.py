@@ -1,6 +1,7 @@
 """A node: one server process on a database.
 
-The name of a node's lease connection identifies its process, so that another process can name it to the operator.
+The operator gives each node a name, which it keeps when its process is started again. The name of a node's lease
+connection identifies its process, so that another process can name it to the operator.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ import socket
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+
+# Shorter than the names of uploads, which lay where the folders of the nodes are now (`storage/files.py`).
+NODE_NAME = re.compile(r"^[a-z0-9-]{1,16}$")
 
 PREFIX = "troupe/lease"
 # PostgreSQL cuts longer names off.

@@ -12,26 +12,37 @@ from typing import Any, cast
 
 import click
 
+from ..configuration import Settings
 from .options import CommandRefused, setting_options, settings_from
 
 PATIENCE = 5.0
 
 
 @click.command
-@setting_options("data")
+@setting_options("data", "node")
 @click.option("--json", "as_json", is_flag=True, help="The server's own answer, for programs.")
-def tree(data: str | None, config: Path | None, as_json: bool) -> None:
+def tree(data: str | None, node: str | None, config: Path | None, as_json: bool) -> None:
     """Show the supervision tree of the running server.
 
     If no server runs on this data folder, the tree is shown as it would be started, and the exit code is 1.
     """
-    running = ask(settings_from(config, data=data).data / "control.sock", "tree")
+    settings = settings_from(config, data=data, node=node)
+    running = ask(settings.control_socket, "tree")
     if running is None:
-        click.echo("No server runs on this data folder. This is what would be started:", err=True)
+        click.echo(f"{_missing(settings)} This is what would be started:", err=True)
     answer = running or _declared()
     click.echo(json.dumps(answer) if as_json else "\n".join(drawn(answer)))
     if running is None:
         raise SystemExit(CommandRefused.exit_code)
+
+
+def _missing(settings: Settings) -> str:
+    """Return that no server runs on the data folder, or that only servers with another `node` do."""
+    sockets = settings.data.glob("control-*.sock")  # a server that was killed has left its own
+    others = sorted(path.stem.removeprefix("control-") for path in sockets if ask(path, "tree") is not None)
+    if not others:
+        return "No server runs on this data folder."
+    return f"No server runs as node {settings.node}; choose another one with --node: {', '.join(others)}."
 
 
 def ask(path: Path, command: str) -> dict[str, Any] | None:

@@ -62,6 +62,16 @@ def test_a_second_server_on_the_same_data_is_refused_unless_it_takes_over(own_se
         assert second.stop() == 0
 
 
+def test_the_tree_is_that_of_the_node_with_the_name(own_server: Server) -> None:
+    own_server.settings["TROUPE_NODE"] = "second"
+    own_server.start()
+    assert own_server.troupe("tree").returncode == 0
+    assert own_server.troupe("tree", TROUPE_NODE="main").returncode == NOT_STARTED
+    assert own_server.troupe("tree", "--node", "second", TROUPE_NODE="main").returncode == 0
+    assert own_server.stop() == 0
+    assert not list(own_server.data.glob("*second*"))
+
+
 def second_server(server: Server, *options: str) -> subprocess.Popen[str]:
     """Another process on the same data, with a port of its own."""
     words = ("serve", "--data", str(server.data), "--port", str(free_port()), *options)

@@ -27,7 +27,7 @@ def test_everything_that_a_server_keeps_is_closed_to_others(new_server: Server, 
     ada.app.status_post("look", media_ids=[medium])
     kept = [new_server.data, *new_server.data.rglob("*")]
     assert [str(path) for path in kept if stat.S_IMODE(path.lstat().st_mode) & 0o077] == []
-    assert {"control.sock", "base_url", "media"} <= {path.name for path in kept}
+    assert {"control-main.sock", "base_url", "media"} <= {path.name for path in kept}
     assert new_server.stop() == 0
 
 

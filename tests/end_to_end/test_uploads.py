@@ -80,7 +80,7 @@ async def test_a_film_whose_process_is_killed_gets_ready_and_the_log_says_what_h
         ada = await person(own_server)
         async with ada.http() as client:
             id = await sent(client, await trio.to_thread.run_sync(film, *LONG))
-            incoming = own_server.data / "media" / "incoming"
+            incoming = own_server.data / "media" / "incoming" / "main"
             for pid in await until(lambda: working_in(incoming, "ffmpeg")):
                 os.kill(pid, signal.SIGKILL)
             retry = await until(lambda: own_server.events("media.retry"))
@@ -93,7 +93,7 @@ async def test_a_film_whose_process_is_killed_gets_ready_and_the_log_says_what_h
 async def test_a_film_gets_ready_although_the_server_is_killed_while_it_is_made(own_server: Server) -> None:
     with trio.fail_after(DEADLINE):
         ada = await person(own_server)
-        incoming = own_server.data / "media" / "incoming"
+        incoming = own_server.data / "media" / "incoming" / "main"
         async with ada.http() as client:
             id = await sent(client, await trio.to_thread.run_sync(film, *LONG))
             await until(lambda: working_in(incoming, "ffmpeg"))

@@ -52,7 +52,7 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any]) -> AsyncItera
     async with open_pool(dsn, size=3) as pool, trio.open_nursery() as nursery:
         stopping, push_key = trio.Event(), PushKey()
         await push_key.load(pool)
-        letterbox, folder = Letterbox(), Folder(tmp_path / "media")
+        letterbox, folder = Letterbox(), Folder(tmp_path / "media", settings.node)
         head = Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url)
         post = MailSender(pool, clock, head, letterbox, secret=_secrets())
         outgoing = OutgoingClient("Troupe/test", test_hosts=settings.test_hosts, resolve=_elsewhere)

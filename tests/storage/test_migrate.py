@@ -76,6 +76,22 @@ def test_our_own_steps_are_numbered_without_a_gap_and_apply(bare_dsn: str) -> No
     assert upgrade(bare_dsn) == []
 
 
+def test_uploads_that_waited_before_nodes_had_names_wait_for_the_default_one(bare_dsn: str) -> None:
+    before = [step.name for step in migrations()].index("media_node")
+    apply(bare_dsn, *migrations()[:before])
+    value(
+        bare_dsn, "INSERT INTO accounts (id, username, uri, created_at, updated_at) VALUES (1, 'a', 'a', now(), now())"
+    )
+    for id, state in ((2, "waiting"), (3, "ready")):
+        value(
+            bare_dsn,
+            f"INSERT INTO media_attachments (id, account_id, type, state, created_at, updated_at)"
+            f" VALUES ({id}, 1, 'video', '{state}', now(), now())",
+        )
+    upgrade(bare_dsn)
+    assert value(bare_dsn, "SELECT array_agg(node ORDER BY id) FROM media_attachments") == ["main", None]
+
+
 def test_a_gap_in_the_numbers_is_a_mistake(tmp_path: Path) -> None:
     (tmp_path / "0002_two.sql").write_text("SELECT 1")
     with pytest.raises(ValueError, match="numbered"):

@@ -62,7 +62,7 @@ def test_what_storing_answers_is_what_reading_finds(stage: Stage) -> None:
     old, new = StatusTag(new_id(), "tea", "Tea"), StatusTag(new_id(), "trio", "Trio")
     poll = NewPoll(new_id(), ada.id, ("yes", "no"), False, False, stage.now)
     stage(polls.insert, poll, stage.now)
-    medium = stage(media.insert_waiting, new_id(), ada.id, "image", None, "a cup", None, stage.now)
+    medium = stage(media.insert_waiting, new_id(), ada.id, "image", "main", None, "a cup", None, stage.now)
 
     def check(made: Status) -> Status:
         assert stage(statuses.find, made.id) == made

@@ -389,7 +389,7 @@ def running(tmp_path: Path) -> Iterator[Path]:
         short = tmp_path / "s"
         listener.bind(str(short))
         listener.listen()
-        short.rename(folder / "control.sock")
+        short.rename(folder / "control-main.sock")
         thread = threading.Thread(target=_answer_once, args=(listener,))
         thread.start()
         yield folder
@@ -411,6 +411,16 @@ def test_the_tree_is_that_of_the_running_server(running: Path) -> None:
 
 def test_programs_get_the_tree_as_the_server_gave_it(running: Path) -> None:
     assert json.loads(run("tree", "--json", "--data", running).stdout) == TREE
+
+
+def test_another_node_on_the_data_folder_is_named(running: Path) -> None:
+    """The folder has a socket of a node that was killed, too."""
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(running.parent / "left"))
+    (running.parent / "left").rename(running / "control-killed.sock")
+    shown = run("tree", "--node", "other", "--data", running)
+    assert shown.exit_code == 1
+    assert "No server runs as node other; choose another one with --node: main." in shown.stderr
 
 
 def test_without_a_server_the_tree_is_what_would_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,9 +27,9 @@ def broken() -> object:
 async def path(tmp_path: Path, nursery: trio.Nursery) -> AsyncIterator[Path]:
     """A control socket that answers."""
     stopping = trio.Event()
-    control = Control(tmp_path / "control.sock", {"tree": portrait, "broken": broken})
+    control = Control(tmp_path / "control-main.sock", {"tree": portrait, "broken": broken})
     await nursery.start(control.run, stopping)
-    yield tmp_path / "control.sock"
+    yield tmp_path / "control-main.sock"
     stopping.set()
 
 
@@ -78,7 +78,7 @@ async def test_only_the_owner_may_ask(path: Path) -> None:
 
 
 async def test_what_an_earlier_server_left_is_replaced_and_nothing_is_left_behind(tmp_path: Path) -> None:
-    path = tmp_path / "control.sock"
+    path = tmp_path / "control-main.sock"
     left = socket.socket(socket.AF_UNIX)
     left.bind(str(path))
     left.close()
@@ -91,7 +91,7 @@ async def test_what_an_earlier_server_left_is_replaced_and_nothing_is_left_behin
 
 
 async def test_a_server_that_was_taken_over_from_leaves_the_socket_of_its_successor(tmp_path: Path) -> None:
-    path = tmp_path / "control.sock"
+    path = tmp_path / "control-main.sock"
     first, second = trio.Event(), trio.Event()
     async with trio.open_nursery() as nursery:
         async with trio.open_nursery() as until_taken_over:
@@ -109,6 +109,6 @@ async def test_a_data_folder_may_have_a_long_name(tmp_path: Path) -> None:
     folder.mkdir()
     stopping = trio.Event()
     async with trio.open_nursery() as nursery:
-        await nursery.start(Control(folder / "control.sock", {"tree": portrait}).run, stopping)
-        assert (folder / "control.sock").is_socket()
+        await nursery.start(Control(folder / "control-main.sock", {"tree": portrait}).run, stopping)
+        assert (folder / "control-main.sock").is_socket()
         stopping.set()

@@ -62,7 +62,7 @@ class SimulatedApi:
             record=record, secret=lambda: f"secret-{next(numbers)}", push_key=PushKey(),
             accounts=actors.accounts, statuses=actors.statuses, facts=actors.facts,
             media=MediaProcessor(
-                run.database, runtime, run.clock, record, actors.outbox, Folder(folder),
+                run.database, runtime, run.clock, record, actors.outbox, Folder(folder, settings.node),
                 key=lambda: f"{next(numbers)}",
             ),
             outgoing=OutgoingClient("simulation", resolve=_anywhere),
