@@ -40,7 +40,7 @@ from typing import Any
 import trio
 
 from ..actors import commands
-from ..actors.account import AccountActor, PerspectiveOf
+from ..actors.account import AccountActor, PerspectiveOf, ViewerFlags
 from ..actors.audience import Audience
 from ..actors.broadcast import Broadcast, account_address
 from ..actors.context import ActorContext
@@ -61,6 +61,7 @@ from ..actors.push.delivery import Deliver, WebPush
 from ..actors.push.encryption import PushEncryption
 from ..actors.push.sender import PushContext, PushSender
 from ..actors.push_key import PushKey, UnusablePushKey
+from ..actors.rules.filters import Filters
 from ..actors.rules.visibility import Perspective
 from ..actors.statuses import AccountCache, StatusCache
 from ..actors.timelines.home import HomeTimeline
@@ -138,7 +139,7 @@ class Actors:
         self.facts = Facts(ids, self.accounts, self.statuses, broadcast)
         pushes = PushContext(
             database, clock, self.accounts, self.statuses, record, partial(avatar_url, base_url=base_url),
-            self._perspective,
+            self._perspective, self._filters,
         )  # fmt: skip
         staffed = [Staffed(PUSH, PushSender(pushes, deliver))] if deliver else []
         self.outbox = Outbox(
@@ -174,6 +175,9 @@ class Actors:
 
     async def _perspective(self, account_id: int, origin: Origin) -> Perspective:
         return await self.runtime.ask(account_address(account_id), PerspectiveOf(), origin=origin)
+
+    async def _filters(self, account_id: int, origin: Origin) -> Filters:
+        return (await self.runtime.ask(account_address(account_id), ViewerFlags(()), origin=origin)).filters
 
     def children(self) -> list[Child]:
         """The part of the tree that simulation runs too."""

@@ -10,11 +10,13 @@ from ...storage import notifications, push_subscriptions, users
 from ...storage.accounts import Account
 from ...storage.engine.database import Database
 from ...storage.push_subscriptions import PushSubscription
+from ..filtering import is_hidden
 from ..kernel import Clock, Origin, Record
 from ..notifications import ShownNotification
 from ..outgoing.errors import ForbiddenTarget, OutgoingFailure
+from ..rules.filters import Filters, filter_text
 from ..rules.visibility import Perspective
-from ..statuses import AccountCache, StatusCache
+from ..statuses import AccountCache, ShownStatus, StatusCache
 from .breaker import Breaker
 from .delivery import Deliver, PushReply, time_of
 from .messages import PushReader, message_of
@@ -43,6 +45,7 @@ class PushContext:
     record: Record
     icon: Callable[[Account], str]
     perspective: Callable[[int, Origin], Awaitable[Perspective]]  # of an account, by its id
+    filters: Callable[[int, Origin], Awaitable[Filters]]  # the same
 
 
 class PushSender:
@@ -69,15 +72,22 @@ class PushSender:
         return message is None or await self._send(subscription, message, f"n{notification_id}")
 
     async def _message(self, notification_id: int, subscription: PushSubscription, origin: Origin) -> bytes | None:
-        """Return the message for a device; None if the notification is gone or its reader may not see it any more."""
+        """Return the message for a device; None if the notification is gone or is not shown to its reader any more."""
         shown = await self._shown(notification_id, subscription.account_id)
         user = await self._context.database.read(users.find_user, subscription.account_id)
         if shown is None or user is None:
             return None
         if not shown.is_for(await self._context.perspective(subscription.account_id, origin)):
             return None
+        if shown.status is not None and await self._is_filtered(shown.status, subscription.account_id, origin):
+            return None
         reader = PushReader(subscription.access_token, user.locale)
         return message_of(shown, reader, self._context.icon(shown.account))
+
+    async def _is_filtered(self, status: ShownStatus, account_id: int, origin: Origin) -> bool:
+        """True if a filter of the reader hides the status in notifications."""
+        filters = await self._context.filters(account_id, origin)
+        return is_hidden(status, account_id, "notifications", filters, filter_text, self._context.clock.now())
 
     async def _shown(self, id: int, account_id: int) -> ShownNotification | None:
         context = self._context

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import orjson
 
-from ...actors.rules.filters import FilterMatch, Filters, FilterText, filter_text, hides
+from ...actors import filtering
+from ...actors.rules.filters import FilterMatch, Filters, TextOf, filter_text
 from ...actors.statuses import ShownStatus
 from ...storage.filters import Filter, FilterKeyword, FilterStatus
-from ...storage.statuses import Status
 from .rendered import Renderings
 from .times import maybe_instant
 
@@ -47,24 +47,19 @@ def phrase_fields(filter: Filter, keyword: FilterKeyword) -> dict[str, object]:
 
 
 def matches_in(shown: ShownStatus, filters: Filters, renderings: Renderings) -> Matches:
-    """Return the matches of a viewer's filters in a status. A boost has those of what it boosts."""
-    if not filters:
-        return ()
-
-    def text_of(status: Status) -> FilterText:
-        return renderings.texts.find(status.id, status) or renderings.texts.keep(filter_text(status), status.id, status)
-
-    original = shown.boosted or shown
-    return filters.matches(
-        original.status, None if original is shown else shown.id, text_of, renderings.now()
-    )  # fmt: skip
+    """Return the matches of a viewer's filters in a status."""
+    return filtering.matches_in(shown, filters, _texts(renderings), renderings.now())
 
 
 def is_hidden(shown: ShownStatus, viewer: int | None, context: str, filters: Filters, renderings: Renderings) -> bool:
-    """True if the viewer's filters hide the status in this context. They never hide the viewer's own."""
-    if not filters.may_hide(context) or viewer in (shown.author.id, shown.boosted and shown.boosted.author.id):
-        return False
-    return hides(matches_in(shown, filters, renderings), context)
+    """True if the viewer's filters hide the status in this context."""
+    return filtering.is_hidden(shown, viewer, context, filters, _texts(renderings), renderings.now())
+
+
+def _texts(renderings: Renderings) -> TextOf:
+    """Return what looks up the text of a status, which is made once for all viewers."""
+    texts = renderings.texts
+    return lambda status: texts.find(status.id, status) or texts.keep(filter_text(status), status.id, status)
 
 
 def with_matches(rendered: bytes, matches: Matches) -> bytes:

@@ -407,6 +407,23 @@ async def test_what_is_hidden_from_its_reader_meanwhile_is_not_sent(
     assert len(service.peer.asked) == 1
 
 
+async def test_a_mention_that_a_filter_hides_in_notifications_is_not_sent(
+    stage: Stage, ada: Person, bob: Person, service: PushService
+) -> None:
+    await subscribe(ada, service, "/ada", "mention")
+    for word, contexts, action in (("spoiler", ["notifications"], "hide"), ("tea", ["home"], "hide")):
+        made = await ada.post("/api/v2/filters", json={
+            "title": word, "context": contexts, "filter_action": action,
+            "keywords_attributes": [{"keyword": word, "whole_word": True}],
+        })  # fmt: skip
+        assert made.status == 200, made.text
+    await bob.publish("@ada a spoiler")
+    await all_sent(stage)
+    await bob.publish("@ada tea and spoilers?")
+    (message,) = await service.messages("/ada")
+    assert message["body"] == "@ada tea and spoilers?"
+
+
 async def test_a_device_that_subscribed_anew_does_not_get_what_was_promised_to_the_old_one(
     stage: Stage, ada: Person, bob: Person, service: PushService
 ) -> None:
