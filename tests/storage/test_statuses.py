@@ -24,7 +24,7 @@ from troupe.storage.paging import Page
 from troupe.storage.polls import NewPoll
 from troupe.storage.status_flags import Flags
 from troupe.storage.statuses import Mention, NewStatus, Status, StatusTag
-from troupe.storage.timeline_entries import TimelineEntry
+from troupe.storage.timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, ENTRY_TAGS, TAGS, TimelineEntry
 
 from .conftest import NOW, Stage, counted, new_id
 
@@ -220,7 +220,9 @@ def test_columns_stand_in_the_order_of_the_records_fields(stage: Stage) -> None:
     ada = stage.account("ada")
     made = stage.status(ada)
     assert list(stage.sql(statuses.FIND_MANY, [made.id])[0].keys()) == names(Status)
-    assert list(stage.sql(timeline_entries.ENTRIES, [made.id])[0].keys()) == names(TimelineEntry)
+    with_tags = f"SELECT {ENTRY_COLUMNS}, {ENTRY_TAGS} FROM statuses s {ENTRY_JOINS} WHERE s.id = $1"
+    assert list(stage.sql(with_tags, made.id)[0].keys()) == names(TimelineEntry)
+    assert list(stage.sql(timeline_entries.ENTRIES, [made.id])[0].keys()) == names(TimelineEntry)[:TAGS]
     assert list(stage.sql(accounts.FIND_MANY, [ada.id])[0].keys()) == names(Account)
 
 
