@@ -37,6 +37,8 @@ LISTENING = '"server.listening"'
 _numbers = count(1)
 # Below the ports that the kernel gives to clients, so that a server which is down for a moment finds its own free.
 _ports = count(20_000 + os.getpid() * 7 % 10_000)
+# Held open while this process runs.
+_reservations: list[socket.socket] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +201,8 @@ def follow(follower: Person, followed: Sequence[Person]) -> None:
 
 
 def free_port() -> int:
-    """A port that is free on both loopback addresses."""
-    return next(port for port in _ports if _is_free(port))
+    """A port that is free on both loopback addresses, and that no other process of the tests gets as well."""
+    return next(port for port in _ports if _is_free(port) and _reserve(port))
 
 
 def _is_free(port: int) -> bool:
@@ -211,4 +213,16 @@ def _is_free(port: int) -> bool:
                 one.bind((host, port))
             except OSError:
                 return False
+    return True
+
+
+def _reserve(port: int) -> bool:
+    """Take the UDP port of the same number, as a mark for other test processes while a server does not listen."""
+    reservation = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        reservation.bind(("127.0.0.1", port))
+    except OSError:
+        reservation.close()
+        return False
+    _reservations.append(reservation)
     return True
