@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from .rules.filters import FilterMatch, Filters, TextOf, hides
 from .statuses import ShownStatus
 
 
-def matches_in(shown: ShownStatus, filters: Filters, text_of: TextOf, now: datetime) -> Sequence[FilterMatch]:
+def matches_in(
+    shown: ShownStatus, filters: Filters, text_of: TextOf, now: Callable[[], datetime]
+) -> Sequence[FilterMatch]:
     """Return the matches of a viewer's filters in a status. A boost has those of the boosted status."""
     if not filters:
         return ()
     original = shown.boosted or shown
-    return filters.matches(original.status, None if original is shown else shown.id, text_of, now)
+    return filters.matches(original.status, None if original is shown else shown.id, text_of, now())
 
 
 def is_hidden(
-    shown: ShownStatus, viewer: int | None, context: str, filters: Filters, text_of: TextOf, now: datetime
+    shown: ShownStatus, viewer: int | None, context: str, filters: Filters, text_of: TextOf, now: Callable[[], datetime]
 ) -> bool:
     """True if the viewer's filters hide the status in this context. They never hide the viewer's own."""
     if not filters.may_hide(context) or viewer in (shown.author.id, shown.boosted and shown.boosted.author.id):

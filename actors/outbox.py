@@ -1,4 +1,4 @@
-"""The outbox: what a transaction promised is carried out, now or a moment later, whatever crashes.
+"""The outbox: what a transaction promised is carried out, now or, after a crash, a moment later.
 
 A promise is a row that is written in the transaction of the change. It names what changed, never how, and is carried
 out from the rows as they are then: so it may be carried out late, or twice. Each queue has a relay of its own

@@ -4,17 +4,20 @@ from .engine.database import Connection
 from .paging import Page, both_ways
 from .timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, ENTRY_TAGS, TimelineEntry, entry_of, tagged_entry_of
 
-# For each followed author and the account itself the few rows that can be on the page, by statuses_author; then the
-# page of them.
-HOME = both_ways(f"""
+# For each followed author and the account itself the few rows that can be on the page, by statuses_author.
+BY_AUTHORS = """
     WITH authors AS (
         SELECT target_account_id AS id FROM follows WHERE account_id = $1 UNION ALL SELECT $1
     ), page AS (
         SELECT own.id FROM authors CROSS JOIN LATERAL (
             SELECT s.id FROM statuses s
             WHERE s.account_id = authors.id AND s.deleted_at IS NULL AND s.id < $2 AND s.id > $3
-            ORDER BY s.id {{order}} LIMIT $4
+            ORDER BY s.id {order} LIMIT $4
         ) AS own
+"""
+
+HOME = both_ways(f"""
+    {BY_AUTHORS}
         ORDER BY own.id {{order}} LIMIT $4
     )
     SELECT {ENTRY_COLUMNS} FROM page JOIN statuses s ON s.id = page.id {ENTRY_JOINS} ORDER BY s.id DESC
@@ -23,14 +26,7 @@ HOME = both_ways(f"""
 # The same, and for each followed hashtag the few rows that can be on the page. UNION keeps one row of a status that is
 # there for several reasons.
 HOME_WITH_TAGS = both_ways(f"""
-    WITH authors AS (
-        SELECT target_account_id AS id FROM follows WHERE account_id = $1 UNION ALL SELECT $1
-    ), page AS (
-        SELECT own.id FROM authors CROSS JOIN LATERAL (
-            SELECT s.id FROM statuses s
-            WHERE s.account_id = authors.id AND s.deleted_at IS NULL AND s.id < $2 AND s.id > $3
-            ORDER BY s.id {{order}} LIMIT $4
-        ) AS own
+    {BY_AUTHORS}
         UNION
         SELECT tagged.id FROM followed_tags f CROSS JOIN LATERAL (
             SELECT s.id FROM status_tags st

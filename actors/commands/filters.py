@@ -117,7 +117,7 @@ class DeleteFilterKeyword(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class AddFilterStatus(Message[FilterStatus]):
-    """Command: let a filter name a status, whatever its text."""
+    """Command: let a filter match a status by its id, independent of the text."""
 
     filter_id: int
     status_id: int
@@ -125,7 +125,7 @@ class AddFilterStatus(Message[FilterStatus]):
 
 @dataclass(frozen=True, slots=True)
 class DeleteFilterStatus(Message[None]):
-    """Command: let a filter no longer name a status, by the id of the entry."""
+    """Command: remove the entry of a status from its filter."""
 
     id: int
 

@@ -172,7 +172,7 @@ def carries_out(
     """Register a payload with its queue and the function that carries it out. `name` is the kind in the rows.
 
     The function may return what is to be written in the transaction that deletes the row; `on_give_up` is called in
-    that transaction for an effect that is given up. So both are written once, whatever crashes.
+    that transaction for an effect that is given up. So both are written exactly once, also after a crash.
     """
 
     def register(carry_out: CarryOut[C, E]) -> CarryOut[C, E]:

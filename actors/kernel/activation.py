@@ -55,7 +55,7 @@ class Activation:
         self._work.check_done()
 
     async def _load(self, cell: Cell) -> None:
-        # Known to the cell before it loads: whatever it registers elsewhere is taken back when it fails.
+        # Known to the cell before it loads: its registrations elsewhere are undone if the load fails.
         cell.actor = self._make(cell)
         await cell.actor.load()
 

@@ -1,6 +1,6 @@
 """The queue of waiting uploads: video and sound, one row each. A node processes those whose files it has received.
 
-Each account with uploads has its own task here, so that no account waits for another one's actor. The tasks share the
+Each account with uploads has its own task here, so that a busy actor delays only its own account. The tasks share the
 places for films fairly. The cause of a failure decides what follows:
 
 - The file (Refused): the upload fails, with the reason for its owner.

@@ -87,7 +87,7 @@ class PushSender:
     async def _is_filtered(self, status: ShownStatus, account_id: int, origin: Origin) -> bool:
         """True if a filter of the reader hides the status in notifications."""
         filters = await self._context.filters(account_id, origin)
-        return is_hidden(status, account_id, "notifications", filters, filter_text, self._context.clock.now())
+        return is_hidden(status, account_id, "notifications", filters, filter_text, self._context.clock.now)
 
     async def _shown(self, id: int, account_id: int) -> ShownNotification | None:
         context = self._context

@@ -185,7 +185,7 @@ def hides(matches: Sequence[FilterMatch], context: str) -> bool:
 
 
 def says_something(keyword: str) -> bool:
-    """True if there is something to search for. A keyword that nobody can see would be found everywhere."""
+    """True if the keyword has visible characters. An invisible keyword would match every status."""
     return bool(folded(keyword).strip())
 
 

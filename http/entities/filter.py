@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import orjson
 
 from ...actors import filtering
-from ...actors.rules.filters import FilterMatch, Filters, TextOf, filter_text
+from ...actors.rules.filters import FilterMatch, Filters
 from ...actors.statuses import ShownStatus
 from ...storage.filters import Filter, FilterKeyword, FilterStatus
 from .rendered import Renderings
@@ -48,18 +48,12 @@ def phrase_fields(filter: Filter, keyword: FilterKeyword) -> dict[str, object]:
 
 def matches_in(shown: ShownStatus, filters: Filters, renderings: Renderings) -> Matches:
     """Return the matches of a viewer's filters in a status."""
-    return filtering.matches_in(shown, filters, _texts(renderings), renderings.now())
+    return filtering.matches_in(shown, filters, renderings.text_of, renderings.now)
 
 
 def is_hidden(shown: ShownStatus, viewer: int | None, context: str, filters: Filters, renderings: Renderings) -> bool:
     """True if the viewer's filters hide the status in this context."""
-    return filtering.is_hidden(shown, viewer, context, filters, _texts(renderings), renderings.now())
-
-
-def _texts(renderings: Renderings) -> TextOf:
-    """Return what looks up the text of a status, which is made once for all viewers."""
-    texts = renderings.texts
-    return lambda status: texts.find(status.id, status) or texts.keep(filter_text(status), status.id, status)
+    return filtering.is_hidden(shown, viewer, context, filters, renderings.text_of, renderings.now)
 
 
 def with_matches(rendered: bytes, matches: Matches) -> bytes:

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from ...actors.rules.filters import FilterText
+from ...actors.rules.filters import FilterText, filter_text
+from ...storage.statuses import Status
 
 T = TypeVar("T")
 
@@ -51,10 +52,15 @@ class Rendered(Generic[T]):
 class Renderings:
     """The rendered accounts and statuses, the texts of statuses, and the clock for what depends on the time."""
 
-    __slots__ = ("accounts", "now", "statuses", "texts")
+    __slots__ = ("_texts", "accounts", "now", "statuses")
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         self.now = now
         self.accounts = Rendered[bytes](ACCOUNTS)
         self.statuses = Rendered[bytes](STATUSES)
-        self.texts = Rendered[FilterText](TEXTS)
+        self._texts = Rendered[FilterText](TEXTS)
+
+    def text_of(self, status: Status) -> FilterText:
+        """Return the text of a status for filters, which is made once for all viewers."""
+        found = self._texts.find(status.id, status)
+        return found or self._texts.keep(filter_text(status), status.id, status)

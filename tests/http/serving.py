@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,12 +15,10 @@ import h2.config
 import h2.connection
 import h2.settings
 import trio
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from troupe.http.server.listener import bind, serve
 
+from ..certificates import certificate
 from ..clients import Stage
 
 PATIENCE = 10
@@ -104,28 +100,9 @@ async def until_descriptors(count: int) -> None:
 @cache
 def tls_server() -> ssl.SSLContext:
     """The context of a server for localhost that also speaks HTTP/2."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
-        .sign(key, hashes.SHA256())
-    )
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.set_alpn_protocols(["h2", "http/1.1"])
     with TemporaryDirectory() as folder:
-        both = Path(folder) / "both.pem"
-        form = serialization.PrivateFormat.PKCS8
-        secret = key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
-        both.write_bytes(secret + certificate.public_bytes(serialization.Encoding.PEM))
-        context.load_cert_chain(both)
+        context = certificate(Path(folder), hosts=["localhost"], addresses=["127.0.0.1"]).server
+    context.set_alpn_protocols(["h2", "http/1.1"])
     return context
 
 

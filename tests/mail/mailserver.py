@@ -5,24 +5,16 @@ from __future__ import annotations
 import asyncio
 import email
 import socket
-import ssl
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from email.policy import default
-from ipaddress import ip_address
-from pathlib import Path
 from threading import Condition
 from typing import Any, cast
 
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 HOST = "127.0.0.1"
 OK = "250 OK"
@@ -106,35 +98,6 @@ def mail_server(*, credentials: tuple[str, str] | None = None, **how: Any) -> Ge
         yield handler
     finally:
         controller.stop()
-
-
-def tls_context(folder: Path) -> tuple[ssl.SSLContext, Path]:
-    """A server's context with a certificate of its own making for HOST, and the file by which to trust it."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "mail server of the tests")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address(HOST))]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    both, public = folder / "both.pem", folder / "public.pem"
-    public.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    both.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        ) + public.read_bytes()
-    )  # fmt: skip
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(both)
-    return context, public
 
 
 def _knows(user: str, password: str) -> Any:

@@ -14,7 +14,8 @@ from troupe.actors.mail.sender import NotSent, Undeliverable
 from troupe.actors.mail.smtp import Smtp
 from troupe.actors.mail.templates import Letter, Sender
 
-from .mailserver import HOST, MailServer, mail_server, tls_context
+from ..certificates import certificate
+from .mailserver import HOST, MailServer, mail_server
 
 LETTER = Letter(
     "<confirmation.1@t.example>", Sender("troupe@t.example", "Bühne"), "eve@example.org", "Grüße", "Ein Link\n",
@@ -45,9 +46,9 @@ async def test_a_letter_arrives_as_it_was_written(server: MailServer) -> None:
 class TestEncrypted:
     @pytest.fixture
     def tls(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-        context, trusted = tls_context(tmp_path)
-        monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
-        return context
+        own = certificate(tmp_path, addresses=[HOST])
+        monkeypatch.setenv("SSL_CERT_FILE", str(own.file))
+        return own.server
 
     @pytest.mark.parametrize("way", ["tls", "starttls"])
     async def test_with_a_login(self, tls: Any, way: smtp.Tls) -> None:

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from functools import partial
-from pathlib import Path
 
 import trio
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 Respond = Callable[[trio.abc.Stream, "Asked"], Awaitable[None]]
 
@@ -102,38 +96,3 @@ async def peer(respond: Respond, tls: ssl.SSLContext | None) -> AsyncGenerator[P
         served.port = listeners[0].socket.getsockname()[1]
         yield served
         nursery.cancel_scope.cancel()
-
-
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """A certificate that signs itself: what the server has, and the file by which a client trusts it."""
-
-    server: ssl.SSLContext
-    file: Path
-
-
-def certificate(folder: Path, names: Sequence[str]) -> Certificate:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "another server of the tests")])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(one) for one in names]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    both, public = folder / "peer.pem", folder / "peer-public.pem"
-    public.write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    both.write_bytes(private + public.read_bytes())
-    server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    server.load_cert_chain(both)
-    return Certificate(server, public)

@@ -26,7 +26,8 @@ from troupe.actors.outgoing.errors import (
 )
 from troupe.actors.outgoing.network import PublicNetwork
 
-from .peer import Asked, Certificate, Respond, always, answer, certificate, peer
+from ..certificates import Certificate, certificate
+from .peer import Asked, Respond, always, answer, peer
 
 HOSTS = ("peer.test", "other.test")
 LIMITS = RequestLimits(seconds=20, body=10_000, hops=3)
@@ -34,7 +35,7 @@ LIMITS = RequestLimits(seconds=20, body=10_000, hops=3)
 
 @pytest.fixture(scope="module")
 def identity(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
-    return certificate(tmp_path_factory.mktemp("tls"), HOSTS)
+    return certificate(tmp_path_factory.mktemp("tls"), hosts=HOSTS)
 
 
 async def loopback(host: str, port: int) -> Sequence[str]:

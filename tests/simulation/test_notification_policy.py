@@ -2,6 +2,7 @@
 
 from troupe.actors.commands.notification_policy import ChangeNotificationPolicy
 from troupe.actors.commands.notification_requests import AcceptNotificationRequests, DismissNotificationRequests
+from troupe.actors.kernel import Message
 from troupe.storage import notification_requests, notifications
 from troupe.storage.notification_policy import Action, PolicyChange
 from troupe.storage.paging import Page
@@ -25,6 +26,30 @@ def open_requests(sim: Simulation, person: Person) -> tuple[int, ...]:
     """Return the requests that the API would show."""
     found = sim.run.database.arrange(notification_requests.page, person.id, Page(9))
     return tuple(request.id for request in found)
+
+
+async def mentioned_amid(sim: Simulation, ada: Person, bob: Person, posts: int, command: Message[bool]) -> list[int]:
+    """Have bob mention ada while she gives a command. Return the statuses that he published after the answer to it."""
+    answered = False
+    later: list[int] = []
+
+    async def write() -> None:
+        for _ in range(posts):
+            before = answered
+            id = await bob.publish("@ada hello")
+            if before:
+                later.append(id)
+
+    async def decide() -> None:
+        nonlocal answered
+        await ada.insist(command)
+        answered = True
+
+    async with sim.together() as go:
+        go(write, name="bob")
+        go(decide, name="ada")
+    await sim.calm()
+    return later
 
 
 @simulation(seeds=40, faults=1, world=stage)
@@ -75,25 +100,7 @@ async def test_a_request_is_accepted_amid_mentions(sim: Simulation) -> None:
     stream = await ada.stream()
     await act(ada, "filter")
     await bob.publish("@ada first")
-    accepted = False
-    later: list[int] = []  # published after the acceptance
-
-    async def write() -> None:
-        for _ in range(4):
-            before = accepted
-            id = await bob.publish("@ada hello")
-            if before:
-                later.append(id)
-
-    async def accept() -> None:
-        nonlocal accepted
-        await ada.insist(AcceptNotificationRequests(open_requests(sim, ada)))
-        accepted = True
-
-    async with sim.together() as go:
-        go(write, name="bob")
-        go(accept, name="ada")
-    await sim.calm()
+    later = await mentioned_amid(sim, ada, bob, 4, AcceptNotificationRequests(open_requests(sim, ada)))
 
     assert open_requests(sim, ada) == ()
     page = sim.run.database.arrange(notifications.page, ada.id, Page(9))
@@ -111,25 +118,7 @@ async def test_a_request_is_dismissed_amid_mentions(sim: Simulation) -> None:
     stream = await ada.stream()
     await act(ada, "filter")
     await bob.publish("@ada first")
-    dismissed = False
-    later: list[int] = []  # published after the dismissal
-
-    async def write() -> None:
-        for _ in range(3):
-            before = dismissed
-            id = await bob.publish("@ada hello")
-            if before:
-                later.append(id)
-
-    async def dismiss() -> None:
-        nonlocal dismissed
-        await ada.insist(DismissNotificationRequests(open_requests(sim, ada)))
-        dismissed = True
-
-    async with sim.together() as go:
-        go(write, name="bob")
-        go(dismiss, name="ada")
-    await sim.calm()
+    later = await mentioned_amid(sim, ada, bob, 3, DismissNotificationRequests(open_requests(sim, ada)))
 
     left = [row["status_id"] for row in sim.run.database.rows(MENTIONS)]
     assert bob.published[0] not in left

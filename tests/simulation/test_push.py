@@ -1,4 +1,4 @@
-"""A device gets every notification that it asked for, whatever crashes, and none after its app said that it leaves."""
+"""A device gets every notification that it asked for, also after crashes, and none after its app unsubscribed."""
 
 from __future__ import annotations
 

@@ -1,0 +1,52 @@
+"""TLS certificates that sign themselves, for servers of the tests."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What the server has, and the file by which a client trusts it."""
+
+    server: ssl.SSLContext
+    file: Path
+
+
+def certificate(folder: Path, *, hosts: Sequence[str] = (), addresses: Sequence[str] = ()) -> Certificate:
+    """Make a certificate for names and IP addresses in this folder. It is valid for a day."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a server of the tests")])
+    now = datetime.now(UTC)
+    subjects = [*map(x509.DNSName, hosts), *(x509.IPAddress(ip_address(one)) for one in addresses)]
+    signed = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName(subjects), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    both, public = folder / "both.pem", folder / "public.pem"
+    public.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    both.write_bytes(private + public.read_bytes())
+    server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    server.load_cert_chain(both)
+    return Certificate(server, public)
