@@ -34,6 +34,10 @@ PAGE: Headers = (
     ("Referrer-Policy", "no-referrer"),
 )
 
+# Sources of frame-ancestors, the sites that may show a page in a frame.
+ANY_SITE, NO_SITE = "*", "'none'"
+FRAMED = f"frame-ancestors {ANY_SITE};"
+
 
 def request_id(given: str | None, make: Callable[[], str]) -> str:
     """Return the client's id for the request if it is fit for a log, else a new one."""
@@ -46,11 +50,16 @@ def cors_methods(path: str) -> str | None:
 
 
 def family(path: str, own: Headers = ()) -> Headers:
-    """Return the headers of every answer on a path, without those that the answer sets itself."""
+    """Return the headers of every answer on a path, without those that the answer sets itself.
+
+    A page whose own policy lets other sites frame it gets no X-Frame-Options, which knows no such permission.
+    """
     shared = REST_WITH_CORS if path.startswith("/api/") or cors_methods(path) else PAGE
     if not own:
         return shared
     named = {name for name, _ in own}
+    if any(FRAMED in value for _, value in own):
+        named.add("X-Frame-Options")
     return tuple(header for header in shared if header[0] not in named)
 
 
@@ -63,14 +72,14 @@ def preflight(methods: str, wanted_headers: str | None) -> Headers:
     )
 
 
-def page_policy(form_targets: str = "") -> Headers:
-    """Return the content security policy of a web page.
+def page_policy(form_targets: str = "", *, framed: bool = False) -> Headers:
+    """Return the content security policy of a web page, which other sites may show in a frame only if it is `framed`.
 
     Browsers apply `form-action` to the redirect after a form too. So a page with a form that leads to an app names the
     app's scheme or origin.
     """
     policy = (
-        "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
-        f"form-action 'self' {form_targets}"
+        "default-src 'none'; style-src 'self'; img-src 'self'; media-src 'self'; manifest-src 'self'; "
+        f"base-uri 'none'; frame-ancestors {ANY_SITE if framed else NO_SITE}; form-action 'self' {form_targets}"
     )
     return (("Content-Security-Policy", policy.rstrip()),)

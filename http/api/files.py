@@ -14,13 +14,13 @@ from ...actors.media.jobs import TYPES
 from ...storage.files import NAME
 from ..access.context import HttpContext
 from ..answers.answer import Answer, Headers
+from ..answers.entity_tags import is_known
 from ..answers.errors import NotFound
 from ..intake.request import Request
 from ..router import api
 from ..server.descriptors import check_file
 
 AT_ONCE = 256 * 1024
-ETAG = re.compile(r'"[^"]*"')  # weak ones too: a file never changes under its name
 RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
 
 # A file never changes under its name.
@@ -46,7 +46,7 @@ async def show(context: HttpContext, request: Request, name: str) -> Answer:
     except OSError:
         raise NotFound("Not Found") from None
     tag = f'"{name}"'
-    if tag in ETAG.findall(request.header(b"if-none-match") or ""):
+    if is_known(tag, request.header(b"if-none-match")):
         return Answer(b"", 304, (*HEADERS, ("ETag", tag)), content_type)
     answer = _part(path, size, _range(request, tag), (*HEADERS, ("ETag", tag)), content_type)
     return replace(answer, stream=lambda: _read(path, 0, 0)) if request.method == "HEAD" else answer

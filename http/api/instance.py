@@ -16,7 +16,6 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import NotFound
 from ..entities.instance import About, activity_fields, instance_v1, instance_v2
-from ..pages.templates import page
 from ..pictures import avatars
 from ..pictures.png import plain_png
 from ..router import api
@@ -115,21 +114,6 @@ def weeks(now: datetime) -> list[datetime]:
     return [monday - WEEK * ago for ago in range(WEEKS)]
 
 
-@api.route("GET", path="/", page=True)
-@api.route("GET", path="/about", page=True)
-def show_about(context: HttpContext) -> Answer:
-    """The page for people who open the server in a browser."""
-    settings = context.settings
-    return page(
-        "about.html",
-        server=settings.title,
-        description=settings.description,
-        domain=settings.local_domain,
-        email=settings.contact_email,
-        sign_ups=settings.sign_ups != "closed",
-    )
-
-
 @api.get("/avatars/original/missing.png")
 def show_missing_avatar() -> Answer:
     return Answer(plain_png(120, 120, (120, 119, 160)), 200, KEPT_BY_BROWSERS, PNG)
@@ -146,8 +130,3 @@ def show_drawn_avatar(name: str) -> Answer:
 @api.get("/headers/original/missing.png")
 def show_missing_header() -> Answer:
     return Answer(plain_png(700, 335, (190, 189, 214)), 200, KEPT_BY_BROWSERS, PNG)
-
-
-@api.get("/thumbnail.png")
-def show_thumbnail() -> Answer:
-    return Answer(plain_png(1200, 630, (61, 59, 179)), 200, KEPT_BY_BROWSERS, PNG)

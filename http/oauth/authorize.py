@@ -22,7 +22,7 @@ from ..answers.errors import Forbidden, Malformed, NotFound
 from ..intake.input import Input
 from ..intake.parameters import Flag, Given, MaybeText, Text
 from ..intake.request import Request
-from ..pages.templates import page, style
+from ..pages.templates import page
 from ..router import api
 from . import sessions
 from .redirects import OUT_OF_BAND, complaint, form_target, with_query
@@ -74,12 +74,6 @@ class Authorization:
     application: Application
     asked: Asked
     scopes: tuple[str, ...]
-
-
-@api.get("/oauth/style.css")
-def show_style() -> Answer:
-    """The pages' style sheet."""
-    return style()
 
 
 @api.get("/oauth/authorize", page=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 import jinja2
@@ -13,21 +14,30 @@ from ..answers.headers import page_policy
 
 FOLDER = Path(__file__).parent
 HTML = "text/html; charset=utf-8"
+NOT_HERE = "No page has this address. What was here may be deleted, or may not be public."
 
 TITLES = {
     400: "That did not work",
     403: "Not allowed",
     404: "There is nothing here",
     405: "There is nothing here",
+    410: "This is gone",
     429: "Too many attempts",
     500: "Something went wrong",
     503: "Please try again in a moment",
 }
 
+# The API's short texts, in the words of a page.
+TEXTS = {
+    "Record not found": NOT_HERE,
+    "Not Found": NOT_HERE,
+    "Gone": "The account behind this address was deleted or suspended. Nothing of it is shown any more.",
+}
 
-@lru_cache(maxsize=1)
+
+@cache
 def _templates() -> jinja2.Environment:
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -35,22 +45,25 @@ def _templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["style_path"] = f"/style.css?v={sha256(style_sheet()).hexdigest()[:12]}"
+    return environment
 
 
-def page(template: str, *, status: int = 200, form_targets: str = "", **facts: object) -> Answer:
+def page(template: str, *, status: int = 200, form_targets: str = "", framed: bool = False, **facts: object) -> Answer:
     """Return a rendered page with its content security policy."""
     body = _templates().get_template(template).render(**facts)
-    return Answer(body.encode(), status, page_policy(form_targets), HTML)
+    return Answer(body.encode(), status, page_policy(form_targets, framed=framed), HTML)
 
 
 def error_page(answer: Answer) -> Answer:
     """Return the page for an API error, with the same status and headers."""
     text = orjson.loads(answer.body)["error"]
-    made = page("error.html", status=answer.status, title=TITLES.get(answer.status, "That did not work"), text=text)
+    title = TITLES.get(answer.status, "That did not work")
+    made = page("error.html", status=answer.status, title=title, text=TEXTS.get(text, text))
     return Answer(made.body, made.status, (*answer.headers, *made.headers), made.content_type)
 
 
-@lru_cache(maxsize=1)
-def style() -> Answer:
-    """The style sheet of all pages."""
-    return Answer((FOLDER / "style.css").read_bytes(), 200, (), "text/css; charset=utf-8")
+@cache
+def style_sheet() -> bytes:
+    """Return the style sheet of all pages."""
+    return (FOLDER / "style.css").read_bytes()

@@ -31,7 +31,7 @@ async def test_people_who_come_by_browser_find_a_page(stage: Stage) -> None:
     for path in ("/", "/about"):
         page = await stage.anybody().get(path)
         assert "localhost:3000" in page.text
-    style = await stage.anybody().get("/oauth/style.css")
+    style = await stage.anybody().get("/style.css")
     assert style.headers["Content-Type"].startswith("text/css")
     assert "prefers-color-scheme: dark" in style.text
 

@@ -207,7 +207,7 @@ async def test_a_busy_client_is_never_refused(stage: Stage, ada: Person) -> None
     application = await stage.application()
     query = f"client_id={application.client_id}&redirect_uri=https://app.example/cb&response_type=code"
     await asked(browser, "/api/v2/instance")
-    for path in (f"/oauth/authorize?{query}", "/oauth/style.css", "/about"):
+    for path in (f"/oauth/authorize?{query}", "/style.css", "/about"):
         assert (await browser.get(path)).status == 200
     for page in range(10):
         await asked(ada, f"/api/v1/timelines/home?limit=20&max_id={10**17 - page}")

@@ -1,0 +1,65 @@
+"""The files that browsers and crawlers ask each site for: style sheet, icons, manifest, robots.txt."""
+
+from __future__ import annotations
+
+import orjson
+
+from ..access.context import HttpContext
+from ..answers.answer import Answer
+from ..pages.templates import style_sheet
+from ..pictures import emblem
+from ..router import api
+
+PNG = "image/png"
+A_DAY = (("Cache-Control", "public, max-age=86400"),)
+# The pages name the style sheet with a part of its hash.
+FOR_EVER = (("Cache-Control", "public, max-age=31536000, immutable"),)
+ICON = 48  # pixels
+LARGE_ICON = 192
+
+# Crawlers have no use for these. The pages themselves say whether they may be indexed.
+ROBOTS = b"""User-agent: *
+Disallow: /api/
+Disallow: /auth/
+Disallow: /oauth/
+"""
+
+
+@api.get("/style.css")
+def show_style() -> Answer:
+    """The style sheet of all pages."""
+    return Answer(style_sheet(), 200, FOR_EVER, "text/css; charset=utf-8")
+
+
+@api.get("/favicon.ico")
+def show_icon() -> Answer:
+    return Answer(emblem.icon(ICON), 200, A_DAY, "image/x-icon")
+
+
+@api.get("/apple-touch-icon.png")
+def show_large_icon() -> Answer:
+    return Answer(emblem.emblem_png(LARGE_ICON), 200, A_DAY, PNG)
+
+
+@api.get("/thumbnail.png")
+def show_banner() -> Answer:
+    """The picture of this server, for its description in the API and for sites that show a link to it."""
+    return Answer(emblem.banner_png(), 200, A_DAY, PNG)
+
+
+@api.get("/manifest.json")
+def show_manifest(context: HttpContext) -> Answer:
+    """The name and the icon of the site, for people who put it on their home screen."""
+    size = f"{LARGE_ICON}x{LARGE_ICON}"
+    manifest = {
+        "name": context.settings.title,
+        "start_url": "/",
+        "display": "browser",
+        "icons": [{"src": "/apple-touch-icon.png", "sizes": size, "type": PNG}],
+    }
+    return Answer(orjson.dumps(manifest), 200, A_DAY, "application/manifest+json")
+
+
+@api.get("/robots.txt")
+def show_robots() -> Answer:
+    return Answer(ROBOTS, 200, A_DAY, "text/plain; charset=utf-8")
