@@ -37,7 +37,7 @@ TEXTS = {
 
 @cache
 def _templates() -> jinja2.Environment:
-    environment = jinja2.Environment(
+    return jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -45,13 +45,11 @@ def _templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["style_path"] = f"/style.css?v={sha256(style_sheet()).hexdigest()[:12]}"
-    return environment
 
 
 def page(template: str, *, status: int = 200, form_targets: str = "", framed: bool = False, **facts: object) -> Answer:
     """Return a rendered page with its content security policy."""
-    body = _templates().get_template(template).render(**facts)
+    body = _templates().get_template(template).render(style_path=style_path(), **facts)
     return Answer(body.encode(), status, page_policy(form_targets, framed=framed), HTML)
 
 
@@ -67,3 +65,9 @@ def error_page(answer: Answer) -> Answer:
 def style_sheet() -> bytes:
     """Return the style sheet of all pages."""
     return (FOLDER / "style.css").read_bytes()
+
+
+@cache
+def style_path() -> str:
+    """Return the address of the style sheet, which is another one after each change."""
+    return f"/style.css?v={sha256(style_sheet()).hexdigest()[:12]}"

@@ -40,7 +40,8 @@ def public_page(
     context: HttpContext, request: Request, template: str, *, framed: bool = False, **facts: object
 ) -> Answer:
     """Return a page, or a 304 if the browser has it already."""
-    return cacheable(page(template, framed=framed, site=site_of(context), **facts), request)
+    made = page(template, status=200, form_targets="", framed=framed, site=site_of(context), **facts)
+    return cacheable(made, request)
 
 
 def cacheable(answer: Answer, request: Request) -> Answer:
