@@ -90,6 +90,11 @@ class LogEvent(Enum):
         Level.WARNING,
         "At start: this machine lacks something that confines media processes; `error` names it.",
     )
+    POLICIES_UNUSABLE = (
+        "policies.unusable",
+        Level.WARNING,
+        "A file of the operator's texts can't be used; the texts that were read before are shown.",
+    )
     LIBRARY_SAID = "library.said", Level.WARNING, "A library that Troupe uses logged a warning or an error."
     LOG_DROPPED = (
         "log.dropped",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 import trio
@@ -15,6 +16,7 @@ from ...actors.kernel.runtime import Runtime
 from ...actors.kernel.surroundings import Record
 from ...actors.media.processor import MediaProcessor
 from ...actors.outgoing.client import OutgoingClient
+from ...actors.policies import OperatorPolicies
 from ...actors.push_key import PushKey
 from ...actors.statuses import AccountCache, StatusCache
 from ...storage.engine.database import Database
@@ -35,6 +37,8 @@ class HttpSettings(Protocol):
 
     @property
     def local_domain(self) -> str: ...
+    @property
+    def data(self) -> Path: ...
     @property
     def base_url(self) -> str: ...
     @property
@@ -92,6 +96,7 @@ class HttpContext:
     rates: Rates = field(default_factory=Rates)
     rendered: Renderings = field(init=False)
     readiness: Readiness = field(init=False)
+    policies: OperatorPolicies = field(init=False)
     kept: CachedAnswers = field(default_factory=CachedAnswers)
     streams: Streams = field(default_factory=Streams)
     passwords: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(PASSWORDS_AT_ONCE))
@@ -99,6 +104,8 @@ class HttpContext:
     def __post_init__(self) -> None:
         object.__setattr__(self, "rendered", Renderings(self.clock.now))
         object.__setattr__(self, "readiness", Readiness(self.database))
+        texts, description = self.settings.data / "texts", self.settings.description
+        object.__setattr__(self, "policies", OperatorPolicies(texts, description, self.clock, self.record))
         self.facts.observe(RevokedToken, self._end_token)
 
     def _end_token(self, fact: RevokedToken) -> None:

@@ -62,6 +62,7 @@ async def _about(context: HttpContext) -> About:
         takes_films=context.media.takes_films,
         numbers=await context.database.read(instance.numbers, context.clock.now() - MONTH),
         contact=await _contact(context),
+        rules=(await context.policies.current()).rules,
     )
 
 

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-import html
-
 from ..access.context import HttpContext
 from ..answers.answer import Answer, array, json
 from ..answers.errors import NotFound
+from ..entities.policy import policy_fields, rule_fields, terms_fields
 from ..router import api
-
-# This says what the software does with data. An operator who does more has to say so elsewhere.
-PRIVACY = """
-<p>This server keeps what you give it: your e-mail address, your password as a hash, your profile, your posts and what
-you do with other people's posts. Public posts can be read by all people and may be copied by other servers; all other
-posts are shown to the people you address.</p>
-<p>Nothing of it is sold. The network addresses of visitors are held in memory, to limit how much one of them can ask
-for; the one from which an account was made may be kept with it.</p>
-<p>What you delete is not shown any more from that moment on.</p>
-"""
-PRIVACY_SINCE = "2026-11-21T00:00:00.000Z"
 
 
 @api.get("/api/v1/instance/rules")
+async def show_rules(context: HttpContext) -> Answer:
+    return json([rule_fields(rule) for rule in (await context.policies.current()).rules])
+
+
 @api.get("/api/v1/instance/domain_blocks")
 def show_none() -> Answer:
-    """An empty list: there are no rules and no blocked servers."""
+    """An empty list: there are no blocked servers."""
     return array([])
 
 
 @api.get("/api/v1/instance/extended_description")
-def show_description(context: HttpContext) -> Answer:
-    """The operator's paragraph as HTML; an empty string when there is none."""
-    description = html.escape(context.settings.description.strip())
-    return json({"updated_at": None, "content": f"<p>{description}</p>" if description else ""})
+async def show_description(context: HttpContext) -> Answer:
+    """The operator's description as HTML; an empty string when there is none."""
+    return json(policy_fields((await context.policies.current()).description))
 
 
 @api.get("/api/v1/instance/privacy_policy")
-def show_privacy() -> Answer:
-    return json({"updated_at": PRIVACY_SINCE, "content": PRIVACY.strip()})
+async def show_privacy(context: HttpContext) -> Answer:
+    return json(policy_fields((await context.policies.current()).privacy))
 
 
 @api.get("/api/v1/instance/translation_languages")
@@ -47,10 +38,19 @@ def show_languages() -> Answer:
 
 
 @api.get("/api/v1/instance/terms_of_service")
-def show_terms() -> Answer:
-    raise NotFound
+async def show_terms(context: HttpContext) -> Answer:
+    """The terms that are in force today."""
+    today = context.clock.now().date()
+    terms = (await context.policies.current()).terms_on(today)
+    if terms is None:
+        raise NotFound
+    return json(terms_fields(terms, today))
 
 
 @api.get("/api/v1/instance/terms_of_service/<date>")
-def show_terms_of(date: str) -> Answer:
+async def show_terms_of(context: HttpContext, date: str) -> Answer:
+    """The terms that came or come into force on a day."""
+    for terms in (await context.policies.current()).terms:
+        if terms.effective.isoformat() == date:
+            return json(terms_fields(terms, context.clock.now().date()))
     raise NotFound

@@ -11,7 +11,9 @@ from ...actors.media.kinds import FILMS, IMAGES, SOUNDS
 from ...actors.rules import limits
 from ...storage.accounts import Account
 from ...storage.instance import Activity, Numbers
+from ...storage.policies import Rule
 from .account import account_fields
+from .policy import rule_fields
 
 # Clients switch features on by the number in front and by the API's own version number. Both name the latest version
 # that is served completely. 4.2 has no grouped notifications; 2 has them. 3 (attribution of links), 4 (deletion of
@@ -42,6 +44,7 @@ class About:
     takes_films: bool
     numbers: Numbers
     contact: Account | None
+    rules: tuple[Rule, ...]
 
 
 def instance_v1(about: About) -> dict[str, object]:
@@ -66,7 +69,7 @@ def instance_v1(about: About) -> dict[str, object]:
         "invites_enabled": False,
         "configuration": {name: shared[name] for name in ("accounts", "statuses", "media_attachments", "polls")},
         "contact_account": _contact(about),
-        "rules": [],
+        "rules": [rule_fields(rule) for rule in about.rules],
     }
 
 
@@ -92,7 +95,7 @@ def instance_v2(about: About) -> dict[str, object]:
         },
         "api_versions": {"mastodon": API_VERSION},
         "contact": {"email": about.email, "account": _contact(about)},
-        "rules": [],
+        "rules": [rule_fields(rule) for rule in about.rules],
     }
 
 

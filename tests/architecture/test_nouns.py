@@ -15,6 +15,7 @@ SHARED_ENTITIES = {"rendered", "times"}
 #: An entity has the name that clients know; its endpoints and rows have these.
 ENTITIES = {
     "application": "apps",  # the path of the API
+    "policy": "policies",  # a plural of English
     "relationship": "relations",  # the entity is one account's half of them
     "token": "oauth",  # made under /oauth, and stored with what it is exchanged for
 }

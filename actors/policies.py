@@ -1,0 +1,125 @@
+"""The operator's texts as clients and pages show them: HTML, made again when a file changes.
+
+`await context.policies.current()` has the rules, the description, the privacy policy and the terms of service.
+"""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from itertools import zip_longest
+from pathlib import Path
+
+import trio
+
+from ..storage.policies import PolicyFiles, Rule, SourceText, UnusablePolicies, read_policies
+from .kernel import Clock, Record
+from .rules.documents import document_html
+
+READ_AGAIN = timedelta(seconds=5)
+
+# This says what the software does with data. An operator who does more says so in `privacy.md`.
+PRIVACY = """
+This server keeps what you give it: your e-mail address, your password as a hash, your profile, your posts and what
+you do with other people's posts. Public posts can be read by all people and may be copied by other servers; all other
+posts are shown to the people you address.
+
+Nothing of it is sold. The network addresses of visitors are held in memory, to limit how much one of them can ask
+for; the one from which an account was made may be kept with it.
+
+What you delete is not shown any more from that moment on.
+"""
+PRIVACY_SINCE = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyText:
+    """A text as HTML, and when it was changed last; None if that is not known."""
+
+    html: str
+    updated_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Terms of service, in force from a day on until those that succeed them."""
+
+    effective: date
+    html: str
+    succeeded_by: date | None
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """All texts. `terms` is in the order of the dates, and empty if the server has none."""
+
+    description: PolicyText
+    privacy: PolicyText
+    terms: tuple[Terms, ...]
+    rules: tuple[Rule, ...]
+
+    def terms_on(self, day: date) -> Terms | None:
+        """Return the terms in force on a day; before the first day of the first ones, those."""
+        begun = [one for one in self.terms if one.effective <= day]
+        return begun[-1] if begun else next(iter(self.terms), None)
+
+
+class OperatorPolicies:
+    """The texts of a data folder. `description` stands where the folder has none."""
+
+    def __init__(self, folder: Path, description: str, clock: Clock, record: Record) -> None:
+        self._folder = folder
+        self._description = description
+        self._clock = clock
+        self._record = record
+        self._reading = trio.Lock()
+        self._read_at: datetime | None = None
+        self._trouble = ""
+        self._files = PolicyFiles()
+        self._policies = _made(self._files, description)
+
+    async def current(self) -> Policies:
+        """Return the texts. The files are read at most every few seconds; those that can't be used are logged."""
+        async with self._reading:
+            now = self._clock.now()
+            if self._read_at is None or now - self._read_at >= READ_AGAIN:
+                await self._read()
+                self._read_at = now
+        return self._policies
+
+    async def _read(self) -> None:
+        """Read the files again. If one can't be used, the texts that were read before stay."""
+        try:
+            files = await trio.to_thread.run_sync(read_policies, self._folder)
+        except UnusablePolicies as error:
+            if str(error) != self._trouble:
+                self._trouble = str(error)
+                self._record("policies.unusable", error=error, decision="the texts that were read before are shown")
+            return
+        self._trouble = ""
+        if files != self._files:
+            self._policies = await trio.to_thread.run_sync(_made, files, self._description)
+            self._files = files
+
+
+def _made(files: PolicyFiles, description: str) -> Policies:
+    following = [effective for effective, _ in files.terms[1:]]
+    return Policies(
+        description=_text(files.description) or PolicyText(_paragraph(description), None),
+        privacy=_text(files.privacy) or PolicyText(document_html(PRIVACY), PRIVACY_SINCE),
+        terms=tuple(
+            Terms(effective, document_html(source.markdown), next_one)
+            for (effective, source), next_one in zip_longest(files.terms, following)
+        ),
+        rules=files.rules,
+    )
+
+
+def _text(source: SourceText | None) -> PolicyText | None:
+    return None if source is None else PolicyText(document_html(source.markdown), source.updated_at)
+
+
+def _paragraph(description: str) -> str:
+    text = html.escape(description.strip())
+    return f"<p>{text}</p>" if text else ""

@@ -1,0 +1,24 @@
+"""The HTML of the operator's texts: policies and descriptions, which may have headings and tables."""
+
+import nh3
+from markdown_it import MarkdownIt
+
+from .markup import LINK_REL, SCHEMES, TAGS
+
+# Deeper quotations and lists are shown at this depth.
+NESTING = 20
+
+_markdown = (
+    MarkdownIt("commonmark", {"html": False, "maxNesting": NESTING}).enable(["strikethrough", "table"]).disable("image")
+)
+_cleaner = nh3.Cleaner(
+    tags=TAGS | {"h1", "h2", "h3", "h4", "h5", "h6", "hr", "table", "thead", "tbody", "tr", "th", "td"},
+    attributes={"a": {"href"}, "ol": {"start"}},
+    link_rel=LINK_REL,
+    url_schemes=SCHEMES | {"mailto"},
+)
+
+
+def document_html(source: str) -> str:
+    """Return Markdown as safe HTML. Raw HTML in it is shown as text."""
+    return _cleaner.clean(_markdown.render(source)).strip()

@@ -1,0 +1,160 @@
+"""The operator's texts: files in the folder `texts` of the data folder, read as they are.
+
+    texts/description.md        what the server is about, longer than the setting `description`
+    texts/privacy.md            the privacy policy
+    texts/terms/2026-12-01.md   the terms of service that are in force from that day on
+    texts/rules.toml            the rules, each with an id that stays the same: reports name it
+
+All functions here wait for the disk: they are called in threads.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any, cast
+
+LARGEST_FILE = 131_072  # bytes
+MOST_TERMS = 100
+MOST_RULES = 100
+RULE_CHARACTERS = 1000
+HINT_CHARACTERS = 5000
+MOST_TRANSLATIONS = 100
+LARGEST_ID = 2**63 - 1
+
+
+class UnusablePolicies(Exception):
+    """Raised for a file that can't be used. The text names the file and the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """A file of Markdown, and when it was changed last."""
+
+    markdown: str
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RuleText:
+    """A rule in one language; `hint` explains it and may be empty."""
+
+    text: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of the server, with translations by language code."""
+
+    id: int
+    original: RuleText
+    translations: Mapping[str, RuleText] = field(default_factory=dict[str, RuleText])
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFiles:
+    """All files of the folder. The terms are in the order of their dates."""
+
+    description: SourceText | None = None
+    privacy: SourceText | None = None
+    terms: tuple[tuple[date, SourceText], ...] = ()
+    rules: tuple[Rule, ...] = ()
+
+
+def read_policies(folder: Path) -> PolicyFiles:
+    """Return the texts of a folder, which need not exist. Raises UnusablePolicies."""
+    return PolicyFiles(
+        description=_find_text(folder, "description.md"),
+        privacy=_find_text(folder, "privacy.md"),
+        terms=_read_terms(folder),
+        rules=_read_rules(folder, "rules.toml"),
+    )
+
+
+def _find_text(folder: Path, name: str) -> SourceText | None:
+    path = folder / name
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            raw = file.read(LARGEST_FILE + 1)
+        changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    except OSError as error:
+        raise UnusablePolicies(f"{name}: {error.strerror}") from error
+    if len(raw) > LARGEST_FILE:
+        raise UnusablePolicies(f"{name}: it has more than {LARGEST_FILE} bytes")
+    try:
+        return SourceText(raw.decode("utf-8-sig"), changed)
+    except UnicodeDecodeError:
+        raise UnusablePolicies(f"{name}: it is not UTF-8") from None
+
+
+def _read_terms(folder: Path) -> tuple[tuple[date, SourceText], ...]:
+    try:
+        names = sorted(path.name for path in (folder / "terms").glob("*.md"))
+    except OSError as error:
+        raise UnusablePolicies(f"terms: {error.strerror}") from error
+    if len(names) > MOST_TERMS:
+        raise UnusablePolicies(f"terms: there are more than {MOST_TERMS} files")
+    found = ((_date_of(name), _find_text(folder, f"terms/{name}")) for name in names)
+    return tuple((effective, text) for effective, text in found if text is not None)
+
+
+def _date_of(name: str) -> date:
+    try:
+        return datetime.strptime(name, "%Y-%m-%d.md").replace(tzinfo=UTC).date()
+    except ValueError:
+        raise UnusablePolicies(f"terms/{name}: the name is no date such as 2026-12-01.md") from None
+
+
+def _read_rules(folder: Path, name: str) -> tuple[Rule, ...]:
+    source = _find_text(folder, name)
+    if source is None:
+        return ()
+    try:
+        rules = tuple(map(_rule, _tables(tomllib.loads(source.markdown))))
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        raise UnusablePolicies(f"{name}: {error}") from None
+    if len(rules) > MOST_RULES or len({rule.id for rule in rules}) < len(rules):
+        raise UnusablePolicies(f"{name}: there are more than {MOST_RULES} rules, or two with one id")
+    return rules
+
+
+def _tables(file: Mapping[str, object]) -> Iterable[Mapping[str, Any]]:
+    rules: object = file.get("rules", [])
+    if file.keys() - {"rules"} or not isinstance(rules, list):
+        raise ValueError("it has something else than tables [[rules]]")
+    return (_table(rule) for rule in cast("list[object]", rules))
+
+
+def _rule(table: Mapping[str, Any]) -> Rule:
+    id: object = table.get("id")
+    if not isinstance(id, int) or isinstance(id, bool) or not 0 < id <= LARGEST_ID:
+        raise ValueError("a rule needs an id, which is a whole number from 1 on")
+    if unknown := table.keys() - {"id", "text", "hint", "translations"}:
+        raise ValueError(f"rule {id}: there is no key {min(unknown)}")
+    translations = _table(table.get("translations", {}))
+    if len(translations) > MOST_TRANSLATIONS:
+        raise ValueError(f"rule {id}: there are more than {MOST_TRANSLATIONS} translations")
+    return Rule(
+        id, _rule_text(table, id), {language: _rule_text(_table(one), id) for language, one in translations.items()}
+    )
+
+
+def _rule_text(table: Mapping[str, Any], id: int) -> RuleText:
+    text, hint = table.get("text"), table.get("hint", "")
+    if not isinstance(text, str) or not 0 < len(text.strip()) <= RULE_CHARACTERS:
+        raise ValueError(f"rule {id}: the text has not 1 to {RULE_CHARACTERS} characters")
+    if not isinstance(hint, str) or len(hint) > HINT_CHARACTERS:
+        raise ValueError(f"rule {id}: the hint is no text, or has more than {HINT_CHARACTERS} characters")
+    return RuleText(text.strip(), hint.strip())
+
+
+def _table(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError("a rule or a translation is no table")
+    return cast("dict[str, Any]", value)
