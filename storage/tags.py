@@ -54,6 +54,8 @@ ENSURE = """
     RETURNING id, name, display_name
 """
 
+REVIEW = "UPDATE tags SET trendable = $2, reviewed_at = $3 WHERE name = $1 RETURNING id"
+
 
 async def entries(
     db: Connection,
@@ -93,6 +95,11 @@ async def find_by_id(db: Connection, id: int) -> StatusTag | None:
 async def ensure(db: Connection, new: StatusTag, now: datetime) -> StatusTag:
     """Return the hashtag with this name. If there is none, `new` is stored."""
     return StatusTag(*(await db.fetchrow(ENSURE, new.id, new.name, new.display_name, now)).values())
+
+
+async def review(db: Connection, name: str, now: datetime, *, trendable: bool) -> bool:
+    """Store whether a hashtag may trend. False if there is no such hashtag."""
+    return await db.fetchval(REVIEW, name, trendable, now) is not None
 
 
 def _tag(row: Row | None) -> StatusTag | None:

@@ -131,11 +131,16 @@ class Settings(BaseModel):
     )
     public_preview: bool = setting(
         True,
-        "Whether people who are not signed in may read the public timelines and the profile directory.",
+        "Whether people who are not signed in may read the public timelines, trending posts and the profile directory.",
         "true or false",
     )
     search_results: int = setting(
         40, "The most results of one kind that a search answers with.", "a number from 1 to 200", ge=1, le=200
+    )
+    trends_review: bool = setting(
+        True,
+        "Whether a hashtag trends only after staff has allowed it, with `troupe tags allow`. Forbidden ones never do.",
+        "true or false",
     )
     rate_limits: bool = setting(
         True, "Whether requests are counted and throttled; `false` is for load tests.", "true or false"

@@ -321,6 +321,8 @@ class Troupe:
         if notice in (None, "accounts"):
             self.actors.accounts.clear()
             self.http_context.tokens.clear()
+        if notice in (None, "tags"):
+            self.http_context.trends.tags.forget()
 
     async def run(self, signals: EndSignals, on_start: Callable[[], None]) -> None:
         """Run until a signal asks for the end, also while the children start, or until supervision gives up."""

@@ -1,8 +1,8 @@
 """The rules of visibility. No other code decides which accounts may see a status or a profile.
 
 Every endpoint and stream asks `visible`. Timelines also ask `belongs_at_home`, `belongs_in_public` and `hidden`,
-threads and search `belongs_in_thread`, profiles `belongs_on_profile`. `shows_profile` decides on the content of a
-profile, `shows_network` on its follows and followers.
+trends `belongs_in_trends`, threads and search `belongs_in_thread`, profiles `belongs_on_profile`. `shows_profile`
+decides on the content of a profile, `shows_network` on its follows and followers.
 
 The rules are those of the Mastodon API's pages on visibility, blocks and mutes: a direct status is visible to its
 author and the accounts it mentions, a private one to followers as well. An account that the author blocks sees only
@@ -215,6 +215,11 @@ def belongs_in_public(entry: HasTimelinePlace) -> bool:
         and entry.reblog_of_id is None
         and (entry.in_reply_to_id is None or entry.in_reply_to_account_id == entry.account_id)
     )
+
+
+def belongs_in_trends(entry: HasTimelinePlace, viewer: Perspective) -> bool:
+    """True if the status is shown to the viewer when it trends: as on the public timelines."""
+    return belongs_in_public(entry) and not entry.silenced and not hidden(entry, viewer)
 
 
 def belongs_under_tags(entry: HasTimelinePlace) -> bool:

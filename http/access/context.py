@@ -19,6 +19,7 @@ from ...actors.outgoing.client import OutgoingClient
 from ...actors.policies import OperatorPolicies
 from ...actors.push_key import PushKey
 from ...actors.statuses import AccountCache, StatusCache
+from ...actors.trends import Trends
 from ...storage.engine.database import Database
 from ..answers.cached import CachedAnswers
 from ..entities.rendered import Renderings
@@ -66,6 +67,8 @@ class HttpSettings(Protocol):
     @property
     def search_results(self) -> int: ...
     @property
+    def trends_review(self) -> bool: ...
+    @property
     def rate_limits(self) -> bool: ...
     @property
     def trusted_proxies(self) -> Sequence[Network]: ...
@@ -98,6 +101,7 @@ class HttpContext:
     readiness: Readiness = field(init=False)
     policies: OperatorPolicies = field(init=False)
     kept: CachedAnswers = field(default_factory=CachedAnswers)
+    trends: Trends = field(init=False)
     streams: Streams = field(default_factory=Streams)
     passwords: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(PASSWORDS_AT_ONCE))
 
@@ -106,6 +110,8 @@ class HttpContext:
         object.__setattr__(self, "readiness", Readiness(self.database))
         texts, description = self.settings.data / "texts", self.settings.description
         object.__setattr__(self, "policies", OperatorPolicies(texts, description, self.clock, self.record))
+        trends = Trends(self.database, self.clock, review=self.settings.trends_review)
+        object.__setattr__(self, "trends", trends)
         self.facts.observe(RevokedToken, self._end_token)
 
     def _end_token(self, fact: RevokedToken) -> None:

@@ -1,14 +1,53 @@
-"""Trends. A hashtag trends when staff allow it, which is not implemented yet, so the lists are empty."""
+"""Trends: hashtags and statuses that are discussed in these days."""
 
 from __future__ import annotations
 
-from ..answers.answer import Answer, array
+from ...actors.trends import shown_in_trends
+from ..access.authentication import Viewer, check_preview
+from ..access.context import HttpContext
+from ..answers.answer import Answer, Headers, array
+from ..intake.paging import PagedByOffset, offset_links
+from ..intake.request import Request
 from ..router import api
+from ..views.hashtags import render_used_tags
+from ..views.statuses import part_of, perspective_of, render_with, without_hidden
+
+TAGS = 10  # on a page, unless the request says how many
+STATUSES = 20
 
 
 @api.get("/api/v1/trends")
 @api.get("/api/v1/trends/tags")
+async def show_tags(context: HttpContext, request: Request, viewer: Viewer | None, paged: PagedByOffset) -> Answer:
+    """The hashtags that more accounts use than before."""
+    limit, offset = paged.stretch(TAGS)
+    trending = await context.trends.tags.get()
+    page = trending.tags[offset : offset + limit]
+    bodies = await render_used_tags(context, viewer, page, trending.days, trending.uses)
+    return array(bodies, _links(context, request, limit, offset, len(page)))
+
+
 @api.get("/api/v1/trends/statuses")
+async def show_statuses(context: HttpContext, request: Request, viewer: Viewer | None, paged: PagedByOffset) -> Answer:
+    """The public statuses that most accounts favourite and boost, without those that the viewer does not want."""
+    check_preview(context, viewer)
+    limit, offset = paged.stretch(STATUSES)
+    perspective = await perspective_of(viewer)
+    found = await context.statuses.show_many(await context.trends.statuses.get())
+    shown = [one for one in found.values() if shown_in_trends(one, perspective)]
+    part = None if viewer is None else await part_of(viewer, shown)
+    if part is not None:
+        shown = without_hidden(context, part, shown, "public")
+    page = shown[offset : offset + limit]
+    return array(render_with(context, part, page), _links(context, request, limit, offset, len(page)))
+
+
 @api.get("/api/v1/trends/links")
-def show() -> Answer:
+def show_links() -> Answer:
+    """The links that more accounts share than before. There are no links yet."""
     return array([])
+
+
+def _links(context: HttpContext, request: Request, limit: int, offset: int, count: int) -> Headers:
+    url = context.settings.base_url + request.path
+    return offset_links(url, request.query_texts, limit, offset, full=count == limit > 0)

@@ -35,6 +35,17 @@ class Paged(Input):
         return Page(clamp(self.limit, default, largest), self.max_id, self.since_id, self.min_id)
 
 
+class PagedByOffset(Input):
+    """The parameters of lists that are cut by places instead of ids."""
+
+    limit: Count = None
+    offset: Count = None
+
+    def stretch(self, default: int, largest: int | None = None) -> tuple[int, int]:
+        """Return limit and offset. The largest limit is twice the default, unless given."""
+        return clamp(self.limit, default, largest), max(self.offset or 0, 0)
+
+
 def clamp(limit: int | None, default: int, largest: int | None = None) -> int:
     """Return a limit within its bounds. One above the maximum becomes the maximum, a negative one loses its sign."""
     if limit is None:
@@ -61,6 +72,15 @@ def links(
     parts = [_link(url, kept, "max_id", min(ids), "next")] if full else []
     parts.append(_link(url, kept, prev, max(ids), "prev"))
     return (("Link", ", ".join(parts)),)
+
+
+def offset_links(url: str, query: Sequence[tuple[str, str]], limit: int, offset: int, *, full: bool) -> Headers:
+    """Return the Link header of a page that is cut by places: next if the page is `full`, prev beyond the second."""
+    kept = [(name, value) for name, value in query if name not in LEFT_OUT]
+    parts = [_link(url, kept, "offset", offset + limit, "next")] if full else []
+    if offset > limit:
+        parts.append(_link(url, kept, "offset", offset - limit, "prev"))
+    return (("Link", ", ".join(parts)),) if parts else ()
 
 
 def _link(url: str, kept: Sequence[tuple[str, str]], cursor: str, value: int, relation: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime
 
 import orjson
 
 from ...actors.kernel.ids import first_id_at
 from ...actors.rules.text import tag_name, whole_hashtag
+from ...actors.trends import Uses, last_days
 from ...storage import featured_tags, tags
 from ...storage.statuses import StatusTag
 from ..access.authentication import Viewer
@@ -19,9 +20,6 @@ from ..entities.tag import TagFlags, tag_fields
 from ..intake.ids import UNKNOWN_ID
 from ..router import path_id
 from .statuses import perspective_of
-
-DAYS = 7  # of a hashtag's history
-DAY = timedelta(days=1)
 
 
 async def find_tag(context: HttpContext, named: str) -> StatusTag:
@@ -45,9 +43,15 @@ async def render_tags(context: HttpContext, viewer: Viewer | None, found: Sequen
     """Return hashtags in the order given."""
     if not found:
         return []
-    today = context.clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
-    days = [today - DAY * ago for ago in reversed(range(DAYS))]
+    days = last_days(context.clock.now())
     uses = await context.database.read(tags.uses, [tag.id for tag in found], [first_id_at(day) for day in days])
+    return await render_used_tags(context, viewer, found, days, uses)
+
+
+async def render_used_tags(
+    context: HttpContext, viewer: Viewer | None, found: Sequence[StatusTag], days: Sequence[datetime], uses: Uses
+) -> list[bytes]:
+    """Return hashtags whose uses on these days are known, in the order given."""
     flags = await _flags_of(context, viewer, found)
     base_url = context.settings.base_url
     return [orjson.dumps(tag_fields(tag, days, uses.get(tag.id, {}), base_url, flags.get(tag.id))) for tag in found]
@@ -55,7 +59,7 @@ async def render_tags(context: HttpContext, viewer: Viewer | None, found: Sequen
 
 async def _flags_of(context: HttpContext, viewer: Viewer | None, found: Sequence[StatusTag]) -> dict[int, TagFlags]:
     """Return what the viewer does with hashtags, by id; nothing without a viewer."""
-    if viewer is None:
+    if viewer is None or not found:
         return {}
     featured = {one.tag_id for one in await context.database.read(featured_tags.of_account, viewer.account_id)}
     followed = (await perspective_of(viewer)).followed_tags

@@ -16,6 +16,7 @@ PLACES = {
     "serve": "serve",
     "accounts": "accounts",
     "tokens": "tokens",
+    "tags": "tags",
     "migrate": "migrate",
     "tree": "tree",
 }

@@ -315,6 +315,13 @@ class World:
             await self.stage.sql(FAVOURITES, viewer.id or self.sam.account.id, viewer.author.id)
             await self.stage.sql(BOOKMARKS, viewer.id or self.sam.account.id, viewer.author.id)
 
+    async def trend(self) -> None:
+        """Let everything trend: without warnings, and with the responses of all viewers, who have favourited it."""
+        await self.stage.sql("UPDATE statuses SET spoiler_text = '', sensitive = false")
+        await self.stage.sql("UPDATE status_counts SET favourites = 9")
+        self.stage.http_context.statuses.clear()
+        self.stage.http_context.trends.statuses.forget()
+
     async def follow_tag(self) -> None:
         """Let all viewers follow the hashtag that all posts have."""
         for viewer in self.viewers:

@@ -42,6 +42,7 @@ from .visibility_tables import (
     TABLE,
     TAGGED,
     TIMELINES,
+    TRENDS,
 )
 
 MISSING = {"error": "Record not found"}
@@ -147,6 +148,8 @@ async def test_each_sees_what_is_theirs_to_see(stage: Stage) -> None:
     wrong += await all_of(world.viewers, ask_pages, TIMELINES + KEPT)
     await world.follow_tag()
     wrong += await all_of(world.viewers, ask_pages, TAGGED)
+    await world.trend()
+    wrong += await all_of(world.viewers, ask_pages, TRENDS)
     assert none(wrong)
 
 
@@ -211,6 +214,8 @@ async def test_the_silenced_are_found_by_their_followers_only(stage: Stage) -> N
     wrong += await all_of(world.viewers, ask_pages, KEPT)
     await world.follow_tag()
     wrong += await all_of(world.viewers, ask_pages, TAGGED)
+    await world.trend()
+    wrong += await all_of(world.viewers, ask_pages, TRENDS)
     assert none(wrong)
 
 
@@ -226,6 +231,8 @@ async def test_of_the_suspended_there_is_nothing(stage: Stage) -> None:
     wrong += await all_of(world.viewers, ask_pages, TIMELINES + KEPT)
     await world.follow_tag()
     wrong += await all_of(world.viewers, ask_pages, TAGGED)
+    await world.trend()
+    wrong += await all_of(world.viewers, ask_pages, TRENDS)
     assert none(wrong)
 
 
@@ -337,7 +344,7 @@ def reached(schema: Schema) -> set[str]:
 
 
 def test_every_endpoint_that_tells_of_statuses_is_in_the_matrix() -> None:
-    asked = named(BY_ID, PAGES, TIMELINES, KEPT, ACTS) | {tuple(row.split()) for row in ELSEWHERE}
+    asked = named(BY_ID, PAGES, TIMELINES, KEPT, TRENDS, ACTS) | {tuple(row.split()) for row in ELSEWHERE}
     # PATCH is another word for PUT.
     there = {
         ("PUT" if one.method == "PATCH" else one.method, shape(one.path))

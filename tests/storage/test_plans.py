@@ -48,6 +48,7 @@ from troupe.storage import (
     tags,
     timeline_entries,
     timelines,
+    trends,
     users,
 )
 from troupe.storage.engine.connect import connect
@@ -206,6 +207,9 @@ QUERIES = [
     ("a try of a medium", media.COUNT_TRY, (7,)),
     ("loose media", media.DELETE_LOOSE, (NOW, 100)),
     ("uses of tags", tags.USES, ([1, 2, 3], [100, 200, 300])),
+    ("trending tags", trends.TAGS, ([100, 200, 300], 5)),
+    ("trending statuses", trends.STATUSES, (100, 5)),
+    ("review of a tag", tags.REVIEW, ("t7", True, NOW)),
     ("featured tags", featured_tags.OF_ACCOUNT, (7,)),
     ("count of a featured tag", featured_tags.INSERT, (1, 7, 8, "x", NOW)),
     ("counts of featured tags", featured_tags.RECOUNT, (6, [7, 8])),

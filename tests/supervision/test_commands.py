@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from troupe.actors.kernel import Ids, SystemClock
+from troupe.actors.kernel import Ids, SystemClock, first_id_at
 from troupe.actors.rules.passwords import matches
 from troupe.http.access.tokens import hash_of
 from troupe.storage import accounts, oauth, users
@@ -252,6 +253,50 @@ def test_an_unknown_account_is_not_approved_or_rejected(data: Path, decision: st
     assert "there is no local account nobody" in refused.stderr
 
 
+USED_TAG = """
+    WITH writer AS (
+        INSERT INTO accounts (id, username, uri, created_at, updated_at)
+        SELECT n, 'u' || n, 'https://x/' || n, now(), now() FROM generate_series(1, 5) n RETURNING id
+    ), post AS (
+        INSERT INTO statuses (id, account_id, uri, local, visibility, conversation_id, created_at)
+        SELECT $2 + id, id, 'https://x/s/' || id, true, 'public', id, now() FROM writer RETURNING id
+    ), tag AS (
+        INSERT INTO tags (id, name, display_name, created_at) VALUES (1, $1, $1, now()) RETURNING id
+    )
+    INSERT INTO status_tags (tag_id, status_id) SELECT tag.id, post.id FROM tag, post
+"""
+TAG = "SELECT trendable, reviewed_at IS NOT NULL FROM tags WHERE name = $1"
+
+
+async def use_tag(db: Connection, name: str) -> None:
+    await db.execute(USED_TAG, name, first_id_at(datetime.now(UTC)))
+
+
+async def decision(db: Connection, name: str) -> tuple[Any, ...]:
+    return tuple((await db.fetchrow(TAG, name)).values())
+
+
+def test_hashtags_that_would_trend_wait_until_staff_decides(data: Path, dsn: str) -> None:
+    transact_once(dsn, use_tag, "tea")
+    for words, told, decided in (
+        (("waiting",), "#tea\n", (None, False)),
+        (("allow", "#Tea"), "Allowed #tea\n", (True, True)),
+        (("waiting",), "", (True, True)),
+        (("forbid", "tea"), "Forbade #tea\n", (False, True)),
+        (("waiting",), "", (False, True)),
+    ):
+        done = run("tags", *words, "--data", data)
+        assert (done.exit_code, done.stdout) == (0, told), done.stderr
+        assert transact_once(dsn, decision, "tea") == decided
+
+
+@pytest.mark.parametrize("word", ["allow", "forbid"])
+def test_a_hashtag_that_was_never_used_is_not_reviewed(data: Path, word: str) -> None:
+    refused = run("tags", word, "coffee", "--data", data)
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "no post has the hashtag #coffee" in refused.stderr
+
+
 def test_migrating_twice_is_harmless(data: Path) -> None:
     run("migrate", "--data", data)
     again = run("migrate", "--data", data)
@@ -263,6 +308,8 @@ SMALL_COMMANDS = [
     ("accounts", "approve", "zoe"),
     ("accounts", "reject", "zoe"),
     ("tokens", "create", "zoe"),
+    ("tags", "allow", "zoe"),
+    ("tags", "waiting"),
 ]
 
 
