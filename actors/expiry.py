@@ -85,6 +85,8 @@ class Expiry:
         await self._all(expiry.delete_grants, now - GRANTS_KEPT)
         await self._all(expiry.delete_sessions, now)
         await self._all(expiry.delete_confirmations, now)
+        await self._all(expiry.delete_resets, now)
+        await self._all(expiry.delete_challenges, now)
         await self._all(expiry.delete_dead_letters, first_id_at(now - DEAD_LETTERS_KEPT))
         await self._all(expiry.delete_revoked_tokens, now - REVOKED_KEPT, fact=RevokedToken)
         unused = (now - APPLICATION_TOKENS_UNUSED, now - APPLICATION_TOKENS_NEVER_USED)

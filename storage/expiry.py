@@ -24,6 +24,10 @@ DELETE_SESSIONS = _older("web_sessions", "token_hash", "expires_at", "token_hash
 
 DELETE_CONFIRMATIONS = _older("confirmations", "token_hash", "expires_at", "token_hash")
 
+DELETE_RESETS = _older("password_resets", "token_hash", "expires_at", "token_hash")
+
+DELETE_CHALLENGES = _older("sign_in_challenges", "token_hash", "expires_at", "token_hash")
+
 DELETE_DEAD_LETTERS = _older("dead_letters", "id", "id", "id")  # ids sort by time
 
 DELETE_REVOKED_TOKENS = _older("access_tokens", "id", "revoked_at", "token_hash")
@@ -87,6 +91,16 @@ async def delete_sessions(db: Connection, before: datetime, limit: int) -> list[
 async def delete_confirmations(db: Connection, before: datetime, limit: int) -> list[bytes]:
     """Delete links of mails that expired at `before` or earlier. Return their hashes."""
     return [row["token_hash"] for row in await db.fetch(DELETE_CONFIRMATIONS, before, limit)]
+
+
+async def delete_resets(db: Connection, before: datetime, limit: int) -> list[bytes]:
+    """Delete links to set a password that expired at `before` or earlier. Return their hashes."""
+    return [row["token_hash"] for row in await db.fetch(DELETE_RESETS, before, limit)]
+
+
+async def delete_challenges(db: Connection, before: datetime, limit: int) -> list[bytes]:
+    """Delete sign-ins that waited for a code until `before` or earlier. Return their hashes."""
+    return [row["token_hash"] for row in await db.fetch(DELETE_CHALLENGES, before, limit)]
 
 
 async def delete_dead_letters(db: Connection, up_to: int, limit: int) -> list[int]:

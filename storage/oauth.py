@@ -1,4 +1,4 @@
-"""OAuth: applications, grants, tokens, and the sessions of browsers. Secrets are passed and stored as hashes."""
+"""OAuth: applications, grants and tokens. Secrets are passed and stored as hashes."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -77,12 +77,6 @@ HOLDS = """
         WHERE account_id = $1 AND application_id = $2 AND revoked_at IS NULL AND scopes @> $3::text[]
     )
 """
-
-INSERT_SESSION = "INSERT INTO web_sessions (token_hash, account_id, created_at, expires_at) VALUES ($1, $2, $3, $4)"
-
-FIND_SESSION = "SELECT account_id FROM web_sessions WHERE token_hash = $1 AND expires_at > $2"
-
-DELETE_SESSION = "DELETE FROM web_sessions WHERE token_hash = $1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,21 +203,6 @@ async def revoke(db: Connection, token_hash: bytes, application_id: int, now: da
 async def holds_token(db: Connection, account_id: int, application_id: int, scopes: tuple[str, ...]) -> bool:
     """True if a user has a valid token of this application with these scopes."""
     return await db.fetchval(HOLDS, account_id, application_id, scopes)
-
-
-async def insert_session(
-    db: Connection, token_hash: bytes, account_id: int, now: datetime, expires_at: datetime
-) -> None:
-    await db.execute(INSERT_SESSION, token_hash, account_id, now, expires_at)
-
-
-async def find_session(db: Connection, token_hash: bytes, now: datetime) -> int | None:
-    """Return the account of a browser's session."""
-    return await db.fetchval(FIND_SESSION, token_hash, now)
-
-
-async def delete_session(db: Connection, token_hash: bytes) -> None:
-    await db.execute(DELETE_SESSION, token_hash)
 
 
 def _application(row: Row | None) -> Application | None:

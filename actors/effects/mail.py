@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from ...storage import outbox
 from ...storage.engine.database import Connection
+from ...storage.users import User
 from ..mail.sender import MailSender, Undeliverable
 from ..mail.smtp import AT_ONCE
 from .registry import Attempt, Effect, EffectQueue, GivenUp, Promise, carries_out
@@ -22,9 +23,27 @@ class SendMail(Effect):
     account: int
 
 
+@dataclass(frozen=True, slots=True)
+class SendNotice(Effect):
+    """Send a letter without a link to an address that the user had when it was promised.
+
+    So a notice of a change reaches the former address, and the mail about a deletion an account that is gone.
+    """
+
+    letter: str
+    to: str
+    username: str
+    locale: str | None = None
+
+
 def mail(letter: str, account_id: int) -> Promise:
     """Promise to send a user a mail. The turn wakes the queue after its commit."""
     return Promise(SendMail(letter, account_id), _partition(letter, account_id), account=account_id)
+
+
+def notice(letter: str, user: User) -> Promise:
+    """Promise to send a notice to the address that a user has now."""
+    return Promise(SendNotice(letter, user.email, user.username, user.locale), account=user.account_id)
 
 
 async def forget_mail(db: Connection, letter: str, account_id: int) -> None:
@@ -36,6 +55,14 @@ async def forget_mail(db: Connection, letter: str, account_id: int) -> None:
 async def send_mail(sender: MailSender, effect: SendMail, attempt: Attempt) -> None:
     try:
         await sender.send(effect.letter, effect.account, attempt.id, attempt.promised_at)
+    except Undeliverable as error:
+        raise GivenUp(str(error)) from error
+
+
+@carries_out("notice", SendNotice, MAIL)
+async def send_notice(sender: MailSender, effect: SendNotice, attempt: Attempt) -> None:
+    try:
+        await sender.send_notice(effect, attempt.id, attempt.promised_at)
     except Undeliverable as error:
         raise GivenUp(str(error)) from error
 

@@ -11,17 +11,21 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Protocol
 
-from ...storage import registration, users
-from ...storage.engine.database import Database
+from ...storage import passwords, registration, users
+from ...storage.engine.database import Connection, Database
+from ...storage.passwords import PasswordReset
 from ...storage.registration import Confirmation
 from ...storage.secrets import hash_of
 from ...storage.users import User
 from ..kernel import Clock
 from ..rules.mailboxes import is_mailbox
-from .templates import CONFIRMATION, Letter, Sender, text_of
+from .templates import CONFIRMATION, PASSWORD_RESET, Letter, Sender, text_of
 
 LINK_LASTS = timedelta(days=2)
+# A link that sets a new password opens the account: it is good for a shorter time.
+RESET_LASTS = timedelta(hours=6)
 
 
 class NotSent(Exception):
@@ -43,6 +47,28 @@ class Letterhead:
     base_url: str
 
 
+class Notice(Protocol):
+    """A letter to a given address, with the words that it needs of its user."""
+
+    @property
+    def letter(self) -> str: ...
+    @property
+    def to(self) -> str: ...
+    @property
+    def username(self) -> str: ...
+    @property
+    def locale(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Addressee:
+    """The user that a letter is written to, and the mailbox that it goes to."""
+
+    mailbox: str
+    username: str
+    locale: str | None
+
+
 class MailSender:
     """One for each process of a server that has a way to send mails: the `carrier`."""
 
@@ -61,22 +87,64 @@ class MailSender:
         `id` and `promised_at` are the same for each try. Raises NotSent and Undeliverable.
         """
         user = await self._database.read(users.find_user, account_id)
-        if user is None or (kind == CONFIRMATION and user.confirmed_at):
+        to = None if user is None else RECEIVERS.get(kind, _address)(user)
+        if user is None or to is None:
             return
-        if not is_mailbox(user.email):
-            raise Undeliverable("the address is not valid")
-        more = {"link": await self._link(user)} if kind == CONFIRMATION else {}
-        await self._carrier(self._written(user, kind, id, promised_at, more))
+        more = {"link": await self._link(LINKS[kind], user, to)} if kind in LINKS else {}
+        await self._carry(Addressee(to, user.username, user.locale), kind, id, promised_at, more)
 
-    async def _link(self, user: User) -> str:
+    async def send_notice(self, notice: Notice, id: int, promised_at: datetime) -> None:
+        """Send a letter whose receiver is known. Raises NotSent and Undeliverable."""
+        receiver = Addressee(notice.to, notice.username, notice.locale)
+        await self._carry(receiver, notice.letter, id, promised_at, {})
+
+    async def _link(self, link: Link, user: User, to: str) -> str:
         secret, now = self._secret(), self._clock.now()
-        confirmation = Confirmation(hash_of(secret), user.account_id, user.email, now, now + LINK_LASTS)
-        await self._database.transact(registration.insert_confirmation, confirmation)
-        return f"{self._head.base_url}/auth/confirmation?confirmation_token={secret}"
+        await self._database.transact(link.store, hash_of(secret), user.account_id, to, now)
+        return f"{self._head.base_url}{link.path}{secret}"
 
-    def _written(self, user: User, kind: str, id: int, at: datetime, more: dict[str, str]) -> Letter:
+    async def _carry(self, to: Addressee, kind: str, id: int, at: datetime, more: dict[str, str]) -> None:
+        if not is_mailbox(to.mailbox):
+            raise Undeliverable("the address is not valid")
         head = self._head
-        words = {"username": user.username, "server": head.sender.name, "base_url": head.base_url} | more
-        subject, body = text_of(kind, user.locale, words)
+        words = {"username": to.username, "server": head.sender.name, "base_url": head.base_url} | more
+        subject, body = text_of(kind, to.locale, words)
         domain = head.sender.mailbox.rpartition("@")[2]
-        return Letter(f"<{kind}.{id}@{domain}>", head.sender, user.email, subject, body, at)
+        await self._carrier(Letter(f"<{kind}.{id}@{domain}>", head.sender, to.mailbox, subject, body, at))
+
+
+# Links ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The path of a letter's link, to which the secret is added, and what stores the secret's hash."""
+
+    path: str
+    store: Callable[[Connection, bytes, int, str, datetime], Awaitable[None]]
+
+
+async def _store_confirmation(db: Connection, token_hash: bytes, account_id: int, to: str, now: datetime) -> None:
+    await registration.insert_confirmation(db, Confirmation(token_hash, account_id, to, now, now + LINK_LASTS))
+
+
+async def _store_reset(db: Connection, token_hash: bytes, account_id: int, to: str, now: datetime) -> None:
+    await passwords.insert_reset(db, PasswordReset(token_hash, account_id, to, now, now + RESET_LASTS))
+
+
+LINKS: dict[str, Link] = {
+    CONFIRMATION: Link("/auth/confirmation?confirmation_token=", _store_confirmation),
+    PASSWORD_RESET: Link("/auth/password/edit?reset_password_token=", _store_reset),
+}
+
+
+def _address(user: User) -> str | None:
+    return user.email
+
+
+def _unconfirmed_address(user: User) -> str | None:
+    return user.email if user.confirmed_at is None else None
+
+
+# Where letters go that are not always sent, or not to the user's address.
+RECEIVERS: dict[str, Callable[[User], str | None]] = {CONFIRMATION: _unconfirmed_address}

@@ -23,6 +23,8 @@ FALLBACK = "en"
 # The letters that there are, by the names of their texts.
 CONFIRMATION = "confirmation"
 APPROVAL = "approval"
+PASSWORD_RESET = "password_reset"  # noqa: S105  # the name of a letter
+PASSWORD_CHANGED = "password_changed"  # noqa: S105  # the name of a letter
 
 
 @dataclass(frozen=True, slots=True)

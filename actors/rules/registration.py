@@ -43,7 +43,7 @@ def complaints(form: Form, *, reason_required: bool, reserved: Iterable[str], lo
     for code in username_errors(form.username, reserved):
         yield Complaint("username", code, USERNAME_TEXTS[code])
     yield from complaints_about_email(form.email, local_domain)
-    yield from _about_password(form.password)
+    yield from complaints_about_password(form.password)
     if not form.agreement:
         yield Complaint("agreement", "ERR_ACCEPTED", "must be accepted")
     if form.locale and language_code(form.locale) is None:
@@ -69,7 +69,8 @@ def taken(attribute: str) -> Complaint:
     return Complaint(attribute, "ERR_TAKEN", TAKEN)
 
 
-def _about_password(password: str) -> Iterator[Complaint]:
+def complaints_about_password(password: str) -> Iterator[Complaint]:
+    """Return the errors of a new password."""
     if not password.strip():
         yield Complaint("password", "ERR_BLANK", BLANK)
     elif len(password) < PASSWORD_CHARACTERS_MIN:

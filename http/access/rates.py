@@ -61,6 +61,7 @@ APPS = Rule("apps", 5, 10 * MINUTE, per_address=True)
 ACCOUNTS = Rule("accounts", 5, 30 * MINUTE, per_address=True)
 SIGN_UPS = Rule("sign-ups", 25, 5 * MINUTE, per_address=True)
 CONFIRMATIONS = Rule("confirmations", 25, 5 * MINUTE, per_address=True)
+PASSWORD_RESETS = Rule("password resets", 25, 5 * MINUTE, per_address=True)
 # Wrong passwords: `oauth/users.py` says how they are counted
 FAILED_SIGN_INS = Rule("failed sign-ins", 25, 5 * MINUTE, per_address=True)
 FAILED_SIGN_INS_LATELY = Rule("failed sign-ins lately", 1, HOUR, per_address=True)

@@ -26,13 +26,13 @@ from ..pages.templates import page
 from ..router import api
 from . import sessions
 from .redirects import OUT_OF_BAND, complaint, form_target, with_query
-from .users import barred, user_with
+from .sign_in import OUTDATED, SignInForm, take
+from .users import barred
 
 CODE_LASTS = timedelta(minutes=10)
 CHALLENGE = re.compile("[A-Za-z0-9_-]{43}")  # base64url of a SHA-256
 LONGEST_STATE = 4096
 DENIED = "The resource owner or authorization server denied the request."
-WRONG = "That name and password do not belong together."
 
 
 class Asked(Input):
@@ -58,12 +58,9 @@ class Asked(Input):
             yield from (("code_challenge", self.code_challenge), ("code_challenge_method", "S256"))
 
 
-class AuthorizeForm(Asked):
-    """A form: either a sign-in (`username`, `password`) or a `decision`: allow, deny or leave."""
+class AuthorizeForm(SignInForm, Asked):
+    """A form: either a sign-in or a `decision`: allow, deny or leave."""
 
-    form_token: MaybeText = None
-    username: MaybeText = None
-    password: MaybeText = None
     decision: MaybeText = None
 
 
@@ -105,7 +102,7 @@ async def _take(context: HttpContext, request: Request, posted: AuthorizeForm) -
     authorization = await _checked(context, posted)
     secret = sessions.secret_of(request)
     if secret is None or not sessions.is_own_form(secret, posted.form_token):
-        return _sign_in_page(context, authorization, secret, "This page was open for too long. Please sign in again.")
+        return _sign_in_page(context, authorization, secret, OUTDATED)
     if posted.decision is None:
         return await _sign_in(context, request, authorization, posted, secret)
     if posted.decision == "leave":
@@ -174,14 +171,10 @@ async def _signed_in(context: HttpContext, secret: str | None) -> User | None:
 async def _sign_in(
     context: HttpContext, request: Request, authorization: Authorization, posted: AuthorizeForm, secret: str
 ) -> Answer:
-    login = (posted.username or "").strip()
-    user = await user_with(context, request, login, posted.password or "")
-    if user is None:
-        return _sign_in_page(context, authorization, secret, WRONG, login)
-    if (reason := barred(user)) is not None:
-        raise Forbidden(reason)
-    fresh = await sessions.sign_in(context, user.account_id, secret)
-    return redirect(_here(posted), sessions.cookie(context, fresh))
+    step = await take(context, request, posted, secret)
+    if step.secret is None:
+        return _sign_in_page(context, authorization, secret, step.problem, (posted.username or "").strip())
+    return redirect(_here(posted), sessions.cookie(context, step.secret))
 
 
 async def _leave(context: HttpContext, posted: AuthorizeForm, secret: str) -> Answer:
@@ -209,6 +202,7 @@ def _sign_in_page(
         hidden.append(("force_login", "true"))
     made = page(
         "sign_in.html",
+        action="/oauth/authorize",
         form_targets=form_target(asked.redirect_uri),
         server=context.settings.title,
         application=authorization.application.name,

@@ -14,8 +14,18 @@ async def matches(stored: str | None, password: str, limiter: trio.CapacityLimit
     return await trio.to_thread.run_sync(passwords.matches, stored, password, limiter=limiter)
 
 
-async def renew(context: HttpContext, account_id: int, stored: str | None, password: str) -> None:
-    """After a sign-in, store a new hash of the password if the old one is weaker than hashes made today."""
-    if stored and passwords.outdated(stored):
-        new = await trio.to_thread.run_sync(passwords.hashed, password, limiter=context.passwords)
-        await context.database.transact(users.replace_hash, account_id, stored, new)
+async def hashed(password: str, limiter: trio.CapacityLimiter) -> str:
+    """Return the hash of a new password."""
+    return await trio.to_thread.run_sync(passwords.hashed, password, limiter=limiter)
+
+
+async def renew(context: HttpContext, account_id: int, stored: str | None, password: str) -> str | None:
+    """After a sign-in, store a new hash of the password if the old one is weaker than hashes made today.
+
+    Return the hash that is stored then, unless the password was changed meanwhile.
+    """
+    if not stored or not passwords.outdated(stored):
+        return stored
+    new = await hashed(password, context.passwords)
+    await context.database.transact(users.replace_hash, account_id, stored, new)
+    return new

@@ -8,14 +8,16 @@ from datetime import timedelta
 
 from werkzeug.http import parse_cookie
 
-from ...storage import oauth
+from ...storage import sessions
 from ...storage.secrets import equal_secrets, hash_of
+from ...storage.users import User
 from ..access.context import HttpContext
 from ..answers.answer import Answer, Headers
 from ..intake.request import Request
 
 COOKIE = "troupe_session"
 LASTS = timedelta(days=14)
+LONGEST_AGENT = 256
 
 
 def secret_of(request: Request) -> str | None:
@@ -39,21 +41,26 @@ async def account_of(context: HttpContext, secret: str | None) -> int | None:
     """Return the account that is signed in with this session."""
     if secret is None:
         return None
-    return await context.database.read(oauth.find_session, hash_of(secret), context.clock.now())
+    return await context.database.read(sessions.find, hash_of(secret), context.clock.now())
 
 
-async def sign_in(context: HttpContext, account_id: int, old: str | None) -> str:
-    """Make a session for the account and return its secret. The old secret may have been set by an attacker."""
+async def sign_in(context: HttpContext, request: Request, user: User, old: str | None) -> str | None:
+    """Make a session for a user and return its secret. The old secret may have been set by an attacker.
+
+    None if the user's password was changed since it was checked.
+    """
     secret, now = context.secret(), context.clock.now()
     if old is not None:
-        await context.database.transact(oauth.delete_session, hash_of(old))
-    await context.database.transact(oauth.insert_session, hash_of(secret), account_id, now, now + LASTS)
-    return secret
+        await context.database.transact(sessions.delete, hash_of(old))
+    made = await context.database.transact(
+        sessions.insert, hash_of(secret), user.account_id, _agent(request), user.password_hash or "", now, now + LASTS
+    )
+    return secret if made else None
 
 
 async def sign_out(context: HttpContext, secret: str) -> str:
     """End the session. Return the secret of a new one without a sign-in."""
-    await context.database.transact(oauth.delete_session, hash_of(secret))
+    await context.database.transact(sessions.delete, hash_of(secret))
     return context.secret()
 
 
@@ -65,3 +72,9 @@ def form_token(secret: str) -> str:
 def is_own_form(secret: str | None, token: str | None) -> bool:
     """True if a form has the token of this session."""
     return secret is not None and token is not None and equal_secrets(form_token(secret), token)
+
+
+def _agent(request: Request) -> str | None:
+    """Return the name by which the browser calls itself, without characters that could not be stored or shown."""
+    name = (request.header(b"user-agent") or "")[:LONGEST_AGENT]
+    return "".join(character for character in name if character.isprintable()) or None

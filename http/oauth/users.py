@@ -7,6 +7,8 @@ still works from a network address without a failure in the last hour, so guessi
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...actors.rules.limits import EMAIL_CHARACTERS
 from ...storage import users
 from ...storage.users import User
@@ -27,9 +29,9 @@ async def user_with(context: HttpContext, request: Request, login: str, password
     if not await passwords.matches(stored, password, context.passwords) or user is None:
         return None
     attempt.succeed()
-    if barred(user) is None:
-        await passwords.renew(context, user.account_id, stored, password)
-    return user
+    if barred(user) is not None:
+        return user
+    return replace(user, password_hash=await passwords.renew(context, user.account_id, stored, password))
 
 
 def barred(user: User) -> str | None:

@@ -41,7 +41,7 @@ COMMANDS = [name for name in modules("actors/commands") if name not in SHARED_CO
 @pytest.mark.parametrize("noun", COMMANDS)
 def test_what_an_account_commands_is_stored_and_served_under_one_name(noun: str) -> None:
     assert noun in modules("storage")
-    assert noun in modules("http/api")
+    assert noun in modules("http/api") + modules("http/settings")
 
 
 @pytest.mark.parametrize("noun", modules("http/api"))

@@ -9,7 +9,7 @@ import pytest
 from troupe.actors.effects.conversations import StreamConversation
 from troupe.actors.effects.files import RemoveFiles, files_unused
 from troupe.actors.effects.lists import RereadList
-from troupe.actors.effects.mail import SendMail
+from troupe.actors.effects.mail import SendMail, SendNotice
 from troupe.actors.effects.notifications import StreamMerge, StreamNotification
 from troupe.actors.effects.polls import ClosePoll
 from troupe.actors.effects.push import SendPush
@@ -39,6 +39,10 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
     ("files", {"names": ["a.png", "b.png"]}, RemoveFiles(("a.png", "b.png"))),
     ("push", {"notification_id": 7, "subscription_id": 3}, SendPush(7, 3)),
     ("mail", {"letter": "confirmation", "account": 3}, SendMail("confirmation", 3)),
+    (
+        "notice", {"letter": "password_changed", "to": "ada@example.org", "username": "ada", "locale": "de"},
+        SendNotice("password_changed", "ada@example.org", "ada", "de"),
+    ),
     ("reminder", {"account": 3, "of": "Unlocked", "with": {}}, Remind(3, Unlocked())),
     ("reminder", {"account": 3, "of": "DomainBlocked", "with": {"domain": "t"}}, Remind(3, DomainBlocked("t"))),
     ("reminder", {"account": 3, "of": "MuteEnded", "with": {"target_id": 4}}, Remind(3, MuteEnded(4))),

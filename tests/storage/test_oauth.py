@@ -69,15 +69,6 @@ def test_a_revoked_token_is_still_known(stage: Stage) -> None:
     assert not stage(oauth.holds_token, ada.id, app.id, ("read",))
 
 
-def test_a_session_ends_by_time_and_by_word(stage: Stage) -> None:
-    ada = stage.account("ada")
-    stage(oauth.insert_session, TOKEN, ada.id, NOW, LATER)
-    assert stage(oauth.find_session, TOKEN, NOW) == ada.id
-    assert stage(oauth.find_session, TOKEN, LATER) is None
-    stage(oauth.delete_session, TOKEN)
-    assert stage(oauth.find_session, TOKEN, NOW) is None
-
-
 def test_the_instance_is_counted(stage: Stage) -> None:
     ada = stage.account("ada", role="admin")
     owner = stage.account("bob", role="owner")

@@ -1,0 +1,178 @@
+"""The pages that change a password, and those for people who forgot theirs.
+
+The answer to a request for a link is the same for every address, and comes before the mail is promised, so that neither
+the answer nor its time shows who has an account.
+"""
+
+from __future__ import annotations
+
+from ...actors.commands.passwords import ChangePassword, ResetPassword, SendPasswordReset
+from ...actors.kernel import Address, Refused
+from ...actors.rules import registration as rules
+from ...actors.rules.mailboxes import is_mailbox
+from ...storage import passwords, users
+from ...storage.secrets import hash_of
+from ..access import rates
+from ..access.context import HttpContext
+from ..access.registration import count_mail
+from ..answers.answer import Answer, redirect
+from ..intake.input import Input
+from ..intake.parameters import Flag, MaybeText, Text
+from ..intake.request import Request
+from ..oauth import passwords as hashing
+from ..oauth import sessions
+from ..pages.templates import page
+from ..router import api
+from .signed_in import OUTDATED, WRONG_PASSWORD, SettingsForm, SignedIn, sender_of, signed_in
+
+BOUNDS = {"least": rules.PASSWORD_CHARACTERS_MIN, "most": rules.PASSWORD_CHARACTERS}
+
+
+class NewPasswordForm(SettingsForm):
+    new_password: Text = ""
+    apps: Flag = False
+
+
+class ForgottenForm(Input):
+    form_token: MaybeText = None
+    email: Text = ""
+
+
+class ResetLink(Input):
+    reset_password_token: Text = ""
+
+
+class ResetForm(ResetLink):
+    form_token: MaybeText = None
+    new_password: Text = ""
+
+
+@api.get("/.well-known/change-password", page=True)
+def lead_to_form() -> Answer:
+    """Lead password managers to the page that changes the password."""
+    return redirect("/settings/password")
+
+
+# Changing -------------------------------------------------------------------------------------------------------------
+
+
+@api.get("/settings/password", page=True)
+async def show(context: HttpContext, request: Request) -> Answer:
+    """Show the form that changes the password."""
+    return _change_page(await signed_in(context, request), {})
+
+
+@api.post("/settings/password", page=True)
+async def change(context: HttpContext, request: Request, posted: NewPasswordForm) -> Answer:
+    """Change the password of the user who is signed in. The session gets a new secret."""
+    me = await sender_of(context, request, posted)
+    if problem := _complaint(posted.new_password):
+        return _change_page(me, {"new_password": problem})
+    if not await me.has_password(posted.password):
+        return _change_page(me, {"password": WRONG_PASSWORD})
+    # Read again, because the check may have renewed the hash.
+    user = await context.database.read(users.find_user, me.user.account_id) or me.user
+    new = await hashing.hashed(posted.new_password, context.passwords)
+    try:
+        await me.ask(ChangePassword(user.password_hash or "", new, hash_of(me.secret), posted.apps))
+    except Refused:  # another browser was faster
+        return _change_page(me, {"password": WRONG_PASSWORD})
+    changed = await context.database.read(users.find_user, me.user.account_id)
+    fresh = None if changed is None else await sessions.sign_in(context, request, changed, me.secret)
+    return redirect("/settings?done=password", sessions.cookie(context, fresh or context.secret()))
+
+
+def _change_page(me: SignedIn, problems: dict[str, str]) -> Answer:
+    return me.page("password.html", status=422 if problems else 200, bounds=BOUNDS, problems=problems)
+
+
+def _complaint(password: str) -> str | None:
+    """Return what is wrong with a new password, as a sentence."""
+    found = next(rules.complaints_about_password(password), None)
+    return None if found is None else f"The password {found.text}."
+
+
+# Forgetting -----------------------------------------------------------------------------------------------------------
+
+
+@api.get("/auth/password/new", page=True)
+def show_request(context: HttpContext, request: Request) -> Answer:
+    """Show the form that asks for a link."""
+    return _request_page(context, request)
+
+
+@api.post("/auth/password/new", page=True, rates=(rates.PASSWORD_RESETS,))
+async def send_link(context: HttpContext, request: Request, wanted: ForgottenForm) -> Answer:
+    """Send a link to the user with this address, if there is one."""
+    if not sessions.is_own_form(sessions.secret_of(request), wanted.form_token):
+        return _request_page(context, request, OUTDATED, wanted.email)
+    email = wanted.email.strip()
+    if is_mailbox(email):
+        count_mail(context, email)
+        user = await context.database.read(users.find_user_by_login, email)
+        if user is not None:
+            address = Address("account", str(user.account_id))
+            context.runtime.tell(address, SendPasswordReset(), origin=request.origin)
+    return redirect("/auth/password/sent")
+
+
+@api.get("/auth/password/sent", page=True)
+def show_sent() -> Answer:
+    """Show that a mail was sent if the address belongs to an account."""
+    return page("password_sent.html")
+
+
+def _request_page(context: HttpContext, request: Request, problem: str | None = None, email: str = "") -> Answer:
+    secret = sessions.secret_of(request)
+    fresh = secret or context.secret()
+    made = page("password_forgotten.html", problem=problem, email=email, form_token=sessions.form_token(fresh))
+    return made if secret else sessions.with_cookie(context, made, fresh)
+
+
+# The link -------------------------------------------------------------------------------------------------------------
+
+
+@api.get("/auth/password/edit", page=True)
+async def show_reset(context: HttpContext, request: Request, link: ResetLink) -> Answer:
+    """Show the form that sets a new password. Opening it does not use the link up."""
+    if await _owner(context, link) is None:
+        return page("password_link.html", status=404)
+    return _reset_page(context, request, link)
+
+
+@api.post("/auth/password/edit", page=True, rates=(rates.PASSWORD_RESETS,))
+async def reset(context: HttpContext, request: Request, posted: ResetForm) -> Answer:
+    """Set the new password. The user then signs in with it, and with a code where two-factor is on."""
+    account_id = await _owner(context, posted)
+    if account_id is None:
+        return page("password_link.html", status=404)
+    if not sessions.is_own_form(sessions.secret_of(request), posted.form_token):
+        return _reset_page(context, request, posted, OUTDATED)
+    if problem := _complaint(posted.new_password):
+        return _reset_page(context, request, posted, problem)
+    new = await hashing.hashed(posted.new_password, context.passwords)
+    command = ResetPassword(hash_of(posted.reset_password_token), new)
+    address = Address("account", str(account_id))
+    if not await context.runtime.ask(address, command, origin=request.origin):
+        return page("password_link.html", status=404)
+    return page("password_set.html")
+
+
+async def _owner(context: HttpContext, link: ResetLink) -> int | None:
+    return await context.database.read(
+        passwords.find_reset, hash_of(link.reset_password_token), context.clock.now()
+    )  # fmt: skip
+
+
+def _reset_page(context: HttpContext, request: Request, link: ResetLink, problem: str | None = None) -> Answer:
+    secret = sessions.secret_of(request)
+    fresh = secret or context.secret()
+    made = page(
+        "password_reset.html",
+        status=422 if problem else 200,
+        bounds=BOUNDS,
+        problem=problem,
+        link=link.reset_password_token,
+        form_token=sessions.form_token(fresh),
+    )
+    return made if secret else sessions.with_cookie(context, made, fresh)

@@ -1,0 +1,91 @@
+"""The user who is signed in on a page of the settings, and the checks of what the user sends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from ...actors.kernel import Address, Message
+from ...storage import users
+from ...storage.users import User
+from ..access.context import HttpContext
+from ..answers.answer import Answer
+from ..answers.errors import Forbidden, HttpError
+from ..intake.input import Input
+from ..intake.parameters import MaybeText, Text
+from ..intake.request import Request
+from ..oauth import sessions
+from ..oauth.redirects import with_query
+from ..oauth.users import barred, user_with
+from ..pages.templates import page
+
+OUTDATED = "This page was open for too long. Please go back, reload it and send it again."
+WRONG_PASSWORD = "This is not your password."  # noqa: S105  # a sentence
+
+R = TypeVar("R")
+
+
+class SignInNeeded(HttpError):
+    """Raised to lead a browser without a sign-in to the sign-in page."""
+
+    status = 302
+
+    def __init__(self, request: Request) -> None:
+        to = request.path if request.method == "GET" else None
+        super().__init__("Please sign in.", headers=(("Location", with_query("/auth/sign_in", to=to)),))
+
+
+class SettingsForm(Input):
+    """What every form of the settings has. Most ask for the password again."""
+
+    form_token: MaybeText = None
+    password: Text = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A user, and the secret of the browser's session."""
+
+    context: HttpContext
+    request: Request
+    user: User
+    secret: str
+
+    async def ask(self, message: Message[R]) -> R:
+        """Ask the user's account actor."""
+        address = Address("account", str(self.user.account_id))
+        return await self.context.runtime.ask(address, message, origin=self.request.origin)
+
+    async def has_password(self, password: str) -> bool:
+        """True if this is the user's password. Wrong ones count as failed sign-ins. Raises TooMany."""
+        found = await user_with(self.context, self.request, self.user.username, password)
+        return found is not None and found.account_id == self.user.account_id
+
+    def page(self, template: str, *, status: int = 200, **facts: Any) -> Answer:
+        """Return a page of the settings. Its facts are of all types, as `page` takes them."""
+        return page(
+            template,
+            status=status,
+            server=self.context.settings.title,
+            user=self.user,
+            form_token=sessions.form_token(self.secret),
+            **facts,
+        )
+
+
+async def signed_in(context: HttpContext, request: Request) -> SignedIn:
+    """Return the user who is signed in. Raises SignInNeeded."""
+    secret = sessions.secret_of(request)
+    account_id = await sessions.account_of(context, secret)
+    user = None if account_id is None else await context.database.read(users.find_user, account_id)
+    if secret is None or user is None or barred(user):
+        raise SignInNeeded(request)
+    return SignedIn(context, request, user, secret)
+
+
+async def sender_of(context: HttpContext, request: Request, form: SettingsForm) -> SignedIn:
+    """Return the user who sent a form of the settings. Raises SignInNeeded, and 403 for a form of another site."""
+    me = await signed_in(context, request)
+    if not sessions.is_own_form(me.secret, form.form_token):
+        raise Forbidden(OUTDATED)
+    return me

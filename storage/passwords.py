@@ -1,0 +1,67 @@
+"""Passwords: changing one, and the links by which people set a new one who forgot theirs."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from .engine.database import Connection
+from .engine.sql import Statement, insert_into
+
+# Only if the password is still the one that was checked: of two changes at the same time one is refused.
+CHANGE = "UPDATE users SET password_hash = $3 WHERE account_id = $1 AND password_hash = $2 RETURNING account_id"
+
+SET = "UPDATE users SET password_hash = $2 WHERE account_id = $1"
+
+INSERT_RESET = Statement(insert_into("password_resets", "token_hash, account_id, email, created_at, expires_at"))
+
+FIND_RESET = """
+    SELECT r.account_id FROM password_resets r JOIN users u ON u.account_id = r.account_id AND u.email = r.email
+    WHERE r.token_hash = $1 AND r.expires_at > $2
+"""
+
+# Of two requests with one link, the second waits for the first, and then finds the row deleted.
+USE_RESET = """
+    DELETE FROM password_resets r USING users u
+    WHERE r.token_hash = $1 AND r.expires_at > $2 AND r.account_id = $3
+    AND u.account_id = r.account_id AND u.email = r.email
+    RETURNING r.account_id
+"""
+
+DELETE_RESETS = "DELETE FROM password_resets WHERE account_id = $1"
+
+
+@dataclass(frozen=True, slots=True)
+class PasswordReset:
+    """The content of a link in a mail."""
+
+    token_hash: bytes
+    account_id: int
+    email: str
+    created_at: datetime
+    expires_at: datetime
+
+
+async def change(db: Connection, account_id: int, old_hash: str, new_hash: str) -> bool:
+    """Store a new password. False if the old one was changed meanwhile. Links to set a new one become invalid."""
+    changed = await db.fetchval(CHANGE, account_id, old_hash, new_hash) is not None
+    if changed:
+        await db.execute(DELETE_RESETS, account_id)
+    return changed
+
+
+async def insert_reset(db: Connection, new: PasswordReset) -> None:
+    """Store a link."""
+    await db.execute(*INSERT_RESET.bind(new))
+
+
+async def find_reset(db: Connection, token_hash: bytes, now: datetime) -> int | None:
+    """Return the account whose password a link sets. None if the link is used or not valid."""
+    return await db.fetchval(FIND_RESET, token_hash, now)
+
+
+async def use_reset(db: Connection, account_id: int, token_hash: bytes, new_hash: str, now: datetime) -> bool:
+    """Use a link up and store the new password. False if the link is used or not valid."""
+    if await db.fetchval(USE_RESET, token_hash, now, account_id) is None:
+        return False
+    await db.execute(SET, account_id, new_hash)
+    await db.execute(DELETE_RESETS, account_id)
+    return True
