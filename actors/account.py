@@ -32,7 +32,7 @@ from .facts import (
 )  # fmt: skip
 from .kernel import Answer, Cell, Message, Runtime, Subscriber, turn
 from .rules.filters import NO_FILTERS, Filters
-from .rules.visibility import Following, Muting, Perspective, Relation
+from .rules.visibility import ANONYMOUS, Following, Muting, Perspective, Relation
 
 FLAGS_KEPT = 2_000  # statuses whose flags one viewer keeps in memory
 
@@ -44,11 +44,15 @@ class PerspectiveOf(Message[Perspective]):
 
 @dataclass(frozen=True, slots=True)
 class ViewerPart:
-    """What statuses show of one viewer: what the viewer did with them, by their ids, and the viewer's filters."""
+    """What statuses show of one viewer: what the viewer did with them, by their ids, and the viewer's filters.
+
+    The perspective decides what is shown of quoted statuses.
+    """
 
     account_id: int
     flags: Mapping[int, Flags]
     filters: Filters = NO_FILTERS
+    perspective: Perspective = ANONYMOUS
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +163,7 @@ def viewer_part(account: AccountActor, message: ViewerFlags) -> Answer[ViewerPar
     missing = [id for id in message.ids if id not in account.flags]
     if missing:
         return _load_flags(account, message.ids, missing)
-    return ViewerPart(account.id, {id: account.flags[id] for id in message.ids}, account.filters)
+    return part_with(account, {id: account.flags[id] for id in message.ids})
 
 
 async def _load_flags(account: AccountActor, ids: tuple[int, ...], missing: list[int]) -> ViewerPart:
@@ -167,7 +171,12 @@ async def _load_flags(account: AccountActor, ids: tuple[int, ...], missing: list
     found = {id: flags for id in ids if (flags := loaded.get(id) or account.flags.get(id)) is not None}
     for id, flags in loaded.items():
         account.keep_flags(id, flags)
-    return ViewerPart(account.id, found, account.filters)
+    return part_with(account, found)
+
+
+def part_with(account: AccountActor, flags: Mapping[int, Flags]) -> ViewerPart:
+    """Return the viewer's part of statuses with these flags."""
+    return ViewerPart(account.id, flags, account.filters, account.current_perspective())
 
 
 def perspective_of(account_id: int, rows: relations.Relations) -> Perspective:

@@ -8,13 +8,14 @@ need rows and may have to wait for crowded timelines.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from ..storage.accounts import Account
 from ..storage.deletions import Deleted, Remains
 from ..storage.filters import Filter
 from ..storage.notifications import Notification
+from ..storage.quotes import EndedQuote
 from ..storage.users import User
 from .broadcast import Broadcast, Related, account_address
 from .conversations import ShownConversation
@@ -61,6 +62,13 @@ class EditedStatus:
     id: int
     edit_id: int
     rebloggers: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class EndedQuotes:
+    """Quotes that are shown no more: they were revoked, or the quoted statuses were deleted."""
+
+    quotes: Sequence[EndedQuote]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +197,10 @@ class ChangedFilters:
 
 
 Fact = (
-    ChangedAccount | ChangedUser | ChangedStatus | PublishedStatus | EditedStatus | DeletedStatus | MarkedStatus
-    | UnmarkedStatus | ChangedConversationMutes | AddedNotifications | MergedNotifications | ChangedConversation
-    | ChangedRelation | ChangedDomainBlocks | ChangedFollowedTags | ChangedList | ChangedPairs | GoneStatus
-    | RevokedToken | ChangedFilters
+    ChangedAccount | ChangedUser | ChangedStatus | PublishedStatus | EditedStatus | EndedQuotes | DeletedStatus
+    | MarkedStatus | UnmarkedStatus | ChangedConversationMutes | AddedNotifications | MergedNotifications
+    | ChangedConversation | ChangedRelation | ChangedDomainBlocks | ChangedFollowedTags | ChangedList | ChangedPairs
+    | GoneStatus | RevokedToken | ChangedFilters
 )  # fmt: skip
 F = TypeVar("F")
 
@@ -210,6 +218,7 @@ NEWEST: dict[type, Callable[[Any], int]] = {
     ChangedAccount: lambda fact: fact.id,
     PublishedStatus: lambda fact: fact.id,
     EditedStatus: lambda fact: fact.edit_id,
+    EndedQuotes: lambda fact: max((one.change_id for one in fact.quotes), default=0),
     AddedNotifications: lambda fact: max((one.id for one in fact.notifications), default=0),
     ChangedFollowedTags: lambda fact: max(fact.tags.values(), default=0),
     ChangedList: lambda fact: fact.drawn,
@@ -243,6 +252,7 @@ class Facts:
             ChangedStatus: self._keep_status,
             PublishedStatus: self._keep_published,
             EditedStatus: self._keep_status,
+            EndedQuotes: self._keep_quotes,
             DeletedStatus: self._keep_deleted,
             GoneStatus: self._keep_gone,
             ChangedPairs: self._keep_pairs,
@@ -250,6 +260,7 @@ class Facts:
         self._announce: dict[type, Callable[[Any, Origin], Awaitable[None] | None]] = {
             PublishedStatus: self._announce_published,
             EditedStatus: self._announce_edited,
+            EndedQuotes: self._announce_quotes,
             DeletedStatus: self._announce_deleted,
             GoneStatus: self._announce_gone,
             ChangedPairs: self._announce_pairs,
@@ -293,8 +304,12 @@ class Facts:
     async def show(self, fact: PublishedStatus | EditedStatus) -> ShownStatus | None:
         """Return the status that timelines will be told of. None if it was deleted meanwhile: its deletion is told."""
         shown = fact.shown if isinstance(fact, PublishedStatus) else None
-        shown = shown or await self._statuses.show(fact.id)
+        shown = await self._complete(shown) if shown else await self._statuses.show(fact.id)
         return None if self._statuses.is_deleted(fact.id) else shown
+
+    async def _complete(self, shown: ShownStatus) -> ShownStatus:
+        """Return a status of a turn, which knows the row alone, with the status that it quotes."""
+        return shown if shown.status.quote_of_id is None else await self._statuses.show_row(shown.status, shown.author)
 
     def announce_to_author(self, shown: ShownStatus, origin: Origin) -> None:
         """Tell the author's own home alone of a new status: the relay tells the others, and this home again."""
@@ -321,12 +336,17 @@ class Facts:
         status = fact.deleted.status
         self._statuses.delete(status.id)
         self._accounts.drop(status.account_id)
-        for counted in (status.in_reply_to_id, status.reblog_of_id):
+        for counted in (status.in_reply_to_id, status.reblog_of_id, status.quote_of_id):
             if counted is not None:
                 self._statuses.drop(counted)
         for boost, booster in fact.deleted.reblogs:
             self._statuses.delete(boost)
             self._accounts.drop(booster)
+
+    def _keep_quotes(self, fact: EndedQuotes) -> None:
+        for quote in fact.quotes:
+            self._statuses.drop(quote.id)
+            self._statuses.drop(quote.quoted_id)
 
     def _keep_gone(self, fact: GoneStatus) -> None:
         self._statuses.delete(fact.id)
@@ -344,6 +364,11 @@ class Facts:
     async def _announce_edited(self, fact: EditedStatus, origin: Origin) -> None:
         if (shown := await self.show(fact)) is not None:
             self._broadcast.edited(shown, fact.edit_id, fact.rebloggers, origin)
+
+    async def _announce_quotes(self, fact: EndedQuotes, origin: Origin) -> None:
+        """Show the quoting statuses again, as after an edit. No turn waits for crowded timelines because of this."""
+        for quote in fact.quotes:
+            await self._announce_edited(EditedStatus(quote.id, quote.change_id, quote.rebloggers), origin)
 
     def _announce_deleted(self, fact: DeletedStatus, origin: Origin) -> None:
         self._broadcast.deleted(fact.deleted, origin)
@@ -373,8 +398,10 @@ class Facts:
     def _announce_merge(self, fact: MergedNotifications, origin: Origin) -> None:
         self._broadcast.merged(fact.account_id, origin)
 
-    def _announce_conversation(self, fact: ChangedConversation, origin: Origin) -> None:
-        self._broadcast.corresponded(fact.shown, origin, news=fact.news)
+    async def _announce_conversation(self, fact: ChangedConversation, origin: Origin) -> None:
+        last = fact.shown.last
+        shown = fact.shown if last is None else replace(fact.shown, last=await self._complete(last))
+        self._broadcast.corresponded(shown, origin, news=fact.news)
 
     def _announce_list(self, fact: ChangedList, origin: Origin) -> None:
         self._broadcast.list_changed(fact.id, fact.owner_id)

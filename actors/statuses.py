@@ -8,20 +8,22 @@ from dataclasses import dataclass
 from ..storage import accounts, statuses, timeline_entries
 from ..storage.engine.database import Database
 from .cache import RowCache
-from .rules.visibility import Perspective, visible
+from .rules.visibility import Perspective, state_for, visible
 
 STATUSES_KEPT = 20_000
 ACCOUNTS_KEPT = 20_000
 DELETIONS_REMEMBERED = 10_000
+QUOTES_DEEP = 2  # a quoted status is shown whole, and of the one that it quotes the id
 
 
 @dataclass(frozen=True, slots=True)
 class ShownStatus:
-    """A status with the records that its JSON needs."""
+    """A status with the records that its JSON needs. `quoted` is missing if it was deleted."""
 
     status: statuses.Status
     author: accounts.Account
     boosted: ShownStatus | None = None
+    quoted: ShownStatus | None = None
 
     @property
     def id(self) -> int:
@@ -38,6 +40,19 @@ def may_see(shown: ShownStatus, viewer: Perspective) -> bool:
     if shown.is_withdrawn or not visible(shown.status, viewer):
         return False
     return shown.boosted is None or visible(shown.boosted.status, viewer)
+
+
+def quote_state(shown: ShownStatus, viewer: Perspective) -> str | None:
+    """Return the state of a status's quote for a viewer; None if it quotes nothing.
+
+    The quoted status may be shown in one state alone, `accepted`.
+    """
+    state, quoted = shown.status.quote_state, shown.quoted
+    if state != "accepted":
+        return state
+    if quoted is None:
+        return "deleted"
+    return "unauthorized" if quoted.is_withdrawn else state_for(entry_of(quoted), viewer)
 
 
 class AccountCache(RowCache[accounts.Account]):
@@ -70,13 +85,28 @@ class StatusCache(RowCache[statuses.Status]):
     async def show_many(self, ids: Iterable[int]) -> dict[int, ShownStatus]:
         """Return the records of these statuses, in the given order.
 
-        Takes three queries at most, none if all are cached.
+        Takes three queries at most, none if all are cached; two more for quotes.
         """
-        found = await self.find_many(ids)
-        boosted = await self.find_many(row.reblog_of_id for row in found.values() if row.reblog_of_id is not None)
-        rows = [*found.values(), *boosted.values()]
-        authors = await self._accounts.find_many(row.account_id for row in rows)
-        return {id: shown for id, row in found.items() if (shown := _assemble(row, boosted, authors)) is not None}
+        return await self._complete(await self.find_many(ids))
+
+    async def show_row(self, row: statuses.Status, author: accounts.Account) -> ShownStatus:
+        """Return the records of a status whose row was just stored or read, and may not be in the cache."""
+        shown = ShownStatus(row, author)
+        return shown if _quoted_id(row) is None else (await self._complete({row.id: row})).get(row.id, shown)
+
+    async def _complete(self, found: dict[int, statuses.Status]) -> dict[int, ShownStatus]:
+        """Return these rows with the statuses that they boost and quote, those that the quoted ones quote, and all
+        authors."""
+        inner = await self.find_many(row.reblog_of_id for row in found.values() if row.reblog_of_id is not None)
+        rows = {**inner, **found}
+        outer: Iterable[statuses.Status] = list(rows.values())
+        for _ in range(QUOTES_DEEP):
+            inner = await self.find_many(id for row in outer if (id := _quoted_id(row)) is not None)
+            rows, outer = {**inner, **rows}, inner.values()
+            if not inner:
+                break
+        authors = await self._accounts.find_many(row.account_id for row in rows.values())
+        return {id: shown for id in found if (shown := _assemble(rows[id], rows, authors)) is not None}
 
     def delete(self, id: int) -> None:
         """Forget a deleted status, so that it is shown no more."""
@@ -91,17 +121,23 @@ class StatusCache(RowCache[statuses.Status]):
 
 
 def _assemble(
-    row: statuses.Status, boosted: dict[int, statuses.Status], authors: dict[int, accounts.Account]
+    row: statuses.Status, rows: dict[int, statuses.Status], authors: dict[int, accounts.Account], depth: int = 0
 ) -> ShownStatus | None:
     author = authors.get(row.account_id)
     if author is None:
         return None
-    if row.reblog_of_id is None:
-        return ShownStatus(row, author)
-    inner = boosted.get(row.reblog_of_id)
-    if inner is None or inner.account_id not in authors:
-        return None
-    return ShownStatus(row, author, ShownStatus(inner, authors[inner.account_id]))
+    if row.reblog_of_id is not None:
+        inner = rows.get(row.reblog_of_id)
+        boosted = None if inner is None else _assemble(inner, rows, authors)
+        return None if boosted is None else ShownStatus(row, author, boosted)
+    quoted_id = _quoted_id(row)
+    inner = None if quoted_id is None or depth == QUOTES_DEEP else rows.get(quoted_id)
+    return ShownStatus(row, author, None, None if inner is None else _assemble(inner, rows, authors, depth + 1))
+
+
+def _quoted_id(row: statuses.Status) -> int | None:
+    """Return the id of the status that is shown in the quote of a status."""
+    return row.quote_of_id if row.quote_state == "accepted" else None
 
 
 def entry_of(shown: ShownStatus) -> timeline_entries.TimelineEntry:

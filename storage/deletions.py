@@ -1,11 +1,12 @@
 """Deletions of statuses. The row stays, with the time of its deletion."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from . import accounts
+from . import accounts, quotes
 from .engine.database import Connection
+from .quotes import EndedQuote
 from .statuses import Status, lock_own
 
 REBLOGS = "SELECT id, account_id FROM statuses WHERE reblog_of_id = $1 AND deleted_at IS NULL ORDER BY id FOR UPDATE"
@@ -14,18 +15,22 @@ REBLOGS = "SELECT id, account_id FROM statuses WHERE reblog_of_id = $1 AND delet
 DELETE = """
     WITH gone AS (
         UPDATE statuses SET deleted_at = $2 WHERE id = ANY($1::bigint[])
-        RETURNING id, account_id, visibility, in_reply_to_id, reblog_of_id
+        RETURNING id, account_id, visibility, in_reply_to_id, reblog_of_id, quote_of_id, quote_state
     ), authors AS (
         UPDATE account_counts SET statuses = statuses - lost.number
         FROM (SELECT account_id, count(*) AS number FROM gone WHERE visibility <> 'direct' GROUP BY account_id) AS lost
         WHERE account_counts.account_id = lost.account_id
     ), above AS (
-        UPDATE status_counts SET replies = replies - lost.answers, reblogs = reblogs - lost.boosts
+        UPDATE status_counts SET
+            replies = replies - lost.answers, reblogs = reblogs - lost.boosts, quotes = quotes - lost.quoted
         FROM (
-            SELECT
-                coalesce(in_reply_to_id, reblog_of_id) AS id, count(reblog_of_id) AS boosts,
-                count(in_reply_to_id) FILTER (WHERE visibility IN ('public', 'unlisted')) AS answers
-            FROM gone GROUP BY 1
+            SELECT id, sum(answers) AS answers, sum(boosts) AS boosts, sum(quoted) AS quoted FROM (
+                SELECT in_reply_to_id AS id, (visibility IN ('public', 'unlisted'))::int AS answers, 0 AS boosts,
+                    0 AS quoted
+                FROM gone
+                UNION ALL SELECT reblog_of_id, 0, 1, 0 FROM gone
+                UNION ALL SELECT quote_of_id, 0, 0, 1 FROM gone WHERE quote_state = 'accepted'
+            ) AS one WHERE id IS NOT NULL GROUP BY id
         ) AS lost
         WHERE status_counts.status_id = lost.id
     ), told AS (
@@ -57,10 +62,11 @@ REMAINS = """
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """A deleted status as it was, and the boosts (status id, account id) that were deleted with it."""
+    """A deleted status as it was, the boosts (status id, account id) that were deleted with it, and its quotes."""
 
     status: Status
     reblogs: tuple[tuple[int, int], ...]
+    quotes: tuple[EndedQuote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +78,21 @@ class Remains:
     tags: tuple[str, ...]
 
 
-async def soft_delete(db: Connection, id: int, account_id: int, now: datetime) -> Deleted | None:
-    """Delete an account's own status and the boosts of it. None if the account has no such status."""
+async def soft_delete(
+    db: Connection, id: int, account_id: int, now: datetime, next_id: Callable[[], int]
+) -> Deleted | None:
+    """Delete an account's own status and the boosts of it, and end the quotes of it.
+
+    None if the account has no such status.
+    """
     status = await lock_own(db, id, account_id)
     if status is None:
         return None
     reblogs = tuple((row["id"], row["account_id"]) for row in await db.fetch(REBLOGS, id))
+    ended = await quotes.end_of(db, id, "deleted", next_id)
     await accounts.lock_counts(db, [account_id, *(author for _, author in reblogs)])
     await db.execute(DELETE, [id, *(boost for boost, _ in reblogs)], now)
-    return Deleted(status, reblogs)
+    return Deleted(status, reblogs, ended)
 
 
 async def deleted_among(db: Connection, ids: Sequence[int]) -> list[int]:

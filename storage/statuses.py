@@ -15,7 +15,8 @@ def columns(counts: str, mentions: str, tags: str) -> str:
     return f"""
         s.id, s.account_id, s.uri, s.url, s.local, s.text, s.content, s.content_type, s.spoiler_text, s.visibility,
         s.sensitive, s.language, s.in_reply_to_id, s.in_reply_to_account_id, s.conversation_id,
-        s.reblog_of_id, r.account_id AS reblog_account_id, s.quote_of_id, s.quote_state, s.quote_policy, s.poll_id,
+        s.reblog_of_id, r.account_id AS reblog_account_id, s.quote_of_id, s.quote_state, s.quote_policy,
+        s.quote_manual_policy, s.poll_id,
         s.application_id, app.name AS application_name, app.website AS application_website,
         s.created_at, s.edited_at,
         {counts},
@@ -37,15 +38,15 @@ NO_COUNTS = "0 AS replies_count, 0 AS reblogs_count, 0 AS favourites_count, 0 AS
 
 NEW_COLUMNS = """
     id, account_id, uri, url, local, text, content, content_type, spoiler_text, visibility, sensitive,
-    in_reply_to_id, in_reply_to_account_id, language, reblog_of_id, application_id, media_ids, quote_policy, created_at,
-    poll_id, mentioned_ids, conversation_id
+    in_reply_to_id, in_reply_to_account_id, language, reblog_of_id, quote_of_id, quote_state, application_id, media_ids,
+    quote_policy, created_at, poll_id, mentioned_ids, conversation_id
 """
 CONVERSATION = "coalesce((SELECT conversation_id FROM parent), :id)"
 
-# One statement: the status, its counts, its author's counts, its parent's or original's, mentions, tags, and the counts
-# of the author's featured hashtags. The result is read from the statement's own parts: the tables do not show it yet. A
-# tag that was inserted since this statement's snapshot is found by DO UPDATE, which returns its id. Existing tags are
-# only read.
+# One statement: the status, its counts, its author's counts, those of the statuses that it replies to, boosts or quotes
+# (it may reply to the status that it quotes), mentions, tags, and the counts of the author's featured hashtags. The
+# result is read from the statement's own parts: the tables do not show it yet. A tag that was inserted since this
+# statement's snapshot is found by DO UPDATE, which returns its id. Existing tags are only read.
 INSERT = Statement(f"""
     WITH parent AS (
         SELECT conversation_id FROM statuses WHERE id = :in_reply_to_id
@@ -63,10 +64,15 @@ INSERT = Statement(f"""
         FROM made WHERE account_counts.account_id = made.account_id
         RETURNING account_counts.*
     ), above AS (
-        UPDATE status_counts SET
-            replies = replies + (made.in_reply_to_id IS NOT NULL AND made.visibility IN ('public', 'unlisted'))::int,
-            reblogs = reblogs + (made.reblog_of_id IS NOT NULL)::int
-        FROM made WHERE status_counts.status_id = coalesce(made.in_reply_to_id, made.reblog_of_id)
+        UPDATE status_counts c SET
+            replies = c.replies + (
+                c.status_id IS NOT DISTINCT FROM made.in_reply_to_id AND made.visibility IN ('public', 'unlisted')
+            )::int,
+            reblogs = c.reblogs + (c.status_id IS NOT DISTINCT FROM made.reblog_of_id)::int,
+            quotes = c.quotes + (
+                c.status_id IS NOT DISTINCT FROM made.quote_of_id AND made.quote_state = 'accepted'
+            )::int
+        FROM made WHERE c.status_id = ANY(ARRAY[made.in_reply_to_id, made.reblog_of_id, made.quote_of_id])
     ), mentioned AS (
         INSERT INTO mentions (status_id, account_id, silent)
         SELECT made.id, named.id, named.id = ANY(:silent_mention_ids::bigint[])
@@ -175,6 +181,7 @@ class Status:
     quote_of_id: int | None
     quote_state: str | None
     quote_policy: str
+    quote_manual_policy: str
     poll_id: int | None
     application_id: int | None
     application_name: str | None
@@ -211,6 +218,8 @@ class NewStatus:
     in_reply_to_id: int | None = None
     in_reply_to_account_id: int | None = None
     reblog_of_id: int | None = None
+    quote_of_id: int | None = None
+    quote_state: str | None = None
     application_id: int | None = None
     media_ids: tuple[int, ...] = ()
     mentioned_ids: tuple[int, ...] = ()

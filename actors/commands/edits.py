@@ -1,11 +1,14 @@
-"""Editing a status, in the turn of its author. An edit replaces everything but the language and the quote policy."""
+"""Editing a status, in the turn of its author.
+
+An edit replaces everything but the quote; the language and the quote policy stay if none is given.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from ...storage import accounts, edits, media, notifications, polls, reblogs, statuses
+from ...storage import accounts, edits, media, notifications, polls, quotes, reblogs, statuses
 from ...storage.edits import Revision
 from ...storage.engine.database import Connection
 from ...storage.media import Media
@@ -21,7 +24,7 @@ from ..effects.statuses import status_edited
 from ..facts import AddedNotifications, ChangedConversation, ChangedStatus, EditedStatus
 from ..kernel import Message, Origin, Refused, turn
 from ..rules import text
-from ..rules.attachments import complaint
+from ..rules.attachments import BESIDE_A_QUOTE, complaint
 from ..rules.languages import language_code
 from ..rules.polls import PollTerms
 from ..statuses import ShownStatus
@@ -135,6 +138,8 @@ async def _edit(
 
 
 def _refuse(account: AccountActor, message: EditStatus, status: Status, attached: dict[int, Media]) -> Refused | None:
+    if status.quote_state is not None and (message.media_ids or message.poll is not None):
+        return invalid(BESIDE_A_QUOTE)
     if (wrong := complaint(message.media_ids, attached, account.id, status.id)) is not None:
         return Refused(422, wrong)
     if message.poll is not None and message.poll.seconds is None and status.poll is None:
@@ -237,6 +242,7 @@ async def _store(
     rebloggers = await reblogs.rebloggers(db, status.id)
     news = [NewNotification(ids.next(), id, account.id, "mention", status.id) for id in revision.mentioned_ids]
     news += [NewNotification(ids.next(), id, account.id, "update", status.id) for id in rebloggers]
+    news += await _news_for_quoting(db, account, status)
     told = await notifications.insert_many(db, news, now)
     letters = await _correspond(db, account, status.id, told)
     promises = [
@@ -245,6 +251,16 @@ async def _store(
         *(conversation_changed(letter.conversation, account.id) for letter in letters),
     ]
     return Edited(edit_id, rebloggers, told, letters, await account.context.outbox.promise(db, promises, origin))
+
+
+async def _news_for_quoting(db: Connection, account: AccountActor, status: Status) -> list[NewNotification]:
+    """Return notifications for the accounts that quote a status, in place of those of its earlier edits."""
+    if not status.quotes_count:
+        return []
+    quoting = await quotes.quoting(db, status.id)
+    await quotes.withdraw_updates(db, [id for id, _ in quoting])
+    ids = account.context.ids
+    return [NewNotification(ids.next(), by, account.id, "quoted_update", id) for id, by in quoting]
 
 
 async def _correspond(

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from ...storage import relations
 from ...storage.engine.database import Connection
 from ...storage.notifications import Notification
+from ...storage.quotes import EndedQuote
 from ..account import AccountActor, relation_of
 from ..broadcast import Related
 from ..effects.notifications import notifications_added
 from ..effects.relations import relations_changed
-from ..facts import AddedNotifications, ChangedAccount, ChangedRelation
+from ..effects.statuses import counts_changed, quotes_ended
+from ..facts import AddedNotifications, ChangedAccount, ChangedRelation, EndedQuotes
 from ..kernel import Origin
 from ..rules.visibility import Relation
 
@@ -26,7 +28,8 @@ from ..rules.visibility import Relation
 class PairChanges:
     """How an account stands to others after a transaction (`mine`), and they to it (`theirs`), by account id.
 
-    `stamp` orders the commits, ids below `drawn` are older than the change, `promised` are the ids of outbox rows.
+    `stamp` orders the commits, ids below `drawn` are older than the change, `promised` are the ids of outbox rows,
+    `ended` are the quotes between the two that a block has ended.
     """
 
     mine: Mapping[int, Relation]
@@ -35,13 +38,19 @@ class PairChanges:
     drawn: int
     promised: list[int]
     notifications: Sequence[Notification] = ()
+    ended: Sequence[EndedQuote] = ()
 
 
 async def promise_changes(
-    db: Connection, account: AccountActor, other: int, origin: Origin, added: Sequence[Notification] = ()
+    db: Connection,
+    account: AccountActor,
+    other: int,
+    origin: Origin,
+    added: Sequence[Notification] = (),
+    ended: Sequence[EndedQuote] = (),
 ) -> PairChanges:
     """Return the changes of one pair whose two sides may both have changed, with promises to tell them."""
-    return await _changes_of(db, account, [other], [other], origin, added)
+    return await _changes_of(db, account, [other], [other], origin, added, ended)
 
 
 async def promise_follower_changes(
@@ -58,6 +67,7 @@ async def _changes_of(
     theirs: Sequence[int],
     origin: Origin,
     added: Sequence[Notification],
+    ended: Sequence[EndedQuote] = (),
 ) -> PairChanges:
     bonds = await relations.bonds(
         db, [*((account.id, other) for other in mine), *((other, account.id) for other in theirs)]
@@ -65,6 +75,8 @@ async def _changes_of(
     promises = [
         relations_changed(account.id, theirs),
         *notifications_added(added),
+        *quotes_ended(ended, account.id),
+        *(counts_changed(one.quoted_id, account.id) for one in ended),
     ]
     return PairChanges(
         mine={other: relation_of(bonds[account.id, other]) for other in mine},
@@ -73,6 +85,7 @@ async def _changes_of(
         drawn=account.context.ids.next(),
         promised=await account.context.outbox.promise(db, promises, origin),
         notifications=added,
+        ended=ended,
     )
 
 
@@ -85,5 +98,5 @@ async def publish_changes(account: AccountActor, changes: PairChanges) -> None:
         *(ChangedAccount(id) for id in (account.id, *theirs)),
         *(ChangedRelation(account.id, change) for change in mine),
         *(ChangedRelation(id, change) for id, change in theirs.items()),
-        AddedNotifications(changes.notifications), promised=changes.promised,
+        AddedNotifications(changes.notifications), EndedQuotes(changes.ended), promised=changes.promised,
     )  # fmt: skip

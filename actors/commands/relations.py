@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Concatenate, ParamSpec
 
-from ...storage import accounts, blocks, follow_requests, follows, mutes, notifications, relations
+from ...storage import accounts, blocks, follow_requests, follows, mutes, notifications, quotes, relations
 from ...storage.engine.database import Connection
 from ...storage.follows import Change
 from ...storage.notifications import NewNotification
@@ -44,7 +44,7 @@ class Unfollow(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class Block(Message[None]):
-    """Command: block. This ends the follows in both directions."""
+    """Command: block. This ends the follows and the quotes in both directions."""
 
     target_id: int
 
@@ -206,8 +206,9 @@ async def _block(
     await relations.lock_pair(db, account.id, target_id)
     if await find_present(db, target_id) is None:
         return NOT_FOUND
+    ended = await quotes.end_between(db, account.id, target_id, account.context.ids.next)
     await blocks.insert_block(db, account.context.ids.next(), account.id, target_id, now)
-    return await promise_changes(db, account, target_id, origin)
+    return await promise_changes(db, account, target_id, origin, ended=ended)
 
 
 async def _unblock(db: Connection, account: AccountActor, target_id: int, origin: Origin) -> PairChanges:

@@ -2,8 +2,8 @@
 
 Publishing deletes the row in the transaction that makes the status, so it happens once, however often the outbox
 reminds the account. If the status can't be published as it was meant (its author may not post any more, the post it
-answers or a medium is gone, or it would mention an account that was not allowed), it stays in the author's list after
-its time. The author can move or cancel it: a changed status is never published, and nothing is lost.
+answers, the post it quotes or a medium is gone, or it would mention an account that was not allowed), it stays in the
+author's list after its time. The author can move or cancel it: a changed status is never published.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from ..rules.languages import language_code
 from ..rules.limits import SCHEDULED_STATUSES, SCHEDULED_STATUSES_A_DAY
 from ..rules.polls import PollTerms
 from .interacting import invalid
+from .quoting import NO_QUOTED, refuse_quote
 from .statuses import (
     KEY_LIFETIME,
     NO_PARENT,
@@ -37,6 +38,7 @@ from .statuses import (
     find_original,
     made_before,
     made_by,
+    named_by,
     poll_of,
     refuse_media,
     spread,
@@ -89,6 +91,12 @@ async def schedule_status(
         if parent is None:
             return await made_by(account, post.idempotency_key) or NO_PARENT
         post = replace(post, in_reply_to_id=parent.id)
+    if post.quoted_status_id is not None:
+        quoted = await find_original(account, post.quoted_status_id)
+        refusal = NO_QUOTED if quoted is None else refuse_quote(quoted, account.current_perspective())
+        if quoted is None or refusal is not None:
+            return await made_by(account, post.idempotency_key) or refusal or NO_QUOTED
+        post = replace(post, quoted_status_id=quoted.id)
     if post.allowed_mentions is not None:
         mentioned = await _mentioned(account, post)
         if unexpected := unexpected_mentions(account, mentioned, post.allowed_mentions):
@@ -196,12 +204,15 @@ async def publish_due(account: AccountActor, message: StatusDue) -> None:
     parent = await find_original(account, post.in_reply_to_id) if post.in_reply_to_id is not None else None
     if post.in_reply_to_id is not None and parent is None:
         return
-    new = await compose(account, post, parent)
-    if unexpected_mentions(account, new.mentioned_ids, post.allowed_mentions):
+    quoted = await find_original(account, post.quoted_status_id) if post.quoted_status_id is not None else None
+    if post.quoted_status_id is not None and quoted is None:
+        return
+    new = await compose(account, post, parent, quoted)
+    if unexpected_mentions(account, named_by(new), post.allowed_mentions):
         return
     poll = poll_of(account, post.poll, new.poll_id)
     try:
-        published = await account.transact(_publish, account, due.id, new, poll, account.now, account.origin)
+        published = await account.transact(_publish, account, due.id, new, quoted, poll, account.now, account.origin)
     except NotPublishable:
         return
     await spread(account, published)
@@ -214,10 +225,17 @@ async def _may_post(account: AccountActor) -> bool:
 
 
 async def _publish(
-    db: Connection, account: AccountActor, id: int, new: NewStatus, poll: NewPoll | None, now: datetime, origin: Origin
+    db: Connection,
+    account: AccountActor,
+    id: int,
+    new: NewStatus,
+    quoted: Status | None,
+    poll: NewPoll | None,
+    now: datetime,
+    origin: Origin,
 ) -> Published:
     await scheduled_statuses.delete(db, id, account.id, now)
-    published = await store(db, account, new, poll, None, now, origin)
+    published = await store(db, account, new, quoted, poll, None, now, origin)
     if not isinstance(published, Published):
         raise NotPublishable
     await idempotency.publish(db, account.id, id, published.status.id)
@@ -236,6 +254,7 @@ def params_of(post: PublishStatus) -> dict[str, Any]:
         "spoiler_text": post.spoiler_text,
         "language": language_code(post.language),
         "in_reply_to_id": post.in_reply_to_id,
+        "quoted_status_id": post.quoted_status_id,
         "content_type": post.content_type,
         "quote_policy": post.quote_policy,
         "allowed_mentions": post.allowed_mentions,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -30,12 +30,13 @@ from ..effects.conversations import conversation_changed
 from ..effects.files import files_unused
 from ..effects.notifications import notifications_added
 from ..effects.polls import poll_ends
-from ..effects.statuses import counts_changed, status_changed
+from ..effects.statuses import counts_changed, quotes_ended, status_changed
 from ..facts import (
     AddedNotifications,
     ChangedConversation,
     ChangedStatus,
     DeletedStatus,
+    EndedQuotes,
     Fact,
     PublishedStatus,
     UnmarkedStatus,
@@ -46,6 +47,7 @@ from ..rules.attachments import complaint
 from ..rules.languages import language_code
 from ..rules.polls import PollTerms
 from ..statuses import ShownStatus, may_see
+from .quoting import NO_QUOTED, admit_quote
 
 KEY_LIFETIME = timedelta(hours=1)  # of an Idempotency-Key, from the success on
 NO_PARENT = Refused(404, "The post you are trying to reply to does not appear to exist.")
@@ -74,6 +76,7 @@ class PublishStatus(Message[Status | ScheduledStatus | UnexpectedMentions]):
     spoiler_text: str = ""
     language: str | None = None
     in_reply_to_id: int | None = None
+    quoted_status_id: int | None = None
     content_type: str | None = None
     media_ids: tuple[int, ...] = ()
     poll: PollTerms | None = None
@@ -126,13 +129,20 @@ async def publish_status(
         parent = await find_original(account, message.in_reply_to_id)
         if parent is None:
             return await made_by(account, message.idempotency_key) or NO_PARENT
-    new = await compose(account, message, parent)
+    quoted = None
+    if message.quoted_status_id is not None:
+        quoted = await find_original(account, message.quoted_status_id)
+        if quoted is None:
+            return await made_by(account, message.idempotency_key) or NO_QUOTED
+    new = await compose(account, message, parent, quoted)
     if not new.media_ids and says_nothing(new.content, new.content_type):
         return BLANK
-    if unexpected := unexpected_mentions(account, new.mentioned_ids, message.allowed_mentions):
+    if unexpected := unexpected_mentions(account, named_by(new), message.allowed_mentions):
         return await made_by(account, message.idempotency_key) or UnexpectedMentions(unexpected)
     poll = poll_of(account, message.poll, new.poll_id)
-    published = await account.transact(store, account, new, poll, message.idempotency_key, account.now, account.origin)
+    published = await account.transact(
+        store, account, new, quoted, poll, message.idempotency_key, account.now, account.origin
+    )
     if published is None:
         return NOT_FOUND
     if not isinstance(published, Published):
@@ -164,14 +174,17 @@ async def find_visible(account: AccountActor, id: int) -> ShownStatus | None:
     return shown if shown is not None and may_see(shown, account.current_perspective()) else None
 
 
-async def compose(account: AccountActor, message: PublishStatus, parent: Status | None) -> NewStatus:
+async def compose(
+    account: AccountActor, message: PublishStatus, parent: Status | None, quoted: Status | None
+) -> NewStatus:
     """Return everything about the new status that does not depend on rows which may change meanwhile."""
     context = account.context
     user = account.owner
     written = await write(account, message.text, message.spoiler_text, text.content_type(message.content_type))
     id = context.ids.next()
     uri = f"{context.base_url}/users/{user.username}/statuses/{id}"
-    visibility = await choose_visibility(account, message.visibility)
+    visibility = narrowed(await choose_visibility(account, message.visibility), quoted)
+    silent = silent_mentions(account, visibility, quoted, written.mentioned_ids)
     return NewStatus(
         id=id,
         account_id=account.id,
@@ -188,8 +201,10 @@ async def compose(account: AccountActor, message: PublishStatus, parent: Status 
         in_reply_to_account_id=parent.account_id if parent else None,
         application_id=message.application_id,
         media_ids=message.media_ids,
-        mentioned_ids=written.mentioned_ids,
+        mentioned_ids=written.mentioned_ids + silent,
+        silent_mention_ids=silent,
         tags=written.tags,
+        quote_of_id=quoted.id if quoted else None,
         quote_policy=quote_policy(visibility, message.quote_policy or user.default_quote_policy),
         poll_id=context.ids.next() if message.poll else None,
     )
@@ -250,6 +265,26 @@ async def choose_visibility(account: AccountActor, asked: str | None) -> str:
     return "unlisted" if silenced and visibility == "public" else visibility
 
 
+def narrowed(visibility: str, quoted: Status | None) -> str:
+    """Return the visibility of a status that may quote a private one, which only followers may see."""
+    open_to_all = visibility in ("public", "unlisted")
+    return "private" if open_to_all and quoted is not None and quoted.visibility == "private" else visibility
+
+
+def silent_mentions(
+    account: AccountActor, visibility: str, quoted: Status | None, mentioned_ids: Sequence[int]
+) -> tuple[int, ...]:
+    """Return the quoted author if the status would be hidden from them. Without seeing a quote they can't revoke it."""
+    if quoted is None or visibility in ("public", "unlisted") or quoted.account_id in (account.id, *mentioned_ids):
+        return ()
+    return (quoted.account_id,)
+
+
+def named_by(new: NewStatus) -> tuple[int, ...]:
+    """Return the accounts that the text mentions."""
+    return tuple(id for id in new.mentioned_ids if id not in new.silent_mention_ids)
+
+
 def quote_policy(visibility: str, asked: str) -> str:
     """Return who may quote: only public and unlisted statuses can be quoted by others."""
     return asked if visibility in ("public", "unlisted") else "nobody"
@@ -273,6 +308,7 @@ async def store(
     db: Connection,
     account: AccountActor,
     new: NewStatus,
+    quoted: Status | None,
     poll: NewPoll | None,
     key: str | None,
     now: datetime,
@@ -284,6 +320,11 @@ async def store(
     """
     if key is not None and (earlier := await idempotency.find(db, account.id, key, now - KEY_LIFETIME)) is not None:
         return await made_before(db, account.id, earlier)
+    if quoted is not None:
+        admitted = await admit_quote(db, account, quoted)
+        if isinstance(admitted, Refused):
+            return admitted
+        new = replace(new, quote_state=admitted)
     if new.media_ids and (refusal := await refuse_media(db, account, new.media_ids)) is not None:
         return refusal
     if poll is not None:
@@ -292,8 +333,8 @@ async def store(
     if key is not None:
         await idempotency.insert(db, account.id, key, idempotency.KeyedStatus(new.id), now, now - KEY_LIFETIME)
     status, author = made.status, made.author
-    told = await notifications.insert_many(db, _news(account, made), now)
-    concerned = [account.id, *(notification.account_id for notification in told)]
+    told = await notifications.insert_many(db, _news(account, new, made, quoted), now)
+    concerned = [account.id, *(one.account_id for one in told if one.type == "mention")]
     letters = await correspond(db, account, ShownStatus(status, author), concerned)
     return Published(status, author, told, letters, await _promise(db, account, status, told, letters, origin))
 
@@ -304,10 +345,14 @@ async def refuse_media(db: Connection, account: AccountActor, ids: tuple[int, ..
     return None if wrong is None else Refused(422, wrong)
 
 
-def _news(account: AccountActor, made: statuses.InsertedStatus) -> list[NewNotification]:
-    """Return notifications for the mentioned accounts, and for followers who asked for every post."""
+def _news(
+    account: AccountActor, new: NewStatus, made: statuses.InsertedStatus, quoted: Status | None
+) -> list[NewNotification]:
+    """Return notifications for the mentioned and quoted accounts, and for followers who asked for every post."""
     ids, status = account.context.ids, made.status
-    news = [NewNotification(ids.next(), id, account.id, "mention", status.id) for id in status.mentioned_ids]
+    news = [NewNotification(ids.next(), id, account.id, "mention", status.id) for id in named_by(new)]
+    if quoted is not None and status.quote_state == "accepted":
+        news.append(NewNotification(ids.next(), quoted.account_id, account.id, "quote", status.id))
     if status.visibility != "direct" and status.in_reply_to_account_id in (None, account.id):
         news += [NewNotification(ids.next(), id, account.id, "status", status.id) for id in made.waiting]
     return news
@@ -339,8 +384,7 @@ async def _promise(
         *notifications_added(told),
         *(conversation_changed(letter.conversation, account.id) for letter in letters),
     ]
-    if status.in_reply_to_id is not None:
-        promises.append(counts_changed(status.in_reply_to_id, account.id))
+    promises += [counts_changed(id, account.id) for id in (status.in_reply_to_id, status.quote_of_id) if id is not None]
     promised = await outbox.promise(db, promises, origin)
     if status.poll is not None and status.poll.expires_at is not None:
         await outbox.promise(db, [poll_ends(status.poll.id, account.id, status.poll.expires_at)], origin)
@@ -366,6 +410,8 @@ async def spread(account: AccountActor, published: Published) -> None:
         facts.append(ChangedStatus(status.in_reply_to_id))
     else:
         facts.append(UnmarkedStatus(account.id, status.id))  # a reply may be part of a muted conversation
+    if status.quote_of_id is not None:
+        facts.append(ChangedStatus(status.quote_of_id))
     facts.append(AddedNotifications(published.told))
     facts += [ChangedConversation(letter) for letter in published.letters]
     await account.publish(*facts, promised=published.promised)
@@ -379,7 +425,7 @@ async def delete_status(account: AccountActor, message: DeleteStatus) -> Status 
     if buried is None:
         return NOT_FOUND
     deleted, promised = buried
-    await account.publish(DeletedStatus(deleted), promised=promised)
+    await account.publish(DeletedStatus(deleted), EndedQuotes(deleted.quotes), promised=promised)
     return deleted.status
 
 
@@ -387,7 +433,7 @@ async def delete(
     db: Connection, account: AccountActor, id: int, now: datetime, origin: Origin, *, with_media: bool = False
 ) -> tuple[Deleted, list[int]] | None:
     """Return the deletion and its promises. None if this account has no status with the id."""
-    deleted = await deletions.soft_delete(db, id, account.id, now)
+    deleted = await deletions.soft_delete(db, id, account.id, now, account.context.ids.next)
     if deleted is None:
         return None
     status, outbox = deleted.status, account.context.outbox
@@ -399,6 +445,7 @@ async def delete(
         gone = await media.delete_many(db, [medium.id for medium in status.media])
         await outbox.promise(db, [files_unused(file for medium in gone for file in medium.files)], origin)
     promises = [status_changed(id, account.id), *(status_changed(boost, by) for boost, by in deleted.reblogs)]
-    counted = (status.in_reply_to_id, status.reblog_of_id)
+    promises += quotes_ended(deleted.quotes, account.id)
+    counted = (status.in_reply_to_id, status.reblog_of_id, status.quote_of_id)
     promises += [counts_changed(other, account.id) for other in counted if other is not None]
     return deleted, await outbox.promise(db, promises, origin)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...storage import deletions, edits, reblogs
+from ...storage.quotes import EndedQuote
 from ..facts import ChangedStatus, EditedStatus, GoneStatus, PublishedStatus
 from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, told_by
 
@@ -23,7 +25,7 @@ class AnnounceStatus(Effect):
 
 @dataclass(frozen=True, slots=True)
 class AnnounceEdit(Effect):
-    """Tell of the latest edit of a status."""
+    """Tell of the latest edit of a status, or of the end of its quote."""
 
     id: int
 
@@ -47,6 +49,11 @@ def status_changed(id: int, account_id: int) -> Promise:
 def status_edited(id: int, account_id: int) -> Promise:
     """Promise to tell of a status that its author edited."""
     return told_by(account_id, AnnounceEdit(id))
+
+
+def quotes_ended(ended: Iterable[EndedQuote], account_id: int) -> list[Promise]:
+    """Promise to show the statuses again whose quotes `account_id` has ended."""
+    return [status_edited(one.id, account_id) for one in ended]
 
 
 def counts_changed(id: int, account_id: int) -> Promise:

@@ -9,6 +9,8 @@ from .limits import STATUS_MEDIA
 
 ALONE = frozenset({"video", "audio", "gifv"})  # kinds of which a status can have one, and no other medium beside it
 
+BESIDE_A_QUOTE = "A post with a quote can't have media or a poll"
+
 
 def complaint(
     asked: Sequence[int], found: Mapping[int, Media], account_id: int, status_id: int | None = None

@@ -2,7 +2,8 @@
 
 Every endpoint and stream asks `visible`. Timelines also ask `belongs_at_home`, `belongs_in_public` and `hidden`,
 trends `belongs_in_trends`, threads and search `belongs_in_thread`, profiles `belongs_on_profile`. `shows_profile`
-decides on the content of a profile, `shows_network` on its follows and followers.
+decides on the content of a profile, `shows_network` on its follows and followers. `state_for` decides if a quoted
+status is shown in a quote, `approval_for` if a status may be quoted.
 
 The rules are those of the Mastodon API's pages on visibility, blocks and mutes: a direct status is visible to its
 author and the accounts it mentions, a private one to followers as well. An account that the author blocks sees only
@@ -19,6 +20,8 @@ from typing import Literal, Protocol, TypeVar
 T = TypeVar("T")
 
 Visibility = Literal["public", "unlisted", "private", "direct"]
+QuoteState = Literal["accepted", "unauthorized", "blocked_account", "blocked_domain", "muted_account"]
+Approval = Literal["automatic", "manual", "denied"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +142,15 @@ class HasTimelinePlace(HasAudience, Protocol):
     def tags(self) -> Sequence[str]: ...
 
 
+class Quotable(HasAudience, Protocol):
+    """The attributes of a status that decide which accounts may quote it."""
+
+    @property
+    def quote_policy(self) -> str: ...
+    @property
+    def quote_manual_policy(self) -> str: ...
+
+
 class Networked(Protocol):
     """The attributes of an account that decide who sees its followers and follows."""
 
@@ -247,6 +259,39 @@ def belongs_on_profile(entry: HasTimelinePlace, viewer: Perspective) -> bool:
     return visible(entry, viewer) and not boosts_shunned(entry, viewer)
 
 
+def state_for(quoted: HasTimelinePlace, viewer: Perspective) -> QuoteState:
+    """Return the state of an accepted quote for a viewer: `accepted` if the quoted status is shown, else why not.
+
+    The quoted status is shown where a thread would show it. Of a status that the viewer may not see at all, the state
+    does not tell more.
+    """
+    if belongs_in_thread(quoted, viewer):
+        return "accepted"
+    if not visible(quoted, viewer):
+        return "unauthorized"
+    if quoted.account_id in viewer.blocking:
+        return "blocked_account"
+    if quoted.account_domain in viewer.domain_blocks:
+        return "blocked_domain"
+    return "muted_account" if quoted.account_id in viewer.muting else "unauthorized"
+
+
+def approval_for(post: Quotable, viewer: Perspective) -> Approval:
+    """Return if a viewer may quote the status: at once, after its author agrees, or not.
+
+    Its author may, unless it is direct; others only if it is open to all, and they neither block nor are blocked.
+    """
+    if viewer.account_id is None or post.visibility == "direct":
+        return "denied"
+    if post.account_id == viewer.account_id:
+        return "automatic"
+    if post.visibility == "private" or post.account_id in viewer.blocking or not visible(post, viewer):
+        return "denied"
+    if _covers(post.quote_policy, post, viewer):
+        return "automatic"
+    return "manual" if _covers(post.quote_manual_policy, post, viewer) else "denied"
+
+
 def shows_profile(account_id: int, viewer: Perspective) -> bool:
     """True if the viewer may see an account's posts, featured hashtags and endorsements.
 
@@ -288,6 +333,11 @@ def _answers_someone_known(entry: HasTimelinePlace, viewer: Perspective) -> bool
         return True
     answered = entry.in_reply_to_account_id
     return answered is not None and (answered in (viewer.account_id, entry.account_id) or answered in viewer.following)
+
+
+def _covers(policy: str, post: HasAudience, viewer: Perspective) -> bool:
+    """True if a policy for quotes is about this viewer."""
+    return policy == "public" or (policy == "followers" and post.account_id in viewer.following)
 
 
 def _with(mapping: Mapping[int, T], key: int, value: T | None) -> Mapping[int, T]:

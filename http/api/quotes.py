@@ -1,33 +1,47 @@
-"""Quotes and translations. This server has neither yet, and answers as clients expect."""
+"""Quotes of a status: listed, and revoked by its author."""
 
 from __future__ import annotations
 
+from ...actors.commands.quotes import RevokeQuote
+from ...actors.rules.visibility import belongs_in_thread, visible
+from ...actors.statuses import may_see
+from ...actors.timelines.paging import read_page
+from ...storage import quotes
+from ...storage.paging import Page
+from ...storage.timeline_entries import TimelineEntry
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, array
-from ..answers.errors import NotFound
-from ..intake.paging import Paged
+from ..intake.paging import Paged, links
+from ..intake.request import Request
 from ..router import api
-from ..views.statuses import find_visible
+from ..views.statuses import answer_with, find_visible, perspective_of, render_all
 
-READ = ("read:statuses",)
+STATUSES = 20  # on a page, unless the request says how many
 
 
-@api.get("/api/v1/statuses/<id>/quotes", auth="user", scopes=READ)
-async def show_quotes(context: HttpContext, viewer: Viewer, id: int, paged: Paged) -> Answer:
-    """An empty list: statuses cannot be quoted yet."""
-    await find_visible(context, viewer, id)
-    return array([])
+@api.get("/api/v1/statuses/<id>/quotes", auth="user", scopes=("read:statuses",))
+async def show_quotes(context: HttpContext, request: Request, viewer: Viewer, id: int, paged: Paged) -> Answer:
+    """The statuses that quote a status, newest first, as far as the viewer may see them.
+
+    The quoted author sees those of accounts that a thread would hide, too.
+    """
+    shown = await find_visible(context, viewer, id)
+    original, perspective, page = shown.boosted or shown, await perspective_of(viewer), paged.page(STATUSES)
+    belongs = visible if original.author.id == viewer.account_id else belongs_in_thread
+
+    async def rows(at: Page) -> list[TimelineEntry]:
+        return await context.database.read(quotes.page, original.id, at)
+
+    ids = await read_page(rows, lambda entry: belongs(entry, perspective), page) if page.limit else []
+    found = await context.statuses.show_many(ids)
+    bodies = await render_all(context, viewer, [one for one in found.values() if may_see(one, perspective)])
+    url = context.settings.base_url + request.path
+    return array(bodies, links(url, request.query_texts, ids, prev="since_id", full=len(ids) == page.limit))
 
 
 @api.post("/api/v1/statuses/<id>/quotes/<quoting_status_id>/revoke", auth="user", scopes=("write:statuses",))
 async def revoke_quote(context: HttpContext, viewer: Viewer, id: int, quoting_status_id: int) -> Answer:
-    await find_visible(context, viewer, id)
-    raise NotFound
-
-
-@api.post("/api/v1/statuses/<id>/translate", auth="user", scopes=READ)
-async def translate(context: HttpContext, viewer: Viewer, id: int) -> Answer:
-    """The answer of the reference server without a translation service."""
-    await find_visible(context, viewer, id)
-    raise NotFound
+    """Show a status of the viewer's no more in a status that quotes it. The answer is the quoting status."""
+    await viewer.ask(RevokeQuote(id, quoting_status_id))
+    return await answer_with(context, viewer, quoting_status_id)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import orjson
 
+from ...actors.account import ViewerPart
 from ...actors.commands.scheduled_statuses import ScheduleStatus
 from ...actors.commands.statuses import DeleteStatus, PublishStatus, UnexpectedMentions
 from ...actors.rules import attachments, limits, text
@@ -90,10 +91,10 @@ class StatusForm(Writing, Scheduled):
     allowed_mentions: MaybeIds = None
 
     def check(self) -> None:
-        """Refuse the same values, and features that this server lacks: ignoring them would publish another status."""
-        if self.quoted_status_id is not None:
-            raise Unprocessable("This server takes no quotes")
+        """Refuse the same values, and media or a poll beside a quote."""
         super().check()
+        if self.quoted_status_id is not None and (self.poll is not None or self.media()):
+            raise invalid(attachments.BESIDE_A_QUOTE)
         if self.poll is not None and (wrong := list(complaints(self.poll.terms()))):
             raise invalid(*wrong)
 
@@ -133,6 +134,7 @@ def _post(request: Request, viewer: Viewer, new: StatusForm) -> PublishStatus:
         spoiler_text=new.spoiler_text,
         language=new.language or None,
         in_reply_to_id=new.in_reply_to_id,
+        quoted_status_id=new.quoted_status_id,
         content_type=new.content_type,
         media_ids=new.media(),
         poll=None if new.poll is None else new.poll.terms(),
@@ -168,7 +170,8 @@ async def delete(context: HttpContext, viewer: Viewer, id: int, deletion: Deleti
     """Delete a status. The answer has its source text, so that it can be written again."""
     deleted = await viewer.ask(DeleteStatus(id, deletion.delete_media))
     shown = await _shown(context, deleted)
-    return Answer(deleted_status_json(shown, context.rendered, context.settings.base_url))
+    author = ViewerPart(viewer.account_id, {}, perspective=await perspective_of(viewer))
+    return Answer(deleted_status_json(shown, context.rendered, context.settings.base_url, author))
 
 
 @api.get("/api/v1/statuses/<id>/context", scopes=("read:statuses",))
@@ -196,7 +199,7 @@ async def _shown(context: HttpContext, status: Status) -> ShownStatus:
     author = await context.accounts.find(status.account_id)
     if author is None:
         raise NotFound
-    return ShownStatus(status, author)
+    return await context.statuses.show_row(status, author)
 
 
 def _idempotency_key(request: Request) -> str | None:

@@ -17,7 +17,8 @@ from .policy import rule_fields
 
 # Clients switch features on by the number in front and by the API's own version number. Both name the latest version
 # that is served completely. 4.2 has no grouped notifications; 2 has them. 3 (attribution of links), 4 (deletion of
-# media), 5 (filters that blur) and 7 (quotes) are not built yet; tests/http/test_instance.py says what each needs.
+# media) and 5 (filters that blur) are not built yet, so 7 (quotes) is built and not named; tests/http/test_instance.py
+# says what each needs.
 VERSION = f"4.2.0 (compatible; Troupe {__version__})"
 API_VERSION = 2
 

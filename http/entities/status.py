@@ -1,40 +1,47 @@
 """Status: rendered once for all viewers, with the author and the viewer's part inserted.
 
-{…the status, its counts} ,"poll": {…} ,"account": {…} ,"reblog": {…} ,"favourited": … }
- made once a record        each time    once a record  the same again  for each viewer
+{…the status, its counts} ,"poll": {…} ,"account": {…} ,"reblog": {…}   ,"quote": {…} ,"favourited": … }
+ made once a record        each time    once a record  the same again    for each viewer
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import orjson
 
 from ...actors.account import ViewerPart
 from ...actors.rules.text import tag_url
-from ...actors.statuses import ShownStatus
+from ...actors.rules.visibility import ANONYMOUS, Perspective
+from ...actors.statuses import ShownStatus, quote_state
 from ...storage.status_flags import Flags
 from ...storage.statuses import Status
 from .account import account_json
-from .filter import matches_in, with_matches
+from .filter import Matches, matches_in, with_matches
 from .media import media_fields
 from .poll import poll_json
+from .quote import approval_json, quote_json, shallow_quote_json
 from .rendered import Renderings
 from .times import instant, maybe_instant
 
 NO_FLAGS = Flags()
-# This server has no quotes yet. The policy that the author has chosen is stored and not applied.
-NOBODY_QUOTES: dict[str, object] = {"automatic": [], "manual": [], "current_user": "denied"}
 PINNABLE = frozenset({"public", "unlisted", "private"})
 
 
 def status_json(shown: ShownStatus, renderings: Renderings, base_url: str, viewer: ViewerPart | None = None) -> bytes:
     """Return the status. With a viewer it has the viewer's part."""
-    rendered = _unfiltered(shown, renderings, base_url, viewer)
-    if viewer is not None and viewer.filters and (matches := matches_in(shown, viewer.filters, renderings)):
-        return with_matches(rendered, matches)
-    return rendered
+    return _status(shown, renderings, base_url, viewer, _matches(shown, renderings, viewer), _quote)
 
 
-def _unfiltered(shown: ShownStatus, renderings: Renderings, base_url: str, viewer: ViewerPart | None) -> bytes:
+def _status(
+    shown: ShownStatus,
+    renderings: Renderings,
+    base_url: str,
+    viewer: ViewerPart | None,
+    matches: Matches,
+    quote: Callable[[ShownStatus, Renderings, str, ViewerPart | None], bytes],
+) -> bytes:
+    """Return a status with the matches of the viewer's filters, and its quote as `quote` returns it."""
     status, boosted = shown.status, shown.boosted
     counted = status if boosted is None else boosted.status
     kept = renderings.statuses
@@ -42,12 +49,39 @@ def _unfiltered(shown: ShownStatus, renderings: Renderings, base_url: str, viewe
         static_part(status, counted, base_url), status.id, status, counted
     )
     author = account_json(shown.author, renderings, base_url)
-    inner = b"null" if boosted is None else _unfiltered(boosted, renderings, base_url, viewer)
+    inner = b"null" if boosted is None else _status(boosted, renderings, base_url, viewer, matches, quote)
     own = NO_FLAGS if viewer is None else viewer.flags.get(counted.id, NO_FLAGS)
     voter = None if viewer is None else viewer.account_id
     poll = b"" if status.poll is None else poll_json(status.poll, renderings.now(), voter, own.votes)
+    quoted = b"" if status.quote_state is None else b',"quote":' + quote(shown, renderings, base_url, viewer)
+    approval = approval_json(counted, _perspective(viewer))
     tail = b"" if viewer is None else viewer_part(status, own, viewer.account_id)
-    return b'%b%b,"account":%b,"reblog":%b%b}' % (body, poll, author, inner, tail)
+    if matches:
+        tail = with_matches(tail, matches)
+    return b'%b%b,"account":%b,"reblog":%b%b,"quote_approval":%b%b}' % (
+        body, poll, author, inner, quoted, approval, tail,
+    )  # fmt: skip
+
+
+def _quote(shown: ShownStatus, renderings: Renderings, base_url: str, viewer: ViewerPart | None) -> bytes:
+    """Return the quote of a status, with the quoted status if the viewer may see it."""
+    state, quoted = quote_state(shown, _perspective(viewer)), shown.quoted
+    if state is None or state != "accepted" or quoted is None:
+        return b"null" if state is None else quote_json(state, b"null")
+    matches = _matches(quoted, renderings, viewer)
+    return quote_json(state, _status(quoted, renderings, base_url, viewer, matches, _shallow_quote))
+
+
+def _shallow_quote(shown: ShownStatus, renderings: Renderings, base_url: str, viewer: ViewerPart | None) -> bytes:
+    return shallow_quote_json(shown, _perspective(viewer))
+
+
+def _matches(shown: ShownStatus, renderings: Renderings, viewer: ViewerPart | None) -> Matches:
+    return matches_in(shown, viewer.filters, renderings) if viewer is not None and viewer.filters else ()
+
+
+def _perspective(viewer: ViewerPart | None) -> Perspective:
+    return ANONYMOUS if viewer is None else viewer.perspective
 
 
 def static_part(status: Status, counted: Status, base_url: str) -> bytes:
@@ -55,14 +89,17 @@ def static_part(status: Status, counted: Status, base_url: str) -> bytes:
     return orjson.dumps(_fields(status, counted, base_url) | {"content": status.content})[:-1]
 
 
-def deleted_status_json(shown: ShownStatus, renderings: Renderings, base_url: str) -> bytes:
+def deleted_status_json(shown: ShownStatus, renderings: Renderings, base_url: str, author: ViewerPart) -> bytes:
     """Return the answer to a delete: with the source text, so that it can be written again, and without content."""
     status = shown.status
     source = {"text": status.text, "content_type": status.content_type, "reblog": None}
     body = orjson.dumps(_fields(status, status, base_url) | source)[:-1]
     poll = b"" if status.poll is None else poll_json(status.poll, renderings.now(), status.account_id, ())
-    author = account_json(shown.author, renderings, base_url)
-    return b'%b%b,"account":%b%b}' % (body, poll, author, viewer_part(status, NO_FLAGS, status.account_id))
+    account = account_json(shown.author, renderings, base_url)
+    quoted = b"" if status.quote_state is None else b',"quote":' + _quote(shown, renderings, base_url, author)
+    approval = approval_json(status, author.perspective)
+    tail = viewer_part(status, NO_FLAGS, status.account_id)
+    return b'%b%b,"account":%b%b,"quote_approval":%b%b}' % (body, poll, account, quoted, approval, tail)
 
 
 def viewer_part(status: Status, flags: Flags, viewer: int) -> bytes:
@@ -100,6 +137,8 @@ def _fields(status: Status, counted: Status, base_url: str) -> dict[str, object]
     fields = _text(status) | _context(status) | _counts(counted) | _attached(status, base_url)
     if status.poll is None:
         fields["poll"] = None
+    if status.quote_state is None:
+        fields["quote"] = None
     if status.local:
         fields["application"] = _application(status)
     return fields
@@ -145,8 +184,6 @@ def _attached(status: Status, base_url: str) -> dict[str, object]:
         "tags": [{"name": tag.name, "url": tag_url(base_url, tag.name)} for tag in status.tags],
         "emojis": [],
         "card": None,
-        "quote": None,
-        "quote_approval": NOBODY_QUOTES,
     }
 
 

@@ -1,11 +1,13 @@
-"""Events as clients read them. Each is rendered once, and the same bytes go to all its viewers.
+"""Events as clients read them. Each is rendered once, and the same bytes go to all viewers who see the same of it.
 
-Only a viewer whose filters match gets other bytes: the same with the matches in them.
+Most viewers may quote a status or may not, and see the status that it quotes or do not: each group gets bytes of its
+own. A viewer whose filters match gets the same with the matches in them.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 
 import orjson
 
@@ -21,15 +23,17 @@ from ...actors.events import (
     StatusGone,
 )
 from ...actors.kernel import Event
-from ...actors.rules.filters import Filters
+from ...actors.rules.filters import NO_FILTERS, Filters
 from ...actors.statuses import ShownStatus
 from ..entities.conversation import conversation_json
-from ..entities.filter import Matches, is_hidden, matches_in, with_matches
+from ..entities.filter import is_hidden, matches_in
 from ..entities.notification import notification_json
+from ..entities.quote import variant
 from ..entities.rendered import Renderings
 from ..entities.status import status_json
 
-# For no account: a status for all viewers, with the viewer's part in it and every flag false.
+# For no account: a status for all viewers, with the viewer's part in it and every flag false. Streams add what their
+# viewer hides: the filters and the perspective.
 NO_VIEWER = ViewerPart(0, {})
 
 # What clients call the events.
@@ -52,37 +56,42 @@ class Frames(ABC):
         self._base_url = base_url
 
     @abstractmethod
-    def frame(self, event: Event, label: bytes, matches: Matches = ()) -> bytes:
-        """Return the frame of an event.
+    def frame(self, event: Event, label: bytes, viewer: ViewerPart = NO_VIEWER) -> bytes:
+        """Return the frame of an event for a viewer. `label` is the stream's name as JSON."""
 
-        `label` is the stream's name as JSON. `matches` are those of the viewer's filters in the status of the event.
-        """
+    def is_matched(self, event: Event, viewer: ViewerPart) -> bool:
+        """True if the viewer's filters match the status that an event shows, or the one that is quoted in it."""
+        shown = status_in(event) if viewer.filters else None
+        if shown is None:
+            return False
+        quoted = (shown.boosted or shown).quoted
+        return any(matches_in(one, viewer.filters, self._renderings) for one in (shown, quoted) if one is not None)
 
-    def matches(self, event: Event, filters: Filters) -> Matches:
-        """Return the matches of a viewer's filters in the status that an event shows."""
+    def variant(self, event: Event, viewer: ViewerPart) -> str:
+        """Return a name of what the viewer sees: events are rendered once for each."""
         shown = status_in(event)
-        return () if shown is None else matches_in(shown, filters, self._renderings)
+        return "" if shown is None else variant(shown, viewer.perspective)
 
     def is_hidden(self, event: Event, viewer: int | None, context: str, filters: Filters) -> bool:
         """True if the viewer's filters hide the status that an event shows in this context."""
         shown = status_in(event)
         return shown is not None and is_hidden(shown, viewer, context, filters, self._renderings)
 
-    def payload(self, event: Event) -> bytes | None:
+    def payload(self, event: Event, viewer: ViewerPart) -> bytes | None:
         """Return the event's JSON. None for an event without a payload."""
         match event:
             case StatusAppeared(shown) | StatusAmended(shown):
-                return status_json(shown, self._renderings, self._base_url, NO_VIEWER)
+                return status_json(shown, self._renderings, self._base_url, viewer)
             case StatusGone(id):
                 return b"%d" % id
             case NotificationShown(shown):
-                viewer = ViewerPart(shown.notification.account_id, {})
-                return notification_json(shown, self._renderings, self._base_url, viewer)
+                recipient = replace(viewer, account_id=shown.notification.account_id)
+                return notification_json(shown, self._renderings, self._base_url, recipient)
             case NotificationsMerged():
                 return b"1"
             case ConversationShown(shown):
-                viewer = ViewerPart(shown.conversation.account_id, {})
-                return conversation_json(shown, self._renderings, self._base_url, viewer)
+                owner = replace(viewer, account_id=shown.conversation.account_id)
+                return conversation_json(shown, self._renderings, self._base_url, owner)
             case FiltersChanged():
                 return None
             case _:
@@ -92,34 +101,42 @@ class Frames(ABC):
 class WebSocketFrames(Frames):
     """Events as the texts of frames."""
 
-    def frame(self, event: Event, label: bytes, matches: Matches = ()) -> bytes:
-        if matches:
-            return _text(event, label, _quoted(with_matches(self.payload(event) or b"", matches)))
-        name = "websocket " + label.decode()
+    def frame(self, event: Event, label: bytes, viewer: ViewerPart = NO_VIEWER) -> bytes:
+        if self.is_matched(event, viewer):
+            return _text(event, label, _quoted(self.payload(event, viewer) or b""))
+        variant = self.variant(event, viewer)
+        name = f"websocket {label.decode()} {variant}"
         frame = event.rendered.get(name)
         if frame is None:
-            frame = event.rendered[name] = _text(event, label, self._shared(event))
+            frame = event.rendered[name] = _text(event, label, self._shared(event, viewer, variant))
         return frame
 
-    def _shared(self, event: Event) -> bytes:
+    def _shared(self, event: Event, viewer: ViewerPart, variant: str) -> bytes:
         """The payload as a member of the frame, which is the same on all streams."""
-        quoted = event.rendered.get("quoted")
+        name = f"quoted {variant}"
+        quoted = event.rendered.get(name)
         if quoted is None:
-            payload = self.payload(event)
-            quoted = event.rendered["quoted"] = b"" if payload is None else _quoted(payload)
+            payload = self.payload(event, _unfiltered(viewer))
+            quoted = event.rendered[name] = b"" if payload is None else _quoted(payload)
         return quoted
 
 
 class SseFrames(Frames):
     """Events as server-sent events, which do not say of which stream they are."""
 
-    def frame(self, event: Event, label: bytes, matches: Matches = ()) -> bytes:
-        if matches:
-            return _sse(event, with_matches(self.payload(event) or b"", matches))
-        frame = event.rendered.get("sse")
+    def frame(self, event: Event, label: bytes, viewer: ViewerPart = NO_VIEWER) -> bytes:
+        if self.is_matched(event, viewer):
+            return _sse(event, self.payload(event, viewer))
+        name = f"sse {self.variant(event, viewer)}"
+        frame = event.rendered.get(name)
         if frame is None:
-            frame = event.rendered["sse"] = _sse(event, self.payload(event))
+            frame = event.rendered[name] = _sse(event, self.payload(event, _unfiltered(viewer)))
         return frame
+
+
+def _unfiltered(viewer: ViewerPart) -> ViewerPart:
+    """Return the viewer without filters, which match nothing: what is rendered is for other viewers too."""
+    return replace(viewer, filters=NO_FILTERS)
 
 
 def status_in(event: Event) -> ShownStatus | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import orjson
 import trio
@@ -18,7 +19,7 @@ from ...actors.events import FiltersChanged, FiltersInForce, PerspectiveChanged,
 from ...actors.kernel import Address, Event, Feed, Origin, Record, Runtime
 from ...actors.kernel.errors import describe
 from ...actors.rules.filters import Filters
-from ...actors.rules.visibility import ANONYMOUS
+from ...actors.rules.visibility import ANONYMOUS, Perspective
 from ...actors.statuses import ShownStatus, entry_of
 from ...actors.timelines.list import ListOwner
 from ...actors.timelines.public import viewer_filter
@@ -26,7 +27,7 @@ from ...storage.oauth import Token
 from ..access.streams import End
 from ..answers.errors import HttpError, Unauthorized
 from .channels import CONVERSATIONS, NOT_ONES_OWN, NOTIFICATIONS, RequestedStream, check
-from .frames import Frames
+from .frames import NO_VIEWER, Frames
 
 # Seconds in which a connection that ends may still send its last frames.
 FAREWELL = 1.0
@@ -52,6 +53,7 @@ class Session:
         self.token = token
         self.sifts = viewer_filter(ANONYMOUS)
         self._filters: Filters | None = None  # until the account has told which it has
+        self._viewer = NO_VIEWER  # with the filters and the perspective of the account
         self.ended: End | None = None
         self.sending_scope = trio.CancelScope()  # around all sending; has a deadline once the session has ended
         self._runtime = runtime
@@ -115,11 +117,17 @@ class Session:
     def use_filters(self, filters: Filters, *, changed: bool) -> None:
         """Apply these filters from now on, and tell the client if they changed, also while the account restarted."""
         known, self._filters = self._filters, filters
+        self._viewer = replace(self._viewer, filters=filters)
         if changed or (known is not None and known != filters):
             event = FiltersChanged()
             for subscription in self._subscriptions.values():
                 if subscription.admits(event):
-                    self.reply(self._frames.frame(event, subscription.label, ()))
+                    self.reply(self._frames.frame(event, subscription.label))
+
+    def use_perspective(self, perspective: Perspective) -> None:
+        """Show from now on what the account sees of the world."""
+        self.sifts = viewer_filter(perspective)
+        self._viewer = replace(self._viewer, perspective=perspective)
 
     async def _check_owner(self, wanted: RequestedStream) -> None:
         """Refuse a list of another account, in the same way as a list that does not exist."""
@@ -240,12 +248,10 @@ class Session:
     def _frame_of(self, subscription: Subscription, event: Event) -> bytes | None:
         if not subscription.admits(event):
             return None
-        if not self._filters:
-            return self._frames.frame(event, subscription.label, ())
-        context = subscription.hiding_context(event)
-        if context and self._frames.is_hidden(event, self.account_id, context, self._filters):
+        context = subscription.hiding_context(event) if self._filters else None
+        if self._filters and context and self._frames.is_hidden(event, self.account_id, context, self._filters):
             return None
-        return self._frames.frame(event, subscription.label, self._frames.matches(event, self._filters))
+        return self._frames.frame(event, subscription.label, self._viewer)
 
 
 class Subscription:
@@ -316,7 +322,7 @@ class Watch:
             for event in events:
                 match event:
                     case PerspectiveChanged(perspective):
-                        self._session.sifts = viewer_filter(perspective)
+                        self._session.use_perspective(perspective)
                     case FiltersInForce(filters, changed):
                         self._session.use_filters(filters, changed=changed)
                     case _:

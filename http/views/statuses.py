@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ...actors.account import PerspectiveOf, ViewerFlags, ViewerPart
 from ...actors.rules.visibility import ANONYMOUS, Perspective
@@ -59,5 +59,13 @@ def without_hidden(
 
 
 async def part_of(viewer: Viewer, shown: Iterable[ShownStatus]) -> ViewerPart:
-    """Return the viewer's part of these statuses: the flags of the originals, and the filters."""
-    return await viewer.ask(ViewerFlags(tuple(dict.fromkeys((one.boosted or one).id for one in shown))))
+    """Return the viewer's part of these statuses: the flags of the originals and of what they quote, and the rest."""
+    return await viewer.ask(ViewerFlags(tuple(dict.fromkeys(_flagged(shown)))))
+
+
+def _flagged(shown: Iterable[ShownStatus]) -> Iterator[int]:
+    for one in shown:
+        original = one.boosted or one
+        yield original.id
+        if original.quoted is not None:
+            yield original.quoted.id

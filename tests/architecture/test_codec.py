@@ -31,6 +31,7 @@ ZONES = (UTC, timezone(timedelta(hours=5, minutes=45)), timezone(timedelta(hours
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # Other versions of the server know these names. The list may only become longer.
+DEEPEST = 6  # objects inside of each other, above which optional fields are empty
 NAMES = (Path(__file__).parent / "codec_names.txt").read_text("utf-8").split()
 
 
@@ -39,6 +40,7 @@ class Maker:
 
     def __init__(self, seed: str) -> None:
         self._random = Random(seed)
+        self._depth = 0
 
     def make(self, kind: Any) -> Any:
         origin, members = get_origin(kind), get_args(kind)
@@ -47,7 +49,9 @@ class Maker:
         if kind in (Any, object):
             return self.make(self._random.choice((None, bool, int, float, str, list[int], dict[str, str])))
         if origin in (Union, UnionType):
-            return self.make(self._random.choice(members))
+            # A class with two optional fields of its own kind would have no end.
+            deep = self._depth > DEEPEST and NoneType in members
+            return self.make(NoneType if deep else self._random.choice(members))
         if origin is Literal:
             return self._random.choice(members)
         if origin is tuple and members[-1] is not Ellipsis:
@@ -57,7 +61,10 @@ class Maker:
         assert is_dataclass(kind), f"a field of type {kind} can't be made, and perhaps not be written"
         assert isinstance(kind, type)
         hints = get_type_hints(kind)
-        return kind(**{one.name: self.make(hints[one.name]) for one in fields(kind) if one.init})
+        self._depth += 1
+        made = kind(**{one.name: self.make(hints[one.name]) for one in fields(kind) if one.init})
+        self._depth -= 1
+        return made
 
     def _collection(self, origin: Any, members: tuple[Any, ...]) -> Any:
         count = self._random.randrange(3)

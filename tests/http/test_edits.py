@@ -144,18 +144,6 @@ async def test_a_poll_that_comes_with_an_edit_ends_by_itself(stage: Stage, ada: 
     assert await stage.rows("SELECT FROM outbox WHERE kind = 'poll'") == []
 
 
-async def test_quotes_are_denied_under_every_policy_of_the_author(stage: Stage, ada: Person) -> None:
-    nobody = {"automatic": [], "manual": [], "current_user": "denied"}
-    status = await ada.publish("one", quote_approval_policy="followers")
-    path = f"/api/v1/statuses/{status['id']}/interaction_policy"
-    answer = (await ada.put(path, {"quote_approval_policy": "public"})).json
-    private = await ada.publish("one", visibility="private", quote_approval_policy="public")
-    assert [one["quote_approval"] for one in (status, answer, private)] == [nobody] * 3
-    assert answer["edited_at"] is None
-    chosen = await stage.rows("SELECT quote_policy FROM statuses ORDER BY id")
-    assert chosen == [["public"], ["nobody"]]
-
-
 async def test_media_come_go_and_are_described_by_an_edit(ada: Person) -> None:
     one, two = await uploaded(ada), await uploaded(ada)
     status = await attach(ada, one)

@@ -35,7 +35,6 @@ NO_PARENT = "The post you are trying to reply to does not appear to exist."
             422,
             f"Media {2**63} not found or already attached to another post",
         ),
-        ({"status": "x", "quoted_status_id": "7"}, 422, "This server takes no quotes"),
     ],
 )
 async def test_what_can_be_no_status(ada: Person, form: dict[str, Any], status: int, text: str) -> None:

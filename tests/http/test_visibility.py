@@ -9,13 +9,13 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
+from troupe.actors.account import ViewerPart
 from troupe.actors.kernel import Event, Origin
 from troupe.http.endpoints import all_endpoints
-from troupe.http.entities.filter import Matches
 from troupe.http.openapi.schemas import Schema, answers, entities, schema_of, shape
 from troupe.http.router import Endpoint
 from troupe.http.streaming.channels import CHANNELS, StreamQuery, by_name
-from troupe.http.streaming.frames import WebSocketFrames
+from troupe.http.streaming.frames import NO_VIEWER, WebSocketFrames
 from troupe.http.streaming.session import Session
 
 from ..clients import Person, Reply, Stage
@@ -273,8 +273,8 @@ class Listener(WebSocketFrames):
         while await session.take():
             pass
 
-    def frame(self, event: Event, label: bytes, matches: Matches = ()) -> bytes:
-        frame = orjson.loads(super().frame(event, label, matches))
+    def frame(self, event: Event, label: bytes, viewer: ViewerPart = NO_VIEWER) -> bytes:
+        frame = orjson.loads(super().frame(event, label, viewer))
         self.heard.append((frame["stream"][0], frame["event"], frame["payload"]))
         return b""
 

@@ -45,7 +45,7 @@ async def test_a_boost_deleted_by_another_process_is_no_boost_any_more(sim: Simu
     status = await ada.publish()
     boost = await bob.insist(Reblog(status))
     assert (await flags(bob, status)).reblogged
-    deleted = sim.run.database.arrange(deletions.soft_delete, boost, bob.id, sim.run.clock.now())
+    deleted = sim.run.database.arrange(deletions.soft_delete, boost, bob.id, sim.run.clock.now(), sim.new_id)
     assert deleted is not None
     await sim.actors.facts.apply([DeletedStatus(deleted)], ELSEWHERE)
     assert not (await flags(bob, status)).reblogged

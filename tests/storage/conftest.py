@@ -128,6 +128,8 @@ def counted(stage: Stage) -> bool:
                           AND s.deleted_at IS NULL AND s.visibility IN ('public', 'unlisted'))
             OR c.reblogs <> (SELECT count(*) FROM statuses s
                              WHERE s.reblog_of_id = c.status_id AND s.deleted_at IS NULL)
+            OR c.quotes <> (SELECT count(*) FROM statuses s WHERE s.quote_of_id = c.status_id
+                            AND s.deleted_at IS NULL AND s.quote_state = 'accepted')
             OR c.favourites <> (SELECT count(*) FROM favourites f WHERE f.status_id = c.status_id)
         UNION ALL
         SELECT c.account_id FROM account_counts c WHERE

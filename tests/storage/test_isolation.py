@@ -163,10 +163,10 @@ def test_answers_and_deletions_meet_without_a_wrong_count(stage: Stage) -> None:
     boost = stage.boost(bob, root)
 
     async def delete_the_root(db: Connection) -> Any:
-        return await deletions.soft_delete(db, root.id, ada.id, NOW)
+        return await deletions.soft_delete(db, root.id, ada.id, NOW, new_id)
 
     async def take_the_boost_back(db: Connection) -> Any:
-        return await deletions.soft_delete(db, boost.id, bob.id, NOW)
+        return await deletions.soft_delete(db, boost.id, bob.id, NOW, new_id)
 
     deleted, taken_back = race(stage, delete_the_root, take_the_boost_back)
     assert deleted is not None

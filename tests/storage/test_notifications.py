@@ -125,7 +125,7 @@ def test_a_muted_conversation_tells_nothing_of_any_type(stage: Stage) -> None:
 def test_suspended_people_and_deleted_statuses_tell_nothing(stage: Stage) -> None:
     ada, bob = stage.account("ada"), stage.account("bob")
     status = mentioning(stage, bob, ada)
-    stage(deletions.soft_delete, status.id, bob.id, stage.now)
+    stage(deletions.soft_delete, status.id, bob.id, stage.now, new_id)
     assert tell(stage, ada, bob, "mention", status) is None
     stage.sql("UPDATE accounts SET suspended_at = now() WHERE id = $1", ada.id)
     assert tell(stage, ada, bob, "follow") is None

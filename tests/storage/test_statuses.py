@@ -107,11 +107,11 @@ def test_every_count_equals_its_rows_after_making_and_deleting(stage: Stage) -> 
     assert found is not None
     assert (found.replies_count, found.reblogs_count, found.favourites_count) == (1, 2, 1)
 
-    assert stage(deletions.soft_delete, boost.id, eve.id, stage.now) is not None
+    assert stage(deletions.soft_delete, boost.id, eve.id, stage.now, new_id) is not None
     assert counted(stage)
-    assert stage(deletions.soft_delete, answer.id, bob.id, stage.now) is not None
+    assert stage(deletions.soft_delete, answer.id, bob.id, stage.now, new_id) is not None
     assert counted(stage)
-    gone = stage(deletions.soft_delete, root.id, ada.id, stage.now)
+    gone = stage(deletions.soft_delete, root.id, ada.id, stage.now, new_id)
     assert gone is not None
     assert counted(stage)
     assert gone.status.text == "hello"
@@ -121,9 +121,9 @@ def test_every_count_equals_its_rows_after_making_and_deleting(stage: Stage) -> 
 def test_only_the_author_deletes_and_only_once(stage: Stage) -> None:
     ada, eve = stage.account("ada"), stage.account("eve")
     made = stage.status(ada)
-    assert stage(deletions.soft_delete, made.id, eve.id, stage.now) is None
-    assert stage(deletions.soft_delete, made.id, ada.id, stage.now) is not None
-    assert stage(deletions.soft_delete, made.id, ada.id, stage.now) is None
+    assert stage(deletions.soft_delete, made.id, eve.id, stage.now, new_id) is None
+    assert stage(deletions.soft_delete, made.id, ada.id, stage.now, new_id) is not None
+    assert stage(deletions.soft_delete, made.id, ada.id, stage.now, new_id) is None
     assert stage(statuses.find, made.id) is None
     assert stage.counts(ada) == (0, 0, 0)
 
@@ -137,7 +137,7 @@ def test_deleting_takes_notifications_and_looses_media(stage: Stage) -> None:
         *(new_id(), ada.id, made.id, stage.now),
     )
     assert stage(notifications.insert, NewNotification(new_id(), bob.id, ada.id, "mention", made.id), stage.now)
-    stage(deletions.soft_delete, made.id, ada.id, stage.now)
+    stage(deletions.soft_delete, made.id, ada.id, stage.now, new_id)
     assert stage(notifications.page, bob.id, Page(10)) == []
     assert stage.value("SELECT count(*) FROM media_attachments WHERE status_id IS NULL") == 1
 
@@ -176,7 +176,7 @@ def test_a_context_is_in_the_order_of_the_thread(stage: Stage) -> None:
 def test_a_deleted_status_leaves_a_hole_in_its_thread_and_does_not_cut_it(stage: Stage) -> None:
     ada = stage.account("ada")
     root, a, b, c = thread(stage, ada)
-    stage(deletions.soft_delete, a, ada.id, stage.now)
+    stage(deletions.soft_delete, a, ada.id, stage.now, new_id)
     assert [entry.id for entry in stage(timeline_entries.ancestors, b, 10)] == [root]
     assert [entry.id for entry in stage(timeline_entries.descendants, root, 10, 10)] == [b, c]
 
@@ -241,8 +241,8 @@ def test_what_is_featured_is_counted_as_the_rows_say(stage: Stage) -> None:
     stage.boost(bob, late)
     assert featured(stage, ada) == [("tea", 2, stage.now), ("milk", 1, NOW)]
     assert featured(stage, bob) == [("milk", 1, stage.now), ("tea", 0, None)]
-    stage(deletions.soft_delete, hidden.id, ada.id, stage.now)
-    stage(deletions.soft_delete, late.id, ada.id, stage.now)
+    stage(deletions.soft_delete, hidden.id, ada.id, stage.now, new_id)
+    stage(deletions.soft_delete, late.id, ada.id, stage.now, new_id)
     assert featured(stage, ada) == [("tea", 1, NOW), ("milk", 1, NOW)]
 
 

@@ -18,7 +18,7 @@ def test_home_holds_own_statuses_and_those_of_followed_accounts(stage: Stage) ->
     stage.status(eve)
     boost = stage.boost(bob, stage.status(eve))
     gone = stage.status(bob)
-    stage(deletions.soft_delete, gone.id, bob.id, stage.now)
+    stage(deletions.soft_delete, gone.id, bob.id, stage.now, new_id)
     found = stage(timelines.home_entries, ada.id, Page(10))
     assert [entry.id for entry in found] == [boost.id, theirs.id, own.id]
     assert found[0].reblog_account_id == eve.id

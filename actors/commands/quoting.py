@@ -1,0 +1,38 @@
+"""Permission to quote a status: decided in the transaction that stores the quote, under locks."""
+
+from __future__ import annotations
+
+from ...storage import quotes, relations
+from ...storage.engine.database import Connection
+from ...storage.statuses import Status
+from ..account import AccountActor, relation_of
+from ..kernel import Refused
+from ..rules.visibility import Perspective, Quotable, approval_for
+from .relations import NOT_ALLOWED
+
+NO_QUOTED = Refused(404, "The post you are trying to quote does not appear to exist.")
+
+
+def refuse_quote(quoted: Quotable, viewer: Perspective) -> Refused | None:
+    """Return why an account can't quote a status. One that may not be quoted looks missing, as the API has it."""
+    if quoted.account_id in viewer.blocking:
+        return NOT_ALLOWED
+    return NO_QUOTED if approval_for(quoted, viewer) == "denied" else None
+
+
+async def admit_quote(db: Connection, account: AccountActor, quoted: Status) -> str | Refused:
+    """Return the state of a new quote: `pending` until the author on another server answers, else `accepted`.
+
+    Until the transaction ends the status can't be deleted or get another policy, and the relations between the two
+    accounts can't change.
+    """
+    viewer, author = Perspective(account.id), quoted.account_id
+    if author != account.id:
+        await relations.lock_pair(db, account.id, author)
+        viewer = viewer.after(author, relation_of(await relations.bond(db, account.id, author)))
+    current = await quotes.lock_quoted(db, quoted.id)
+    if current is None:
+        return NO_QUOTED
+    if (refusal := refuse_quote(current, viewer)) is not None:
+        return refusal
+    return "accepted" if current.local and approval_for(current, viewer) == "automatic" else "pending"
