@@ -1,6 +1,7 @@
 """A whole server in one process, save the sockets: real PostgreSQL, real actors, Quart's test client for requests."""
 
 import secrets
+import ssl
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -32,6 +33,9 @@ from .. import clients
 from ..clients import Letterbox, Person, Stage
 from .serving import serving
 
+# Reading the system's roots takes a third of a test's time. The servers of these tests speak plain HTTP.
+WITHOUT_ROOTS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
 
 @pytest.fixture
 def options() -> dict[str, Any]:
@@ -55,7 +59,7 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any]) -> AsyncItera
         letterbox, folder = Letterbox(), Folder(tmp_path / "media", settings.node)
         head = Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url)
         post = MailSender(pool, clock, head, letterbox, secret=_secrets())
-        outgoing = OutgoingClient("Troupe/test", test_hosts=settings.test_hosts, resolve=_elsewhere)
+        outgoing = OutgoingClient("Troupe/test", test_hosts=settings.test_hosts, resolve=_elsewhere, tls=WITHOUT_ROOTS)
         acting = Actors(
             pool, runtime, clock, ids, record, base_url=settings.base_url, local_domain=settings.local_domain,
             remove_files=partial(trio.to_thread.run_sync, folder.remove), queues=[Staffed(MAIL, post)],

@@ -5,7 +5,7 @@ from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Person, Simulation, stage
 
 
-@simulation(seeds=100, faults=3, world=stage)
+@simulation(seeds=40, faults=3, world=stage)
 async def test_a_block_races_with_fan_out(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     bob.has_followed(ada)

@@ -4,7 +4,7 @@ from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Person, Simulation, stage
 
 
-@simulation(seeds=100, faults=3, world=stage)
+@simulation(seeds=40, faults=3, world=stage)
 async def test_a_stream_shows_statuses_with_a_hashtag_while_it_is_followed(sim: Simulation) -> None:
     """Bob follows ada's hashtag, and not ada; he follows cyd, who uses it too."""
     ada, bob, cyd = await sim.people("ada", "bob", "cyd")

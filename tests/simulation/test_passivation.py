@@ -12,7 +12,7 @@ from troupe.supervision.testing.stage import Simulation, stage
 drowsy = partial(stage, idle=0.0)  # actors without work fall asleep at the next round
 
 
-@simulation(seeds=200, faults=2, world=drowsy)
+@simulation(seeds=60, faults=2, world=drowsy)
 async def test_nothing_is_missed_between_waking_and_sleeping(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     bob.has_followed(ada)

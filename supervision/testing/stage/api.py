@@ -6,6 +6,7 @@ input, refusals, JSON.
 
 from __future__ import annotations
 
+import ssl
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import cache
@@ -65,7 +66,7 @@ class SimulatedApi:
                 run.database, runtime, run.clock, record, actors.outbox, Folder(folder, settings.node),
                 key=lambda: f"{next(numbers)}",
             ),
-            outgoing=OutgoingClient("simulation", resolve=_anywhere),
+            outgoing=OutgoingClient("simulation", resolve=_anywhere, tls=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)),
         )  # fmt: skip
         self._frames = WebSocketFrames(self.http_context.rendered, settings.base_url)
         self._requests: dict[trio.CancelScope, None] = {}
