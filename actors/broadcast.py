@@ -1,7 +1,8 @@
-"""Telling the awake what was committed: which actors hear of what.
+"""Sends each committed change to the awake actors that have to know it.
 
-Called by the turn that committed, before it answers, so that whoever heard the answer finds its effect everywhere; and
-by the outbox, for what a crash kept from being told. Everything here may happen twice: feeds know what they have shown.
+The turn that committed calls it before it answers, so that a client that has the answer finds the effect everywhere.
+The outbox calls it again for changes whose process crashed in between. So every message may arrive twice: feeds
+remember which events they have shown.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .statuses import ShownStatus, entry_of
 
 @dataclass(frozen=True, slots=True)
 class StatusPublished(Message[None]):
-    """To timelines: a status they may want."""
+    """To timelines: a new status that may belong there."""
 
     entry: TimelineEntry
     event: StatusAppeared
@@ -39,7 +40,7 @@ class StatusDeleted(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class StatusEdited(Message[None]):
-    """To timelines: a status reads otherwise now. Each edit has an id, so that streams show it once."""
+    """To timelines: an edited status. Each edit has an id, so that streams show it once."""
 
     entry: TimelineEntry
     edit_id: int
@@ -48,14 +49,14 @@ class StatusEdited(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class PollChanged(Message[None]):
-    """To accounts: what they remember of their votes in this status's poll may be no more."""
+    """To accounts: their cached votes in the poll of this status may be outdated."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Related(Message[None]):
-    """To an account and its home: how it now stands to `other`. Ids below `drawn` are older than the change."""
+    """To an account and its home: its relation to `other` changed. Ids below `drawn` are older than the change."""
 
     other: int
     relation: Relation
@@ -64,18 +65,18 @@ class Related(Message[None]):
 
 
 class RelationStamps:
-    """Until which change an actor knows how its account stands to each other account.
+    """The newest change of each relation that an actor knows, to ignore messages about older changes.
 
-    Turns learn of their commits in any order, and after a crash the rows are newer than the mail. It is the actor's own
-    memory that decides what is outdated: a newer change that still waits in its mailbox must not push an older one
-    aside, for between the two somebody may ask who was promised the older.
+    Commits can reach the actor in any order, and after a crash the rows it reads are newer than the messages in its
+    mailbox. Only changes that the actor has taken count: a newer one that still waits in its mailbox must not hide an
+    older one, because a request between the two may rely on the older.
     """
 
     def __init__(self, stamps: Mapping[int, int]) -> None:
         self._stamps = dict(stamps)
 
     def takes(self, message: Related) -> bool:
-        """Whether this is no older than what is known of the pair; then it is known."""
+        """True, and remembered, if the change is not older than the newest known one of this pair."""
         if message.stamp < self._stamps.get(message.other, 0):
             return False
         self._stamps[message.other] = message.stamp
@@ -96,7 +97,7 @@ class Merged(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class ConversationChanged(Message[None]):
-    """To a home: a conversation of the account's has changed. News, which streams show once, have a key."""
+    """To a home: a conversation of the account changed. A new last status has a key, so that streams show it once."""
 
     key: int | None
     event: ConversationShown
@@ -115,7 +116,7 @@ def list_address(id: int) -> Address:
 
 
 def conversation_key(last_status_id: int) -> int:
-    """What feeds remember a conversation's news by: below zero, where neither statuses nor notifications are."""
+    """Return the key under which feeds remember a conversation's event. It is negative, unlike other ids."""
     return -last_status_id
 
 
@@ -124,7 +125,7 @@ def tag_address(name: str) -> Address:
 
 
 class Broadcast:
-    """Knows who listens, and tells them."""
+    """The indexes of listening timelines, and the messages to them."""
 
     def __init__(
         self,
@@ -162,7 +163,7 @@ class Broadcast:
         return crowds["tag"].among(awake(map(tag_address, names)))
 
     def published_to_author(self, shown: ShownStatus, origin: Origin) -> None:
-        """To the author's own home alone: the others are told by the relay, which tells this one again."""
+        """Tell only the author's own home. The relay tells all the others later, and this one again."""
         message = StatusPublished(entry_of(shown), StatusAppeared(shown))
         self._runtime.tell_awake(home_address(shown.status.account_id), message, origin=origin)
 
@@ -177,11 +178,11 @@ class Broadcast:
         self._to_tags(names, message, origin)
 
     def edited(self, shown: ShownStatus, edit_id: int, rebloggers: Iterable[int], origin: Origin) -> None:
-        """To all who may have been shown the status: by its author, by a boost, or because it names them."""
+        """Tell every timeline that may show the status: by its author, by a boost, or because it mentions the owner."""
         entry = entry_of(shown)
         self.note_edit(entry.id, edit_id)
         if shown.status.poll is not None:
-            # To all that are awake: who had voted is not known any more.
+            # To all awake accounts: the voters are not known any more.
             self._runtime.tell_all("account", PollChanged(entry.id), origin=origin)
         message = StatusEdited(entry, edit_id, StatusAmended(shown))
         authors = (entry.account_id, *rebloggers)
@@ -189,28 +190,28 @@ class Broadcast:
         homes = {cell: None for author in authors for cell in self._audience.of(author)}
         homes |= dict.fromkeys(self._runtime.awake_among(map(home_address, entry.mentioned_ids)))
         if belongs_under_tags(entry):
-            # All that show any hashtag: the edit may have taken one away.
+            # To all homes with any hashtag: the edit may have removed one.
             homes |= dict.fromkeys(self._tagged.everybody)
         self._runtime.tell_cells("home", homes, message, origin=origin)
         self._runtime.tell_cells("list", lists, message, origin=origin)
         if belongs_in_public(entry) and not entry.silenced:
             self._to_public(entry.local, message, origin)
         if belongs_under_tags(entry) and not entry.silenced:
-            # All that are awake: the edit may have taken a tag away.
+            # To all awake tags: the edit may have removed one.
             self._runtime.tell_all("tag", message, origin=origin)
 
     def note_edit(self, id: int, edit_id: int) -> None:
-        """Remember the latest edit of a status that anybody was told of, or has read of in the rows."""
+        """Remember the latest edit of a status that was sent to actors or read from the rows."""
         self._edits[id] = max(edit_id, self._edits.pop(id, 0))
         if len(self._edits) > EDITS_REMEMBERED:
             del self._edits[next(iter(self._edits))]
 
     def is_overtaken(self, message: StatusEdited) -> bool:
-        """Whether a later edit is known: after a crash the rows may have told of it before the mailbox does."""
+        """True if a later edit is known: after a crash the rows can be newer than the messages."""
         return message.edit_id < self._edits.get(message.entry.id, 0)
 
     def deleted(self, deleted: Deleted, origin: Origin) -> None:
-        """The status and the boosts that went with it, to everyone who may have been shown them."""
+        """Tell every timeline that may show the status, or one of the boosts that were deleted with it."""
         status = deleted.status
         remains = Remains(status.visibility, status.mentioned_ids, tuple(tag.name for tag in status.tags))
         self.gone(status.id, status.account_id, remains, origin)
@@ -218,7 +219,7 @@ class Broadcast:
             self._retract(StatusDeleted(boost, (), StatusGone(boost)), booster, origin)
 
     def gone(self, id: int, account_id: int, remains: Remains, origin: Origin) -> None:
-        """One status, to everyone who may have been shown it."""
+        """Tell every timeline that may show this one status."""
         message = StatusDeleted(id, remains.mentioned_ids, StatusGone(id))
         self._retract(message, account_id, origin, remains.tags)
         if remains.visibility == "public":
@@ -227,7 +228,7 @@ class Broadcast:
                 self._runtime.tell_awake(place, message, origin=origin)
 
     def related(self, account_id: int, message: Related, origin: Origin) -> None:
-        """Tell an account and its home how it now stands to another account."""
+        """Tell an account and its home that its relation to another account changed."""
         self.note_change(account_id, message.other, message.stamp)
         self._runtime.tell_awake(home_address(account_id), message, origin=origin)
         self._runtime.tell_awake(account_address(account_id), message, origin=origin)
@@ -243,7 +244,7 @@ class Broadcast:
                 del memory[next(iter(memory))]
 
     def changes_of(self, account_id: int) -> RelationStamps:
-        """For an actor that is about to read how its account stands to others: all this is in the rows by now."""
+        """Return the known changes of an account, for an actor that is about to read the rows, which contain them."""
         return RelationStamps(self._changes.get(account_id, {}))
 
     def notified(self, told: ShownNotification, origin: Origin) -> None:
@@ -255,22 +256,22 @@ class Broadcast:
         self._runtime.tell_awake(home_address(account_id), Merged(), origin=origin)
 
     def corresponded(self, told: ShownConversation, origin: Origin, *, news: bool = True) -> None:
-        """A conversation has a new last status or, when that is no news, was marked."""
+        """Tell a home of a conversation with a new last status or, without news, of one that was marked."""
         last = told.conversation.last_status_id
         message = ConversationChanged(conversation_key(last) if news and last else None, ConversationShown(told))
         self._runtime.tell_awake(home_address(told.conversation.account_id), message, origin=origin)
 
     def tell_account(self, account_id: int, message: Message[None], origin: Origin) -> None:
-        """Tell an account of something that concerns it alone."""
+        """Send a message to one account."""
         self._runtime.tell_awake(account_address(account_id), message, origin=origin)
 
     def reread(self, account_id: int) -> None:
-        """An account's relations changed, and how is not known: it reads them again, and its home too."""
+        """Have an account and its home read the relations again, after changes that are not known one by one."""
         self._runtime.resync(account_address(account_id))
         self.reread_home(account_id)
 
     def reread_home(self, account_id: int) -> None:
-        """The same for the home and the lists alone, when the account itself knows."""
+        """Have only the home and the lists read the relations again: the account itself knows the change."""
         self.resync_home(account_id)
         self._reread_lists(account_id)
 
@@ -279,7 +280,7 @@ class Broadcast:
         self._runtime.resync(home_address(account_id))
 
     def list_changed(self, id: int, owner: int) -> None:
-        """A list, or who is on it, is not what it was: it reads its rows again, and so does its owner's home."""
+        """Have a changed list, and its owner's home, read the rows again."""
         self._runtime.resync(list_address(id))
         self.resync_home(owner)
 

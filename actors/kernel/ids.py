@@ -34,9 +34,10 @@ class Ids:
         self._tick = 0  # the last id handed out, without its lane
 
     def witness(self, id: int) -> None:
-        """Hand out only ids above `id` from now on. It may be of another process, whose clock is ahead.
+        """Hand out only ids above `id` from now on. It may come from another process, whose clock is ahead.
 
-        So an id tells what is older: a status written after a follow was heard of has a higher id than the follow.
+        So ids sort in the order of cause and effect: a status that is written where a follow is known has a higher id
+        than the follow.
         """
         instant, lane = id >> BELOW_MILLISECONDS, (id >> SEQUENCE_BITS) & (LANES - 1)
         if lane == self._lane:
@@ -46,17 +47,17 @@ class Ids:
         self._tick = max(self._tick, heard)
 
     def next(self) -> int:
-        """A new id, larger than every earlier one of this source."""
+        """Return a new id, larger than every earlier one of this source."""
         self._tick = max(self._tick + 1, milliseconds(self._clock.now()) << SEQUENCE_BITS)
         instant, sequence = self._tick >> SEQUENCE_BITS, self._tick & ((1 << SEQUENCE_BITS) - 1)
         return (instant << BELOW_MILLISECONDS) | (self._lane << SEQUENCE_BITS) | sequence
 
 
 def milliseconds(instant: datetime) -> int:
-    """Milliseconds since 1970."""
+    """Return the milliseconds since 1970."""
     return int(instant.timestamp() * 1000)
 
 
 def first_id_at(instant: datetime) -> int:
-    """The lowest id that can be handed out at `instant`: for comparing ids with times."""
+    """Return the lowest id that can be handed out at `instant`, to compare ids with times."""
     return milliseconds(instant) << BELOW_MILLISECONDS
