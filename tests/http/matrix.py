@@ -51,6 +51,18 @@ FAVOURITES = """
     SELECT (SELECT coalesce(max(id), 0) FROM favourites) + row_number() OVER (ORDER BY id), $1, id, now() FROM statuses
     WHERE reblog_of_id IS NULL AND account_id = $2
 """
+UNFILTER = "UPDATE notifications SET filtered = false"
+NEWS_AS_QUOTES = "UPDATE notifications SET type = 'quote' WHERE type = 'update'"
+FILTER = """
+    WITH filtered AS (
+        UPDATE notifications n SET filtered = true FROM statuses s
+        WHERE s.id = n.status_id AND n.type = $1 AND s.visibility = $2 AND n.from_account_id = ANY($3) RETURNING n.*
+    )
+    INSERT INTO notification_requests (id, account_id, from_account_id, created_at, updated_at)
+    SELECT id, account_id, from_account_id, now(), now() FROM filtered
+    ON CONFLICT (account_id, from_account_id) DO NOTHING
+"""
+REQUESTS_OF = "SELECT account_id, id FROM notification_requests WHERE from_account_id = ANY($1)"
 BOOKMARKS = FAVOURITES.replace("favourites", "bookmarks")
 
 
@@ -268,18 +280,25 @@ class World:
         for viewer in self.of(author):
             if letter in "pu" and viewer.id != author.id:
                 await self._store(db, account_of(viewer), VISIBILITIES[letter], reblog_of_id=echo)
+            if viewer.says("mentioned"):
+                await self._notify(db, viewer, "mention", echo)
             await self._tell(db, viewer, post, letter)
 
     async def _tell(self, db: Connection, viewer: Viewer, post: int, letter: str) -> None:
         """That it was edited and maybe names them; and a conversation, though only a direct one would begin one."""
-        now, author = self.stage.http_context.clock.now(), viewer.author.id
+        author = viewer.author.id
         for name, type in (("news", "update"), ("mention", "mention")):
             if viewer.id != author and (name == "news" or viewer.says("mentioned")):
-                self.ids[viewer.id, name, letter] = id = self.next()
-                assert await notifications.insert(db, NewNotification(id, viewer.id, author, type, post), now)
+                self.ids[viewer.id, name, letter] = await self._notify(db, viewer, type, post)
         self.ids[viewer.id, "letter", letter] = id = self.next()
         other = self.tom.account.id if viewer.id == author else author
         await db.execute(CONVERSATION, id, viewer.id, post, other)
+
+    async def _notify(self, db: Connection, viewer: Viewer, type: str, status_id: int) -> int:
+        """Return the id of a new notification."""
+        new = NewNotification(self.next(), viewer.id, viewer.author.id, type, status_id)
+        assert await notifications.insert(db, new, self.stage.http_context.clock.now())
+        return new.id
 
     async def post(self, db: Connection, author: Account, kind: str, letter: str) -> Status:
         now, words = self.stage.http_context.clock.now(), marker(author, kind, letter)
@@ -327,6 +346,16 @@ class World:
         for viewer in self.viewers:
             if not viewer.is_anonymous:
                 await done(viewer.client, "/api/v1/tags/matrix/follow")
+
+    async def filter(self, type: str, letter: str) -> None:
+        """Filter all mentions in posts of one visibility, or the news of these posts as quotes. They make requests."""
+        author_ids = [author.id for author in self.authors]
+        await self.stage.sql(UNFILTER)
+        if type == "quote":
+            await self.stage.sql(NEWS_AS_QUOTES)
+        await self.stage.sql(FILTER, type, VISIBILITIES[letter], author_ids)
+        for account_id, id in await self.stage.rows(REQUESTS_OF, author_ids):
+            self.ids[account_id, "request", ""] = id
 
     # -- timelines
 

@@ -36,6 +36,7 @@ from .visibility_tables import (
     OF_THE_VIEWER,
     PAGES,
     PARTS,
+    REQUESTS,
     SILENCED,
     STREAMS,
     SUSPENDED,
@@ -150,6 +151,28 @@ async def test_each_sees_what_is_theirs_to_see(stage: Stage) -> None:
     wrong += await all_of(world.viewers, ask_pages, TAGGED)
     await world.trend()
     wrong += await all_of(world.viewers, ask_pages, TRENDS)
+    assert none(wrong)
+
+
+async def ask_requests(viewer: Viewer, column: str, letter: str) -> Complaints:
+    wrong: Complaints = []
+    for line in lines(REQUESTS):
+        method, template = line.split()
+        path = viewer.fill(template, letter)
+        answer = await viewer.client.send(method, path) if path is not None else None
+        if answer is not None and not (viewer.is_anonymous and answer.status == 401):
+            shown = misshown(viewer, answer, letter, [f"post:{column}"])
+            wrong += [f"{viewer.row.who}: {method} {template} {one}" for one in shown]
+    return wrong
+
+
+async def test_requests_show_the_statuses_that_their_notifications_would(stage: Stage) -> None:
+    world = await world_of(stage, read(TABLE))
+    wrong: Complaints = []
+    for type, column in (("mention", "named"), ("quote", "told")):
+        for letter in VISIBILITIES:
+            await world.filter(type, letter)
+            wrong += await all_of(world.viewers, ask_requests, column, letter)
     assert none(wrong)
 
 
@@ -344,7 +367,8 @@ def reached(schema: Schema) -> set[str]:
 
 
 def test_every_endpoint_that_tells_of_statuses_is_in_the_matrix() -> None:
-    asked = named(BY_ID, PAGES, TIMELINES, KEPT, TRENDS, ACTS) | {tuple(row.split()) for row in ELSEWHERE}
+    tables = (BY_ID, PAGES, TIMELINES, KEPT, TRENDS, REQUESTS, ACTS)
+    asked = named(*tables) | {tuple(row.split()) for row in ELSEWHERE}
     # PATCH is another word for PUT.
     there = {
         ("PUT" if one.method == "PATCH" else one.method, shape(one.path))

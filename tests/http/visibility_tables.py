@@ -227,6 +227,13 @@ TRENDS = """
 GET  /api/v1/trends/statuses?limit=40                        post:open answer:never aside:never shared:open
 """
 
+# Requests of senders whose notifications are filtered. They show the status of the last mention in the cells of
+# `named`, that of the last quote in the cells of `told`.
+REQUESTS = """
+GET  /api/v1/notifications/requests
+GET  /api/v1/notifications/requests/<request>
+"""
+
 # Requests that act on a status: the column of the viewers who may; the status code for viewers who see the post and may
 # not (after the slash: for the author); the request. The last three are for the author alone, and change what the rows
 # above ask for.
@@ -326,8 +333,6 @@ domain-blocking mentioned  -       -       -       -      -         -       -   
 ELSEWHERE = {
     "GET /api/v1/statuses/<>/card": "always gone",
     "GET /api/oembed": "the same for all viewers; see test_oembed.py",
-    "GET /api/v1/notifications/requests": "the last mention of each sender; see test_notification_requests.py",
-    "GET /api/v1/notifications/requests/<>": "the same",
 }
 # An endpoint tells something of a status if its answer has one of these entities, or its path starts so.
 PARTS = {"OEmbed", "Status", "StatusEdit", "StatusSource", "Poll", "Translation"}
