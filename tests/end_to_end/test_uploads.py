@@ -24,7 +24,7 @@ from ..small_disks import fill, small_disk
 from .server import Person, Server
 
 DEADLINE = 240
-LONG = ("-f", "lavfi", "-i", "testsrc2=d=30:s=640x480:r=30")  # takes a media process some seconds
+LONG = ("-f", "lavfi", "-i", "testsrc2=d=20:s=320x240:r=20")  # takes a media process most of a second
 
 pytestmark = pytest.mark.timeout(DEADLINE + 30)
 
