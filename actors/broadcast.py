@@ -7,7 +7,7 @@ remember which events they have shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..storage.deletions import Deleted, Remains
@@ -177,18 +177,20 @@ class Broadcast:
             self._to_public(entry.local, message, origin)
         self._to_tags(names, message, origin)
 
-    def edited(self, shown: ShownStatus, edit_id: int, rebloggers: Iterable[int], origin: Origin) -> None:
-        """Tell every timeline that may show the status: by its author, by a boost, or because it mentions the owner."""
+    def edited(
+        self, shown: ShownStatus, edit_id: int, rebloggers: Iterable[int], notified: Sequence[int], origin: Origin
+    ) -> None:
+        """Tell every timeline that may show the status: by its author, a boost, or the notification of a mention."""
         entry = entry_of(shown)
         self.note_edit(entry.id, edit_id)
         if shown.status.poll is not None:
             # To all awake accounts: the voters are not known any more.
             self._runtime.tell_all("account", PollChanged(entry.id), origin=origin)
-        message = StatusEdited(entry, edit_id, StatusAmended(shown))
+        message = StatusEdited(entry, edit_id, StatusAmended(shown, tuple(notified)))
         authors = (entry.account_id, *rebloggers)
         lists = {cell: None for author in authors for cell in self._listed.of(author)}
         homes = {cell: None for author in authors for cell in self._audience.of(author)}
-        homes |= dict.fromkeys(self._runtime.awake_among(map(home_address, entry.mentioned_ids)))
+        homes |= dict.fromkeys(self._runtime.awake_among(map(home_address, notified)))
         if belongs_under_tags(entry):
             # To all homes with any hashtag: the edit may have removed one.
             homes |= dict.fromkeys(self._tagged.everybody)

@@ -29,7 +29,9 @@ class StatusAppeared(StatusEvent):
 
 @dataclass(frozen=True, slots=True)
 class StatusAmended(StatusEvent):
-    """The author edited a status."""
+    """The author edited a status. The `notified` have it among their notifications, because it mentions them."""
+
+    notified: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

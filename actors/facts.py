@@ -57,11 +57,12 @@ class PublishedStatus:
 
 @dataclass(frozen=True, slots=True)
 class EditedStatus:
-    """A status was edited. These accounts boosted it."""
+    """A status was edited. The `rebloggers` boosted it, the `notified` were notified of a mention in it."""
 
     id: int
     edit_id: int
     rebloggers: Sequence[int]
+    notified: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,12 +364,13 @@ class Facts:
 
     async def _announce_edited(self, fact: EditedStatus, origin: Origin) -> None:
         if (shown := await self.show(fact)) is not None:
-            self._broadcast.edited(shown, fact.edit_id, fact.rebloggers, origin)
+            self._broadcast.edited(shown, fact.edit_id, fact.rebloggers, fact.notified, origin)
 
     async def _announce_quotes(self, fact: EndedQuotes, origin: Origin) -> None:
         """Show the quoting statuses again, as after an edit. No turn waits for crowded timelines because of this."""
         for quote in fact.quotes:
-            await self._announce_edited(EditedStatus(quote.id, quote.change_id, quote.rebloggers), origin)
+            edited = EditedStatus(quote.id, quote.change_id, quote.rebloggers, quote.notified)
+            await self._announce_edited(edited, origin)
 
     def _announce_deleted(self, fact: DeletedStatus, origin: Origin) -> None:
         self._broadcast.deleted(fact.deleted, origin)

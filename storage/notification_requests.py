@@ -90,7 +90,7 @@ async def pending(db: Connection, account_id: int) -> Pending:
     return Pending(**await db.fetchrow(PENDING, account_id))
 
 
-async def accept(db: Connection, account_id: int, ids: Sequence[int]) -> tuple[bool, list[int]]:
+async def accept(db: Connection, account_id: int, ids: Sequence[int], merge_id: int) -> tuple[bool, list[int]]:
     """Accept requests: what was filtered is shown, and what comes later is accepted.
 
     Return False if there is none of these requests, and the statuses of the mentions that were filtered.
@@ -98,7 +98,7 @@ async def accept(db: Connection, account_id: int, ids: Sequence[int]) -> tuple[b
     senders = await _close(db, account_id, ids)
     if not senders:
         return False, []
-    await notification_policy.accept_senders(db, account_id, senders)
+    await notification_policy.accept_senders(db, account_id, senders, merge_id)
     merged = await db.fetch(MERGE, account_id, senders)
     return True, [row["status_id"] for row in merged if row["type"] == "mention"]
 

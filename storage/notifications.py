@@ -122,6 +122,12 @@ PAGE = both_ways(f"""
     ORDER BY n.id {{order}} LIMIT $4
 """)
 
+# Shown mentions: those that a policy filtered are left out.
+MENTIONED = """
+    SELECT status_id, array_agg(account_id ORDER BY account_id) AS account_ids FROM notifications
+    WHERE status_id = ANY($1::bigint[]) AND type = 'mention' AND NOT filtered GROUP BY status_id
+"""
+
 WITHDRAW = """
     DELETE FROM notifications
     WHERE account_id = $1 AND from_account_id = $2 AND type = $3 AND status_id IS NOT DISTINCT FROM $4 RETURNING id
@@ -238,6 +244,12 @@ async def unread(
 ) -> int:
     """Return the number of notifications after the last read one, counted up to `limit`."""
     return await db.fetchval(UNREAD, account_id, limit, types, exclude_types, from_account_id)
+
+
+async def mentioned(db: Connection, status_ids: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """Return the accounts that were notified of a mention, by status. Filtered notifications do not count."""
+    rows = await db.fetch(MENTIONED, status_ids)
+    return {row["status_id"]: tuple(row["account_ids"]) for row in rows}
 
 
 async def withdraw(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from . import accounts
+from . import accounts, notifications
 from .engine.database import Connection, Row
 from .paging import Page, both_ways
 from .timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, TimelineEntry, entry_of
@@ -98,7 +98,8 @@ class QuotedStatus:
 class EndedQuote:
     """A quote that is shown no more: the quoting status, its author, the quoted status, and the id of the change.
 
-    `rebloggers` are the accounts that boosted the quoting status.
+    `rebloggers` are the accounts that boosted the quoting status, `notified` those that were notified of a mention in
+    it.
     """
 
     id: int
@@ -106,6 +107,7 @@ class EndedQuote:
     quoted_id: int
     change_id: int
     rebloggers: tuple[int, ...]
+    notified: tuple[int, ...]
 
 
 async def lock_quoted(db: Connection, id: int) -> QuotedStatus | None:
@@ -169,7 +171,11 @@ async def _end(db: Connection, rows: Sequence[Row], end: End, next_id: Callable[
     rebloggers: dict[int, list[int]] = {}
     for row in await db.fetch(REBLOGGERS, ids):
         rebloggers.setdefault(row["reblog_of_id"], []).append(row["account_id"])
+    notified = await notifications.mentioned(db, ids)
     return tuple(
-        EndedQuote(row["id"], row["account_id"], row["quote_of_id"], change, tuple(rebloggers.get(row["id"], ())))
+        EndedQuote(
+            row["id"], row["account_id"], row["quote_of_id"], change, tuple(rebloggers.get(row["id"], ())),
+            notified.get(row["id"], ()),
+        )
         for row, change in zip(rows, changes, strict=True)
-    )
+    )  # fmt: skip

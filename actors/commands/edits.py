@@ -80,6 +80,7 @@ class Edited:
 
     edit_id: int | None = None
     rebloggers: list[int] = field(default_factory=list[int])
+    notified: tuple[int, ...] = ()
     told: list[Notification] = field(default_factory=list[Notification])
     letters: list[ShownConversation] = field(default_factory=list[ShownConversation])
     promised: list[int] = field(default_factory=list[int])
@@ -102,7 +103,8 @@ async def edit_status(account: AccountActor, message: EditStatus) -> Refused | N
     if edited.edit_id is None:
         return await account.publish(ChangedStatus(message.status_id))
     return await account.publish(
-        EditedStatus(message.status_id, edited.edit_id, edited.rebloggers), AddedNotifications(edited.told),
+        EditedStatus(message.status_id, edited.edit_id, edited.rebloggers, edited.notified),
+        AddedNotifications(edited.told),
         *(ChangedConversation(letter) for letter in edited.letters), promised=edited.promised,
     )  # fmt: skip
 
@@ -244,13 +246,15 @@ async def _store(
     news += [NewNotification(ids.next(), id, account.id, "update", status.id) for id in rebloggers]
     news += await _news_for_quoting(db, account, status)
     told = await notifications.insert_many(db, news, now)
+    notified = await notifications.mentioned(db, [status.id])
     letters = await _correspond(db, account, status.id, told)
     promises = [
         status_edited(status.id, account.id),
         *notifications_added(told),
         *(conversation_changed(letter.conversation, account.id) for letter in letters),
     ]
-    return Edited(edit_id, rebloggers, told, letters, await account.context.outbox.promise(db, promises, origin))
+    promised = await account.context.outbox.promise(db, promises, origin)
+    return Edited(edit_id, rebloggers, notified.get(status.id, ()), told, letters, promised)
 
 
 async def _news_for_quoting(db: Connection, account: AccountActor, status: Status) -> list[NewNotification]:

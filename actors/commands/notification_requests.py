@@ -57,7 +57,7 @@ async def accept_requests(account: AccountActor, message: AcceptNotificationRequ
 
 async def _accept(db: Connection, account: AccountActor, ids: tuple[int, ...], origin: Origin) -> Accepted | None:
     """Merge the notifications, and the direct statuses among them into the conversations."""
-    found, status_ids = await notification_requests.accept(db, account.id, ids)
+    found, status_ids = await notification_requests.accept(db, account.id, ids, account.context.ids.next())
     if not found:
         return None
     fresh = [account.context.ids.next() for _ in status_ids]

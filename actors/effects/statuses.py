@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ...storage import deletions, edits, reblogs
+from ...storage import deletions, edits, notifications, reblogs
 from ...storage.quotes import EndedQuote
 from ..facts import ChangedStatus, EditedStatus, GoneStatus, PublishedStatus
 from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, told_by
@@ -75,9 +75,11 @@ async def announce_status(context: EffectContext, effect: AnnounceStatus, attemp
 async def announce_edit(context: EffectContext, effect: AnnounceEdit, attempt: Attempt) -> None:
     """The status is read again after its edits: it must not be older than the edit that it is shown for."""
     rebloggers = await context.database.read(reblogs.rebloggers, effect.id)
+    notified = await context.database.read(notifications.mentioned, [effect.id])
     latest = await context.database.read(edits.latest, [effect.id], 0)
     if effect.id in latest:
-        await context.facts.apply([EditedStatus(effect.id, latest[effect.id], rebloggers)], attempt.origin)
+        edited = EditedStatus(effect.id, latest[effect.id], rebloggers, notified.get(effect.id, ()))
+        await context.facts.apply([edited], attempt.origin)
 
 
 @carries_out("counts", ForgetCounts, ANNOUNCEMENTS)

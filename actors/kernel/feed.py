@@ -129,9 +129,14 @@ class Feed:
         return events
 
     def begin(self, known: Iterable[int], floor: int) -> None:
-        """Prepare for the first subscriber: `known` are the subjects in rows, `floor` is the oldest id that is news."""
-        self.shown = dict.fromkeys(known)
-        self.gone = {}
+        """Prepare for the first subscriber: `known` are the subjects in rows, `floor` is the oldest id that is news.
+
+        Subjects that earlier subscribers were shown stay known. The subscriber may be one of these who is back, and
+        after a crash the mailbox may still hold the message about a subject that was shown from rows.
+        """
+        for subject in known:
+            self.shown.pop(subject, None)  # to its end, because rows are the latest knowledge
+            remember(self.shown, subject)
         self.floor = floor
 
     def know(self, subject: int) -> None:

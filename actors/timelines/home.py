@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ...storage import conversations, lists, notifications, relations, timelines
+from ...storage import conversations, lists, notification_policy, notifications, relations, timelines
 from ...storage.engine.database import Unavailable
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
@@ -21,7 +21,7 @@ from ..broadcast import (
 )
 from ..context import ActorContext
 from ..conversations import shown_conversations
-from ..events import ConversationShown, NotificationShown, NotificationsMerged
+from ..events import ConversationShown, NotificationShown, NotificationsMerged, StatusAmended
 from ..kernel import Answer, Cell, Message, Runtime, turn
 from ..notifications import ShownNotification
 from ..rules.visibility import Perspective, Relation, belongs_at_home, belongs_by_author, belongs_by_tag, hidden
@@ -88,9 +88,9 @@ class HomeTimeline(Timeline):
             since += [viewer.followed_tags[name] for name in entry.tags if name in viewer.followed_tags]
         return min(since, default=0)
 
-    def shows_edit(self, entry: TimelineEntry) -> bool:
-        """True if the status mentions the owner, who may have it from a notification."""
-        return self.id in entry.mentioned_ids and not hidden(entry, self.perspective)
+    def shows_edit(self, entry: TimelineEntry, event: StatusAmended) -> bool:
+        """True if the owner has the status from a notification, which the policy did not filter or drop."""
+        return self.id in event.notified and not hidden(entry, self.perspective)
 
     def shows_deletion(self, message: StatusDeleted) -> bool:
         return self.id in message.mentioned_ids or super().shows_deletion(message)
@@ -103,6 +103,7 @@ class HomeTimeline(Timeline):
         )
         for notification in reversed(latest):
             await self.show_notification(notification)
+        await self.show_merge()
         await self.show_conversations()
 
     async def show_notification(self, notification: notifications.Notification) -> None:
@@ -116,6 +117,12 @@ class HomeTimeline(Timeline):
         told = ShownNotification(notification, account, shown)
         if told.is_for(self.perspective):
             self.feed.announce(notification.id, NotificationShown(told))
+
+    async def show_merge(self) -> None:
+        """Announce the latest merge of filtered notifications. It is read from rows, because hints may be lost."""
+        merge_id = await self.context.database.read(notification_policy.latest_merge, self.id)
+        if merge_id > self.feed.floor:
+            self.feed.announce(merge_id, NotificationsMerged())
 
     async def show_conversations(self) -> None:
         context = self.context
@@ -148,8 +155,9 @@ def take_notification(home: HomeTimeline, message: Notified) -> None:
 
 
 @turn(HomeTimeline, Merged)
-def announce_merge(home: HomeTimeline, message: Merged) -> None:
-    home.feed.append(NotificationsMerged())
+async def announce_merge(home: HomeTimeline, message: Merged) -> None:
+    if len(home.feed):
+        await home.show_merge()
 
 
 @turn(HomeTimeline, ConversationChanged)

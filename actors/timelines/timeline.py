@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from datetime import timedelta
 from typing import Any
 
-from ...storage import deletions, edits
+from ...storage import deletions, edits, notifications
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
 from ..broadcast import StatusDeleted, StatusEdited, StatusPublished
@@ -57,7 +57,7 @@ class Timeline(EntityActor, ABC):
         """True if streams show the entry. Entries that were there before are added without an event."""
         return entry.id > self.feed.floor
 
-    def shows_edit(self, entry: TimelineEntry) -> bool:
+    def shows_edit(self, entry: TimelineEntry, event: StatusAmended) -> bool:
         """True if streams show edits of a status that does not belong on the timeline."""
         return False
 
@@ -133,9 +133,10 @@ class Timeline(EntityActor, ABC):
             self.context.statuses.drop(id)
             self.context.broadcast.note_edit(id, edit_id)
         shown = await self.context.statuses.show_many(latest)
+        notified = await self.context.database.read(notifications.mentioned, list(latest)) if latest else {}
         for id, edit_id in latest.items():
             if id in shown and not self.context.statuses.is_deleted(id):
-                self.feed.announce(edit_id, StatusAmended(shown[id]))
+                self.feed.announce(edit_id, StatusAmended(shown[id], notified.get(id, ())))
 
 
 @turn(Timeline, StatusPublished)
@@ -165,7 +166,7 @@ def take_edit(timeline: Timeline, message: StatusEdited) -> None:
     stays = timeline.window.amend(entry, lambda changed: timeline.admits_edited(changed, message.event))
     if admitted and not stays and timeline.window.reaches(entry.id):
         timeline.window.add(entry)
-    if admitted or stays or timeline.shows_edit(entry):
+    if admitted or stays or timeline.shows_edit(entry, message.event):
         timeline.feed.announce(message.edit_id, message.event)
 
 

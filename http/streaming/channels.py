@@ -52,7 +52,7 @@ class Channel:
     place: Address | None = None
     only_media: bool = False
     only_local: bool = False
-    only_named: bool = False  # of statuses, those that mention the viewer
+    only_notified: bool = False  # of edits, those of statuses whose mention the viewer was notified of
     parameter: Parameter | None = None
 
     @property
@@ -69,7 +69,7 @@ CHANNELS = {
     channel.name: channel
     for channel in (
         Channel("user", OWN),
-        Channel("user:notification", NOTIFICATIONS | EDITS, READ_NOTIFICATIONS, only_named=True),
+        Channel("user:notification", NOTIFICATIONS | EDITS, READ_NOTIFICATIONS, only_notified=True),
         *_public("public", PUBLIC_ALL),
         *_public("public:local", PUBLIC_LOCAL),
         *_public("public:remote", PUBLIC_REMOTE),

@@ -15,7 +15,7 @@ import orjson
 import trio
 
 from ...actors.broadcast import account_address
-from ...actors.events import FiltersChanged, FiltersInForce, PerspectiveChanged, StatusEvent
+from ...actors.events import FiltersChanged, FiltersInForce, PerspectiveChanged, StatusAmended, StatusEvent
 from ...actors.kernel import Address, Event, Feed, Origin, Record, Runtime
 from ...actors.kernel.errors import describe
 from ...actors.rules.filters import Filters
@@ -282,20 +282,20 @@ class Subscription:
         """True if the stream shows this event to its viewer."""
         if type(event) not in self._shows:
             return False
+        if self._wanted.channel.only_notified and isinstance(event, StatusAmended):
+            return self._session.account_id in event.notified
         return self._admits(event.status) if isinstance(event, StatusEvent) else True
 
     def hiding_context(self, event: Event) -> str | None:
         """Return the context whose filters hide an event; None where only clients hide. Lists count as home."""
         channel = self._wanted.channel
-        if type(event) in NOTIFICATIONS or channel.only_named:
+        if type(event) in NOTIFICATIONS or channel.only_notified:
             return "notifications"
         return None if channel.public or type(event) in CONVERSATIONS else "home"
 
     def _admits(self, shown: ShownStatus) -> bool:
         """True if the viewer may see the status and asked for it. All viewers of a public timeline share its feed."""
         channel = self._wanted.channel
-        if channel.only_named:
-            return self._session.account_id in shown.status.mentioned_ids
         if channel.public:
             if channel.only_media and not shown.status.media_ids:
                 return False

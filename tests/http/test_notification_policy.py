@@ -5,6 +5,9 @@ from typing import Any
 import pytest
 
 from ..clients import Person, Stage
+from .streaming.conftest import Edge, edge
+
+__all__ = ["edge"]
 
 POLICY = "/api/v2/notifications/policy"
 FLAGS = "/api/v1/notifications/policy"
@@ -126,3 +129,45 @@ async def test_a_filtered_private_mention_is_no_conversation(ada: Person, bob: P
     await bob.publish("@ada this", visibility="direct", in_reply_to_id=asked["id"])
     assert await types(ada) == ["mention"]
     assert len((await ada.get("/api/v1/conversations")).json) == 1
+
+
+@pytest.mark.parametrize("action", ["filter", "drop"])
+async def test_an_edit_of_a_filtered_mention_reaches_no_stream(
+    edge: Edge, ada: Person, bob: Person, action: str
+) -> None:
+    shown = await bob.publish("@ada hello")
+    await change(ada, for_not_following=action)
+    hidden = await bob.publish("@ada are you there?")
+    async with edge.socket("?stream=user", ada.token) as stream:
+        await stream.subscribe("user:notification")
+        for status in (hidden, shown):
+            await bob.put(f"/api/v1/statuses/{status['id']}", {"status": "@ada edited"})
+        heard = [await stream.hear() for _ in range(2)]
+        assert sorted(frame["stream"] for frame in heard) == [["user"], ["user:notification"]]
+        assert {(frame["event"], frame["payload"]["id"]) for frame in heard} == {("status.update", shown["id"])}
+        await stream.settle()
+
+
+async def test_a_filtered_mention_in_a_status_at_home_is_edited_there_alone(
+    edge: Edge, ada: Person, bob: Person
+) -> None:
+    await ada.post(f"/api/v1/accounts/{bob.id}/follow")
+    await change(ada, for_not_followers="filter")
+    status = await bob.publish("@ada hello")
+    async with edge.socket("?stream=user", ada.token) as stream:
+        await stream.subscribe("user:notification")
+        await bob.put(f"/api/v1/statuses/{status['id']}", {"status": "@ada edited"})
+        frame = await stream.hear()
+        assert (frame["stream"], frame["event"]) == (["user"], "status.update")
+        await stream.settle()
+
+
+async def test_an_accepted_mention_is_edited_on_streams(edge: Edge, ada: Person, bob: Person) -> None:
+    await change(ada, for_not_following="filter")
+    status = await bob.publish("@ada hello")
+    (request,) = (await ada.get(f"{LIST}/requests")).json
+    await ada.post(f"{LIST}/requests/{request['id']}/accept")
+    async with edge.socket("?stream=user", ada.token) as stream:
+        await stream.settle()
+        await bob.put(f"/api/v1/statuses/{status['id']}", {"status": "@ada edited"})
+        assert (await stream.hear())["event"] == "status.update"

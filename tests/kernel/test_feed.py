@@ -271,12 +271,40 @@ def test_deletions_are_remembered_also_without_subscribers() -> None:
     assert 1 in feed.gone
 
 
-def test_the_first_subscriber_begins_with_an_empty_feed(make_listener: Any) -> None:
-    feed = Feed()
-    feed.retract(1, Said("delete"))
-    feed.subscribe(make_listener())
+def test_the_first_subscriber_begins_with_what_is_in_rows(make_listener: Any) -> None:
+    feed, listener = Feed(), make_listener()
+    feed.append(Said("before"))
+    feed.subscribe(listener)
     feed.begin([5, 6], 4)
     assert (list(feed.shown), list(feed.gone), feed.floor) == ([5, 6], [], 4)
+    feed.catch_up()
+    assert listener.words == []
+
+
+def test_a_subscriber_that_is_back_is_not_shown_the_same_again(make_listener: Any) -> None:
+    feed, listener = Feed(), make_listener()
+    for _ in range(2):
+        feed.subscribe(listener)
+        feed.begin([1], 0)
+        feed.announce(2, update(2))
+        feed.retract(3, Said("delete 3"))
+        feed.catch_up()
+        feed.unsubscribe(listener)
+    assert listener.words == ["update 2", "delete 3"]
+
+
+def test_what_is_in_rows_is_forgotten_last(make_listener: Any) -> None:
+    feed, listener = Feed(), make_listener()
+    feed.subscribe(listener)
+    feed.begin([1], 0)
+    for subject in range(2, MEMORY + 1):
+        feed.announce(subject, update(subject))
+    feed.unsubscribe(listener)
+    feed.subscribe(listener)
+    feed.begin([1], 0)
+    feed.announce(MEMORY + 1, update(MEMORY + 1))
+    assert 1 in feed.shown
+    assert 2 not in feed.shown
 
 
 def test_memory_is_bounded_and_forgets_the_oldest(make_listener: Any) -> None:

@@ -34,6 +34,12 @@ def race(stage: Stage, first: Work, second: Work) -> list[Any]:
     return run(main)
 
 
+async def waiting(watcher: Connection, count: int) -> None:
+    """Return when so many transactions of this database wait for locks."""
+    while await watcher.fetchval(WAITING) < count:
+        pass
+
+
 async def whole(db: Connection, work: Work) -> Any:
     async with transaction(db):
         return await work(db)

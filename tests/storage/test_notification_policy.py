@@ -1,5 +1,6 @@
 """What a policy does with notifications, and that the order of commits decides."""
 
+import asyncio
 from dataclasses import fields
 from datetime import timedelta
 from typing import Any
@@ -8,14 +9,20 @@ import pytest
 
 from troupe.storage import notification_policy, notification_requests, notifications
 from troupe.storage.accounts import Account
+from troupe.storage.engine.connect import run
 from troupe.storage.engine.database import Connection
 from troupe.storage.notification_policy import FILTERABLE, NotificationPolicy, PolicyChange
 from troupe.storage.notifications import NewNotification
 from troupe.storage.paging import Page
 from troupe.storage.statuses import Status
 
-from .conftest import Stage, new_id
-from .racing import race
+from .conftest import Stage, new_id, session
+from .racing import race, waiting, whole
+
+COPY = """
+    INSERT INTO notifications (id, account_id, from_account_id, type, status_id, filtered, created_at)
+    VALUES ($1, $2, $3, 'mention', $4, true, now())
+"""
 
 
 def tell(stage: Stage, to: Account, by: Account, type: str = "follow", status: Status | None = None) -> str:
@@ -152,7 +159,7 @@ def test_an_accepted_sender_passes_the_policy(stage: Stage, ada: Account, bob: A
     change(stage, ada, not_following="drop")
     change(stage, ada, not_following="filter")
     assert tell(stage, ada, bob, "mention", mention(stage, bob, ada)) == "filtered"
-    assert stage(notification_requests.accept, ada.id, [request_of(stage, ada)])[0]
+    assert stage(notification_requests.accept, ada.id, [request_of(stage, ada)], new_id())[0]
     change(stage, ada, not_following="drop")
     assert tell(stage, ada, bob, "mention", mention(stage, bob, ada)) == "told"
     assert tell(stage, ada, stage.account("eve")) == "dropped"
@@ -193,7 +200,7 @@ def test_a_notification_that_waits_for_an_acceptance_is_told(stage: Stage, ada: 
     new = NewNotification(new_id(), ada.id, bob.id, "mention", status.id)
 
     async def accept(db: Connection) -> Any:
-        return await notification_requests.accept(db, ada.id, [request])
+        return await notification_requests.accept(db, ada.id, [request], new_id())
 
     async def notify(db: Connection) -> Any:
         return await notifications.insert(db, new, stage.now)
@@ -213,7 +220,7 @@ def test_an_acceptance_waits_for_what_is_just_filtered(stage: Stage, ada: Accoun
         return await notifications.insert(db, new, stage.now)
 
     async def accept(db: Connection) -> Any:
-        return await notification_requests.accept(db, ada.id, [request])
+        return await notification_requests.accept(db, ada.id, [request], new_id())
 
     told, (found, statuses) = race(stage, notify, accept)
     assert told is None
@@ -239,4 +246,53 @@ def test_a_dismissal_leaves_no_filtered_notification_without_a_request(
 
     assert race(stage, notify, dismiss) == [None, True]
     assert stage.sql("SELECT FROM notifications") == []
+    assert stage.sql("SELECT FROM notification_requests") == []
+
+
+def test_a_dismissal_waits_for_what_is_just_filtered(stage: Stage, ada: Account, bob: Account) -> None:
+    """A follow makes no request that the dismissal could wait for, so only the lock on the policy guards it."""
+    change(stage, ada, not_following="filter")
+    assert tell(stage, ada, bob, "mention", mention(stage, bob, ada)) == "filtered"
+    request, new = request_of(stage, ada), NewNotification(new_id(), ada.id, bob.id, "follow")
+
+    async def notify(db: Connection) -> Any:
+        return await notifications.insert(db, new, stage.now)
+
+    async def dismiss(db: Connection) -> Any:
+        return await notification_requests.dismiss(db, ada.id, [request])
+
+    assert race(stage, notify, dismiss) == [None, True]
+    assert stage.sql("SELECT FROM notifications") == []
+
+
+@pytest.mark.parametrize("accepted", [True, False])
+def test_an_answer_to_a_request_and_a_notification_do_not_deadlock(
+    stage: Stage, ada: Account, bob: Account, accepted: bool
+) -> None:
+    """The notification has locked the policy and waits; the answer must not lock the request before the policy."""
+    change(stage, ada, not_following="filter")
+    assert tell(stage, ada, bob, "mention", mention(stage, bob, ada)) == "filtered"
+    request, status = request_of(stage, ada), mention(stage, bob, ada)
+
+    async def main() -> list[Any]:
+        async with session(stage.dsn) as blocker, session(stage.dsn) as one, session(stage.dsn) as two:
+            # The same notification in a transaction that has not ended: the next one waits for it.
+            await blocker.execute("BEGIN")
+            await blocker.execute(COPY, new_id(), ada.id, bob.id, status.id)
+            new = NewNotification(new_id(), ada.id, bob.id, "mention", status.id)
+            told = asyncio.ensure_future(whole(one, lambda db: notifications.insert(db, new, stage.now)))
+            await waiting(blocker, 1)
+            answered = asyncio.ensure_future(whole(two, answer))
+            await waiting(blocker, 2)
+            await blocker.execute("ROLLBACK")
+            return [await told, await answered]
+
+    async def answer(db: Connection) -> Any:
+        if accepted:
+            return await notification_requests.accept(db, ada.id, [request], new_id())
+        return await notification_requests.dismiss(db, ada.id, [request])
+
+    told, _ = run(main)
+    assert told is None
+    assert stage.sql("SELECT FROM notifications WHERE filtered") == []
     assert stage.sql("SELECT FROM notification_requests") == []
