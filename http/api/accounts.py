@@ -6,13 +6,9 @@ from collections.abc import Awaitable, Callable
 
 from ...actors.rules import text
 from ...actors.rules.identity import handle_of
-from ...actors.rules.visibility import Perspective, belongs_on_profile, shows_network, shows_profile
-from ...actors.statuses import may_see
-from ...actors.timelines.paging import read_page
-from ...storage import accounts, follows, lists, search, timelines
+from ...actors.rules.visibility import Perspective, shows_network, shows_profile
+from ...storage import accounts, follows, lists, search
 from ...storage.accounts import Account
-from ...storage.paging import Page
-from ...storage.timeline_entries import TimelineEntry
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, array, json
@@ -25,12 +21,12 @@ from ..intake.parameters import Count, Flag, Given, Sought, Text
 from ..intake.request import Request
 from ..router import api
 from ..views.accounts import PEOPLE, account_answer, accounts_page, find_account, presentable, render_accounts
-from ..views.statuses import perspective_of, render_all
+from ..views.profiles import ProfilePart, pinned_of, posts_of
+from ..views.statuses import perspective_of, render_all, visible_among
 
 READ = ("read:accounts",)
 MOST_AT_ONCE = 40
 STATUSES = 20
-OPEN = ("public", "unlisted")
 
 PageOf = Callable[..., Awaitable[list[tuple[int, int]]]]
 
@@ -49,6 +45,14 @@ class Posts(Paged):
     exclude_reblogs: Flag = False
     pinned: Flag = False
     tagged: Text = ""
+
+    def part(self) -> ProfilePart:
+        return ProfilePart(
+            exclude_replies=self.exclude_replies,
+            exclude_reblogs=self.exclude_reblogs,
+            only_media=self.only_media,
+            tagged=text.tag_name(self.tagged) if self.tagged else None,
+        )
 
 
 class AccountSearch(Input):
@@ -104,42 +108,16 @@ async def show_statuses(
     if not shows_profile(account.id, perspective):
         return array([])
     if wanted.pinned:
-        pinned = await context.database.read(timelines.pinned_entries, account.id)
-        ids = [entry.id for entry in pinned if belongs_on_profile(entry, perspective)]
-        return array(await _statuses(context, viewer, perspective, ids))
-    page = wanted.page(STATUSES)
-    ids = await _posts(context, account, perspective, wanted, page)
+        return array(await _statuses(context, viewer, perspective, await pinned_of(context, account, perspective)))
+    ids = await posts_of(context, account, perspective, wanted.part(), wanted.page(STATUSES))
     bodies = await _statuses(context, viewer, perspective, ids)
     return array(bodies, links(context.settings.base_url + request.path, request.query_texts, ids))
-
-
-async def _posts(context: HttpContext, account: Account, viewer: Perspective, wanted: Posts, page: Page) -> list[int]:
-    known = viewer.account_id == account.id or account.id in viewer.following
-
-    async def fetch(at: Page) -> list[TimelineEntry]:
-        return await context.database.read(
-            timelines.account_entries,
-            account.id,
-            at,
-            visibilities=timelines.EVERY_VISIBILITY if known else OPEN,
-            exclude_replies=wanted.exclude_replies,
-            exclude_reblogs=wanted.exclude_reblogs,
-            only_media=wanted.only_media,
-            tagged=text.tag_name(wanted.tagged) if wanted.tagged else None,
-            viewer=viewer.account_id,
-        )
-
-    def admits(entry: TimelineEntry) -> bool:
-        return belongs_on_profile(entry, viewer)
-
-    return await read_page(fetch, admits, page)
 
 
 async def _statuses(
     context: HttpContext, viewer: Viewer | None, perspective: Perspective, ids: list[int]
 ) -> list[bytes]:
-    shown = await context.statuses.show_many(ids)
-    return await render_all(context, viewer, [one for one in shown.values() if may_see(one, perspective)])
+    return await render_all(context, viewer, await visible_among(context, ids, perspective))
 
 
 @api.get("/api/v1/accounts/<id>/followers", scopes=READ)

@@ -10,18 +10,18 @@ import orjson
 
 from ... import __version__
 from ...actors.rules.identity import handle_of
-from ...storage import accounts, instance
+from ...storage import instance
 from ...storage.accounts import Account
 from ...storage.engine.database import Unavailable
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
-from ..answers.errors import Gone, NotFound
+from ..answers.errors import NotFound
 from ..entities.account import avatar_url
 from ..intake.input import Input
 from ..intake.parameters import Given
 from ..intake.request import Request
 from ..router import api
-from ..views.accounts import presentable
+from ..views.accounts import find_local
 
 JRD = "application/jrd+json; charset=utf-8"
 XRD = "application/xrd+xml; charset=utf-8"
@@ -50,12 +50,7 @@ async def show_webfinger(context: HttpContext, sought: Sought) -> Answer:
     name = local_name(sought.resource, context.settings.local_domain, context.settings.base_url)
     if name is None:
         raise NotFound
-    found = await context.database.read(accounts.find_by_acct, name, None)
-    if found is not None and found.deleted_at is not None:
-        raise Gone
-    account = presentable(found)
-    if account.suspended_at is not None:
-        raise Gone
+    account = await find_local(context, name)
     settings = context.settings
     return Answer(orjson.dumps(webfinger(account, settings.local_domain, settings.base_url)), content_type=JRD)
 

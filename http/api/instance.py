@@ -10,8 +10,7 @@ import orjson
 
 from ...actors.kernel.ids import first_id_at
 from ...actors.rules.languages import LANGUAGES
-from ...storage import accounts, instance
-from ...storage.accounts import Account
+from ...storage import instance
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import NotFound
@@ -19,6 +18,7 @@ from ..entities.instance import About, activity_fields, instance_v1, instance_v2
 from ..pictures import avatars
 from ..pictures.png import plain_png
 from ..router import api
+from ..views.accounts import contact_account
 
 MONTH = timedelta(days=30)
 WEEK = timedelta(days=7)
@@ -47,7 +47,7 @@ async def _show(context: HttpContext, version: str, fields: Callable[[About], di
 
 
 async def _about(context: HttpContext) -> About:
-    settings = context.settings
+    settings, policies = context.settings, await context.policies.current()
     return About(
         domain=settings.local_domain,
         base_url=settings.base_url,
@@ -61,17 +61,10 @@ async def _about(context: HttpContext) -> About:
         vapid_public_key=context.push_key.public,
         takes_films=context.media.takes_films,
         numbers=await context.database.read(instance.numbers, context.clock.now() - MONTH),
-        contact=await _contact(context),
-        rules=(await context.policies.current()).rules,
+        contact=await contact_account(context),
+        rules=policies.rules,
+        has_terms=bool(policies.terms),
     )
-
-
-async def _contact(context: HttpContext) -> Account | None:
-    """The account that the operator has named, else the first staff account."""
-    if context.settings.contact_account is not None:
-        return await context.database.read(accounts.find_by_acct, context.settings.contact_account, None)
-    id = await context.database.read(instance.contact_account_id)
-    return None if id is None else await context.accounts.find(id)
 
 
 @api.get("/api/v1/instance/peers")

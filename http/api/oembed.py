@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 
-from ...actors.rules.markup import plain
 from ...actors.statuses import ShownStatus
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
@@ -15,6 +14,7 @@ from ..intake.input import Input
 from ..intake.parameters import Count, Given
 from ..router import api
 from ..views.statuses import find_visible
+from ..views.titles import name_of, title_of
 
 # The addresses of a local status: its page, and its ActivityPub id.
 PATH = re.compile(r"(?:/@(?P<page>\w{1,30})/|/users/(?P<actor>\w{1,30})/statuses/)(?P<id>[0-9]{1,19})", re.ASCII)
@@ -22,7 +22,6 @@ WIDTH = 400  # in pixels, unless the request says how many
 HEIGHT = 300
 LARGEST = 2000
 A_DAY = 86400  # seconds for which a site may keep the answer
-TITLE_CHARACTERS = 100
 
 
 class Embedding(Input):
@@ -37,12 +36,12 @@ async def show(context: HttpContext, wanted: Embedding) -> Answer:
     settings = context.settings
     shown = await _find(context, wanted.url)
     author = shown.author
-    name = author.display_name or author.username
+    name = name_of(author)
     return json(
         {
             "type": "rich",
             "version": "1.0",
-            "title": title_of(shown, name),
+            "title": title_of(shown),
             "author_name": name,
             "author_url": author.url or author.uri,
             "provider_name": settings.local_domain,
@@ -65,13 +64,6 @@ async def _find(context: HttpContext, url: str) -> ShownStatus:
     if shown.author.domain is not None or shown.author.username.lower() != name.lower() or shown.boosted is not None:
         raise NotFound
     return shown
-
-
-def title_of(shown: ShownStatus, name: str) -> str:
-    """Return the author's name and the beginning of the text, or the content warning in its place."""
-    text = " ".join((shown.status.spoiler_text or plain(shown.status.content)).split())
-    short = text if len(text) <= TITLE_CHARACTERS else f"{text[:TITLE_CHARACTERS]}…"
-    return f"{name}: {short}" if short else name
 
 
 def html_of(shown: ShownStatus, signature: str) -> str:

@@ -11,12 +11,9 @@ from ...actors.commands.scheduled_statuses import ScheduleStatus
 from ...actors.commands.statuses import DeleteStatus, PublishStatus, UnexpectedMentions
 from ...actors.rules import attachments, limits, text
 from ...actors.rules.polls import PollTerms, complaints
-from ...actors.rules.visibility import Perspective, belongs_in_thread
-from ...actors.statuses import ShownStatus, may_see
-from ...storage import timeline_entries
+from ...actors.statuses import ShownStatus
 from ...storage.scheduled_statuses import ScheduledStatus
 from ...storage.statuses import Status
-from ...storage.timeline_entries import TimelineEntry
 from ..access import rates
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
@@ -30,12 +27,9 @@ from ..intake.parameters import Choice, Count, Flag, Maybe, MaybeFlag, MaybeText
 from ..intake.request import Request
 from ..router import api
 from ..views.accounts import render_accounts
-from ..views.statuses import find_visible, perspective_of, render, render_all
+from ..views.statuses import find_visible, perspective_of, render, render_all, visible_among
+from ..views.threads import thread_around
 from .scheduled_statuses import Scheduled
-
-# How much of a thread is shown, with a token and without one: ancestors, descendants, and their depth.
-FOR_USERS = (4096, 4096, 4096)
-FOR_EVERYBODY = (40, 60, 20)
 
 MOST_AT_ONCE = 40
 LONGEST_KEY = 255
@@ -155,8 +149,7 @@ async def _refuse_mentions(context: HttpContext, unexpected: UnexpectedMentions)
 async def show_several(context: HttpContext, viewer: Viewer | None, wanted: Several) -> Answer:
     """The statuses that exist and that the viewer may see, in the order of the ids."""
     perspective = await perspective_of(viewer)
-    shown = await context.statuses.show_many(wanted.id[:MOST_AT_ONCE])
-    return array(await render_all(context, viewer, [one for one in shown.values() if may_see(one, perspective)]))
+    return array(await render_all(context, viewer, await visible_among(context, wanted.id[:MOST_AT_ONCE], perspective)))
 
 
 @api.get("/api/v1/statuses/<id>", scopes=("read:statuses",))
@@ -178,20 +171,10 @@ async def delete(context: HttpContext, viewer: Viewer, id: int, deletion: Deleti
 async def show_context(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
     """The thread around a status: the statuses that it answers, and the answers to it."""
     shown = await find_visible(context, viewer, id)
-    up, down, depth = FOR_EVERYBODY if viewer is None else FOR_USERS
-    ancestors = await context.database.read(timeline_entries.ancestors, shown.id, up)
-    descendants = await context.database.read(timeline_entries.descendants, shown.id, down, depth)
-    perspective = await perspective_of(viewer)
-    above = await _thread(context, viewer, perspective, ancestors)
-    below = await _thread(context, viewer, perspective, descendants)
+    thread = await thread_around(context, shown.id, await perspective_of(viewer))
+    above = await render_all(context, viewer, thread.above)
+    below = await render_all(context, viewer, thread.below)
     return Answer(b'{"ancestors":[%b],"descendants":[%b]}' % (b",".join(above), b",".join(below)))
-
-
-async def _thread(
-    context: HttpContext, viewer: Viewer | None, perspective: Perspective, entries: list[TimelineEntry]
-) -> list[bytes]:
-    shown = await context.statuses.show_many(entry.id for entry in entries if belongs_in_thread(entry, perspective))
-    return await render_all(context, viewer, [one for one in shown.values() if may_see(one, perspective)])
 
 
 async def _shown(context: HttpContext, status: Status) -> ShownStatus:

@@ -46,6 +46,7 @@ class About:
     numbers: Numbers
     contact: Account | None
     rules: tuple[Rule, ...]
+    has_terms: bool
 
 
 def instance_v1(about: About) -> dict[str, object]:
@@ -111,8 +112,8 @@ def configuration(about: About) -> dict[str, object]:
             "streaming": about.streaming_url,
             "status": None,
             "about": f"{about.base_url}/about",
-            "privacy_policy": None,
-            "terms_of_service": None,
+            "privacy_policy": f"{about.base_url}/privacy",
+            "terms_of_service": f"{about.base_url}/terms" if about.has_terms else None,
         },
         "vapid": {"public_key": about.vapid_public_key},
         "accounts": _accounts(),

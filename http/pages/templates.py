@@ -18,9 +18,11 @@ NOT_HERE = "No page has this address. What was here may be deleted, or may not b
 
 TITLES = {
     400: "That did not work",
+    401: "For members of this server",
     403: "Not allowed",
     404: "There is nothing here",
     405: "There is nothing here",
+    406: "This server can't write that format",
     410: "This is gone",
     429: "Too many attempts",
     500: "Something went wrong",
@@ -31,6 +33,9 @@ TITLES = {
 TEXTS = {
     "Record not found": NOT_HERE,
     "Not Found": NOT_HERE,
+    "This method requires an authenticated user": (
+        "This server shows its timelines to its own members only. Sign in with an app to read them."
+    ),
     "Gone": "The account behind this address was deleted or suspended. Nothing of it is shown any more.",
 }
 
@@ -57,7 +62,8 @@ def error_page(answer: Answer) -> Answer:
     """Return the page for an API error, with the same status and headers."""
     text = orjson.loads(answer.body)["error"]
     title = TITLES.get(answer.status, "That did not work")
-    made = page("error.html", status=answer.status, title=title, text=TEXTS.get(text, text))
+    template = "missing.html" if answer.status in (404, 410) else "error.html"
+    made = page(template, status=answer.status, title=title, text=TEXTS.get(text, text))
     return Answer(made.body, made.status, (*answer.headers, *made.headers), made.content_type)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 import orjson
 
+from ...actors.rules.identity import USERNAME
+from ...storage import accounts, instance
 from ...storage.accounts import Account
 from ..access.context import HttpContext
 from ..answers.answer import Answer, array
@@ -31,10 +33,23 @@ def presentable(account: Account | None) -> Account:
 
 async def find_account(context: HttpContext, id: int) -> Account:
     """Return an account that other accounts can see. Raises NotFound, and Gone if it is suspended."""
-    account = presentable(await context.accounts.find(id))
-    if account.suspended_at is not None:
+    return _standing(presentable(await context.accounts.find(id)))
+
+
+async def find_local(context: HttpContext, name: str) -> Account:
+    """Return an account of this server by its name. Raises NotFound, and Gone if it is deleted or suspended."""
+    found = await context.database.read(accounts.find_by_acct, name, None) if USERNAME.fullmatch(name) else None
+    if found is not None and found.deleted_at is not None:
         raise Gone
-    return account
+    return _standing(presentable(found))
+
+
+async def contact_account(context: HttpContext) -> Account | None:
+    """Return the account that the operator has named, else the first staff account."""
+    if context.settings.contact_account is not None:
+        return await context.database.read(accounts.find_by_acct, context.settings.contact_account, None)
+    id = await context.database.read(instance.contact_account_id)
+    return None if id is None else await context.accounts.find(id)
 
 
 async def account_answer(context: HttpContext, account: Account) -> Answer:
@@ -57,3 +72,9 @@ async def accounts_page(context: HttpContext, request: Request, rows: Rows, limi
     """Return a page of accounts, all of which the viewer may see."""
     bodies = await render_accounts(context, (id for _, id in rows))
     return array(bodies, row_links(context, request, rows, limit, "since_id"))
+
+
+def _standing(account: Account) -> Account:
+    if account.suspended_at is not None:
+        raise Gone
+    return account

@@ -28,6 +28,12 @@ async def find_visible(context: HttpContext, viewer: Viewer | None, id: int) -> 
     return shown
 
 
+async def visible_among(context: HttpContext, ids: Iterable[int], viewer: Perspective) -> list[ShownStatus]:
+    """Return those of these statuses that the viewer may see, in the order of the ids."""
+    shown = await context.statuses.show_many(ids)
+    return [one for one in shown.values() if may_see(one, viewer)]
+
+
 async def answer_with(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
     """Answer with the status as the viewer sees it now."""
     return Answer(await render(context, viewer, await find_visible(context, viewer, id)))

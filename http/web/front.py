@@ -1,19 +1,139 @@
-"""The pages about this server."""
+"""The pages about this server: its front page, its description, privacy policy and terms."""
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+import orjson
+
+from ...actors.kernel.address import Address
+from ...actors.policies import Terms
+from ...actors.rules.markup import plain
+from ...actors.rules.visibility import ANONYMOUS
+from ...actors.statuses import ShownStatus
+from ...actors.timelines.public import PublicPage
+from ...storage import instance
 from ..access.context import HttpContext
 from ..answers.answer import Answer
+from ..answers.errors import NotFound
 from ..intake.request import Request
 from ..router import api
+from ..views.accounts import contact_account, is_presentable
+from ..views.statuses import visible_among
+from ..views.titles import SUMMARY_CHARACTERS, shortened
+from .heads import Head, asks_not_to_be_indexed
 from .layout import public_page
+from .paging import ListPosition, neighbours
+from .posts import Byline, byline, moment, posts_in
+
+LOCAL = Address("public", "local")
+MONTH = timedelta(days=30)
 
 
-@api.route("GET", path="/", page=True)
-@api.route("GET", path="/about", page=True)
-def show_about(context: HttpContext, request: Request) -> Answer:
-    """The page for people who open the server in a browser."""
-    settings = context.settings
-    return public_page(
-        context, request, "about.html", noindex=False, description=settings.description, email=settings.contact_email
+@api.get("/", page=True)
+async def show(context: HttpContext, request: Request, position: ListPosition) -> Answer:
+    """What this server is, how to take part, and the newest posts that were written here if everybody may read them."""
+    settings, policies = context.settings, await context.policies.current()
+    ids, shown = await _timeline(context, request, position)
+    head = Head(
+        title=settings.title,
+        url=f"{settings.base_url}/",
+        description=shortened(settings.description, SUMMARY_CHARACTERS),
+        noindex=asks_not_to_be_indexed(shown),
     )
+    return await public_page(
+        context,
+        request,
+        "front.html",
+        head=head,
+        description=settings.description,
+        rules=policies.rules,
+        approval=settings.sign_ups == "approval",
+        is_first=position.is_first,
+        preview=settings.public_preview,
+        posts=posts_in(shown, context.clock.now(), settings.local_domain),
+        around=neighbours("/", position, ids),
+    )
+
+
+@api.get("/about", page=True)
+async def show_about(context: HttpContext, request: Request) -> Answer:
+    """The description of this server, its rules, and how to reach the people who run it."""
+    settings, policies = context.settings, await context.policies.current()
+    description = shortened(settings.description or plain(policies.description.html), SUMMARY_CHARACTERS)
+    return await public_page(
+        context,
+        request,
+        "about.html",
+        head=Head(f"About {settings.title}", f"{settings.base_url}/about", description),
+        description=policies.description.html,
+        rules=policies.rules,
+        email=settings.contact_email,
+        contact=await _contact(context),
+        numbers=await _numbers(context),
+    )
+
+
+@api.get("/privacy", page=True)
+async def show_privacy(context: HttpContext, request: Request) -> Answer:
+    """What this server does with people's data."""
+    privacy = (await context.policies.current()).privacy
+    return await public_page(
+        context,
+        request,
+        "document.html",
+        head=Head("Privacy", f"{context.settings.base_url}/privacy"),
+        text=privacy.html,
+        changed=None if privacy.updated_at is None else moment(privacy.updated_at),
+        terms=None,
+    )
+
+
+@api.get("/terms", page=True)
+async def show_terms(context: HttpContext, request: Request) -> Answer:
+    """The terms of service that are in force today."""
+    return await _terms_page(
+        context, request, (await context.policies.current()).terms_on(context.clock.now().date()), "/terms"
+    )
+
+
+@api.get("/terms/<date>", page=True)
+async def show_terms_of(context: HttpContext, request: Request, date: str) -> Answer:
+    """The terms that came or come into force on a day."""
+    terms = (await context.policies.current()).terms
+    found = next((one for one in terms if one.effective.isoformat() == date), None)
+    return await _terms_page(context, request, found, f"/terms/{date}")
+
+
+async def _terms_page(context: HttpContext, request: Request, terms: Terms | None, path: str) -> Answer:
+    if terms is None:
+        raise NotFound
+    head = Head("Terms of service", f"{context.settings.base_url}{path}")
+    return await public_page(context, request, "document.html", head=head, text=terms.html, changed=None, terms=terms)
+
+
+async def _timeline(
+    context: HttpContext, request: Request, position: ListPosition
+) -> tuple[list[int], list[ShownStatus]]:
+    """The ids of a page of the local timeline, and what is shown of it; nothing if only members may read it."""
+    if not context.settings.public_preview:
+        return [], []
+    ids = await context.runtime.ask(LOCAL, PublicPage(position.page()), origin=request.origin)
+    return ids, await visible_among(context, ids, ANONYMOUS)
+
+
+async def _contact(context: HttpContext) -> Byline | None:
+    account = await contact_account(context)
+    if account is None or not is_presentable(account) or account.suspended_at is not None:
+        return None
+    return byline(account, context.settings.local_domain)
+
+
+async def _numbers(context: HttpContext) -> dict[str, int]:
+    """How many people are here, how many of them wrote lately, and what they wrote in all. Counted now and then."""
+
+    async def make() -> bytes:
+        counted = await context.database.read(instance.numbers, context.clock.now() - MONTH)
+        return orjson.dumps({"users": counted.users, "active": counted.active, "statuses": counted.statuses})
+
+    return orjson.loads(await context.kept.get("numbers of the about page", context.clock.now(), make))

@@ -30,20 +30,22 @@ class Site:
     version: str = __version__
 
 
-def site_of(context: HttpContext) -> Site:
-    """Return the facts about this server."""
-    settings = context.settings
-    return Site(settings.title, settings.local_domain, settings.base_url, settings.sign_ups != "closed", terms=False)
-
-
-def public_page(
+async def public_page(
     context: HttpContext, request: Request, template: str, *, framed: bool = False, **facts: object
 ) -> Answer:
     """Return a page, or a 304 if the browser has it already."""
-    made = page(template, status=200, form_targets="", framed=framed, site=site_of(context), **facts)
+    made = page(template, status=200, form_targets="", framed=framed, site=await _site(context), **facts)
     return cacheable(made, request)
 
 
 def cacheable(answer: Answer, request: Request) -> Answer:
     """Return an answer that is equal for all viewers with its cache headers, or a 304 if the client has it already."""
     return tagged(replace(answer, headers=(*answer.headers, ASK_FIRST)), request.header(b"if-none-match"))
+
+
+async def _site(context: HttpContext) -> Site:
+    settings = context.settings
+    terms = (await context.policies.current()).terms
+    return Site(
+        settings.title, settings.local_domain, settings.base_url, settings.sign_ups != "closed", terms=bool(terms)
+    )

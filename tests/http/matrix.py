@@ -90,6 +90,8 @@ class Row:
                 return self.cells["open"] if self.is_distant else ""
             case "echoes":
                 return self.cells["profile" if self.who == "author" else "tom"]
+            case "feed":
+                return self.cells["profile"].strip("ufd")
             case "pinned":
                 return self.cells["profile"].replace("d", "")
             case _:

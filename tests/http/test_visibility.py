@@ -19,7 +19,7 @@ from troupe.http.streaming.frames import NO_VIEWER, WebSocketFrames
 from troupe.http.streaming.session import Session
 
 from ..clients import Person, Reply, Stage
-from .matrix import VISIBILITIES, Viewer, marker, read, world_of
+from .matrix import VISIBILITIES, Viewer, World, marker, read, world_of
 from .stored import rows
 from .visibility_tables import (
     ABOUT_ACCOUNTS,
@@ -44,6 +44,8 @@ from .visibility_tables import (
     TAGGED,
     TIMELINES,
     TRENDS,
+    WEB,
+    WEB_BY_ID,
 )
 
 MISSING = {"error": "Record not found"}
@@ -101,6 +103,22 @@ def misshown(viewer: Viewer, answer: Reply, among: str, wanted: list[str]) -> It
             yield f"shows {kind} {seen or '-'}, not {due or '-'}"
 
 
+async def look_at_pages(world: World) -> Complaints:
+    """What the pages and feeds show, which is what the anonymous may see."""
+    (viewer,) = (one for one in world.viewers if one.is_anonymous)
+    wrong = await ask_pages(viewer, WEB)
+    hidden = 410 if (await viewer.client.get("/@ada")).status == 410 else 404
+    for line in lines(WEB_BY_ID):
+        column, method, template = line.split()
+        for letter in VISIBILITIES:
+            if (path := viewer.fill(template, letter)) is not None:
+                status = (await viewer.client.send(method, path)).status
+                seen = letter in viewer.row.cell(column)
+                if status not in ((200, 302) if seen else (404, hidden)):
+                    wrong.append(f"{letter}: {method} {template} is {status}, {'seen' if seen else 'hidden'}")
+    return wrong
+
+
 async def act(viewer: Viewer, *, allowed: bool) -> Complaints:
     """Do everything that a viewer may, or everything that they may not."""
     wrong: Complaints = []
@@ -143,6 +161,7 @@ async def test_each_sees_what_is_theirs_to_see(stage: Stage) -> None:
     world = await world_of(stage, read(TABLE))
     wrong = await all_of(world.viewers, ask_by_id)
     wrong += await all_of(world.viewers, ask_pages, PAGES + TIMELINES)
+    wrong += await look_at_pages(world)
     await world.read_anew()
     await stage.sql("UPDATE accounts SET indexable = false")
     await world.keep()
@@ -233,6 +252,7 @@ async def test_the_silenced_are_found_by_their_followers_only(stage: Stage) -> N
     await world.read_anew()
     wrong = await all_of(world.viewers, ask_by_id)
     wrong += await all_of(world.viewers, ask_pages, PAGES + TIMELINES)
+    wrong += await look_at_pages(world)
     await world.keep()
     wrong += await all_of(world.viewers, ask_pages, KEPT)
     await world.follow_tag()
@@ -248,6 +268,7 @@ async def test_of_the_suspended_there_is_nothing(stage: Stage) -> None:
     await stage.sql("UPDATE accounts SET suspended_at = now() WHERE username = 'ada'")
     wrong = await all_of(world.viewers, ask_by_id)
     wrong += await all_of(world.viewers, ask_pages, PAGES + TIMELINES)
+    wrong += await look_at_pages(world)
     wrong += await all_of(world.viewers, act, allowed=False)
     await world.read_anew()
     await world.keep()

@@ -234,6 +234,33 @@ GET  /api/v1/notifications/requests
 GET  /api/v1/notifications/requests/<request>
 """
 
+# The pages for browsers and the feeds. They show the same to all viewers, so only the anonymous row asks them. `feed`
+# is the public part of `profile`. The answer is 200 for the column's cells, else 404, or 410 if the author is
+# suspended.
+WEB_BY_ID = """
+sees  GET /@ada/<post>
+sees  GET /@ada/<answer>
+sees  GET /@ada/<post>/embed
+sees  GET /users/ada/statuses/<post>
+never GET /@tom/<post>
+never GET /@tom/<post>/embed
+boost GET /@tom/<boost>
+never GET /@tom/<boost>/embed
+"""
+WEB = """
+GET /                                                        post:open answer:never aside:never shared:open
+GET /@ada                                                    post:profile answer:never aside:never shared:profile
+GET /@ada/with_replies                                       post:profile answer:profile aside:profile shared:profile
+GET /@ada/media                                              post:profile answer:profile aside:profile shared:profile
+GET /@ada.rss                                                post:feed answer:never aside:never shared:feed
+GET /@tom                                                    shared:tom
+GET /@tom.rss                                                shared:never
+GET /@tom/<leaf>                                             answer:thread
+GET /@tom/<root>                                             answer:thread
+GET /tags/matrix                                             post:open answer:open aside:open shared:open
+GET /tags/matrix.rss                                         post:open answer:open aside:open shared:open
+"""
+
 # Requests that act on a status: the column of the viewers who may; the status code for viewers who see the post and may
 # not (after the slash: for the author); the request. The last three are for the author alone, and change what the rows
 # above ask for.

@@ -1,0 +1,44 @@
+"""The thread around a status, as one viewer sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...actors.rules.visibility import Perspective, belongs_in_thread
+from ...actors.statuses import ShownStatus
+from ...storage import timeline_entries
+from ...storage.timeline_entries import TimelineEntry
+from ..access.context import HttpContext
+from .statuses import visible_among
+
+# How much of a thread is shown, to users and to everybody else: ancestors, descendants, and their depth.
+FOR_USERS = (4096, 4096, 4096)
+FOR_EVERYBODY = (40, 60, 20)
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """The statuses that a status answers, oldest first, and the answers to it, each right after its parent.
+
+    `is_cut` is True if there may be more answers.
+    """
+
+    above: list[ShownStatus]
+    below: list[ShownStatus]
+    is_cut: bool
+
+
+async def thread_around(context: HttpContext, id: int, viewer: Perspective) -> Thread:
+    """Return the thread around a status that the viewer may see."""
+    up, down, depth = FOR_EVERYBODY if viewer.account_id is None else FOR_USERS
+    ancestors = await context.database.read(timeline_entries.ancestors, id, up)
+    descendants = await context.database.read(timeline_entries.descendants, id, down, depth)
+    return Thread(
+        await _shown(context, viewer, ancestors),
+        await _shown(context, viewer, descendants),
+        is_cut=len(descendants) == down,
+    )
+
+
+async def _shown(context: HttpContext, viewer: Perspective, entries: list[TimelineEntry]) -> list[ShownStatus]:
+    return await visible_among(context, (entry.id for entry in entries if belongs_in_thread(entry, viewer)), viewer)

@@ -1,0 +1,61 @@
+"""Feeds of public statuses: of an account, and of a hashtag."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...actors.broadcast import tag_address
+from ...actors.rules.markup import plain
+from ...actors.rules.text import tag_url
+from ...actors.rules.visibility import ANONYMOUS
+from ...actors.statuses import ShownStatus
+from ...actors.timelines.tag import TagPage
+from ...storage.paging import Page
+from ..access.authentication import check_preview
+from ..access.context import HttpContext
+from ..answers.answer import Answer
+from ..entities.account import avatar_url
+from ..intake.request import Request
+from ..router import api
+from ..views.accounts import find_local
+from ..views.profiles import ProfilePart, posts_of
+from ..views.statuses import visible_among
+from ..views.titles import name_of
+from .layout import cacheable
+from .paging import POSTS
+from .rss import Channel, feed_xml, http_date, newest_change
+from .tags import hashtag_named
+
+RSS = "application/rss+xml; charset=utf-8"
+NEWEST = Page(POSTS)
+OWN_PUBLIC = ProfilePart(exclude_replies=True, exclude_reblogs=True, only_public=True)
+
+
+@api.get("/@<name>.rss", page=True)
+async def show_account(context: HttpContext, request: Request, name: str) -> Answer:
+    """The newest public statuses of an account, without boosts and replies to others."""
+    account = await find_local(context, name)
+    shown = await visible_among(context, await posts_of(context, account, ANONYMOUS, OWN_PUBLIC, NEWEST), ANONYMOUS)
+    base_url = context.settings.base_url
+    url = f"{base_url}/@{account.username}"
+    description = plain(account.note) or f"Posts by @{account.username}@{context.settings.local_domain}"
+    channel = Channel(name_of(account), url, f"{url}.rss", description, avatar_url(account, base_url))
+    return _feed(context, request, channel, shown)
+
+
+@api.get("/tags/<name>.rss", page=True)
+async def show_tag(context: HttpContext, request: Request, name: str) -> Answer:
+    """The newest public statuses with a hashtag."""
+    check_preview(context, None)
+    tag = hashtag_named(name)
+    ids = await context.runtime.ask(tag_address(tag), TagPage(NEWEST), origin=request.origin)
+    url, title = tag_url(context.settings.base_url, tag), context.settings.title
+    image = f"{context.settings.base_url}/thumbnail.png"
+    channel = Channel(f"#{tag}", url, f"{url}.rss", f"Posts about #{tag} on {title}", image)
+    return _feed(context, request, channel, await visible_among(context, ids, ANONYMOUS))
+
+
+def _feed(context: HttpContext, request: Request, channel: Channel, shown: Sequence[ShownStatus]) -> Answer:
+    newest = newest_change(shown)
+    headers = () if newest is None else (("Last-Modified", http_date(newest)),)
+    return cacheable(Answer(feed_xml(channel, shown, context.settings.base_url), 200, headers, RSS), request)

@@ -1,0 +1,41 @@
+"""What a public page tells programs about itself: search engines, sites that show a link to it, feed readers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from ...actors.statuses import ShownStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The facts of a page's head. Addresses are absolute, because other sites read them."""
+
+    title: str
+    url: str
+    description: str = ""
+    kind: str = "website"
+    image: str = ""
+    image_description: str = ""
+    large_image: bool = False
+    handle: str = ""  # of the author
+    published: str = ""
+    feed: str = ""
+    embed: str = ""
+    noindex: bool = False
+
+
+def embed_address(base_url: str, url: str) -> str:
+    """Return where the embedding of a status can be asked for."""
+    return f"{base_url}/api/oembed?url={quote(url, safe='')}"
+
+
+def asks_not_to_be_indexed(shown: Iterable[ShownStatus]) -> bool:
+    """True if search engines must not keep a page with these statuses: an author has not agreed, or it is unlisted."""
+    return any(
+        not one.author.indexable or one.status.visibility != "public"
+        for status in shown
+        for one in ([status] if status.boosted is None else [status, status.boosted])
+    )

@@ -1,0 +1,48 @@
+"""Pages of a list of statuses: which statuses, and the links to newer and older ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from ...storage.paging import Page
+from ..intake.ids import Cursor
+from ..intake.input import Input
+
+POSTS = 20  # on a page
+
+
+class ListPosition(Input):
+    """Where in a list a page begins."""
+
+    max_id: Cursor = None
+    min_id: Cursor = None
+
+    @property
+    def is_first(self) -> bool:
+        """True for the page with the newest statuses."""
+        return self.max_id is None and self.min_id is None
+
+    def page(self) -> Page:
+        return Page(POSTS, self.max_id, None, self.min_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The links from a page of statuses to the pages beside it; None where there is none."""
+
+    newer: str | None
+    older: str | None
+
+
+def neighbours(path: str, position: ListPosition, ids: Sequence[int]) -> Neighbours:
+    """Return the links around a page with these ids. A page beyond the end leads back to the newest statuses."""
+    path = quote(path, safe="/@")
+    if not ids:
+        return Neighbours(None if position.is_first else path, None)
+    older = len(ids) == POSTS or position.min_id is not None
+    return Neighbours(
+        None if position.is_first else f"{path}?min_id={max(ids)}",
+        f"{path}?max_id={min(ids)}" if older else None,
+    )

@@ -1,0 +1,127 @@
+"""The page of an account: what it says of itself, and its statuses."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from ...actors.rules.markup import plain
+from ...actors.rules.visibility import ANONYMOUS
+from ...storage.accounts import Account
+from ..access.context import HttpContext
+from ..answers.answer import Answer, redirect
+from ..answers.errors import NotAcceptable
+from ..entities.account import avatar_url, header_url
+from ..intake.request import Request
+from ..router import api
+from ..views.accounts import find_local, is_presentable
+from ..views.profiles import ProfilePart, pinned_of, posts_of
+from ..views.statuses import visible_among
+from ..views.titles import SUMMARY_CHARACTERS, name_of, shortened
+from .heads import Head
+from .layout import public_page
+from .paging import ListPosition, neighbours
+from .posts import HERE, Byline, byline, moment, posts_in
+
+Tab = Literal["posts", "with_replies", "media"]
+ACTIVITY = ("application/activity+json", "application/ld+json")
+NOT_FEDERATED = "This server does not speak ActivityPub yet"
+
+
+@api.get("/@<name>", page=True)
+async def show(context: HttpContext, request: Request, name: str, position: ListPosition) -> Answer:
+    """The profile of an account with its posts and boosts, without its replies to others."""
+    return await _show(context, request, name, position, "posts")
+
+
+@api.get("/@<name>/with_replies", page=True)
+async def show_replies(context: HttpContext, request: Request, name: str, position: ListPosition) -> Answer:
+    """The same with the account's replies."""
+    return await _show(context, request, name, position, "with_replies")
+
+
+@api.get("/@<name>/media", page=True)
+async def show_media(context: HttpContext, request: Request, name: str, position: ListPosition) -> Answer:
+    """The same with pictures, videos and sounds alone."""
+    return await _show(context, request, name, position, "media")
+
+
+@api.get("/users/<name>", page=True)
+async def show_address(context: HttpContext, request: Request, name: str) -> Answer:
+    """The address of the account for other servers, which leads people to its page."""
+    refuse_activity(request)
+    account = await find_local(context, name)
+    return redirect(f"/@{account.username}")
+
+
+def refuse_activity(request: Request) -> None:
+    """Refuse a request of another server, which has no use for a page."""
+    accept = request.header(b"accept") or ""
+    if any(kind in accept for kind in ACTIVITY) and "text/html" not in accept:
+        raise NotAcceptable(NOT_FEDERATED)
+
+
+async def _show(context: HttpContext, request: Request, name: str, position: ListPosition, tab: Tab) -> Answer:
+    account = await find_local(context, name)
+    ids = await posts_of(context, account, ANONYMOUS, _part(account, tab), position.page())
+    pinned = await pinned_of(context, account, ANONYMOUS) if tab == "posts" and position.is_first else []
+    now, domain = context.clock.now(), context.settings.local_domain
+    path = f"/@{account.username}" if tab == "posts" else f"/@{account.username}/{tab}"
+    return await public_page(
+        context,
+        request,
+        "profile.html",
+        head=_head(context, account, path),
+        account=account,
+        person=byline(account, domain),
+        header=None if account.header_file is None else header_url(account, HERE),
+        joined=moment(account.created_at),
+        fields=_fields(account),
+        moved=await _moved(context, account),
+        tabs=_tabs(account, tab),
+        pinned=posts_in(await visible_among(context, pinned, ANONYMOUS), now, domain),
+        posts=posts_in(await visible_among(context, ids, ANONYMOUS), now, domain),
+        around=neighbours(path, position, ids),
+    )
+
+
+def _part(account: Account, tab: Tab) -> ProfilePart:
+    if tab == "media":
+        return ProfilePart(only_media=True, exclude_replies=not account.show_media_replies)
+    return ProfilePart(exclude_replies=tab == "posts")
+
+
+def _tabs(account: Account, tab: Tab) -> list[tuple[str, str, bool]]:
+    """The name and the address of each tab, and whether it is the open one."""
+    path = f"/@{account.username}"
+    tabs = [("Posts", path, tab == "posts"), ("Posts and replies", f"{path}/with_replies", tab == "with_replies")]
+    return [*tabs, ("Media", f"{path}/media", tab == "media")] if account.show_media else tabs
+
+
+def _head(context: HttpContext, account: Account, path: str) -> Head:
+    base_url, handle = context.settings.base_url, f"@{account.username}@{context.settings.local_domain}"
+    return Head(
+        title=f"{name_of(account)} ({handle})",
+        url=f"{base_url}{path}",
+        description=shortened(plain(account.note), SUMMARY_CHARACTERS),
+        kind="profile",
+        image=avatar_url(account, base_url),
+        image_description=account.avatar_description,
+        handle=handle,
+        feed=f"{base_url}/@{account.username}.rss",
+        noindex=not account.indexable,
+    )
+
+
+def _fields(account: Account) -> list[dict[str, Any]]:
+    """The fields of the profile. The value is safe HTML."""
+    return [{"name": one["name"], "value": one["value"], "verified": one.get("verified_at")} for one in account.fields]
+
+
+async def _moved(context: HttpContext, account: Account) -> Byline | None:
+    """The account that it has moved to."""
+    if account.moved_to_id is None:
+        return None
+    moved = await context.accounts.find(account.moved_to_id)
+    if moved is None or not is_presentable(moved) or moved.suspended_at is not None:
+        return None
+    return byline(moved, context.settings.local_domain)

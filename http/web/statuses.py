@@ -1,0 +1,99 @@
+"""The page of a status, with the thread around it, and the same for frames on other sites."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...actors.rules.visibility import ANONYMOUS
+from ...actors.statuses import ShownStatus
+from ...storage.media import Media
+from ..access.context import HttpContext
+from ..answers.answer import Answer, redirect
+from ..answers.errors import NotFound
+from ..entities.account import avatar_url
+from ..entities.media import media_fields
+from ..intake.request import Request
+from ..router import api
+from ..views.accounts import find_local
+from ..views.statuses import find_visible
+from ..views.threads import thread_around
+from ..views.titles import summary_of, title_of
+from .heads import Head, asks_not_to_be_indexed, embed_address
+from .layout import public_page
+from .posts import handles_in, moment, path_of, post_of, posts_in, replies_in
+from .profiles import refuse_activity
+
+
+@api.get("/@<name>/<id>", page=True)
+async def show(context: HttpContext, request: Request, name: str, id: int) -> Answer:
+    """A status with its thread. A boost leads to the original."""
+    shown = await _find(context, name, id)
+    if shown.boosted is not None:
+        return redirect(path_of(shown.boosted))
+    thread = await thread_around(context, shown.id, ANONYMOUS)
+    now, domain = context.clock.now(), context.settings.local_domain
+    known = handles_in([*thread.above, shown, *thread.below], domain)
+    return await public_page(
+        context,
+        request,
+        "status.html",
+        head=_head(context, shown),
+        above=posts_in(thread.above, now, domain),
+        post=post_of(shown, now, domain, known),
+        below=replies_in(thread.below, now, domain, known),
+        is_cut=thread.is_cut,
+    )
+
+
+@api.get("/@<name>/<id>/embed", page=True)
+async def show_embedded(context: HttpContext, request: Request, name: str, id: int) -> Answer:
+    """The status alone, which other sites may show in a frame."""
+    shown = await _find(context, name, id)
+    if shown.boosted is not None:
+        raise NotFound
+    head = replace(_head(context, shown), noindex=True)
+    post = post_of(shown, context.clock.now(), context.settings.local_domain)
+    return await public_page(context, request, "embed.html", framed=True, head=head, post=post)
+
+
+@api.get("/users/<name>/statuses/<id>", page=True)
+async def show_address(context: HttpContext, request: Request, name: str, id: int) -> Answer:
+    """The address of the status for other servers, which leads people to its page."""
+    refuse_activity(request)
+    return redirect(path_of(await _find(context, name, id)))
+
+
+async def _find(context: HttpContext, name: str, id: int) -> ShownStatus:
+    """Return a status of this account that everybody may see."""
+    account = await find_local(context, name)
+    shown = await find_visible(context, None, id)
+    if shown.author.id != account.id:
+        raise NotFound
+    return shown
+
+
+def _head(context: HttpContext, shown: ShownStatus) -> Head:
+    settings, author, status = context.settings, shown.author, shown.status
+    url = f"{settings.base_url}{path_of(shown)}"
+    picture = _picture(shown)
+    fields = None if picture is None else media_fields(picture, settings.base_url)
+    return Head(
+        title=title_of(shown),
+        url=url,
+        description=summary_of(shown),
+        kind="article",
+        image=avatar_url(author, settings.base_url) if fields is None else str(fields["url"]),
+        image_description=author.avatar_description if picture is None else picture.description,
+        large_image=picture is not None,
+        handle=f"@{author.username}@{settings.local_domain}",
+        published=moment(status.created_at).iso,
+        embed=embed_address(settings.base_url, url),
+        noindex=asks_not_to_be_indexed([shown]),
+    )
+
+
+def _picture(shown: ShownStatus) -> Media | None:
+    """The picture that other sites may show with a link to the status: none that people must choose to see."""
+    if shown.status.sensitive or shown.status.spoiler_text or shown.author.sensitized_at is not None:
+        return None
+    return next((one for one in shown.status.media if one.type == "image" and one.file is not None), None)

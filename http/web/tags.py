@@ -1,0 +1,48 @@
+"""The page of a hashtag: the public statuses that have it."""
+
+from __future__ import annotations
+
+from ...actors.broadcast import tag_address
+from ...actors.rules.text import tag_url, whole_hashtag
+from ...actors.rules.visibility import ANONYMOUS
+from ...actors.timelines.tag import TagPage
+from ..access.authentication import check_preview
+from ..access.context import HttpContext
+from ..answers.answer import Answer
+from ..answers.errors import NotFound
+from ..intake.request import Request
+from ..router import api
+from ..views.statuses import visible_among
+from .heads import Head, asks_not_to_be_indexed
+from .layout import public_page
+from .paging import ListPosition, neighbours
+from .posts import posts_in
+
+
+@api.get("/tags/<name>", page=True)
+async def show(context: HttpContext, request: Request, name: str, position: ListPosition) -> Answer:
+    """The newest statuses with a hashtag, replies too."""
+    check_preview(context, None)
+    tag = hashtag_named(name)
+    ids = await context.runtime.ask(tag_address(tag), TagPage(position.page()), origin=request.origin)
+    found = await visible_among(context, ids, ANONYMOUS)
+    url = tag_url(context.settings.base_url, tag)
+    head = Head(
+        title=f"#{tag}",
+        url=url,
+        description=f"Posts about #{tag} on {context.settings.title}",
+        feed=f"{url}.rss",
+        noindex=not found or asks_not_to_be_indexed(found),
+    )
+    posts = posts_in(found, context.clock.now(), context.settings.local_domain)
+    return await public_page(
+        context, request, "tag.html", head=head, tag=tag, posts=posts, around=neighbours(f"/tags/{tag}", position, ids)
+    )
+
+
+def hashtag_named(written: str) -> str:
+    """Return the name of a hashtag. Raises NotFound for a text that can't be one."""
+    found = whole_hashtag(written)
+    if found is None:
+        raise NotFound
+    return found.name
