@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from ..storage.accounts import Account
+from ..storage.custom_emojis import CustomEmoji
 from ..storage.deletions import Deleted, Remains
 from ..storage.filters import Filter
 from ..storage.notifications import Notification
@@ -197,11 +198,18 @@ class ChangedFilters:
     rows: tuple[Filter, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ChangedCustomEmojis:
+    """All custom emoji that this server has now."""
+
+    rows: tuple[CustomEmoji, ...]
+
+
 Fact = (
     ChangedAccount | ChangedUser | ChangedStatus | PublishedStatus | EditedStatus | EndedQuotes | DeletedStatus
     | MarkedStatus | UnmarkedStatus | ChangedConversationMutes | AddedNotifications | MergedNotifications
     | ChangedConversation | ChangedRelation | ChangedDomainBlocks | ChangedFollowedTags | ChangedList | ChangedPairs
-    | GoneStatus | RevokedToken | ChangedFilters
+    | GoneStatus | RevokedToken | ChangedFilters | ChangedCustomEmojis
 )  # fmt: skip
 F = TypeVar("F")
 

@@ -5,7 +5,7 @@ from .engine.database import Connection
 # Every table whose ids the server draws. A test compares them with PostgreSQL's catalogue.
 TABLES = (
     *("access_tokens", "account_conversations", "account_domain_blocks", "accounts", "applications", "blocks"),
-    *("bookmarks", "dead_letters", "endorsements", "favourites", "featured_tags", "filter_keywords"),
+    *("bookmarks", "custom_emojis", "dead_letters", "endorsements", "favourites", "featured_tags", "filter_keywords"),
     *("filter_statuses", "filters", "follow_requests", "followed_tags", "follows", "list_accounts", "lists"),
     *("media_attachments", "mutes", "notification_requests", "notifications", "outbox", "pins", "poll_votes", "polls"),
     *("push_subscriptions", "scheduled_statuses", "status_edits", "statuses", "tags"),

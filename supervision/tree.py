@@ -10,6 +10,7 @@ troupe (rest_for_one, 3 crashes in 30 s)
 ├── housekeeping    slow turns, quarantines, sleep
 ├── watchdog        turns that keep the loop busy, seen by a thread of its own
 ├── parking         messages that crashed twice, into dead_letters
+├── emojis          the custom emoji, held in memory
 ├── outgoing        the connections to other servers
 ├── announcements   what turns have promised to tell, and a crash kept from being told
 ├── mail            mails that transactions have promised
@@ -44,6 +45,7 @@ from ..actors.account import AccountActor, PerspectiveOf, ViewerFlags
 from ..actors.audience import Audience
 from ..actors.broadcast import Broadcast, account_address
 from ..actors.context import ActorContext
+from ..actors.custom_emojis import CustomEmojiLoader
 from ..actors.effects.mail import MAIL
 from ..actors.effects.push import PUSH
 from ..actors.effects.registry import FileRemover, Staffed
@@ -231,6 +233,7 @@ class Troupe:
             accounts=self.actors.accounts, statuses=self.actors.statuses, facts=self.actors.facts,
             media=self.media, outgoing=self.outgoing,
         )  # fmt: skip
+        self.custom_emojis = CustomEmojiLoader(self.database, self.actors.facts)
         self.expiry = Expiry(self.database, clock, log.record, self.actors.facts, self.http_context.tokens)
         self.supervisor = Supervisor("troupe", self._children(), log.record, fatal=FATAL)
 
@@ -247,6 +250,7 @@ class Troupe:
             housekeeping,
             Child("watchdog", Watchdog(self.runtime.pools, self.log.record).run),
             Child("parking", self.parking.run),
+            Child("emojis", self.custom_emojis.run),
             Child("outgoing", self.outgoing.run, inspect=self.outgoing.inspect),
             *self.actors.relays(),
             Child("media", self.media.run, inspect=self.media.inspect),
@@ -323,6 +327,8 @@ class Troupe:
             self.http_context.tokens.clear()
         if notice in (None, "tags"):
             self.http_context.trends.tags.forget()
+        if notice in (None, "custom_emojis"):
+            self.custom_emojis.wake()
 
     async def run(self, signals: EndSignals, on_start: Callable[[], None]) -> None:
         """Run until a signal asks for the end, also while the children start, or until supervision gives up."""

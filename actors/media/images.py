@@ -19,6 +19,7 @@ ANIMATION_PIXELS_IN_ALL = 200_000_000
 LARGEST_ORIGINAL = 8_294_400  # pixels; more is scaled down
 LARGEST_SMALL = 230_400
 LONGEST_SIDE = 16_383  # that a WebP can have
+EMOJI_SIDE = 256  # several times what clients show, for sharp screens
 BLURHASH_SIDE = 32  # the hash has four waves a side; more pixels would not change it
 BLURHASH_COMPONENTS = 4
 
@@ -62,6 +63,33 @@ def make_thumbnail(job: Job) -> ProcessedMedia:
     return ProcessedMedia("image", small, "image/webp", 0, small, blur, {"small": size})
 
 
+def make_emoji(job: Job) -> ProcessedMedia:
+    """Make the picture of a custom emoji and, if it moves, a still one."""
+    image = open_image(job.kind, job.source)
+    frames = frames_of(image) if job.kind in WITH_FRAMES else 1
+    if frames == 1:
+        file, file_type = save(_emoji_sized(image), Path(job.folder), job.name, job.kind)
+        return ProcessedMedia("image", file, file_type, _size(job, file), None, None, {})
+    file, still = f"{job.name}.{job.kind}", small_of(job)
+    _save_frames(_emoji_sized(LOADERS[job.kind](job.source, n=frames, fail_on="error")), job, file)
+    _emoji_sized(image).webpsave(str(Path(job.folder) / still), lossless=True, keep=NOTHING)
+    return ProcessedMedia("image", file, f"image/{job.kind}", _size(job, file), still, None, {})
+
+
+def _emoji_sized(image: pyvips.Image) -> pyvips.Image:
+    return image.thumbnail_image(EMOJI_SIDE, height=EMOJI_SIDE, size="down", output_profile="srgb", fail_on="error")
+
+
+def _size(job: Job, file: str) -> int:
+    return (Path(job.folder) / file).stat().st_size
+
+
+def _save_frames(image: pyvips.Image, job: Job, file: str) -> None:
+    """Write all frames of an image in the format of its source."""
+    write = image.gifsave if job.kind == "gif" else image.webpsave
+    write(str(Path(job.folder) / file), keep=NOTHING)
+
+
 def finished(job: Job, type: str, file: str, file_type: str, meta: dict[str, Any] | None = None) -> ProcessedMedia:
     """Return the facts about an image that was written, and its small picture made from it."""
     path = Path(job.folder) / file
@@ -96,8 +124,7 @@ def _make_animation(job: Job, frames: int) -> ProcessedMedia:
     """Make all frames anew, in the same format. Data between the frames is left out."""
     image = LOADERS[job.kind](job.source, n=frames, fail_on="error")
     file = f"{job.name}.{job.kind}"
-    write = image.gifsave if job.kind == "gif" else image.webpsave
-    write(str(Path(job.folder) / file), keep=NOTHING)
+    _save_frames(image, job, file)
     return finished(job, "image", file, f"image/{job.kind}")
 
 

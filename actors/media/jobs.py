@@ -17,7 +17,7 @@ SOURCE = "source"
 RESULT = "result.json"
 LARGEST_RESULT = 64 * 1024
 
-Task = Literal["image", "picture", "thumbnail", "film", "probe"]
+Task = Literal["image", "picture", "thumbnail", "film", "emoji", "probe"]
 
 # The files that can be made, by the ending of the name: the content type, and the possible types of media.
 TYPES = {

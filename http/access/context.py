@@ -9,7 +9,7 @@ from typing import Protocol
 
 import trio
 
-from ...actors.facts import Facts, RevokedToken
+from ...actors.facts import ChangedCustomEmojis, Facts, RevokedToken
 from ...actors.kernel.clock import Clock
 from ...actors.kernel.ids import Ids
 from ...actors.kernel.runtime import Runtime
@@ -113,6 +113,7 @@ class HttpContext:
         trends = Trends(self.database, self.clock, review=self.settings.trends_review)
         object.__setattr__(self, "trends", trends)
         self.facts.observe(RevokedToken, self._end_token)
+        self.facts.observe(ChangedCustomEmojis, self.rendered.use_emojis)
 
     def _end_token(self, fact: RevokedToken) -> None:
         """Drop a token from the cache and close its streams."""

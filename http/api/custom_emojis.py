@@ -1,11 +1,13 @@
-"""Custom emoji: this server has none."""
+"""The custom emoji of this server, those that are not in the picker too."""
 
 from __future__ import annotations
 
-from ..answers.answer import Answer, array
+from ..access.context import HttpContext
+from ..answers.answer import Answer, json
+from ..entities.custom_emoji import emoji_fields
 from ..router import api
 
 
 @api.get("/api/v1/custom_emojis")
-def show() -> Answer:
-    return array([])
+def show(context: HttpContext) -> Answer:
+    return json([emoji_fields(one, context.settings.base_url) for one in context.rendered.emojis.all])

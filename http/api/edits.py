@@ -106,7 +106,7 @@ async def show_history(context: HttpContext, viewer: Viewer | None, id: int) -> 
     author = account_json(original.author, context.rendered, base_url)
     found = await context.database.read(edits.history, original.id) or [only_edit(original)]
     seen = [one for one in found if visible(replace(original.status, mentioned_ids=one.mentioned_ids), perspective)]
-    return array([edit_json(one, author, base_url) for one in seen])
+    return array([edit_json(original.status, one, author, base_url, context.rendered.emojis) for one in seen])
 
 
 @api.get("/api/v1/statuses/<id>/source", auth="user", scopes=READ)

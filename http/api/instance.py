@@ -64,6 +64,7 @@ async def _about(context: HttpContext) -> About:
         contact=await contact_account(context),
         rules=policies.rules,
         has_terms=bool(policies.terms),
+        emojis=context.rendered.emojis,
     )
 
 

@@ -9,6 +9,7 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import NotFound, missing
+from ..entities.custom_emoji import emojis_of_poll
 from ..entities.poll import poll_fields
 from ..entities.status import NO_FLAGS
 from ..intake.input import Input
@@ -52,7 +53,8 @@ async def _answer(context: HttpContext, viewer: Viewer | None, asking: ShownStat
     poll = asking.status.poll
     if poll is None:
         raise NotFound  # edited away a moment ago
+    emojis = emojis_of_poll(asking.status, context.rendered.emojis, context.settings.base_url)
     if viewer is None:
-        return json(poll_fields(poll, context.clock.now(), None, ()))
+        return json(poll_fields(poll, context.clock.now(), None, (), emojis))
     flags = (await part_of(viewer, [asking])).flags.get(asking.id, NO_FLAGS)
-    return json(poll_fields(poll, context.clock.now(), viewer.account_id, flags.votes))
+    return json(poll_fields(poll, context.clock.now(), viewer.account_id, flags.votes, emojis))

@@ -192,7 +192,8 @@ async def _own_account(context: HttpContext, viewer: Viewer) -> Answer:
     if user is None:
         raise NotFound
     moved = None if account.moved_to_id is None else await context.accounts.find(account.moved_to_id)
-    return json(credential_account_fields(account, user, requests, context.settings.base_url, moved))
+    base_url, emojis = context.settings.base_url, context.rendered.emojis
+    return json(credential_account_fields(account, user, requests, base_url, emojis, moved))
 
 
 async def _update(context: HttpContext, viewer: Viewer, credentials: Credentials) -> None:

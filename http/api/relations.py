@@ -84,7 +84,11 @@ async def show_familiar_followers(context: HttpContext, viewer: Viewer, wanted: 
     found = await context.database.read(relations.familiar_followers, viewer.account_id, open_ids, FAMILIAR)
     people = await context.accounts.find_many(id for familiar in found.values() for id in familiar)
     base_url = context.settings.base_url
-    shown = {id: account_fields(one, base_url) for id, one in people.items() if shows_network(one, perspective)}
+    shown = {
+        id: account_fields(one, base_url, context.rendered.emojis)
+        for id, one in people.items()
+        if shows_network(one, perspective)
+    }
     return json([
         {"id": str(target.id), "accounts": [shown[id] for id in found.get(target.id, ()) if id in shown]}
         for target in present

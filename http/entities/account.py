@@ -7,10 +7,12 @@ from datetime import datetime
 
 import orjson
 
+from ...actors.custom_emojis import CustomEmojis
 from ...storage.accounts import Account
 from ...storage.featured_tags import FeaturedTag
 from ...storage.users import User
 from ..pictures.avatars import avatar_path
+from .custom_emoji import emojis_of_account
 from .featured_tag import featured_tag_fields
 from .rendered import Renderings
 from .times import day, maybe_instant, midnight
@@ -46,15 +48,18 @@ def account_json(account: Account, renderings: Renderings, base_url: str) -> byt
     """Return the account as all viewers see it."""
     kept = renderings.accounts
     return kept.find(account.id, account) or kept.keep(
-        orjson.dumps(account_fields(account, base_url)), account.id, account
+        orjson.dumps(account_fields(account, base_url, renderings.emojis)), account.id, account
     )
 
 
-def account_fields(account: Account, base_url: str, moved: Account | None = None) -> dict[str, object]:
+def account_fields(
+    account: Account, base_url: str, emojis: CustomEmojis, moved: Account | None = None
+) -> dict[str, object]:
     """Return the account as data. `moved` is the account that it has moved to, nested once at most."""
     fields = _identity(account) | _profile(account) | _pictures(account, base_url) | _counts(account)
+    fields["emojis"] = emojis_of_account(account, emojis, base_url)
     if account.moved_to_id is not None:
-        fields["moved"] = None if moved is None or account.suspended_at else account_fields(moved, base_url)
+        fields["moved"] = None if moved is None or account.suspended_at else account_fields(moved, base_url, emojis)
     if account.local:
         fields |= {"noindex": not account.indexable, "roles": []}
     for name, holds in (
@@ -91,7 +96,6 @@ def _profile(account: Account) -> dict[str, object]:
         "display_name": "" if suspended else account.display_name,
         "note": "" if suspended else account.note,
         "fields": [] if suspended else [_field(field) for field in account.fields],
-        "emojis": [],
         "show_media": account.show_media,
         "show_media_replies": account.show_media_replies,
         "show_featured": account.show_featured,
@@ -124,10 +128,10 @@ def _counts(account: Account) -> dict[str, object]:
 
 
 def credential_account_fields(
-    account: Account, user: User, requests: int, base_url: str, moved: Account | None = None
+    account: Account, user: User, requests: int, base_url: str, emojis: CustomEmojis, moved: Account | None = None
 ) -> dict[str, object]:
     """Return the account for its owner, with its private parts."""
-    return account_fields(account, base_url, moved) | {
+    return account_fields(account, base_url, emojis, moved) | {
         "source": {
             "privacy": user.default_privacy,
             "sensitive": user.default_sensitive,
@@ -162,7 +166,7 @@ def muted_account_json(account: Account, until: datetime | None, renderings: Ren
 
 def profile_fields(account: Account, featured: Iterable[FeaturedTag], base_url: str) -> dict[str, object]:
     """Return the profile for its owner, as it was typed."""
-    public = account_fields(account, base_url)
+    public = account_fields(account, base_url, CustomEmojis())
     kept = (
         "id", "display_name", "avatar_description", "header_description", "locked", "bot", "hide_collections",
         "discoverable", "indexable", "show_media", "show_media_replies", "show_featured",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import orjson
 
+from ...actors.custom_emojis import CustomEmojis
 from ...actors.statuses import ShownStatus
 from ...storage.edits import Edit
 from ...storage.statuses import Status
+from .custom_emoji import emojis_of_edit
 from .media import media_fields
 from .times import instant
 
 
-def edit_json(edit: Edit, author: bytes, base_url: str) -> bytes:
+def edit_json(status: Status, edit: Edit, author: bytes, base_url: str, emojis: CustomEmojis) -> bytes:
     """Return one state of a status; `author` is the account as JSON."""
     fields: dict[str, object] = {
         "content": edit.content,
@@ -19,7 +21,7 @@ def edit_json(edit: Edit, author: bytes, base_url: str) -> bytes:
         "sensitive": edit.sensitive,
         "created_at": instant(edit.created_at),
         "media_attachments": [media_fields(one, base_url) for one in edit.media],
-        "emojis": [],
+        "emojis": emojis_of_edit(status, edit, emojis, base_url),
     }
     if edit.poll_options is not None:
         fields["poll"] = {"options": [{"title": title} for title in edit.poll_options]}

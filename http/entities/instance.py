@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ... import __version__
+from ...actors.custom_emojis import CustomEmojis
 from ...actors.media.kinds import FILMS, IMAGES, SOUNDS
 from ...actors.rules import limits
 from ...storage.accounts import Account
@@ -47,6 +48,7 @@ class About:
     contact: Account | None
     rules: tuple[Rule, ...]
     has_terms: bool
+    emojis: CustomEmojis
 
 
 def instance_v1(about: About) -> dict[str, object]:
@@ -102,7 +104,7 @@ def instance_v2(about: About) -> dict[str, object]:
 
 
 def _contact(about: About) -> dict[str, object] | None:
-    return None if about.contact is None else account_fields(about.contact, about.base_url)
+    return None if about.contact is None else account_fields(about.contact, about.base_url, about.emojis)
 
 
 def configuration(about: About) -> dict[str, object]:

@@ -10,13 +10,17 @@ from ...storage.polls import Poll
 from .times import maybe_instant
 
 
-def poll_json(poll: Poll, now: datetime, viewer: int | None, votes: tuple[int, ...]) -> bytes:
+def poll_json(
+    poll: Poll, now: datetime, viewer: int | None, votes: tuple[int, ...], emojis: list[dict[str, object]]
+) -> bytes:
     """Return the poll as a member of a status."""
-    return b',"poll":' + orjson.dumps(poll_fields(poll, now, viewer, votes))
+    return b',"poll":' + orjson.dumps(poll_fields(poll, now, viewer, votes, emojis))
 
 
-def poll_fields(poll: Poll, now: datetime, viewer: int | None, votes: tuple[int, ...]) -> dict[str, object]:
-    """Return the poll, with a viewer's votes if there is a viewer."""
+def poll_fields(
+    poll: Poll, now: datetime, viewer: int | None, votes: tuple[int, ...], emojis: list[dict[str, object]]
+) -> dict[str, object]:
+    """Return the poll, with a viewer's votes if there is a viewer. `emojis` are those of its options."""
     expired = poll.expired(now)
     fields: dict[str, object] = {
         "id": str(poll.id),
@@ -29,7 +33,7 @@ def poll_fields(poll: Poll, now: datetime, viewer: int | None, votes: tuple[int,
             {"title": option.title, "votes_count": option.votes if expired or not poll.hide_totals else None}
             for option in poll.options
         ],
-        "emojis": [],
+        "emojis": emojis,
     }
     if viewer is not None:
         # The author of a poll counts as having voted: clients then show the results in place of the form.

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Generic, TypeVar
 
+from ...actors.custom_emojis import CustomEmojis
+from ...actors.facts import ChangedCustomEmojis
 from ...actors.rules.filters import FilterText, filter_text
 from ...storage.statuses import Status
 
@@ -34,6 +36,10 @@ class Rendered(Generic[T]):
         self._capacity = capacity
         self._kept: dict[int, tuple[object, object, T]] = {}
 
+    def clear(self) -> None:
+        """Forget everything: what all values were made with has changed."""
+        self._kept.clear()
+
     def find(self, id: int, record: object, other: object = None) -> T | None:
         """Return what was made of exactly these records."""
         kept = self._kept.get(id)
@@ -50,15 +56,22 @@ class Rendered(Generic[T]):
 
 
 class Renderings:
-    """The rendered accounts and statuses, the texts of statuses, and the clock for what depends on the time."""
+    """The rendered accounts and statuses, the texts of statuses, the emoji, and the clock for what depends on time."""
 
-    __slots__ = ("_texts", "accounts", "now", "statuses")
+    __slots__ = ("_texts", "accounts", "emojis", "now", "statuses")
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         self.now = now
+        self.emojis = CustomEmojis()
         self.accounts = Rendered[bytes](ACCOUNTS)
         self.statuses = Rendered[bytes](STATUSES)
         self._texts = Rendered[FilterText](TEXTS)
+
+    def use_emojis(self, fact: ChangedCustomEmojis) -> None:
+        """Render with these emoji from now on."""
+        self.emojis = CustomEmojis(fact.rows)
+        self.accounts.clear()
+        self.statuses.clear()
 
     def text_of(self, status: Status) -> FilterText:
         """Return the text of a status for filters, which is made once for all viewers."""

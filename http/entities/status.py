@@ -11,12 +11,14 @@ from collections.abc import Callable
 import orjson
 
 from ...actors.account import ViewerPart
+from ...actors.custom_emojis import CustomEmojis
 from ...actors.rules.text import tag_url
 from ...actors.rules.visibility import ANONYMOUS, Perspective
 from ...actors.statuses import ShownStatus, quote_state
 from ...storage.status_flags import Flags
 from ...storage.statuses import Status
 from .account import account_json
+from .custom_emoji import emojis_of_poll, emojis_of_status
 from .filter import Matches, matches_in, with_matches
 from .media import media_fields
 from .poll import poll_json
@@ -46,13 +48,13 @@ def _status(
     counted = status if boosted is None else boosted.status
     kept = renderings.statuses
     body = kept.find(status.id, status, counted) or kept.keep(
-        static_part(status, counted, base_url), status.id, status, counted
+        static_part(status, counted, base_url, renderings.emojis), status.id, status, counted
     )
     author = account_json(shown.author, renderings, base_url)
     inner = b"null" if boosted is None else _status(boosted, renderings, base_url, viewer, matches, quote)
     own = NO_FLAGS if viewer is None else viewer.flags.get(counted.id, NO_FLAGS)
     voter = None if viewer is None else viewer.account_id
-    poll = b"" if status.poll is None else poll_json(status.poll, renderings.now(), voter, own.votes)
+    poll = _poll(status, renderings, base_url, voter, own.votes)
     quoted = b"" if status.quote_state is None else b',"quote":' + quote(shown, renderings, base_url, viewer)
     approval = approval_json(counted, _perspective(viewer))
     tail = b"" if viewer is None else viewer_part(status, own, viewer.account_id)
@@ -84,22 +86,29 @@ def _perspective(viewer: ViewerPart | None) -> Perspective:
     return ANONYMOUS if viewer is None else viewer.perspective
 
 
-def static_part(status: Status, counted: Status, base_url: str) -> bytes:
+def static_part(status: Status, counted: Status, base_url: str, emojis: CustomEmojis) -> bytes:
     """Return the part that is equal for all viewers, without the closing brace. A boost has its original's counts."""
-    return orjson.dumps(_fields(status, counted, base_url) | {"content": status.content})[:-1]
+    return orjson.dumps(_fields(status, counted, base_url, emojis) | {"content": status.content})[:-1]
 
 
 def deleted_status_json(shown: ShownStatus, renderings: Renderings, base_url: str, author: ViewerPart) -> bytes:
     """Return the answer to a delete: with the source text, so that it can be written again, and without content."""
     status = shown.status
     source = {"text": status.text, "content_type": status.content_type, "reblog": None}
-    body = orjson.dumps(_fields(status, status, base_url) | source)[:-1]
-    poll = b"" if status.poll is None else poll_json(status.poll, renderings.now(), status.account_id, ())
+    body = orjson.dumps(_fields(status, status, base_url, renderings.emojis) | source)[:-1]
+    poll = _poll(status, renderings, base_url, status.account_id, ())
     account = account_json(shown.author, renderings, base_url)
     quoted = b"" if status.quote_state is None else b',"quote":' + _quote(shown, renderings, base_url, author)
     approval = approval_json(status, author.perspective)
     tail = viewer_part(status, NO_FLAGS, status.account_id)
     return b'%b%b,"account":%b%b,"quote_approval":%b%b}' % (body, poll, account, quoted, approval, tail)
+
+
+def _poll(status: Status, renderings: Renderings, base_url: str, viewer: int | None, votes: tuple[int, ...]) -> bytes:
+    if status.poll is None:
+        return b""
+    emojis = emojis_of_poll(status, renderings.emojis, base_url)
+    return poll_json(status.poll, renderings.now(), viewer, votes, emojis)
 
 
 def viewer_part(status: Status, flags: Flags, viewer: int) -> bytes:
@@ -133,8 +142,9 @@ _VIEWER_PARTS = {
 }
 
 
-def _fields(status: Status, counted: Status, base_url: str) -> dict[str, object]:
+def _fields(status: Status, counted: Status, base_url: str, emojis: CustomEmojis) -> dict[str, object]:
     fields = _text(status) | _context(status) | _counts(counted) | _attached(status, base_url)
+    fields["emojis"] = emojis_of_status(status, emojis, base_url)
     if status.poll is None:
         fields["poll"] = None
     if status.quote_state is None:
@@ -182,7 +192,6 @@ def _attached(status: Status, base_url: str) -> dict[str, object]:
             for mention in status.mentions
         ],
         "tags": [{"name": tag.name, "url": tag_url(base_url, tag.name)} for tag in status.tags],
-        "emojis": [],
         "card": None,
     }
 

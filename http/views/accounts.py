@@ -58,7 +58,7 @@ async def account_answer(context: HttpContext, account: Account) -> Answer:
     if account.moved_to_id is None:
         return Answer(account_json(account, context.rendered, base_url))
     moved = await context.accounts.find(account.moved_to_id)
-    return Answer(orjson.dumps(account_fields(account, base_url, moved)))
+    return Answer(orjson.dumps(account_fields(account, base_url, context.rendered.emojis, moved)))
 
 
 async def render_accounts(context: HttpContext, ids: Iterable[int]) -> list[bytes]:

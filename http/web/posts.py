@@ -194,7 +194,9 @@ def _attachment(media: Media) -> Attachment | None:
 
 
 def _results(poll: Poll, now: datetime) -> PollResults:
-    fields: dict[str, Any] = poll_fields(poll, now, None, ())  # the JSON of the API, which hides what must be hidden
+    fields: dict[str, Any] = poll_fields(
+        poll, now, None, (), []
+    )  # the JSON of the API, which hides what must be hidden
     voters = fields["voters_count"] if poll.multiple else fields["votes_count"]
     options = [PollOption(one["title"], _percent(one["votes_count"], voters)) for one in fields["options"]]
     ends = None if poll.expires_at is None else moment(poll.expires_at)

@@ -17,6 +17,7 @@ PLACES = {
     "accounts": "accounts",
     "tokens": "tokens",
     "tags": "tags",
+    "emoji": "emoji",
     "migrate": "migrate",
     "tree": "tree",
 }

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from ..clients import Client, Person, Stage, ids, link
+from ..emojis import add_emoji
 from .rows import rows
 
 NOTIFICATIONS = "/api/v1/notifications"
@@ -136,14 +137,34 @@ async def test_trends_need_no_token_and_name_nothing_that_staff_has_not_allowed(
 
 @rows("S018")
 async def test_custom_emoji_are_a_list_of_all_that_statuses_and_accounts_show(stage: Stage, ada: Person) -> None:
+    await add_emoji(stage, "cat")
     listed = await entry(stage.anybody(), "/api/v1/custom_emojis")
     assert isinstance(listed, list)
     codes = {emoji["shortcode"] for emoji in listed}
+    assert codes == {"cat"}
     await ada.put("/api/v1/accounts/update_credentials", {"display_name": "Ada :cat:"})
     status = await ada.publish("a :cat: and a :dog:")
     assert ":cat:" in status["content"]
     for shown in (status, status["account"]):
         assert {emoji["shortcode"] for emoji in shown["emojis"]} == codes & {"cat", "dog"}
+
+
+@rows("S071", "S186")
+async def test_custom_emoji_have_a_category(stage: Stage) -> None:
+    await add_emoji(stage, "cat", category="Animals")
+    await add_emoji(stage, "dot")
+    listed = {one["shortcode"]: one for one in await entry(stage.anybody(), "/api/v1/custom_emojis")}
+    assert listed["cat"]["category"] == "Animals"
+    assert "category" not in listed["dot"]
+
+
+@rows("S072", "S186")
+async def test_an_unlisted_emoji_is_shown_and_not_suggested(stage: Stage, ada: Person) -> None:
+    await add_emoji(stage, "cat")
+    await add_emoji(stage, "dog", visible_in_picker=False)
+    listed = await entry(stage.anybody(), "/api/v1/custom_emojis")
+    assert {one["shortcode"]: one["visible_in_picker"] for one in listed} == {"cat": True, "dog": False}
+    assert [one["shortcode"] for one in (await ada.publish("a :dog:"))["emojis"]] == ["dog"]
 
 
 async def told(person: Person, query: str = "") -> list[tuple[str, str]]:

@@ -3,14 +3,20 @@
 import json
 import resource
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
 
+import httpx
 import pytest
 from mastodon import Mastodon, MastodonNotFoundError
 
+from ..http.uploading import animation
 from .browser import Visitor, query_of
 from .server import PASSWORD, Server
+
+T = TypeVar("T")
 
 # About a second on a quiet machine. The tests' own may be busy: a command's work is counted, not what it waits for.
 QUICK = 2.5
@@ -60,6 +66,30 @@ def test_an_account_with_any_password_signs_in_by_any_address(server: Server) ->
     assert ada.app.account_lookup("short").acct == "short"
 
 
+def test_a_custom_emoji_is_shown_and_gone_at_once(server: Server, tmp_path: Path) -> None:
+    (ada,) = server.people("emilia")
+    path = tmp_path / "x.gif"
+    path.write_bytes(animation())
+    status = ada.app.status_post("a :party:")
+    assert server.troupe("emoji", "add", "party", path, "--category", "Fun").returncode == 0
+    (shown,) = until(lambda: ada.app.status(status).emojis)
+    assert (shown.shortcode, shown.visible_in_picker) == ("party", True)
+    for url, kind in ((shown.url, "image/gif"), (shown.static_url, "image/webp")):
+        fetched = httpx.get(str(url))
+        assert (fetched.status_code, fetched.headers["Content-Type"]) == (200, kind)
+    assert server.troupe("emoji", "remove", "party").returncode == 0
+    until(lambda: not ada.app.custom_emojis())
+    assert ada.app.status(status).emojis == []
+
+
+def until(ask: Callable[[], T]) -> T:
+    """Return the answer as soon as it is not empty: the server hears of a command a moment after its end."""
+    deadline = time.monotonic() + AT_MOST
+    while not (answer := ask()):
+        assert time.monotonic() < deadline
+    return answer
+
+
 def test_a_thousand_accounts_come_in_one_go(server: Server) -> None:
     entries = [{"username": f"many_{n}", "email": f"many_{n}@localhost"} for n in range(IMPORTED)]
     entries[0]["password"] = PASSWORD
@@ -95,6 +125,7 @@ def test_the_tree_is_that_of_the_running_server(server: Server) -> None:
             "housekeeping",
             "watchdog",
             "parking",
+            "emojis",
             "outgoing",
             "announcements",
             "mail",

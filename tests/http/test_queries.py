@@ -8,6 +8,7 @@ import pytest
 from troupe.storage.engine import pool
 
 from ..clients import Person, Stage
+from ..emojis import add_emoji
 
 ASKING = frozenset({"fetch", "fetchrow", "fetchval", "execute", "executemany"})
 FEW, MANY = 2, 5
@@ -122,3 +123,17 @@ async def test_a_second_look_asks_for_little_or_nothing(
     second = await ada.get(path)
     assert (first.status, second.status) == (200, 200)
     assert len(asked) == queries, asked
+
+
+async def test_custom_emoji_are_rendered_without_a_query(
+    stage: Stage, ada: Person, bob: Person, asked: list[str]
+) -> None:
+    await add_emoji(stage, "cat")
+    status = await bob.publish("a :cat:")
+    path = f"/api/v1/statuses/{status['id']}"
+    await ada.get(path)
+    for shown in (path, "/api/v1/custom_emojis"):
+        stage.http_context.rendered.statuses.clear()
+        asked.clear()
+        assert '"shortcode":"cat"' in (await ada.get(shown)).text
+        assert asked == []

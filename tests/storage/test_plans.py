@@ -12,6 +12,7 @@ from troupe.storage import (
     bookmarks,
     conversation_mutes,
     conversations,
+    custom_emojis,
     dead_letters,
     deletions,
     directory,
@@ -108,6 +109,9 @@ FILL = """
     INSERT INTO tags (id, name, display_name, created_at)
     SELECT n, 't' || n, 't' || n, now() FROM generate_series(1, 2000) n;
     INSERT INTO status_tags SELECT 1 + id % 2000, id FROM statuses WHERE id % 2 = 0;
+    INSERT INTO custom_emojis (id, shortcode, domain, file, static_file, created_at, updated_at)
+    SELECT n, 'e' || n, CASE WHEN n % 10 > 0 THEN 'd' || n % 100 END, 'x', 'x', now(), now()
+    FROM generate_series(1, 20000) n;
     INSERT INTO featured_tags (id, account_id, tag_id, display_name, created_at)
     SELECT n, 1 + n % 5000, 1 + n / 10, 'x', now() FROM generate_series(1, 19999) n;
     INSERT INTO followed_tags (id, account_id, tag_id, created_at)
@@ -210,6 +214,7 @@ QUERIES = [
     ("trending tags", trends.TAGS, ([100, 200, 300], 5)),
     ("trending statuses", trends.STATUSES, (100, 5)),
     ("review of a tag", tags.REVIEW, ("t7", True, NOW)),
+    ("custom emoji by name", custom_emojis.DELETE, (["a", "b"],)),
     ("featured tags", featured_tags.OF_ACCOUNT, (7,)),
     ("count of a featured tag", featured_tags.INSERT, (1, 7, 8, "x", NOW)),
     ("counts of featured tags", featured_tags.RECOUNT, (6, [7, 8])),

@@ -1,0 +1,54 @@
+"""CustomEmoji, and the emoji that texts of this server's accounts use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...actors.custom_emojis import CustomEmojis
+from ...actors.rules.markup import plain
+from ...storage.accounts import Account
+from ...storage.custom_emojis import CustomEmoji
+from ...storage.edits import Edit
+from ...storage.statuses import Status
+
+
+def emoji_fields(emoji: CustomEmoji, base_url: str) -> dict[str, object]:
+    fields: dict[str, object] = {
+        "shortcode": emoji.shortcode,
+        "url": f"{base_url}/media/{emoji.file}",
+        "static_url": f"{base_url}/media/{emoji.static_file}",
+        "visible_in_picker": emoji.visible_in_picker,
+    }
+    return fields if emoji.category is None else fields | {"category": emoji.category}
+
+
+def emojis_of_account(account: Account, emojis: CustomEmojis, base_url: str) -> list[dict[str, object]]:
+    """Return the emoji of a profile. A name in a profile of another server means an emoji of that server."""
+    if not account.local or account.suspended_at is not None:
+        return []
+    fields = (str(field[part]) for field in account.fields for part in ("name", "value"))
+    return _used_in([account.display_name, account.note_source, *map(plain, fields)], emojis, base_url)
+
+
+def emojis_of_status(status: Status, emojis: CustomEmojis, base_url: str) -> list[dict[str, object]]:
+    """Return the emoji of a status, with those of its poll."""
+    return _used_in([status.spoiler_text, status.text, *_options(status)], emojis, base_url) if status.local else []
+
+
+def emojis_of_poll(status: Status, emojis: CustomEmojis, base_url: str) -> list[dict[str, object]]:
+    """Return the emoji of the poll of a status."""
+    return _used_in(_options(status), emojis, base_url) if status.local else []
+
+
+def emojis_of_edit(status: Status, edit: Edit, emojis: CustomEmojis, base_url: str) -> list[dict[str, object]]:
+    """Return the emoji of one state of a status."""
+    texts = [edit.spoiler_text, plain(edit.content), *(edit.poll_options or ())]
+    return _used_in(texts, emojis, base_url) if status.local else []
+
+
+def _options(status: Status) -> list[str]:
+    return [] if status.poll is None else [option.title for option in status.poll.options]
+
+
+def _used_in(texts: Iterable[str], emojis: CustomEmojis, base_url: str) -> list[dict[str, object]]:
+    return [emoji_fields(one, base_url) for one in emojis.used_in(texts)]

@@ -1,0 +1,63 @@
+"""Custom emoji of this server. Those of other servers are in the schema and in no other place yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from .engine.database import Connection, Row
+from .engine.sql import Statement
+
+# In the order of CustomEmoji's fields.
+COLUMNS = "id, shortcode, file, static_file, category, visible_in_picker, disabled"
+
+LOCAL = f"SELECT {COLUMNS} FROM custom_emojis WHERE domain IS NULL ORDER BY shortcode"
+
+INSERT = Statement("""
+    INSERT INTO custom_emojis
+        (id, shortcode, file, static_file, category, visible_in_picker, disabled, created_at, updated_at)
+    SELECT *, :now, :now FROM unnest(
+        :id::bigint[], :shortcode::text[], :file::text[], :static_file::text[], :category::text[],
+        :visible_in_picker::boolean[], :disabled::boolean[]
+    )
+""")
+
+DELETE = f"DELETE FROM custom_emojis WHERE domain IS NULL AND shortcode = ANY($1::text[]) RETURNING {COLUMNS}"
+
+
+@dataclass(frozen=True, slots=True)
+class CustomEmoji:
+    """A picture with a name. A disabled one is not shown anywhere; one that is not in the picker is shown in texts."""
+
+    id: int
+    shortcode: str
+    file: str
+    static_file: str
+    category: str | None = None
+    visible_in_picker: bool = True
+    disabled: bool = False
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The names of its files."""
+        return tuple(dict.fromkeys((self.file, self.static_file)))
+
+
+async def find_local(db: Connection) -> list[CustomEmoji]:
+    """Return all emoji of this server, in the order of their names."""
+    return [_custom_emoji(row) for row in await db.fetch(LOCAL)]
+
+
+async def insert_many(db: Connection, emojis: Sequence[CustomEmoji], now: datetime) -> None:
+    """Add emoji whose names are free."""
+    await db.execute(*INSERT.bind_many(emojis, now=now))
+
+
+async def delete_many(db: Connection, shortcodes: Sequence[str]) -> list[CustomEmoji]:
+    """Delete emoji and return those that were there: their files must be removed after the commit."""
+    return [_custom_emoji(row) for row in await db.fetch(DELETE, shortcodes)]
+
+
+def _custom_emoji(row: Row) -> CustomEmoji:
+    return CustomEmoji(*row.values())

@@ -1,0 +1,121 @@
+"""`troupe emoji`: the custom emoji of this server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .options import CommandRefused, setting_options, settings_from
+
+if TYPE_CHECKING:
+    from .emoji_files import EmojiFile
+
+_file = click.Path(exists=True, path_type=Path)
+_category = click.option("--category", metavar="NAME", help="The heading above it in the pickers of clients.")
+_unlisted = click.option("--unlisted", is_flag=True, help="Shown in texts, and not offered in pickers.")
+_replace = click.option("--replace", is_flag=True, help="Take the place of emoji with the same names.")
+
+
+@click.group
+def emoji() -> None:
+    """Custom emoji: small pictures that people write as :name:.
+
+    Run these commands as the user of the server, on the machine with its data folder.
+    """
+
+
+@emoji.command
+@click.argument("shortcode")
+@click.argument("file", type=_file)
+@_category
+@_unlisted
+@_replace
+@setting_options("data")
+def add(
+    shortcode: str,
+    file: Path,
+    category: str | None,
+    unlisted: bool,
+    replace: bool,
+    data: str | None,
+    config: Path | None,
+) -> None:
+    """Add the picture FILE as :SHORTCODE:.
+
+    A PNG, GIF, WebP or AVIF of at most 256 KiB. The name has 2 to 100 of the letters a to z and A to Z, digits and
+    underscores.
+    """
+    from .emoji_files import EmojiFile, InvalidEmoji, read_picture
+
+    try:
+        _add([EmojiFile(shortcode, read_picture(file))], category, unlisted, replace, data, config)
+    except InvalidEmoji as unfit:
+        raise CommandRefused(f"{unfit}.") from None
+    click.echo(f"Added :{shortcode}:")
+
+
+@emoji.command("import")
+@click.argument("source", type=_file)
+@_category
+@_unlisted
+@_replace
+@setting_options("data")
+def import_(
+    source: Path, category: str | None, unlisted: bool, replace: bool, data: str | None, config: Path | None
+) -> None:
+    """Add all pictures of SOURCE, a folder or a tar archive, which may be compressed by gzip.
+
+    `cat.png` becomes :cat:. Files that are no pictures by their names are left out. All are added in one go: if one is
+    wrong, it is named and none is added.
+    """
+    from .emoji_files import InvalidEmoji, read_pictures
+
+    try:
+        added = _add(read_pictures(source), category, unlisted, replace, data, config)
+    except InvalidEmoji as unfit:
+        raise CommandRefused(f"{unfit}. No emoji was added.") from None
+    click.echo(f"Added {added} emoji.")
+
+
+@emoji.command("list")
+@setting_options("data")
+def list_(data: str | None, config: Path | None) -> None:
+    """List the emoji: name, category, and whether it is unlisted or disabled."""
+    from .emoji_making import find_emojis
+    from .rows import transact
+
+    for one in transact(settings_from(config, data=data), find_emojis):
+        marks = [word for word, holds in (("unlisted", not one.visible_in_picker), ("disabled", one.disabled)) if holds]
+        click.echo("\t".join([f":{one.shortcode}:", one.category or "-", *marks]))
+
+
+@emoji.command
+@click.argument("shortcode")
+@setting_options("data")
+def remove(shortcode: str, data: str | None, config: Path | None) -> None:
+    """Remove :SHORTCODE:. Texts that use it show its name."""
+    from .emoji_files import InvalidEmoji
+    from .emoji_making import remove_emoji
+    from .rows import transact
+
+    try:
+        transact(settings_from(config, data=data), remove_emoji, shortcode.strip(":"))
+    except InvalidEmoji as unfit:
+        raise CommandRefused(f"{unfit}.") from None
+    click.echo(f"Removed :{shortcode.strip(':')}:")
+
+
+def _add(
+    files: list[EmojiFile],
+    category: str | None,
+    unlisted: bool,
+    replace: bool,
+    data: str | None,
+    config: Path | None,
+) -> int:
+    from .emoji_files import EmojiTerms
+    from .emoji_making import add_emojis
+
+    return add_emojis(settings_from(config, data=data), files, EmojiTerms(category, not unlisted, replace))

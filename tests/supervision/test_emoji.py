@@ -1,0 +1,280 @@
+"""`troupe emoji`: pictures that are made anew, names that are checked, and archives that come from anybody."""
+
+import gzip
+import io
+import tarfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+import pyvips
+from click.testing import CliRunner, Result
+
+from troupe.storage import custom_emojis
+from troupe.storage.custom_emojis import CustomEmoji
+from troupe.storage.engine.connect import transact_once
+from troupe.storage.engine.embedded import embedded
+from troupe.storage.engine.term import upgrade
+from troupe.supervision.commands import emoji_files, troupe
+
+from ..http.uploading import animation, picture
+
+MIB = 1024 * 1024
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[tuple[Path, str]]:
+    with TemporaryDirectory() as folder, embedded(Path(folder), durable=False) as running:
+        upgrade(running.dsn)
+        yield Path(folder), running.dsn
+
+
+@pytest.fixture
+def data(server: tuple[Path, str]) -> Iterator[Path]:
+    yield server[0]
+    for one in stored(server[1]):
+        run(server[0], "remove", one.shortcode)
+
+
+@pytest.fixture
+def dsn(server: tuple[Path, str]) -> str:
+    return server[1]
+
+
+def run(data: Path, *words: str | Path) -> Result:
+    return CliRunner().invoke(troupe, ["emoji", *map(str, words), "--data", str(data)])
+
+
+def stored(dsn: str) -> list[CustomEmoji]:
+    return transact_once(dsn, custom_emojis.find_local)
+
+
+def file(folder: Path, name: str, content: bytes) -> Path:
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+def served(data: Path, name: str) -> pyvips.Image:
+    path, frames = str(data / "media" / name[:2] / name), "" if name.endswith("png") else "[n=-1]"
+    return pyvips.Image.new_from_file(path + frames)
+
+
+def files_of(data: Path) -> set[str]:
+    return {path.name for path in (data / "media").rglob("*") if path.is_file()}
+
+
+def archive(folder: Path, *members: tuple[str | tarfile.TarInfo, bytes], zipped: bool = False) -> Path:
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w") as tar:
+        for member, content in members:
+            info = tarfile.TarInfo(member) if isinstance(member, str) else member
+            info.size = info.size or len(content)
+            tar.addfile(info, io.BytesIO(content))
+    data = gzip.compress(raw.getvalue()) if zipped else raw.getvalue()
+    return file(folder, "emoji.tar", data)
+
+
+@pytest.mark.parametrize(
+    ("content", "ending"),
+    [(picture(64, 40), "png"), (picture(64, 40, "webp"), "webp"), (picture(64, 40, "gif"), "png")],
+)
+def test_a_still_picture_is_made_anew_and_stands_for_itself(
+    data: Path, dsn: str, tmp_path: Path, content: bytes, ending: str
+) -> None:
+    added = run(data, "add", "cat", file(tmp_path, "x", content), "--category", " Animals ", "--unlisted")
+    assert (added.exit_code, added.stdout) == (0, "Added :cat:\n"), added.output
+    (emoji,) = stored(dsn)
+    assert (emoji.shortcode, emoji.category, emoji.visible_in_picker) == ("cat", "Animals", False)
+    assert emoji.file == emoji.static_file
+    assert emoji.file.endswith(ending)
+    image = served(data, emoji.file)
+    assert (image.width, image.height) == (64, 40)
+
+
+def test_a_large_picture_is_scaled_down_and_loses_its_metadata(data: Path, dsn: str, tmp_path: Path) -> None:
+    image = pyvips.Image.black(1000, 500).copy()
+    image.set_type(pyvips.GValue.gstr_type, "exif-ifd0-Make", "Secret camera")
+    run(data, "add", "cat", file(tmp_path, "x", image.webpsave_buffer()))
+    shown = served(data, stored(dsn)[0].file)
+    assert (shown.width, shown.height) == (256, 128)
+    assert not [name for name in shown.get_fields() if name.startswith("exif")]
+
+
+@pytest.mark.parametrize("kind", ["gif", "webp"])
+def test_a_moving_picture_has_a_still_one_beside_it(data: Path, dsn: str, tmp_path: Path, kind: str) -> None:
+    added = run(data, "add", "cat", file(tmp_path, "x", animation(600, 300, 4, kind)))
+    assert added.exit_code == 0, added.output
+    (emoji,) = stored(dsn)
+    moving, still = served(data, emoji.file), served(data, emoji.static_file)
+    assert (moving.get_n_pages(), moving.width) == (4, 256)
+    assert (still.get_n_pages(), still.width, still.height) == (1, 256, 128)
+
+
+def test_files_of_a_removed_emoji_are_promised_to_be_removed(data: Path, dsn: str, tmp_path: Path) -> None:
+    run(data, "add", "cat", file(tmp_path, "x", animation()))
+    (emoji,) = stored(dsn)
+    removed = run(data, "remove", ":cat:")
+    assert (removed.exit_code, removed.stdout) == (0, "Removed :cat:\n")
+    assert stored(dsn) == []
+    names = transact_once(dsn, lambda db: db.fetchval("SELECT payload -> 'names' FROM outbox ORDER BY id DESC"))
+    assert set(names) == set(emoji.files)
+    again = run(data, "remove", "cat")
+    assert (again.exit_code, again.stderr) == (1, "Error: there is no emoji :cat:.\n")
+
+
+def test_an_emoji_takes_the_place_of_another_one_only_if_asked(data: Path, dsn: str, tmp_path: Path) -> None:
+    path = file(tmp_path, "x", picture())
+    run(data, "add", "cat", path)
+    before, files = stored(dsn), files_of(data)
+    refused = run(data, "add", "cat", path)
+    assert refused.exit_code == 1
+    assert "there is an emoji :cat: already; --replace takes its place." in refused.stderr
+    assert (stored(dsn), files_of(data)) == (before, files)
+    assert run(data, "add", "cat", path, "--replace").exit_code == 0
+    assert [one.shortcode for one in stored(dsn)] == ["cat"]
+    assert stored(dsn) != before
+    assert run(data, "add", "Cat", path).exit_code == 0  # another name
+
+
+def test_the_list_has_names_categories_and_marks(data: Path, tmp_path: Path) -> None:
+    path = file(tmp_path, "x", picture())
+    run(data, "add", "dog", path, "--unlisted")
+    run(data, "add", "cat", path, "--category", "Animals")
+    assert run(data, "list").stdout == ":cat:\tAnimals\n:dog:\t-\tunlisted\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "reason"),
+    [
+        ("c", picture(), (), "the name 'c' is not 2 to 100 letters"),
+        ("a" * 101, picture(), (), "is not 2 to 100 letters"),
+        ("ca-t", picture(), (), "is not 2 to 100 letters"),
+        ("çat", picture(), (), "is not 2 to 100 letters"),
+        ("cat", b"\x89PNG\r\n\x1a\n" + b"\0" * 256 * 1024, (), "the picture has more than 256 KiB"),
+        ("cat", picture(8, 8, "jpg"), (), "the picture is no PNG, GIF, WebP or AVIF"),
+        ("cat", b"<svg xmlns='http://www.w3.org/2000/svg'/>", (), "the picture is no PNG, GIF, WebP or AVIF"),
+        ("cat", b"", (), "the picture is no PNG, GIF, WebP or AVIF"),
+        ("cat", picture()[:60], (), "the picture can't be used"),
+        ("cat", picture(), ("--category", "x" * 101), "the category has not 1 to 100 characters"),
+        ("cat", picture(), ("--category", "a\nb"), "the category has not 1 to 100 characters"),
+    ],
+)
+def test_an_emoji_that_cannot_be_added_leaves_nothing(
+    data: Path, dsn: str, tmp_path: Path, name: str, content: bytes, options: tuple[str, ...], reason: str
+) -> None:
+    files = files_of(data)
+    refused = run(data, "add", name, file(tmp_path, "x", content), *options)
+    assert refused.exit_code == 1, refused.output
+    assert reason in refused.stderr
+    assert (stored(dsn), files_of(data)) == ([], files)
+
+
+def test_a_picture_that_would_unfold_to_too_many_pixels_is_refused(data: Path, dsn: str, tmp_path: Path) -> None:
+    bomb = pyvips.Image.black(10_000, 10_000).pngsave_buffer(compression=9)
+    assert len(bomb) < 256 * 1024
+    refused = run(data, "add", "cat", file(tmp_path, "x", bomb))
+    assert "10000x10000 images are not supported" in refused.stderr
+    assert stored(dsn) == []
+
+
+@pytest.mark.parametrize("form", ["folder", "tar", "tar.gz"])
+def test_all_pictures_of_a_folder_or_an_archive_are_added(data: Path, dsn: str, tmp_path: Path, form: str) -> None:
+    files = {"cat.png": picture(), "dog.GIF": animation(), "._cat.png": b"x", "LICENSE.txt": b"x", ".hidden.png": b"x"}
+    if form == "folder":
+        source = tmp_path / "emoji"
+        source.mkdir()
+        for name, content in files.items():
+            file(source, name, content)
+        (source / "sub.png").mkdir()
+        (source / "link.png").symlink_to("/etc/passwd")
+    else:
+        members = [(f"pack/{name}", content) for name, content in files.items()]
+        source = archive(tmp_path, *members, zipped=form == "tar.gz")
+    added = run(data, "import", source, "--category", "Pack")
+    assert (added.exit_code, added.stdout) == (0, "Added 2 emoji.\n"), added.output
+    assert [(one.shortcode, one.category) for one in stored(dsn)] == [("cat", "Pack"), ("dog", "Pack")]
+
+
+def special(name: str, kind: bytes, target: str = "") -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, target
+    return info
+
+
+def large(name: str, size: int) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.size = size
+    return info
+
+
+@pytest.mark.parametrize(
+    ("members", "reason"),
+    [
+        ([("cat.png", picture()), ("dog.png", b"no picture")], "dog.png: the picture is no PNG"),
+        ([("cat.png", picture()), ("bad name.png", picture())], "bad name.png: the name 'bad name' is not"),
+        ([("a/cat.png", picture()), ("b/cat.png", picture())], "cat.png: there is another file for :cat:"),
+        ([("../../cat.png", picture())], "the archive has a file '../../cat.png', which leads out of it"),
+        ([("/etc/cat.png", picture())], "the archive has a file '/etc/cat.png', which leads out of it"),
+        ([(special("cat.png", tarfile.SYMTYPE, "/etc/passwd"), b"")], "cat.png: it is a link or another special file"),
+        ([(special("cat.png", tarfile.LNKTYPE, "/etc/passwd"), b"")], "cat.png: it is a link or another special file"),
+        ([(special("cat.png", tarfile.FIFOTYPE), b"")], "cat.png: it is a link or another special file"),
+        ([(special("cat.png", tarfile.CHRTYPE), b"")], "cat.png: it is a link or another special file"),
+        ([("readme.txt", b"x")], "has no pictures"),
+        ([("cat.png", b"\x89PNG" + b"\0" * 256 * 1024)], "cat.png: the picture has more than 256 KiB"),
+    ],
+)
+def test_one_bad_file_refuses_the_whole_archive(
+    data: Path, dsn: str, tmp_path: Path, members: list[tuple[str | tarfile.TarInfo, bytes]], reason: str
+) -> None:
+    files = files_of(data)
+    refused = run(data, "import", archive(tmp_path, *members))
+    assert refused.exit_code == 1, refused.output
+    assert reason in refused.stderr
+    assert refused.stderr.endswith("No emoji was added.\n")
+    assert (stored(dsn), files_of(data)) == ([], files)
+
+
+def bomb() -> bytes:
+    """Hundreds of MiB of one file, in less than one."""
+    head = large("readme.txt", 512 * MIB).tobuf(tarfile.PAX_FORMAT)
+    raw = io.BytesIO()
+    with gzip.GzipFile(fileobj=raw, mode="w") as zipped:
+        zipped.write(head)
+        for _ in range(160):
+            zipped.write(b"\0" * MIB)
+    return raw.getvalue()
+
+
+def header_bomb() -> bytes:
+    """A header that says of itself that it is larger than any memory."""
+    info = large("x", 2**33)
+    info.type = tarfile.XHDTYPE
+    return gzip.compress(info.tobuf(tarfile.GNU_FORMAT) + b"9" * (140 * MIB))
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (bomb, "the archive has more than 128 MiB when it is unzipped"),
+        (header_bomb, "the archive has more than 128 MiB when it is unzipped"),
+        (lambda: b"no archive", "is no tar archive, or is damaged"),
+        (lambda: gzip.compress(b"no archive"), "is no tar archive, or is damaged"),
+        (lambda: b"\x1f\x8b broken", "emoji.tar"),
+        (lambda: gzip.compress(b"\0" * 5000)[:-9], "emoji.tar"),
+    ],
+)
+def test_an_archive_that_is_none_or_far_too_large_is_refused(
+    tmp_path: Path, content: Callable[[], bytes], reason: str
+) -> None:
+    path = file(tmp_path, "emoji.tar", content())
+    with pytest.raises(emoji_files.InvalidEmoji, match=reason):
+        emoji_files.read_pictures(path)
+
+
+def test_an_archive_has_a_number_of_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(emoji_files, "MOST_PICTURES", 2)
+    path = archive(tmp_path, *((f"cat{number}.png", b"x") for number in range(3)))
+    with pytest.raises(emoji_files.InvalidEmoji, match="more than 2 pictures"):
+        emoji_files.read_pictures(path)
