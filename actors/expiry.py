@@ -18,6 +18,7 @@ from ..storage.engine.faults import machine_fault
 from .facts import ChangedAccount, Fact, Facts, RevokedToken
 from .kernel import Clock, Record, first_id_at
 from .mail.sender import LINK_LASTS
+from .suggestions import INTERACTIONS_COUNT
 
 EVERY = 3600.0  # seconds
 BATCH = 500
@@ -88,6 +89,7 @@ class Expiry:
         await self._all(expiry.delete_resets, now)
         await self._all(expiry.delete_challenges, now)
         await self._all(expiry.delete_dead_letters, first_id_at(now - DEAD_LETTERS_KEPT))
+        await self._all(expiry.delete_ended_suggestions, first_id_at(now - INTERACTIONS_COUNT))
         await self._all(expiry.delete_revoked_tokens, now - REVOKED_KEPT, fact=RevokedToken)
         unused = (now - APPLICATION_TOKENS_UNUSED, now - APPLICATION_TOKENS_NEVER_USED)
         await self._all(expiry.delete_application_tokens, *unused, fact=RevokedToken)

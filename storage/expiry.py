@@ -1,4 +1,5 @@
-"""Expired rows: codes, sessions, links and tokens, dead letters, unused applications, and unconfirmed sign-ups.
+"""Expired rows: codes, sessions, links and tokens, dead letters, ends of suggestions, unused
+applications, and unconfirmed sign-ups.
 
 Each function deletes one batch. Rows that another transaction holds are skipped: they are in use.
 """
@@ -29,6 +30,8 @@ DELETE_RESETS = _older("password_resets", "token_hash", "expires_at", "token_has
 DELETE_CHALLENGES = _older("sign_in_challenges", "token_hash", "expires_at", "token_hash")
 
 DELETE_DEAD_LETTERS = _older("dead_letters", "id", "id", "id")  # ids sort by time
+
+DELETE_ENDED_SUGGESTIONS = _older("ended_suggestions", "ctid", "up_to", "account_id")
 
 DELETE_REVOKED_TOKENS = _older("access_tokens", "id", "revoked_at", "token_hash")
 
@@ -106,6 +109,11 @@ async def delete_challenges(db: Connection, before: datetime, limit: int) -> lis
 async def delete_dead_letters(db: Connection, up_to: int, limit: int) -> list[int]:
     """Delete dead letters with the id `up_to` or a lower one. Return their ids."""
     return [row["id"] for row in await db.fetch(DELETE_DEAD_LETTERS, up_to, limit)]
+
+
+async def delete_ended_suggestions(db: Connection, up_to: int, limit: int) -> list[int]:
+    """Delete the ends of suggestions at this id or below. Return the accounts that were given the suggestions."""
+    return [row["account_id"] for row in await db.fetch(DELETE_ENDED_SUGGESTIONS, up_to, limit)]
 
 
 async def delete_revoked_tokens(db: Connection, before: datetime, limit: int) -> list[bytes]:

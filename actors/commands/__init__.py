@@ -32,6 +32,7 @@ from . import (
     relations,
     scheduled_statuses,
     statuses,
+    suggestions,
 )
 
 __all__ = [
@@ -63,4 +64,5 @@ __all__ = [
     "relations",
     "scheduled_statuses",
     "statuses",
+    "suggestions",
 ]

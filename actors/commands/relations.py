@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Concatenate, ParamSpec
 
-from ...storage import accounts, blocks, follow_requests, follows, mutes, notifications, quotes, relations
+from ...storage import (
+    accounts,
+    blocks,
+    follow_requests,
+    follows,
+    mutes,
+    notifications,
+    quotes,
+    relations,
+    suggestions,
+)
 from ...storage.engine.database import Connection
 from ...storage.follows import Change
 from ...storage.notifications import NewNotification
@@ -144,6 +154,7 @@ async def _follow(
     if _follows_too_many(pair[account.id]):
         return TOO_MANY
     made = await _begin(db, account, pair, message, now)
+    await suggestions.end(db, account.id, message.target_id, account.context.ids.next())
     new = NewNotification(account.context.ids.next(), message.target_id, account.id, made, None)
     added = await notifications.insert_many(db, [new], now)
     return await promise_changes(db, account, message.target_id, origin, added)
@@ -208,6 +219,7 @@ async def _block(
         return NOT_FOUND
     ended = await quotes.end_between(db, account.id, target_id, account.context.ids.next)
     await blocks.insert_block(db, account.context.ids.next(), account.id, target_id, now)
+    await suggestions.end(db, account.id, target_id, account.context.ids.next())
     return await promise_changes(db, account, target_id, origin, ended=ended)
 
 
@@ -228,6 +240,7 @@ async def _mute(
         db, account.context.ids.next(), account.id, message.target_id, now,
         hide_notifications=message.notifications, expires_at=until,
     )  # fmt: skip
+    await suggestions.end(db, account.id, message.target_id, account.context.ids.next())
     await _remind_of_end(db, account, message.target_id, until, origin)
     return await promise_changes(db, account, message.target_id, origin)
 

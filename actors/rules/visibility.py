@@ -102,6 +102,13 @@ class Perspective:
         """All accounts for which `shuns` is true, for queries that leave them out before they count a page."""
         return self.blocking.union(self.muting, self.blocked_by)
 
+    @property
+    def not_suggested(self) -> frozenset[int]:
+        """The accounts that are no suggestion for the viewer: shunned ones, the viewer, and those that it follows or
+        has asked to follow."""
+        own = () if self.account_id is None else (self.account_id,)
+        return self.shunned.union(own, self.following, self.requested)
+
 
 ANONYMOUS = Perspective()
 

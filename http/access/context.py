@@ -19,6 +19,7 @@ from ...actors.outgoing.client import OutgoingClient
 from ...actors.policies import OperatorPolicies
 from ...actors.push_key import PushKey
 from ...actors.statuses import AccountCache, StatusCache
+from ...actors.suggestions import Suggestions
 from ...actors.trends import Trends
 from ...storage.engine.database import Database
 from ..answers.cached import CachedAnswers
@@ -102,6 +103,7 @@ class HttpContext:
     policies: OperatorPolicies = field(init=False)
     kept: CachedAnswers = field(default_factory=CachedAnswers)
     trends: Trends = field(init=False)
+    suggestions: Suggestions = field(init=False)
     streams: Streams = field(default_factory=Streams)
     passwords: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(PASSWORDS_AT_ONCE))
 
@@ -112,6 +114,7 @@ class HttpContext:
         object.__setattr__(self, "policies", OperatorPolicies(texts, description, self.clock, self.record))
         trends = Trends(self.database, self.clock, review=self.settings.trends_review)
         object.__setattr__(self, "trends", trends)
+        object.__setattr__(self, "suggestions", Suggestions(self.database, self.clock))
         self.facts.observe(RevokedToken, self._end_token)
         self.facts.observe(ChangedCustomEmojis, self.rendered.use_emojis)
 

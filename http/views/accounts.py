@@ -63,9 +63,14 @@ async def account_answer(context: HttpContext, account: Account) -> Answer:
 
 async def render_accounts(context: HttpContext, ids: Iterable[int]) -> list[bytes]:
     """Return accounts in the order of the ids, without those that are deleted."""
+    return list((await render_by_id(context, ids)).values())
+
+
+async def render_by_id(context: HttpContext, ids: Iterable[int]) -> dict[int, bytes]:
+    """Return accounts by their ids, in the order of the ids, without those that are deleted."""
     found = await context.accounts.find_many(ids)
-    base_url = context.settings.base_url
-    return [account_json(account, context.rendered, base_url) for account in found.values() if is_presentable(account)]
+    shown = [account for account in found.values() if is_presentable(account)]
+    return {account.id: account_json(account, context.rendered, context.settings.base_url) for account in shown}
 
 
 async def accounts_page(context: HttpContext, request: Request, rows: Rows, limit: int) -> Answer:

@@ -46,9 +46,13 @@ CONVERSATION = """
     VALUES ($1, $2, $3, ARRAY[$4::bigint], $3)
 """
 PIN = "INSERT INTO pins (id, account_id, status_id, created_at) VALUES ($1, $2, $3, now())"
+# With ids of now, because old interactions do not count.
 FAVOURITES = """
     INSERT INTO favourites (id, account_id, status_id, created_at)
-    SELECT (SELECT coalesce(max(id), 0) FROM favourites) + row_number() OVER (ORDER BY id), $1, id, now() FROM statuses
+    SELECT
+        greatest((SELECT max(id) FROM statuses), (SELECT max(id) FROM favourites)) + row_number() OVER (ORDER BY id),
+        $1, id, now()
+    FROM statuses
     WHERE reblog_of_id IS NULL AND account_id = $2
 """
 UNFILTER = "UPDATE notifications SET filtered = false"

@@ -100,6 +100,19 @@ async def test_a_longer_page_asks_no_more_often(
     assert many <= few, asked
 
 
+async def be_discovered(stage: Stage, monkeypatch: pytest.MonkeyPatch, eve: Person) -> None:
+    """Let Bob and his posts trend, and Eve be suggested to Ada, who has favourited a post of hers."""
+    monkeypatch.setattr("troupe.actors.trends.LEAST_ACCOUNTS", 1)
+    monkeypatch.setattr("troupe.actors.rules.trends.LEAST_ACCOUNTS", 1)
+    post = await eve.publish()
+    await stage.sql("UPDATE accounts SET discoverable = true")
+    await stage.sql("UPDATE tags SET trendable = true")
+    await stage.sql(
+        "INSERT INTO favourites (id, account_id, status_id, created_at) SELECT $1, id, $1, now() FROM accounts"
+        " WHERE username = 'ada'", int(post["id"]),
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("path", "queries"),
     [
@@ -111,17 +124,30 @@ async def test_a_longer_page_asks_no_more_often(
         ("/api/v1/accounts/verify_credentials", 2),
         ("/api/v1/notifications", 1),
         ("/api/v2/instance", 0),
+        ("/api/v1/trends/tags", 1),
+        ("/api/v1/trends/statuses", 0),
+        ("/api/v1/suggestions", 1),
+        ("/api/v2/suggestions", 1),
     ],
 )
 async def test_a_second_look_asks_for_little_or_nothing(
-    ada: Person, bob: Person, asked: list[str], path: str, queries: int
+    stage: Stage,
+    monkeypatch: pytest.MonkeyPatch,
+    ada: Person,
+    eve: Person,
+    bob: Person,
+    asked: list[str],
+    path: str,
+    queries: int,
 ) -> None:
     status = await bob.publish("#tea @ada")
+    await be_discovered(stage, monkeypatch, eve)
     path = path.format(bob=bob.id, status=status["id"])
     first = await ada.get(path)
     asked.clear()
     second = await ada.get(path)
     assert (first.status, second.status) == (200, 200)
+    assert second.json, "a look at nothing costs nothing"
     assert len(asked) == queries, asked
 
 

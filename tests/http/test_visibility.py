@@ -228,6 +228,7 @@ async def ask_about_accounts(viewer: Viewer, letter: str) -> Complaints:
 
 async def test_each_learns_what_accounts_show_of_themselves(stage: Stage) -> None:
     world = await world_of(stage, read(NETWORK))
+    await world.keep()
     wrong = await all_of(world.viewers, ask_about_accounts, "o")
     await stage.sql("UPDATE accounts SET hide_collections = true WHERE username IN ('ada', 'zoe')")
     wrong += await all_of(world.viewers, ask_about_accounts, "h")

@@ -121,27 +121,28 @@ never POST /api/v1/statuses/<post>/quotes/<post>/revoke
 """
 
 # What an account shows of itself and of its follows, while it shows its network (o) and while it hides it (h). Tom
-# follows the author, and all viewers follow Tom; the author follows and endorses Sam and features a hashtag.
+# follows the author, and all viewers follow Tom; the author follows and endorses Sam and features a hashtag. All have
+# favourited the author's posts, so the author is `suggested` to viewers that may want to follow it.
 NETWORK = """
-                           account followers following endorsed featured familiar directory
-anonymous                  oh      o         o         oh       oh       -        oh
-stranger                   oh      o         o         oh       oh       o        oh
-staff                      oh      o         o         oh       oh       o        oh
-follower                   oh      o         o         oh       oh       o        oh
-mentioned                  oh      o         o         oh       oh       o        oh
-mentioned follower         oh      o         o         oh       oh       o        oh
-blocked follower           oh      -         -         -        -        -        -
-blocked mentioned          oh      -         -         -        -        -        -
-blocking follower          oh      o         o         oh       oh       o        -
-blocking mentioned         oh      o         o         oh       oh       o        -
-muting follower            oh      o         o         oh       oh       o        -
-muting mentioned follower  oh      o         o         oh       oh       o        -
-author                     oh      oh        oh        oh       oh       oh       oh
-distant stranger           oh      o         o         oh       oh       o        oh
-distant follower           oh      o         o         oh       oh       o        oh
-domain-blocking stranger   oh      o         o         oh       oh       o        -
-domain-blocking follower   oh      o         o         oh       oh       o        -
-domain-blocking mentioned  oh      o         o         oh       oh       o        -
+                           account followers following endorsed featured familiar directory suggested
+anonymous                  oh      o         o         oh       oh       -        oh        -
+stranger                   oh      o         o         oh       oh       o        oh        oh
+staff                      oh      o         o         oh       oh       o        oh        oh
+follower                   oh      o         o         oh       oh       o        oh        -
+mentioned                  oh      o         o         oh       oh       o        oh        oh
+mentioned follower         oh      o         o         oh       oh       o        oh        -
+blocked follower           oh      -         -         -        -        -        -         -
+blocked mentioned          oh      -         -         -        -        -        -         -
+blocking follower          oh      o         o         oh       oh       o        -         -
+blocking mentioned         oh      o         o         oh       oh       o        -         -
+muting follower            oh      o         o         oh       oh       o        -         -
+muting mentioned follower  oh      o         o         oh       oh       o        -         -
+author                     oh      oh        oh        oh       oh       oh       oh        -
+distant stranger           oh      o         o         oh       oh       o        oh        oh
+distant follower           oh      o         o         oh       oh       o        oh        -
+domain-blocking stranger   oh      o         o         oh       oh       o        -         -
+domain-blocking follower   oh      o         o         oh       oh       o        -         -
+domain-blocking mentioned  oh      o         o         oh       oh       o        -         -
 """
 
 # The column, the request, and the text that the answer holds where the cell has the letter.
@@ -155,6 +156,8 @@ featured  GET /api/v1/accounts/<author>/featured_tags             "name":"matrix
 familiar  GET /api/v1/accounts/familiar_followers?id[]=<author>   "acct":"tom"
 directory GET /api/v1/directory?limit=80                          "id":"<author>"
 directory GET /api/v1/directory?limit=80&order=new                "id":"<author>"
+suggested GET /api/v1/suggestions?limit=80                        "id":"<author>"
+suggested GET /api/v2/suggestions?limit=80                        "id":"<author>"
 """
 
 # Endpoints that show accounts and have no row above, with the reason.

@@ -46,6 +46,7 @@ from troupe.storage import (
     search,
     status_flags,
     statuses,
+    suggestions,
     tags,
     timeline_entries,
     timelines,
@@ -131,6 +132,8 @@ FILL = """
     SELECT id, account_id, id, now() FROM statuses WHERE id < 3000;
     INSERT INTO account_domain_blocks (id, account_id, domain, created_at)
     SELECT n, 1 + n % 500, 'e' || n, now() FROM generate_series(1, 2000) n;
+    INSERT INTO ended_suggestions SELECT n, n + 1 + m, CASE WHEN m > 0 THEN n END
+    FROM generate_series(1, 9999) n, generate_series(0, 1) m;
     INSERT INTO endorsements SELECT id, account_id, target_account_id, now() FROM follows WHERE id % 9 = 0;
     INSERT INTO lists (id, account_id, title, created_at)
     SELECT n, n % 500 + 1, 'x', now() FROM generate_series(1, 5000) n;
@@ -215,6 +218,11 @@ QUERIES = [
     ("trending statuses", trends.STATUSES, (100, 5)),
     ("review of a tag", tags.REVIEW, ("t7", True, NOW)),
     ("custom emoji by name", custom_emojis.DELETE, (["a", "b"],)),
+    ("suggestions", suggestions.FIND.text, (None,) * len(suggestions.FIND.names)),
+    ("popular accounts", suggestions.POPULAR, (NOW, 200)),
+    ("end of a suggestion", suggestions.END, (7, 8, 9)),
+    ("dismissed suggestion", suggestions.DISMISS, (7, 8)),
+    ("ends of suggestions that are over", expiry.DELETE_ENDED_SUGGESTIONS, (10, 500)),
     ("featured tags", featured_tags.OF_ACCOUNT, (7,)),
     ("count of a featured tag", featured_tags.INSERT, (1, 7, 8, "x", NOW)),
     ("counts of featured tags", featured_tags.RECOUNT, (6, [7, 8])),

@@ -1,0 +1,21 @@
+"""Suggestions of accounts to follow, in the turn of the account that is given them. No other actor is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...storage import suggestions
+from ..account import AccountActor
+from ..kernel import Message, turn
+
+
+@dataclass(frozen=True, slots=True)
+class DismissSuggestion(Message[None]):
+    """Command: suggest an account never again. An unknown one changes nothing."""
+
+    target_id: int
+
+
+@turn(AccountActor, DismissSuggestion)
+async def dismiss_suggestion(account: AccountActor, message: DismissSuggestion) -> None:
+    await account.transact(suggestions.dismiss, account.id, message.target_id)

@@ -1,0 +1,50 @@
+"""Suggestions of accounts to follow: those that the viewer interacted with, then popular ones of this server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from ...actors.commands.suggestions import DismissSuggestion
+from ...storage.suggestions import Suggestion
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import EMPTY, Answer, array
+from ..answers.errors import NotFound
+from ..entities.suggestion import suggestion_json
+from ..intake.paging import PagedByOffset
+from ..router import api, path_id
+from ..views.accounts import PEOPLE, render_accounts, render_by_id
+from ..views.statuses import perspective_of
+
+READ = ("read:accounts",)
+# The documentation and older apps use the first one, newer apps the second one.
+DISMISS = ("read", "write:accounts")
+
+
+@api.get("/api/v1/suggestions", auth="user", scopes=READ)
+async def show_accounts(context: HttpContext, viewer: Viewer, paged: PagedByOffset) -> Answer:
+    """The suggested accounts, without the reasons."""
+    page = await _page(context, viewer, paged)
+    return array(await render_accounts(context, [one.account_id for one in page]))
+
+
+@api.get("/api/v2/suggestions", auth="user", scopes=READ)
+async def show(context: HttpContext, viewer: Viewer, paged: PagedByOffset) -> Answer:
+    page = await _page(context, viewer, paged)
+    accounts = await render_by_id(context, [one.account_id for one in page])
+    return array([suggestion_json(one, accounts[one.account_id]) for one in page if one.account_id in accounts])
+
+
+@api.delete("/api/v1/suggestions/<account_id>", auth="user", scopes=DISMISS)
+async def dismiss(viewer: Viewer, account_id: str) -> Answer:
+    """Suggest an account never again. This succeeds for every id, also for one that is none."""
+    with suppress(NotFound):
+        await viewer.ask(DismissSuggestion(path_id(account_id)))
+    return EMPTY
+
+
+async def _page(context: HttpContext, viewer: Viewer, paged: PagedByOffset) -> Sequence[Suggestion]:
+    limit, offset = paged.stretch(PEOPLE)
+    found = await context.suggestions.find(viewer.account_id, await perspective_of(viewer))
+    return found[offset : offset + limit]
