@@ -43,6 +43,10 @@ class RowCache(Generic[T]):
         rows = ((id, self._rows.get(id) or loaded.get(id) or held.get(id)) for id in wanted)
         return {id: row for id, row in rows if row is not None}
 
+    def holds(self, id: int, row: T) -> bool:
+        """True if this is the row that is kept: it was not dropped or replaced since it was read."""
+        return self._rows.get(id) is row
+
     def put(self, id: int, row: T) -> None:
         """Store a row after a commit."""
         self.drop(id)

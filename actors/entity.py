@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Concatenate, ParamSpec, TypeVar
 
-from ..storage.engine.database import Connection
+from ..storage.engine.database import Connection, Doubtful, Unavailable
 from ..storage.notifications import Notification
 from .context import ActorContext
 from .effects.push import PUSH
@@ -38,8 +38,16 @@ class EntityActor(Actor):
     async def publish(self, *facts: Fact, promised: Sequence[int] = ()) -> None:
         """Publish the facts of this turn's transaction, before the answer, and hand over its promises.
 
-        If the timelines that a status goes to stay crowded, the relay carries the promises out after the answer.
+        If the timelines that a status goes to stay crowded, the relay carries the promises out after the answer. If the
+        rows to tell of can't be read, this actor restarts, and so tells of them before it does anything else. Otherwise
+        its next turn could tell of a later change first.
         """
+        try:
+            await self._publish(facts, promised)
+        except Unavailable as error:
+            raise Doubtful("committed, and not told: the database is away") from error
+
+    async def _publish(self, facts: Sequence[Fact], promised: Sequence[int]) -> None:
         context = self.context
         for fact in facts:
             self.learn(fact)

@@ -313,12 +313,9 @@ class Facts:
     async def show(self, fact: PublishedStatus | EditedStatus) -> ShownStatus | None:
         """Return the status that timelines will be told of. None if it was deleted meanwhile: its deletion is told."""
         shown = fact.shown if isinstance(fact, PublishedStatus) else None
-        shown = await self._complete(shown) if shown else await self._statuses.show(fact.id)
+        if shown is None or shown.status.quote_of_id is not None:
+            shown = await self._statuses.show_latest(fact.id)
         return None if self._statuses.is_deleted(fact.id) else shown
-
-    async def _complete(self, shown: ShownStatus) -> ShownStatus:
-        """Return a status of a turn, which knows the row alone, with the status that it quotes."""
-        return shown if shown.status.quote_of_id is None else await self._statuses.show_row(shown.status, shown.author)
 
     def announce_to_author(self, shown: ShownStatus, origin: Origin) -> None:
         """Tell the author's own home alone of a new status: the relay tells the others, and this home again."""
@@ -337,7 +334,10 @@ class Facts:
 
     def _keep_published(self, fact: PublishedStatus) -> None:
         if fact.shown is not None:
-            self._statuses.put(fact.id, fact.shown.status)
+            if fact.shown.status.quote_of_id is None:
+                self._statuses.put(fact.id, fact.shown.status)
+            else:  # another account may have ended the quote since this row was read
+                self._statuses.drop(fact.id)
             self._accounts.put(fact.shown.author.id, fact.shown.author)
 
     def _keep_deleted(self, fact: DeletedStatus) -> None:
@@ -409,8 +409,10 @@ class Facts:
         self._broadcast.merged(fact.account_id, origin)
 
     async def _announce_conversation(self, fact: ChangedConversation, origin: Origin) -> None:
-        last = fact.shown.last
-        shown = fact.shown if last is None else replace(fact.shown, last=await self._complete(last))
+        """What the last status quotes is not in the transaction's records."""
+        shown = fact.shown
+        if shown.last is not None and shown.last.status.quote_of_id is not None:
+            shown = replace(shown, last=await self._statuses.show_latest(shown.last.id))
         self._broadcast.corresponded(shown, origin, news=fact.news)
 
     def _announce_list(self, fact: ChangedList, origin: Origin) -> None:

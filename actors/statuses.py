@@ -13,6 +13,7 @@ from .rules.visibility import Perspective, state_for, visible
 STATUSES_KEPT = 20_000
 ACCOUNTS_KEPT = 20_000
 DELETIONS_REMEMBERED = 10_000
+READS_FOR_LATEST = 5  # each more means that the status was changed once more
 QUOTES_DEEP = 2  # a quoted status is shown whole, and of the one that it quotes the id
 
 
@@ -81,6 +82,18 @@ class StatusCache(RowCache[statuses.Status]):
 
     async def show(self, id: int) -> ShownStatus | None:
         return (await self.show_many([id])).get(id)
+
+    async def show_latest(self, id: int) -> ShownStatus | None:
+        """Return the records of a status that no fact has changed while they were read.
+
+        What is told of them at once is no older than what was told of them before.
+        """
+        shown = await self.show(id)
+        for _ in range(READS_FOR_LATEST):
+            if shown is None or self.holds(id, shown.status):
+                break
+            shown = await self.show(id)
+        return shown
 
     async def show_many(self, ids: Iterable[int]) -> dict[int, ShownStatus]:
         """Return the records of these statuses, in the given order.

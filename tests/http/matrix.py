@@ -96,6 +96,10 @@ class Row:
                 return self.cells["profile" if self.who == "author" else "tom"]
             case "feed":
                 return self.cells["profile"].strip("ufd")
+            case "quoted":  # where a post is shown inside of a quote: as in a thread
+                return self.cells["thread"]
+            case "cited":  # an unlisted post of Ada's that a public one quotes, on streams
+                return "" if self.is_distant else "".join(one for one in self.cells["thread"] if one == "u")
             case "pinned":
                 return self.cells["profile"].replace("d", "")
             case _:
@@ -160,9 +164,9 @@ class Viewer:
 class World:
     """The people, their posts, and the blocks made after them. `ids` are by author, kind and visibility."""
 
-    def __init__(self, stage: Stage, tom: Person, sam: Person, ada: Person, zoe: Account) -> None:
+    def __init__(self, stage: Stage, tom: Person, sam: Person, quin: Person, ada: Person, zoe: Account) -> None:
         self.stage = stage
-        self.tom, self.sam, self.ada, self.zoe = tom, sam, ada, zoe
+        self.tom, self.sam, self.quin, self.ada, self.zoe = tom, sam, quin, ada, zoe
         self.ids: dict[tuple[int, str, str], int] = {}
         self.viewers: list[Viewer] = []
 
@@ -239,7 +243,8 @@ class World:
             id = int((await by.publish(name))["id"])
             self.ids |= {(author.id, name, ""): id for author in self.authors}
         for author in self.authors:
-            self.ids |= {(author.id, "author", ""): author.id, (author.id, "tom", ""): self.tom.account.id}
+            people = {"author": author.id, "tom": self.tom.account.id, "quin": self.quin.account.id}
+            self.ids |= {(author.id, name, ""): id for name, id in people.items()}
 
     async def write(self, db: Connection) -> None:
         for author in self.authors:
@@ -278,6 +283,9 @@ class World:
         )
         self.ids[author.id, "leaf", letter] = await self._store(
             db, self.tom.account, "public", in_reply_to_id=answer, in_reply_to_account_id=author.id
+        )
+        self.ids[author.id, "quoting", letter] = await self._store(
+            db, self.quin.account, "unlisted", quote_of_id=post, quote_state="accepted"
         )
         if letter != "d":
             by = author if letter == "f" else self.tom.account
@@ -393,6 +401,9 @@ class World:
                 more = {"in_reply_to_id": self.ids[self.ada.account.id, parent, ""]} if parent else {}
                 made = await self.ada.publish(text, visibility=visibility, **more)
                 self.ids[self.ada.account.id, kind, letter] = int(made["id"])
+            if letter == "u":
+                cited = await self.ada.publish(marker(self.ada.account, "cited", letter), visibility=visibility)
+                await self.quin.publish("look #matrix", quoted_status_id=cited["id"])
             if letter != "d":
                 await self._boost(self.ada if letter == "f" else self.tom, self.ada.account, letter)
         await self.wake()
@@ -470,7 +481,8 @@ async def world_of(stage: Stage, rows: Iterable[Row]) -> World:
     uri = "https://far.example/users/zoe"
     new = NewAccount(http_context.ids.next(), "zoe", "far.example", uri, uri)
     zoe = await http_context.database.transact(create_account, new, http_context.clock.now())
-    world = World(stage, await stage.person("tom"), await stage.person("sam"), await stage.person("ada"), zoe)
+    tom, sam, quin, ada = [await stage.person(name) for name in ("tom", "sam", "quin", "ada")]
+    world = World(stage, tom, sam, quin, ada, zoe)
     for row in rows:
         await world.invite(row)
     await world.begin()

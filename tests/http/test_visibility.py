@@ -84,7 +84,9 @@ async def ask_pages(viewer: Viewer, table: str) -> Complaints:
     for line in lines(table):
         method, template, *wanted = line.split()
         # Where the path has an id of each visibility, the answer is of that one alone.
-        for among in VISIBILITIES if re.search("<(leaf|letter|revised)>", template) else ("".join(VISIBILITIES),):
+        for among in (
+            VISIBILITIES if re.search("<(leaf|letter|revised|quoting)>", template) else ("".join(VISIBILITIES),)
+        ):
             path = viewer.fill(template, among[0])
             answer = await viewer.client.send(method, path) if path is not None else None
             if answer is not None and not (viewer.is_anonymous and answer.status == 401):

@@ -171,7 +171,8 @@ OF_THE_VIEWER = {
 }
 
 # Pages of statuses: `kind:column` for each kind of post that may be in the answer. An `aside` is a reply to an account
-# without followers, so it is in the author's home timeline only. An `echo` is boosted by every viewer.
+# without followers, so it is in the author's home timeline only. An `echo` is boosted by every viewer. Quin quotes each
+# `post`.
 PAGES = """
 GET  /api/v1/statuses?<every>                                post:sees
 GET  /api/v1/statuses/<leaf>/context                         answer:thread
@@ -185,6 +186,12 @@ GET  /api/v1/accounts/<author>/statuses?exclude_replies=true&limit=40  post:prof
 GET  /api/v1/accounts/<author>/statuses?exclude_reblogs=true&limit=40  post:profile answer:profile aside:profile
 GET  /api/v1/accounts/<tom>/statuses?limit=40                shared:tom
 GET  /api/v1/accounts/<self>/statuses?limit=40               echo:echoes
+GET  /api/v1/statuses/<quoting>                              post:quoted
+GET  /api/v1/statuses?id[]=<quoting>                         post:quoted
+POST /api/v1/statuses/<quoting>/bookmark                     post:quoted
+POST /api/v1/statuses/<quoting>/reblog                       post:quoted
+POST /api/v1/statuses/<quoting>/unreblog                     post:quoted
+GET  /api/v1/accounts/<quin>/statuses?limit=40               post:quoted
 GET  /api/v1/notifications?types[]=update                    post:told
 GET  /api/v1/notifications?types[]=mention                   post:named
 GET  /api/v1/notifications?types[]=update&include_filtered=true        post:told
@@ -289,7 +296,8 @@ own    404 PUT    /api/v1/statuses/<post>                      {"status": "other
 own    404 DELETE /api/v1/statuses/<post>
 """
 
-# What open streams get when posts are published: stream, event, `kind:column`. Only Zoe's posts have media here.
+# What open streams get when posts are published: stream, event, `kind:column`. Only Zoe's posts have media here. Quin
+# publicly quotes what is `cited`.
 STREAMS = """
 user                update         post:home answer:home aside:own shared:shared
 user                notification   post:named answer:named aside:named
@@ -298,14 +306,14 @@ user:notification   update         post:never answer:never aside:never shared:ne
 list                update         post:home answer:home aside:never shared:shared
 direct              conversation   post:written answer:written aside:written shared:written
 direct              update         post:never answer:never aside:never shared:never
-public              update         post:open answer:never aside:never shared:open
+public              update         post:open answer:never aside:never shared:open cited:cited
 public:media        update         post:far answer:never aside:never shared:far
-public:local        update         post:near answer:never aside:never shared:near
+public:local        update         post:near answer:never aside:never shared:near cited:cited
 public:local:media  update         post:never answer:never aside:never shared:never
 public:remote       update         post:far answer:never aside:never shared:far
 public:remote:media update         post:far answer:never aside:never shared:far
-hashtag             update         post:open answer:open aside:open shared:open
-hashtag:local       update         post:near answer:near aside:near shared:near
+hashtag             update         post:open answer:open aside:open shared:open cited:cited
+hashtag:local       update         post:near answer:near aside:near shared:near cited:cited
 """
 
 # The same when the author of this server edits `post` and `echo`, then deletes `post`, `answer` and `aside`.

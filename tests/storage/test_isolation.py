@@ -1,7 +1,9 @@
 """Two sessions at once: what a simulation in lockstep cannot show. Waiting is seen in pg_stat_activity, not guessed."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import timedelta
+from itertools import combinations
 from typing import Any
 
 import asyncpg
@@ -12,12 +14,14 @@ from troupe.storage import (
     accounts,
     blocks,
     deletions,
+    edits,
     expiry,
     favourites,
     follows,
     idempotency,
     oauth,
     outbox,
+    quotes,
     registration,
     relations,
     statuses,
@@ -30,7 +34,7 @@ from troupe.storage.idempotency import KeyedStatus
 from troupe.storage.oauth import Application, Grant, NewToken
 from troupe.storage.outbox import NewEffect
 from troupe.storage.secrets import hash_of
-from troupe.storage.statuses import NewStatus, StatusTag
+from troupe.storage.statuses import NewStatus, Status, StatusTag
 
 from .conftest import NOW, Stage, counted, new_id, session
 from .racing import Work, race, whole
@@ -295,3 +299,83 @@ class TestExpiry:
                 return [row["id"] for row in await db.fetch(expiry.DELETE_APPLICATIONS, [app])]
 
         assert run(main) == []
+
+
+# -- quotes
+
+
+def quoting(account: Account, quoted: Status) -> Work:
+    """Quote a status of another account as a turn does: under the locks of the pair and of the quoted status."""
+
+    async def work(db: Connection) -> bool:
+        await relations.lock_pair(db, account.id, quoted.account_id)
+        if await blocks.blocked_either_way(db, account.id, quoted.account_id):
+            return False
+        current = await quotes.lock_quoted(db, quoted.id)
+        if current is None or current.quote_policy != "public":
+            return False
+        id = new_id()
+        new = NewStatus(id, account.id, str(id), None, "public", quote_of_id=quoted.id, quote_state="accepted")
+        await statuses.insert(db, new, NOW)
+        return True
+
+    return work
+
+
+def forbidding(quoted: Status) -> Work:
+    return lambda db: edits.set_quote_policy(db, quoted.id, "nobody")
+
+
+def deleting(status: Status) -> Work:
+    return lambda db: deletions.soft_delete(db, status.id, status.account_id, NOW, new_id)
+
+
+def revoking(quote: Status, quoted: Status) -> Work:
+    return lambda db: quotes.revoke(db, quote.id, quoted.id, quoted.account_id, new_id)
+
+
+def ending_all(a: Account, b: Account) -> Work:
+    async def work(db: Connection) -> int:
+        await relations.lock_pair(db, a.id, b.id)
+        ended = await quotes.end_between(db, a.id, b.id, new_id)
+        await blocks.insert_block(db, new_id(), a.id, b.id, NOW)
+        return len(ended)
+
+    return work
+
+
+@pytest.mark.parametrize("end", [forbidding, deleting, None])
+def test_a_quote_that_waits_sees_what_it_waited_for(stage: Stage, end: Callable[[Status], Work] | None) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    quoted = stage.status(ada, quote_policy="public")
+    first = ending_all(ada, bob) if end is None else end(quoted)
+    assert race(stage, first, quoting(bob, quoted))[1] is False
+    assert stage.value("SELECT count(*) FROM statuses WHERE quote_of_id IS NOT NULL") == 0
+
+
+@pytest.mark.parametrize("end", [deleting, None])
+def test_what_ends_quotes_waits_for_a_new_one_and_ends_it(stage: Stage, end: Callable[[Status], Work] | None) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    quoted = stage.status(ada, quote_policy="public")
+    second = ending_all(ada, bob) if end is None else end(quoted)
+    assert race(stage, quoting(bob, quoted), second)[0] is True
+    wanted = "revoked" if end is None else "deleted"
+    assert stage.value("SELECT quote_state FROM statuses WHERE quote_of_id IS NOT NULL") == wanted
+    assert counted(stage)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(("one", "other"), list(combinations(range(4), 2)))
+def test_a_quote_ends_once(stage: Stage, one: int, other: int, turned: bool) -> None:
+    """Whatever meets: revocation, block, deletion of the quoted or of the quoting status. None waits for ever."""
+    ada, bob, cyd = (stage.account(name) for name in ("ada", "bob", "cyd"))
+    quoted = stage.status(ada)
+    quote = stage.status(bob, quote_of_id=quoted.id, quote_state="accepted")
+    stage.status(cyd, quote_of_id=quoted.id, quote_state="accepted")
+    stage.boost(bob, quoted)
+    stage.boost(ada, quote)
+    works = (revoking(quote, quoted), ending_all(bob, ada), deleting(quoted), deleting(quote))
+    pair = (works[other], works[one]) if turned else (works[one], works[other])
+    race(stage, *pair)
+    assert counted(stage)
+    assert stage.value("SELECT quote_state FROM statuses WHERE id = $1", quote.id) != "accepted" or 3 in (one, other)

@@ -39,6 +39,7 @@ from troupe.storage import (
     pins,
     polls,
     push_subscriptions,
+    quotes,
     reblogs,
     registration,
     relations,
@@ -93,6 +94,9 @@ FILL = """
         n, CASE WHEN n % 5 = 0 THEN n - 1 END, CASE WHEN n % 5 = 0 THEN 1 + (n - 1) % 2000 END,
         CASE WHEN n % 11 = 0 AND n % 5 <> 0 THEN n - 10 END, CASE WHEN n % 9 = 0 THEN ARRAY[n] ELSE '{}' END, now()
     FROM generate_series(1, 20000) n;
+    UPDATE statuses
+    SET quote_of_id = id - 6, quote_state = 'accepted', quote_change_id = CASE WHEN id % 2 = 0 THEN id END
+    WHERE id % 13 = 0 AND reblog_of_id IS NULL;
     INSERT INTO status_counts (status_id) SELECT id FROM statuses;
     INSERT INTO media_attachments (id, account_id, status_id, type, created_at, updated_at)
     SELECT id, account_id, id, 'image', now(), now() FROM statuses;
@@ -273,6 +277,15 @@ QUERIES = [
     *both("bookmarks", bookmarks.PAGE, 7, *PAGE),
     *both("boosts", reblogs.PAGE, 12, *PAGE),
     ("who has boosted", reblogs.REBLOGGERS, (12,)),
+    *both("quotes", quotes.PAGE, 7, *PAGE),
+    ("quoted status", quotes.LOCK_QUOTED, (7,)),
+    ("quotes of a status", quotes.LOCK_OF, (7,)),
+    ("quotes between two accounts", quotes.LOCK_BETWEEN, ([14, 8],)),
+    ("quote to revoke", quotes.LOCK_ONE, (13, 7, 8)),
+    ("end of quotes", quotes.END, ([13], [14], "revoked", [7])),
+    ("boosts of quotes", quotes.REBLOGGERS, ([12, 13],)),
+    ("who quotes", quotes.QUOTING, (7,)),
+    ("notifications of earlier edits", quotes.WITHDRAW_UPDATES, ([13],)),
     ("edits of a status", edits.HISTORY, (7,)),
     ("latest edits", edits.LATEST, (list(range(1, 21)), LOW)),
     (

@@ -8,7 +8,8 @@ from typing import Protocol
 from ....actors.events import NotificationShown, NotificationsMerged, StatusAmended, StatusAppeared, StatusGone
 from ....actors.kernel import Address, Event, Feed, Runtime
 from ....actors.notifications import ShownNotification
-from ....actors.statuses import ShownStatus
+from ....actors.rules.visibility import ANONYMOUS
+from ....actors.statuses import ShownStatus, quote_state
 from ..checks import Broken
 from ..faults import Fault
 from .patience import Restarting, insist
@@ -35,6 +36,7 @@ class Stream:
         self.notified: list[int] = []
         self.merges = 0  # how often filtered notifications were merged with the others
         self.said: list[tuple[int, str]] = []  # the texts of statuses, when they came and at each edit
+        self.quotes: list[tuple[int, str | None]] = []  # the states of their quotes, at the same times
         self.cuts = 0
         self.open = False  # connected, and up to date
         self.room = 0
@@ -118,7 +120,7 @@ class Stream:
         elif shown.id < self._newest.get(author, 0):
             self._wrong = f"is shown status {shown.id} after a newer one of the same author"
         self._newest[author] = max(shown.id, self._newest.get(author, 0))
-        self.said.append((shown.id, shown.status.text))
+        self._read_status(shown)
         self.pushed.append(shown.id)
         if shown.id not in self.seen:
             self.seen.append(shown.id)
@@ -126,7 +128,11 @@ class Stream:
     def _edit(self, shown: ShownStatus) -> None:
         if shown.id in self.gone:
             self._wrong = f"is shown an edit of status {shown.id} after its deletion"
+        self._read_status(shown)
+
+    def _read_status(self, shown: ShownStatus) -> None:
         self.said.append((shown.id, shown.status.text))
+        self.quotes.append((shown.id, quote_state(shown, ANONYMOUS)))
 
     def _notify(self, told: ShownNotification) -> None:
         if told.id in self.notified:
