@@ -41,11 +41,22 @@ class Outbox:
         *, remove_files: FileRemover | None, queues: Iterable[Staffed[Any]],
     ) -> None:  # fmt: skip
         context = EffectContext(database, clock, ids, runtime, accounts, statuses, facts, self, remove_files)
+        self._database = database
         self._clock = clock
         self._ids = ids
+        self._record = record
         self._announcements = AnnouncementRelay(context, broadcast, record)
         self._relays: dict[EffectQueue[Any], Relay[Any]] = {ANNOUNCEMENTS: self._announcements}
-        self._relays |= {staffed.queue: Relay(staffed, database, clock, ids, record) for staffed in queues}
+        for staffed in queues:
+            self.add(staffed)
+
+    def add(self, staffed: Staffed[Any]) -> None:
+        """Add a queue whose context needs the outbox itself. To be called before the relays are run."""
+        self._relays[staffed.queue] = Relay(staffed, self._database, self._clock, self._ids, self._record)
+
+    def carries_out(self, queue: EffectQueue[Any]) -> bool:
+        """True if this server carries out the effects of a queue. Nobody else would, so promise no others."""
+        return queue in self._relays
 
     @property
     def relays(self) -> Iterable[Relay[Any]]:

@@ -39,6 +39,8 @@ DELETE = """
         DELETE FROM pins WHERE status_id = ANY($1::bigint[])
     ), filtered AS (
         DELETE FROM filter_statuses WHERE status_id = ANY($1::bigint[])
+    ), carded AS (
+        DELETE FROM status_cards WHERE status_id = ANY($1::bigint[])
     ), featured AS (
         UPDATE featured_tags f SET statuses = f.statuses - 1, last_status_at = (
             SELECT s.created_at FROM statuses s JOIN status_tags other ON other.status_id = s.id

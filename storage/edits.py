@@ -70,12 +70,14 @@ HISTORY = """
     WHERE status_id = $1 ORDER BY id
 """
 
-# The end of a quote changes what a status shows, as an edit does.
+# The end of a quote, and a card that comes, change what a status shows, as an edit does.
 LATEST = """
     SELECT status_id, max(id) AS id FROM (
         SELECT status_id, id FROM status_edits WHERE status_id = ANY($1::bigint[]) AND id > $2
         UNION ALL
         SELECT id, quote_change_id FROM statuses WHERE id = ANY($1::bigint[]) AND quote_change_id > $2
+        UNION ALL
+        SELECT status_id, id FROM status_cards WHERE status_id = ANY($1::bigint[]) AND id > $2
     ) AS change GROUP BY status_id
 """
 
@@ -143,7 +145,9 @@ async def history(db: Connection, status_id: int) -> list[Edit]:
 
 
 async def latest(db: Connection, status_ids: Sequence[int], after_id: int) -> dict[int, int]:
-    """Return the latest edit, or end of its quote, of each of these statuses, if its id is above `after_id`."""
+    """Return for each of these statuses the id of its latest edit, end of its quote, or card, if it is above
+    `after_id`.
+    """
     rows = await db.fetch(LATEST, status_ids, after_id)
     return {row["status_id"]: row["id"] for row in rows}
 

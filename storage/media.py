@@ -103,6 +103,7 @@ KNOWN_FILES = """
     UNION ALL SELECT thumbnail_file FROM media_attachments WHERE thumbnail_file = ANY($1::text[])
     UNION ALL SELECT avatar_file FROM accounts WHERE avatar_file = ANY($1::text[])
     UNION ALL SELECT header_file FROM accounts WHERE header_file = ANY($1::text[])
+    UNION ALL SELECT image_file FROM preview_cards WHERE image_file = ANY($1::text[])
 """
 
 

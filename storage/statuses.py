@@ -5,12 +5,12 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
-from . import accounts, media, notifications, polls
+from . import accounts, media, notifications, polls, preview_cards
 from .engine.database import Connection
 from .engine.sql import Statement, insert_into
 
 
-def columns(counts: str, mentions: str, tags: str) -> str:
+def columns(counts: str, mentions: str, tags: str, card: str) -> str:
     """Return the columns in the order of Status's fields. The status is `s`, its original `r`, and its app `app`."""
     return f"""
         s.id, s.account_id, s.uri, s.url, s.local, s.text, s.content, s.content_type, s.spoiler_text, s.visibility,
@@ -30,7 +30,8 @@ def columns(counts: str, mentions: str, tags: str) -> str:
             FROM {tags} t WHERE t.status_id = s.id
         ) AS tags,
         CASE WHEN s.media_ids <> '{{}}' THEN ({media.OF_STATUS}) END AS media,
-        CASE WHEN s.poll_id IS NOT NULL THEN ({polls.OF_STATUS}) END AS poll
+        CASE WHEN s.poll_id IS NOT NULL THEN ({polls.OF_STATUS}) END AS poll,
+        {card} AS card
     """
 
 
@@ -100,7 +101,7 @@ INSERT = Statement(f"""
         WHERE f.account_id = made.account_id AND f.tag_id = tagged.tag_id AND made.visibility IN ('public', 'unlisted')
     )
     SELECT
-        {columns(NO_COUNTS, mentions="mentioned", tags="tag")},
+        {columns(NO_COUNTS, mentions="mentioned", tags="tag", card="NULL::jsonb")},
         {accounts.COLUMNS},
         ARRAY({notifications.WAITING.format(account="s.account_id", language="s.language")}) AS waiting
     FROM made s
@@ -117,7 +118,7 @@ COUNTS = """
 TAGS = "(SELECT st.status_id, t.* FROM status_tags st JOIN tags t ON t.id = st.tag_id)"
 
 FIND_MANY = f"""
-    SELECT {columns(COUNTS, mentions="mentions", tags=TAGS)}
+    SELECT {columns(COUNTS, mentions="mentions", tags=TAGS, card=f"({preview_cards.OF_STATUS})")}
     FROM statuses s
     JOIN status_counts c ON c.status_id = s.id
     LEFT JOIN applications app ON app.id = s.application_id
@@ -198,6 +199,7 @@ class Status:
     tags: tuple[StatusTag, ...]
     media: tuple[media.Media, ...]
     poll: polls.Poll | None
+    card: preview_cards.PreviewCard | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +294,7 @@ async def lock_own(db: Connection, id: int, account_id: int) -> Status | None:
 
 
 def _status(values: Iterable[Any]) -> Status:
-    *plain, mentioned_ids, media_ids, mentions, tags, attached, poll = values
+    *plain, mentioned_ids, media_ids, mentions, tags, attached, poll, card = values
     return Status(
         *plain,
         mentioned_ids=tuple(mentioned_ids),
@@ -301,4 +303,5 @@ def _status(values: Iterable[Any]) -> Status:
         tags=tuple(StatusTag(*tag) for tag in tags or ()),
         media=tuple(media.media_of(one) for one in attached or ()),
         poll=polls.poll_of(poll) if poll is not None else None,
+        card=preview_cards.card_of(card) if card is not None else None,
     )

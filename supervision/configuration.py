@@ -134,6 +134,9 @@ class Settings(BaseModel):
         "Whether people who are not signed in may read the public timelines, trending posts and the profile directory.",
         "true or false",
     )
+    link_previews: bool = setting(
+        True, "Whether the pages that statuses link to are fetched and shown as cards.", "true or false"
+    )
     search_results: int = setting(
         40, "The most results of one kind that a search answers with.", "a number from 1 to 200", ge=1, le=200
     )

@@ -15,6 +15,7 @@ troupe (rest_for_one, 3 crashes in 30 s)
 ├── announcements   what turns have promised to tell, and a crash kept from being told
 ├── mail            mails that transactions have promised
 ├── push            messages to the devices of users
+├── previews        cards of the pages that statuses link to
 ├── media           uploads that wait to be processed, and those that nobody wants
 ├── expiry          rows whose time is over
 ├── disks           whether there is room to write
@@ -47,6 +48,7 @@ from ..actors.broadcast import Broadcast, account_address
 from ..actors.context import ActorContext
 from ..actors.custom_emojis import CustomEmojiLoader
 from ..actors.effects.mail import MAIL
+from ..actors.effects.previews import PREVIEWS, PreviewContext, ReadPage
 from ..actors.effects.push import PUSH
 from ..actors.effects.registry import FileRemover, Staffed
 from ..actors.expiry import Expiry
@@ -59,6 +61,7 @@ from ..actors.mail.templates import Sender
 from ..actors.media.processor import MediaProcessor
 from ..actors.outbox import Outbox
 from ..actors.outgoing.client import OutgoingClient
+from ..actors.previews.reader import PageReader
 from ..actors.push.delivery import Deliver, WebPush
 from ..actors.push.encryption import PushEncryption
 from ..actors.push.sender import PushContext, PushSender
@@ -175,6 +178,16 @@ class Actors:
             ),
         }
 
+    def add_previews(self, read: ReadPage) -> None:
+        """Have the pages previewed that statuses link to. To be called before the relays are asked for."""
+        context = self.actor_context
+        self.outbox.add(
+            Staffed(
+                PREVIEWS,
+                PreviewContext(context.database, context.clock, context.ids, self.outbox, context.base_url, read),
+            )
+        )
+
     async def _perspective(self, account_id: int, origin: Origin) -> Perspective:
         return await self.runtime.ask(account_address(account_id), PerspectiveOf(), origin=origin)
 
@@ -227,6 +240,8 @@ class Troupe:
             self.database, self.runtime, clock, log.record, self.actors.outbox, folder,
             key=lambda: secrets.token_hex(16),
         )  # fmt: skip
+        if settings.link_previews:
+            self.actors.add_previews(PageReader(self.outgoing, self.media, clock))
         self.http_context = HttpContext(
             settings=settings, database=self.database, runtime=self.runtime, clock=clock, ids=ids, record=log.record,
             secret=lambda: secrets.token_urlsafe(32), push_key=self._push_key,

@@ -5,10 +5,10 @@ An edit replaces everything but the quote; the language and the quote policy sta
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from ...storage import accounts, edits, media, notifications, polls, quotes, reblogs, statuses
+from ...storage import accounts, edits, media, notifications, polls, preview_cards, quotes, reblogs, statuses
 from ...storage.edits import Revision
 from ...storage.engine.database import Connection
 from ...storage.media import Media
@@ -20,16 +20,19 @@ from ..conversations import ShownConversation
 from ..effects.conversations import conversation_changed
 from ..effects.notifications import notifications_added
 from ..effects.polls import forget_poll, poll_ends
+from ..effects.previews import PREVIEWS, preview_of
+from ..effects.registry import Promise
 from ..effects.statuses import status_edited
 from ..facts import AddedNotifications, ChangedConversation, ChangedStatus, EditedStatus
 from ..kernel import Message, Origin, Refused, turn
 from ..rules import text
 from ..rules.attachments import BESIDE_A_QUOTE, complaint
 from ..rules.languages import language_code
+from ..rules.links import link_of
 from ..rules.polls import PollTerms
 from ..statuses import ShownStatus
 from .interacting import NOT_ALLOWED, invalid
-from .statuses import BLANK, NOT_FOUND, Written, correspond, quote_policy, says_nothing, write
+from .statuses import BLANK, NOT_FOUND, Written, correspond, quote_policy, says_nothing, wake_previews, write
 
 NO_DEADLINE = invalid("Deadline can't be blank")
 
@@ -102,11 +105,13 @@ async def edit_status(account: AccountActor, message: EditStatus) -> Refused | N
         return edited
     if edited.edit_id is None:
         return await account.publish(ChangedStatus(message.status_id))
-    return await account.publish(
+    await account.publish(
         EditedStatus(message.status_id, edited.edit_id, edited.rebloggers, edited.notified),
         AddedNotifications(edited.told),
         *(ChangedConversation(letter) for letter in edited.letters), promised=edited.promised,
     )  # fmt: skip
+    wake_previews(account, written.content)
+    return None
 
 
 @turn(AccountActor, SetQuotePolicy)
@@ -252,6 +257,7 @@ async def _store(
         status_edited(status.id, account.id),
         *notifications_added(told),
         *(conversation_changed(letter.conversation, account.id) for letter in letters),
+        *await _preview(db, account, replace(status, content=revision.content, media_ids=revision.media_ids)),
     ]
     promised = await account.context.outbox.promise(db, promises, origin)
     return Edited(edit_id, rebloggers, notified.get(status.id, ()), told, letters, promised)
@@ -265,6 +271,16 @@ async def _news_for_quoting(db: Connection, account: AccountActor, status: Statu
     await quotes.withdraw_updates(db, [id for id, _ in quoting])
     ids = account.context.ids
     return [NewNotification(ids.next(), by, account.id, "quoted_update", id) for id, by in quoting]
+
+
+async def _preview(db: Connection, account: AccountActor, status: Status) -> list[Promise]:
+    """Take the card away that belongs to another link than the status has now. Return the promise of the new one."""
+    base_url = account.context.base_url
+    if status.card is not None:
+        link = link_of(status, base_url)
+        if link is None or link.url != status.card.url:
+            await preview_cards.detach(db, status.id)
+    return list(preview_of(status, base_url)) if account.context.outbox.carries_out(PREVIEWS) else []
 
 
 async def _correspond(

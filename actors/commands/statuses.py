@@ -30,6 +30,7 @@ from ..effects.conversations import conversation_changed
 from ..effects.files import files_unused
 from ..effects.notifications import notifications_added
 from ..effects.polls import poll_ends
+from ..effects.previews import PREVIEWS, preview_of
 from ..effects.statuses import counts_changed, quotes_ended, status_changed
 from ..facts import (
     AddedNotifications,
@@ -385,6 +386,8 @@ async def _promise(
         *(conversation_changed(letter.conversation, account.id) for letter in letters),
     ]
     promises += [counts_changed(id, account.id) for id in (status.in_reply_to_id, status.quote_of_id) if id is not None]
+    if outbox.carries_out(PREVIEWS):
+        promises += preview_of(status, account.context.base_url)
     promised = await outbox.promise(db, promises, origin)
     if status.poll is not None and status.poll.expires_at is not None:
         await outbox.promise(db, [poll_ends(status.poll.id, account.id, status.poll.expires_at)], origin)
@@ -415,6 +418,13 @@ async def spread(account: AccountActor, published: Published) -> None:
     facts.append(AddedNotifications(published.told))
     facts += [ChangedConversation(letter) for letter in published.letters]
     await account.publish(*facts, promised=published.promised)
+    wake_previews(account, status.content)
+
+
+def wake_previews(account: AccountActor, content: str) -> None:
+    """Have the page of a link fetched at once. Most statuses have none."""
+    if "<a " in content:
+        account.context.outbox.wake(PREVIEWS)
 
 
 @turn(AccountActor, DeleteStatus)

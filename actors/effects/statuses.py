@@ -47,7 +47,7 @@ def status_changed(id: int, account_id: int) -> Promise:
 
 
 def status_edited(id: int, account_id: int) -> Promise:
-    """Promise to tell of a status that its author edited."""
+    """Promise to tell of a status that its author edited, or that has got its card."""
     return told_by(account_id, AnnounceEdit(id))
 
 

@@ -1,4 +1,4 @@
-"""Removing unused files and rows: left-overs of a crash, and uploads that are in no status."""
+"""Removing unused files and rows: left-overs of a crash, uploads in no status, and cards that no status shows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import trio
 
-from ...storage import media
+from ...storage import media, preview_cards
 from ...storage.engine.database import Connection, Database, Doubtful, Unavailable
 from ...storage.files import Folder
 from ..effects.files import files_unused
@@ -17,6 +17,7 @@ from ..outbox import Outbox
 EVERY = 3600.0  # seconds
 LOOSE_FOR = timedelta(days=1)  # how long an attachment without a status is kept
 LEFT_FOR = timedelta(days=1)  # when files of an unfinished upload count as left over; no upload takes this long
+CARDS_UNUSED_FOR = timedelta(days=1)  # after they were fetched
 CLEANED_AT_ONCE = 500
 
 
@@ -87,8 +88,15 @@ class Cleaning:
                 self._record("media.retry", message="cleaning", error=error, decision="left at its place")
 
     async def clean(self) -> None:
-        """Delete attachments that were in no status for a day. The outbox removes their files, also after a crash."""
+        """Delete attachments that were in no status for a day, and cards that no status shows.
+
+        The outbox removes their files, also after a crash.
+        """
         while await self._database.transact(self._delete_loose, self._clock.now() - LOOSE_FOR):
+            self._outbox.wake()
+        after: int | None = 0
+        while after is not None:
+            after = await self._database.transact(self._delete_cards, after, self._clock.now() - CARDS_UNUSED_FOR)
             self._outbox.wake()
 
     async def _delete_loose(self, db: Connection, before: datetime) -> int:
@@ -97,3 +105,10 @@ class Cleaning:
             files = [file for medium in gone for file in medium.files]
             await self._outbox.promise(db, [files_unused(files)], NOWHERE)
         return len(gone)
+
+    async def _delete_cards(self, db: Connection, after: int, before: datetime) -> int | None:
+        """Delete the unused ones of the next cards. Return the id to continue after, None at the end."""
+        swept = await preview_cards.delete_unused(db, after, before, CLEANED_AT_ONCE)
+        if swept.images:
+            await self._outbox.promise(db, [files_unused(swept.images)], NOWHERE)
+        return swept.last_id

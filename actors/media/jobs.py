@@ -17,7 +17,7 @@ SOURCE = "source"
 RESULT = "result.json"
 LARGEST_RESULT = 64 * 1024
 
-Task = Literal["image", "picture", "thumbnail", "film", "emoji", "probe"]
+Task = Literal["image", "picture", "thumbnail", "film", "emoji", "page", "probe"]
 
 # The files that can be made, by the ending of the name: the content type, and the possible types of media.
 TYPES = {
@@ -41,7 +41,8 @@ LARGEST_FACT = 2**53
 class Job:
     """A file to process. Results are written to `folder`, under names that begin with `name`.
 
-    The task `probe` makes nothing: it tells what this machine lacks to confine the process.
+    The task `page` makes no file: it tells what a web page says of itself. Its kind is the encoding that the page's
+    server named. The task `probe` tells what this machine lacks to confine the process.
     """
 
     task: Task
@@ -69,7 +70,7 @@ UNVERIFIED = "File type of uploaded media could not be verified"
 
 def results_of(job: Job) -> tuple[str, ...]:
     """Return the names of all files that a process may write for a job."""
-    if job.task == "probe":
+    if job.task in ("page", "probe"):
         return (RESULT,)
     endings = {"picture": ("jpg", "png"), "thumbnail": (), "film": ()}.get(job.task, OF_IMAGES.get(job.kind, ()))
     films = OF_FILMS if job.ffmpeg else ()

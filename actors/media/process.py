@@ -7,9 +7,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, TypeVar
 
 import orjson
 import trio
@@ -27,6 +28,9 @@ KILLED = "was killed by signal"  # as `apart.py` says of FFmpeg
 NO_SPACE = os.strerror(errno.ENOSPC)  # as decoders report it: the process runs in the C locale
 FULL = 16 * 1024 * 1024  # with fewer bytes free, the disk is taken to be the cause of a failed process
 
+T = TypeVar("T")
+Read = Callable[[dict[str, Any], Job], T]
+
 
 class ProcessingFailed(Exception):
     """Raised when the process gave no result. The text says why; the file's owner may see it if it is `public`.
@@ -41,7 +45,12 @@ class ProcessingFailed(Exception):
 
 
 async def make(job: Job, patience: float) -> ProcessedMedia:
-    """Run a job in a process of its own, for at most `patience` seconds.
+    """Run a job that makes files. As `run_job`."""
+    return await run_job(job, patience, made_of)
+
+
+async def run_job(job: Job, patience: float, read: Read[T]) -> T:
+    """Run a job in a process of its own, for at most `patience` seconds. `read` checks and returns its result.
 
     Raises Refused for a file that is not accepted, Broken, and OSError when the machine lacks something, as room on its
     disk. The files of the result are in the job's folder.
@@ -50,7 +59,7 @@ async def make(job: Job, patience: float) -> ProcessedMedia:
     code: int | None = None
     with trio.move_on_after(patience):
         code = await run(job)
-    return await trio.to_thread.run_sync(_outcome, job, code, patience)
+    return await trio.to_thread.run_sync(_outcome, job, code, patience, read)
 
 
 async def run(job: Job) -> int:
@@ -99,11 +108,11 @@ def _forget_result(job: Job) -> None:
     (Path(job.folder) / RESULT).unlink(missing_ok=True)
 
 
-def _outcome(job: Job, code: int | None, patience: float) -> ProcessedMedia:
+def _outcome(job: Job, code: int | None, patience: float, read: Read[T]) -> T:
     """Return the result. `code` is None when the time was over."""
     words = _last_words(job)
     try:
-        made = _result(job)
+        made = _result(job, read)
         # FFmpeg may exit with 0 although the disk was full at its last bytes.
         if NO_SPACE in words:
             raise full(Path(job.folder))
@@ -120,10 +129,10 @@ def _outcome(job: Job, code: int | None, patience: float) -> ProcessedMedia:
     return made
 
 
-def _result(job: Job) -> ProcessedMedia:
+def _result(job: Job, read: Read[T]) -> T:
     take_back(job)
     with (Path(job.folder) / RESULT).open("rb") as file:
-        return made_of(orjson.loads(file.read(LARGEST_RESULT)), job)
+        return read(orjson.loads(file.read(LARGEST_RESULT)), job)
 
 
 def _out_of_space(job: Job, words: str) -> bool:

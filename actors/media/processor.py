@@ -24,6 +24,7 @@ from . import process
 from .cleaning import Cleaning
 from .jobs import UNVERIFIED, FileRefused, Job, Task
 from .kinds import GIF, HEAD, Kind, kind_of
+from .pages import PageFacts, page_of
 from .places import Places
 from .probe import probe
 from .process import ProcessingFailed
@@ -33,6 +34,7 @@ from .queue import Queue
 IMAGES_AT_ONCE = 2
 GIFS_AT_ONCE = 1
 IMAGE_PATIENCE = 60.0  # seconds on the wall clock, longer than the processes' own limit of CPU time
+PAGE_PATIENCE = 15.0
 FILM_PATIENCE = 1800.0
 PLACE_PATIENCE = 60.0  # seconds that a request waits for a place
 FINISH_PATIENCE = 600.0  # seconds that a request waits for a film
@@ -147,6 +149,15 @@ class MediaProcessor:
         upload.published = _names(made)
         await trio.to_thread.run_sync(self.folder.publish, upload.key, upload.published)
         return made
+
+    async def read_page(self, upload: Incoming, charset: str) -> PageFacts:
+        """Return what a web page says of itself. `charset` is the encoding that its server named, or nothing.
+
+        Raises ProcessingFailed, NoPlace, and OSError when the machine lacks something.
+        """
+        job = self._job("page", charset, upload.source, upload.place, upload.key)
+        async with self._images.take(upload.account_id, PLACE_PATIENCE):
+            return await process.run_job(job, PAGE_PATIENCE, page_of)
 
     async def _made_while_waiting(self, account_id: int, job: Job) -> ProcessedMedia:
         """Make files while a request waits.

@@ -18,13 +18,14 @@ from pathlib import Path
 import pyvips
 
 from ...storage.media import ProcessedMedia
-from . import films, images
+from . import films, images, pages
 from .apart import apart, run_program
 from .confinement import MIB, Files, Limits, confine
 from .jobs import RESULT, SOURCE, UNVERIFIED, FileRefused, Job, made_to_json, refused_to_json, results_of
 
 # A large image takes 130 MiB of pixels, and some formats need them twice; x264 keeps dozens of frames.
 IMAGE = Limits(memory=1024 * MIB, seconds=30, file_size=256 * MIB, tasks=128)
+PAGE = Limits(memory=512 * MIB, seconds=5, file_size=1 * MIB, tasks=64)
 FILM = Limits(memory=3072 * MIB, seconds=900, file_size=256 * MIB, tasks=256)
 
 
@@ -36,8 +37,17 @@ def main() -> None:
     os.environ["VIPS_DISC_THRESHOLD"] = str(IMAGE.memory)
     programs = tuple(Path(program) for program in (job.ffmpeg, job.ffprobe) if program)
     results = tuple(Path(name) for name in results_of(job))
-    missing = confine(FILM if programs else IMAGE, Files(Path(), Path(SOURCE), results, programs))
-    Path(RESULT).write_text(_probed(job, missing) if job.task == "probe" else _result(job), "utf-8")
+    charset = pages.charset_of(Path(SOURCE), job.kind) if job.task == "page" else ""
+    limits = PAGE if job.task == "page" else FILM if programs else IMAGE
+    missing = confine(limits, Files(Path(), Path(SOURCE), results, programs))
+    match job.task:
+        case "probe":
+            result = _probed(job, missing)
+        case "page":
+            result = pages.make_page(job, charset)
+        case _:
+            result = _result(job)
+    Path(RESULT).write_text(result, "utf-8")
 
 
 def _end_with_server(pipe: int) -> None:

@@ -11,36 +11,44 @@ ENCODINGS = "gzip"  # what is asked for
 GZIP = 16 + zlib.MAX_WBITS
 
 
-async def read_body(chunks: AsyncIterator[bytes], encoding: str, limit: int) -> bytes:
-    """Return a body without its encoding. It has at most `limit` bytes, before and after."""
+async def read_body(chunks: AsyncIterator[bytes], encoding: str, limit: int, *, cut: bool = False) -> bytes:
+    """Return a body without its encoding. It has at most `limit` bytes, before and after.
+
+    Raise TooLarge for a longer one or, with `cut`, return its beginning.
+    """
     match encoding.strip().lower():
         case "" | "identity":
-            return b"".join([chunk async for chunk in _limited(chunks, limit)])
+            body = bytearray()
+            async for chunk in chunks:
+                body += chunk
+                if len(body) > limit:
+                    return _cut(body, limit, cut=cut)
+            return bytes(body)
         case "gzip" | "x-gzip":
-            return await _unzipped(chunks, limit)
+            return await _unzipped(chunks, limit, cut=cut)
         case _:
             raise BadAnswer("the answer has an encoding that was not asked for")
 
 
-async def _limited(chunks: AsyncIterator[bytes], limit: int) -> AsyncIterator[bytes]:
-    left = limit
+async def _unzipped(chunks: AsyncIterator[bytes], limit: int, *, cut: bool) -> bytes:
+    unzip, body, received = zlib.decompressobj(GZIP), bytearray(), 0
     async for chunk in chunks:
-        left -= len(chunk)
-        if left < 0:
-            raise TooLarge("the answer has too many bytes")
-        yield chunk
-
-
-async def _unzipped(chunks: AsyncIterator[bytes], limit: int) -> bytes:
-    unzip, body = zlib.decompressobj(GZIP), bytearray()
-    async for chunk in _limited(chunks, limit):
+        received += len(chunk)
         try:
             # One byte more than allowed tells a body that is too large from one that just fits.
             body += unzip.decompress(chunk, limit + 1 - len(body))
         except zlib.error:
             raise BadAnswer("the answer is no gzip") from None
         if len(body) > limit:
-            raise TooLarge("the answer has too many bytes when it is unzipped")
+            return _cut(body, limit, cut=cut)
+        if received > limit:
+            raise TooLarge("the answer has too many bytes")
     if body and not unzip.eof:
         raise BadAnswer("the answer ends too early")
     return bytes(body)
+
+
+def _cut(body: bytearray, limit: int, *, cut: bool) -> bytes:
+    if not cut:
+        raise TooLarge("the answer has too many bytes")
+    return bytes(body[:limit])

@@ -14,7 +14,7 @@ import httpcore2
 import trio
 
 from .bodies import ENCODINGS, read_body
-from .errors import BadAnswer, OutgoingFailure, TookTooLong, TooLarge, Unreachable
+from .errors import BadAnswer, ForbiddenTarget, OutgoingFailure, TookTooLong, TooLarge, Unreachable
 from .network import PublicNetwork, Resolve, resolve
 from .targets import Target, redirected, target_of
 
@@ -28,11 +28,15 @@ REDIRECTS = (301, 302, 303, 307, 308)
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """What one request may take. `hops` are redirects; without any, a redirect is an answer like others."""
+    """What one request may take. `hops` are redirects; without any, a redirect is an answer like others.
+
+    With `cut` the beginning of a longer answer is enough, and the rest is not read.
+    """
 
     seconds: float
     body: int  # bytes of the answer, before and after decompression
     hops: int = 0
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +51,15 @@ class OutgoingRequest:
 
 @dataclass(frozen=True, slots=True)
 class OutgoingAnswer:
-    """What another server answered. Names of headers are in lower case; of repeated ones the last is here."""
+    """What another server answered. Names of headers are in lower case; of repeated ones the last is here.
+
+    `url` is the address that answered: after redirects another one than was asked.
+    """
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+    url: str
 
 
 @dataclass(slots=True)
@@ -82,6 +90,14 @@ class OutgoingClient:
             max_keepalive_connections=CONNECTIONS // 2, keepalive_expiry=IDLE,
             network_backend=self._network,
         )  # fmt: skip
+
+    def allows(self, url: str) -> bool:
+        """True if a request may be sent to a URL, as far as the URL alone can tell."""
+        try:
+            target_of(url, self._test_hosts)
+        except ForbiddenTarget:
+            return False
+        return True
 
     async def check(self, url: str) -> Target:
         """Return where a URL leads. Raise ForbiddenTarget for one that no request would be sent to.
@@ -115,7 +131,7 @@ class OutgoingClient:
 
     async def _follow(self, request: OutgoingRequest, target: Target, limits: RequestLimits) -> OutgoingAnswer:
         for _ in range(limits.hops + 1):
-            answer = await self._exchange(request, target, limits.body)
+            answer = await self._exchange(request, target, limits)
             if answer.status not in REDIRECTS or request.method != "GET" or not limits.hops:
                 return answer
             if (location := answer.headers.get("location")) is None:
@@ -126,7 +142,7 @@ class OutgoingClient:
             target = leads_to
         raise TooLarge("too many redirects")
 
-    async def _exchange(self, request: OutgoingRequest, target: Target, most: int) -> OutgoingAnswer:
+    async def _exchange(self, request: OutgoingRequest, target: Target, limits: RequestLimits) -> OutgoingAnswer:
         headers: dict[str | bytes, str | bytes] = {
             "Host": target.authority, "User-Agent": self._user_agent, "Accept-Encoding": ENCODINGS,
             "Content-Length": str(len(request.body)), **request.headers,
@@ -138,7 +154,7 @@ class OutgoingClient:
             with _explained():
                 stream = self._connections.stream(request.method, url, headers=headers, content=request.body)
                 async with stream as response:
-                    return await _read(response, most)
+                    return await _read(response, target, limits)
 
     @asynccontextmanager
     async def _turn(self, host: str) -> AsyncGenerator[None]:
@@ -154,13 +170,13 @@ class OutgoingClient:
                 del self._hosts[host]
 
 
-async def _read(response: httpcore2.Response, most: int) -> OutgoingAnswer:
+async def _read(response: httpcore2.Response, target: Target, limits: RequestLimits) -> OutgoingAnswer:
     if sum(len(name) + len(value) for name, value in response.headers) > LONGEST_HEAD:
         raise TooLarge("the answer's headers have too many bytes")
     headers = {name.decode("ascii").lower(): value.decode("latin-1") for name, value in response.headers}
     async with aclosing(response.aiter_stream()) as chunks:
-        body = await read_body(chunks, headers.get("content-encoding", ""), most)
-    return OutgoingAnswer(response.status, headers, body)
+        body = await read_body(chunks, headers.get("content-encoding", ""), limits.body, cut=limits.cut)
+    return OutgoingAnswer(response.status, headers, body, target.url)
 
 
 @contextmanager

@@ -53,18 +53,29 @@ def target_of(url: str, test_hosts: Collection[str] = ()) -> Target:
 
     Test hosts may have plain http and other ports; everybody else has https at its own port.
     """
+    target = written_target(url)
+    if target.host in test_hosts:
+        return target
+    if target.scheme != "https":
+        raise ForbiddenTarget("the URL is not https")
+    if target.port != PORTS[target.scheme]:
+        raise ForbiddenTarget("the URL has a port of its own")
+    return target
+
+
+def written_target(url: str) -> Target:
+    """Return where a URL leads, whether or not the server may connect to it. Raise ForbiddenTarget for no web address.
+
+    The result is one spelling of the URL, without the part after `#`.
+    """
     parts = _split(url)
     if "@" in parts.netloc:
         raise ForbiddenTarget("the URL names a user")
     host = _host(parts)
-    named_for_tests = host in test_hosts
-    if parts.scheme not in ("https", "http") or (parts.scheme == "http" and not named_for_tests):
+    if parts.scheme not in ("https", "http"):
         raise ForbiddenTarget("the URL is not https")
-    port = _port(parts)
-    if port != PORTS[parts.scheme] and not named_for_tests:
-        raise ForbiddenTarget("the URL has a port of its own")
     path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
-    return Target(parts.scheme, host, port, quote(path, safe=punctuation))
+    return Target(parts.scheme, host, _port(parts), quote(path, safe=punctuation))
 
 
 def redirected(target: Target, location: str, test_hosts: Collection[str] = ()) -> Target:

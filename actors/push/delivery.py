@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from datetime import timedelta
 
 from ...storage.push_subscriptions import PushSubscription
 from ..outgoing.client import OutgoingClient, OutgoingRequest, RequestLimits
@@ -13,7 +12,6 @@ from .encryption import PushEncryption
 
 KEPT_FOR = timedelta(hours=48)  # by the push service, while the device is off
 LIMITS = RequestLimits(seconds=15, body=64 * 1024)
-LONGEST_WAIT = timedelta(days=1)  # that a push service may ask for
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +43,3 @@ class WebPush:
         }  # fmt: skip
         answer = await self._client.send(OutgoingRequest("POST", target.url, headers, encrypted.body), LIMITS)
         return PushReply(answer.status, answer.headers.get("retry-after"))
-
-
-def time_of(retry_after: str | None, now: datetime) -> datetime | None:
-    """Return the time that a `Retry-After` names, in seconds or as a date; None if it names none. It is bounded."""
-    if retry_after is None:
-        return None
-    text = retry_after.strip()
-    if text.isascii() and text.isdigit():
-        return now + min(timedelta(seconds=int(text[:9])), LONGEST_WAIT)
-    try:
-        at = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    at = at if at.tzinfo else at.replace(tzinfo=UTC)
-    return min(max(at, now), now + LONGEST_WAIT)

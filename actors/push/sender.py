@@ -13,12 +13,13 @@ from ...storage.push_subscriptions import PushSubscription
 from ..filtering import is_hidden
 from ..kernel import Clock, Origin, Record
 from ..notifications import ShownNotification
+from ..outgoing.breaker import Breaker
 from ..outgoing.errors import ForbiddenTarget, OutgoingFailure
+from ..outgoing.retry_after import time_of
 from ..rules.filters import Filters, filter_text
 from ..rules.visibility import Perspective
 from ..statuses import AccountCache, ShownStatus, StatusCache
-from .breaker import Breaker
-from .delivery import Deliver, PushReply, time_of
+from .delivery import Deliver, PushReply
 from .messages import PushReader, message_of
 
 

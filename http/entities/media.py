@@ -7,8 +7,8 @@ from ...storage.media import Media
 
 def media_fields(media: Media, base_url: str) -> dict[str, object]:
     """Return an attachment. It has no address until it is processed."""
-    url = _address(media.file, base_url) or media.remote_url
-    preview = _address(media.thumbnail_file, base_url) or media.thumbnail_remote_url
+    url = file_address(media.file, base_url) or media.remote_url
+    preview = file_address(media.thumbnail_file, base_url) or media.thumbnail_remote_url
     return {
         "id": str(media.id),
         "type": media.type,
@@ -23,5 +23,6 @@ def media_fields(media: Media, base_url: str) -> dict[str, object]:
     }
 
 
-def _address(name: str | None, base_url: str) -> str | None:
+def file_address(name: str | None, base_url: str) -> str | None:
+    """Return the address of a file of the media folder."""
     return None if name is None else f"{base_url}/media/{name}"

@@ -22,6 +22,7 @@ from .custom_emoji import emojis_of_poll, emojis_of_status
 from .filter import Matches, matches_in, with_matches
 from .media import media_fields
 from .poll import poll_json
+from .preview_card import card_fields
 from .quote import approval_json, quote_json, shallow_quote_json
 from .rendered import Renderings
 from .times import instant, maybe_instant
@@ -192,7 +193,7 @@ def _attached(status: Status, base_url: str) -> dict[str, object]:
             for mention in status.mentions
         ],
         "tags": [{"name": tag.name, "url": tag_url(base_url, tag.name)} for tag in status.tags],
-        "card": None,
+        "card": None if status.card is None else card_fields(status.card, base_url),
     }
 
 

@@ -18,6 +18,7 @@ from troupe.actors.mail.sender import Letterhead, MailSender
 from troupe.actors.mail.templates import Sender
 from troupe.actors.media.processor import MediaProcessor
 from troupe.actors.outgoing.client import OutgoingClient
+from troupe.actors.previews.reader import PageReader
 from troupe.actors.push.delivery import WebPush
 from troupe.actors.push.encryption import PushEncryption
 from troupe.actors.push_key import PushKey
@@ -39,7 +40,7 @@ WITHOUT_ROOTS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 @pytest.fixture
 def options() -> dict[str, Any]:
-    """Settings that differ from the defaults; tests override it."""
+    """Settings that differ from the defaults; tests override it. Links are previewed only where tests say so."""
     return {"rate_limits": False}
 
 
@@ -52,6 +53,7 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any]) -> AsyncItera
 
     clock = SystemClock()
     ids, runtime = Ids(clock), Runtime(record=record, chance=lambda: 0.5, unavailable=(Unavailable,))
+    options.setdefault("link_previews", False)
     settings = Settings(data=tmp_path, **options)
     async with open_pool(dsn, size=3) as pool, trio.open_nursery() as nursery:
         stopping, push_key = trio.Event(), PushKey()
@@ -65,12 +67,14 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any]) -> AsyncItera
             remove_files=partial(trio.to_thread.run_sync, folder.remove), queues=[Staffed(MAIL, post)],
             deliver=WebPush(outgoing, PushEncryption(push_key, clock, settings.push_contact)),
         )  # fmt: skip
-        for child in (*acting.children(), *acting.relays()):
-            await nursery.start(child.run, stopping)
         media = MediaProcessor(
             pool, runtime, clock, record, acting.outbox, folder,
             key=lambda: secrets.token_hex(16),
         )  # fmt: skip
+        if settings.link_previews:
+            acting.add_previews(PageReader(outgoing, media, clock))
+        for child in (*acting.children(), *acting.relays()):
+            await nursery.start(child.run, stopping)
         await nursery.start(media.run, stopping)
         http_context = HttpContext(
             settings=settings, database=pool, runtime=runtime, clock=clock, ids=ids, record=record,

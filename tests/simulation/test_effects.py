@@ -12,6 +12,7 @@ from troupe.actors.effects.lists import RereadList
 from troupe.actors.effects.mail import SendMail, SendNotice
 from troupe.actors.effects.notifications import StreamMerge, StreamNotification
 from troupe.actors.effects.polls import ClosePoll
+from troupe.actors.effects.previews import ForgetCard, PreviewLink
 from troupe.actors.effects.push import SendPush
 from troupe.actors.effects.registry import KINDS, NAMES, Effect
 from troupe.actors.effects.relations import RereadRelations
@@ -37,6 +38,8 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
     ("list", {"id": 7, "account": 3}, RereadList(7, 3)),
     ("poll", {"id": 7}, ClosePoll(7)),
     ("files", {"names": ["a.png", "b.png"]}, RemoveFiles(("a.png", "b.png"))),
+    ("preview", {"status_id": 7, "account_id": 3, "url": "https://a.example/"}, PreviewLink(7, 3, "https://a.example/")),
+    ("card", {"card_id": 7}, ForgetCard(7)),
     ("push", {"notification_id": 7, "subscription_id": 3}, SendPush(7, 3)),
     ("mail", {"letter": "confirmation", "account": 3}, SendMail("confirmation", 3)),
     (
@@ -85,6 +88,7 @@ async def test_rows_of_the_version_before_are_carried_out(sim: Simulation) -> No
         ("list", account, {"id": 1, "account": ada.id}),
         ("poll", "poll/1", {"id": 1}),
         ("files", "files/1", {"names": ["a.png"]}),
+        ("card", "card/1", {"card_id": 1}),
         ("reminder", f"unlocked/{ada.id}", {"account": ada.id, "of": "Unlocked", "with": {}}),
         ("reminder", f"domains/{ada.id}", {"account": ada.id, "of": "DomainBlocked", "with": {"domain": "b.example"}}),
         ("reminder", f"mute/{ada.id}/{bob.id}", {"account": ada.id, "of": "MuteEnded", "with": {"target_id": bob.id}}),

@@ -38,6 +38,7 @@ from troupe.storage import (
     outbox,
     pins,
     polls,
+    preview_cards,
     push_subscriptions,
     quotes,
     reblogs,
@@ -110,6 +111,9 @@ FILL = """
     SELECT n, p, 'x' FROM generate_series(1, 5000) n, generate_series(0, 1) p;
     INSERT INTO poll_votes (id, poll_id, position, account_id, created_at)
     SELECT n, n, 0, 1 + n % 500, now() FROM generate_series(1, 5000) n;
+    INSERT INTO preview_cards (id, url, found, fetched_at)
+    SELECT n, 'https://p/' || n, true, now() FROM generate_series(1, 10000) n;
+    INSERT INTO status_cards (status_id, card_id, id) SELECT id, id / 2, id FROM statuses WHERE id % 4 = 0;
     INSERT INTO mentions (status_id, account_id) SELECT id, 1 + id % 500 FROM statuses WHERE id % 3 = 0;
     INSERT INTO tags (id, name, display_name, created_at)
     SELECT n, 't' || n, 't' || n, now() FROM generate_series(1, 2000) n;
@@ -287,6 +291,11 @@ QUERIES = [
     ("who quotes", quotes.QUOTING, (7,)),
     ("notifications of earlier edits", quotes.WITHDRAW_UPDATES, ([13],)),
     ("edits of a status", edits.HISTORY, (7,)),
+    ("card of a page", preview_cards.HOLD, ("https://p/7",)),
+    ("page to store", preview_cards.STORE.text, (None,) * len(preview_cards.STORE.names)),
+    ("statuses with a card", preview_cards.STATUSES, (7,)),
+    ("cards that may be unused", preview_cards.LOCK_SOME, (0, NOW, 500)),
+    ("cards that are unused", preview_cards.DELETE_UNUSED, ([7, 8],)),
     ("latest edits", edits.LATEST, (list(range(1, 21)), LOW)),
     (
         "who waits for an author's statuses",

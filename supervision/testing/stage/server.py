@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import orjson
 import trio
 
 from ....actors.effects.mail import MAIL
+from ....actors.effects.previews import PageNotRead
 from ....actors.effects.registry import Staffed
 from ....actors.kernel import Ids
 from ....actors.kernel.surroundings import PAUSE
@@ -18,6 +20,7 @@ from ....actors.mail.templates import Letter, Sender
 from ....actors.outgoing.errors import Unreachable
 from ....actors.push.delivery import PushReply
 from ....storage.engine.database import Unavailable
+from ....storage.preview_cards import CardFacts
 from ....storage.push_subscriptions import PushSubscription
 from ...parking import Parking
 from ...supervisor import Child, Supervisor
@@ -34,6 +37,7 @@ BASE_URL = "https://troupe.test"
 DOMAIN = "troupe.test"
 SMTP = "smtp"
 PUSH_SERVICE = "push service"
+SITE = "site"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +52,18 @@ class Pushed:
 class SimulatedServer:
     """Actors, supervisor and API of one process after another, on the same rows."""
 
-    def __init__(self, run: Run, nursery: trio.Nursery, idle: float, *, mail: bool, push: bool) -> None:
+    def __init__(self, run: Run, nursery: trio.Nursery, idle: float, *, mail: bool, push: bool, previews: bool) -> None:
         run.postgres = sandbox
         self.run = run
         self.mails: list[Letter] = []  # that arrived, in order
         self.log: list[tuple[str, dict[str, Any]]] = []  # the records of the supervision log
         self.running = trio.Event()
         self.pushed: list[Pushed] = []  # messages that reached the push service, in order
+        self.visits: list[str] = []  # the pages that were fetched, in order
+        self.titles: dict[str, str] = {}  # of pages; others have their address as title
         self._has_mail = mail
         self._has_push = push
+        self._has_previews = previews
         self._nursery = nursery
         self._idle = idle
         self._ids = Ids(run.clock)
@@ -80,6 +87,8 @@ class SimulatedServer:
             base_url=BASE_URL, local_domain=DOMAIN, idle=self._idle,
             queues=[Staffed(MAIL, post)] if self._has_mail else [], deliver=self._push if self._has_push else None,
         )  # fmt: skip
+        if self._has_previews:
+            self.actors.add_previews(self._read_page)
         self._api: SimulatedApi | None = None
         children = [*self.actors.children(), Child("parking", parking.run), *self.actors.relays()]
         self._supervisor = Supervisor("simulation", children, self.record)
@@ -180,6 +189,17 @@ class SimulatedServer:
             raise Unreachable("the push service's answer was lost")
         await trio.lowlevel.checkpoint()
         return PushReply(201)
+
+    @asynccontextmanager
+    async def _read_page(self, url: str) -> AsyncGenerator[CardFacts | None]:
+        """Read a page. Its server may be away."""
+        await trio.lowlevel.checkpoint()
+        if self.run.faults.strikes(Fault.LOST, SITE):
+            raise PageNotRead("the site is away")
+        self.visits.append(url)
+        self.run.note("was visited", SITE)
+        yield CardFacts(title=self.titles.get(url, url))
+        await trio.lowlevel.checkpoint()
 
     def _secret(self) -> str:
         return f"{self.run.random.getrandbits(128):032x}"

@@ -56,13 +56,16 @@ WRONG_COUNTS = """
 
 
 @asynccontextmanager
-async def stage(run: Run, *, idle: float = IDLE, mail: bool = False, push: bool = False) -> AsyncGenerator[Simulation]:
+async def stage(
+    run: Run, *, idle: float = IDLE, mail: bool = False, push: bool = False, previews: bool = False
+) -> AsyncGenerator[Simulation]:
     """The world of a scenario about the server: every actor, and no accounts yet. Actors sleep after `idle` seconds.
 
-    With `mail` the mail sender runs too, with `push` there is a push service; other scenarios would only be slower.
+    With `mail` the mail sender runs too, with `push` there is a push service, with `previews` there are pages to link
+    to; other scenarios would only be slower.
     """
     async with trio.open_nursery() as nursery:
-        sim = Simulation(run, nursery, idle, mail=mail, push=push)
+        sim = Simulation(run, nursery, idle, mail=mail, push=push, previews=previews)
         await sim.start()
         yield sim
         await sim.stop()
@@ -72,8 +75,11 @@ async def stage(run: Run, *, idle: float = IDLE, mail: bool = False, push: bool 
 class Simulation(SimulatedServer):
     """A server with its people, and the claims that hold in every scenario."""
 
-    def __init__(self, run: Run, nursery: trio.Nursery, idle: float, *, mail: bool = False, push: bool = False) -> None:
-        super().__init__(run, nursery, idle, mail=mail, push=push)
+    def __init__(
+        self, run: Run, nursery: trio.Nursery, idle: float, *, mail: bool = False, push: bool = False,
+        previews: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(run, nursery, idle, mail=mail, push=push, previews=previews)
         run.always(self._streams_are_right, "streams show no error")
         run.eventually(self._promises_are_kept, "every promise is kept")
         run.eventually(self._counts_are_right, "every count is that of the rows")

@@ -37,6 +37,7 @@ class Stream:
         self.merges = 0  # how often filtered notifications were merged with the others
         self.said: list[tuple[int, str]] = []  # the texts of statuses, when they came and at each edit
         self.quotes: list[tuple[int, str | None]] = []  # the states of their quotes, at the same times
+        self.cards: dict[int, str | None] = {}  # the titles of the cards that statuses were last shown with
         self.cuts = 0
         self.open = False  # connected, and up to date
         self.room = 0
@@ -133,6 +134,7 @@ class Stream:
     def _read_status(self, shown: ShownStatus) -> None:
         self.said.append((shown.id, shown.status.text))
         self.quotes.append((shown.id, quote_state(shown, ANONYMOUS)))
+        self.cards[shown.id] = shown.status.card.facts.title if shown.status.card else None
 
     def _notify(self, told: ShownNotification) -> None:
         if told.id in self.notified:

@@ -1,8 +1,8 @@
-"""The breaker: a push service that fails is left alone for a while, and no other one is."""
+"""The breaker: a server that fails is left alone for a while, and no other one is."""
 
 from datetime import timedelta
 
-from troupe.actors.push.breaker import FAILURES, LONGEST_PAUSE, Breaker
+from troupe.actors.outgoing.breaker import FAILURES, LONGEST_PAUSE, Breaker
 
 from ..storage.conftest import NOW
 

@@ -1,4 +1,4 @@
-"""A breaker for each push service: one that fails is left alone for a while, so that it costs no time."""
+"""A breaker for each server: one that fails is left alone for a while, so that it costs no time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SERVICES = 4096  # that are remembered
 
 @dataclass(slots=True)
 class ServiceState:
-    """How a push service did lately. `closed_until` is when it may be tried again."""
+    """How a server did lately. `closed_until` is when it may be tried again."""
 
     failures: int = 0
     pause: timedelta = FIRST_PAUSE
@@ -23,7 +23,7 @@ class ServiceState:
 
 
 class Breaker:
-    """What is known of push services, by their hosts. Those that work are not in it."""
+    """What is known of other servers, by their hosts. Those that work are not in it."""
 
     def __init__(self) -> None:
         self._services: LRUCache[str, ServiceState] = LRUCache(SERVICES)

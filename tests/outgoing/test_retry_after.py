@@ -1,10 +1,10 @@
-"""How long a push service asks to wait."""
+"""How long another server asks to wait."""
 
 from datetime import datetime, timedelta
 
 import pytest
 
-from troupe.actors.push.delivery import time_of
+from troupe.actors.outgoing.retry_after import time_of
 
 from ..storage.conftest import NOW
 

@@ -1,0 +1,155 @@
+"""Preview cards of statuses: a queue of their own, because the pages are on servers that may be slow or away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import sha256
+
+from ...storage import preview_cards, statuses
+from ...storage.engine.database import Connection, Database
+from ...storage.preview_cards import CardFacts, FetchedCard
+from ...storage.statuses import Status
+from ..facts import ChangedStatus
+from ..kernel import Clock, Ids, Origin
+from ..rules.links import link_of
+from .files import files_unused
+from .registry import (
+    ANNOUNCEMENTS,
+    Attempt,
+    Effect,
+    EffectContext,
+    EffectQueue,
+    GivenUp,
+    Promise,
+    Promises,
+    carries_out,
+)  # fmt: skip
+from .statuses import status_edited
+
+KEPT_FOR = timedelta(days=14)  # until a page is fetched again, for the next status that links to it
+NOTHING_KEPT_FOR = timedelta(days=1)  # the same of a page that had nothing to show
+
+# Gives the card of a page for the block, which stores it; None if the page has nothing to show. Raises PageNotRead if
+# the page is to be fetched again, and Later if that is to be at a time.
+ReadPage = Callable[[str], AbstractAsyncContextManager[CardFacts | None]]
+
+
+class PageNotRead(Exception):
+    """Raised when another try may succeed: the page's server did not answer, or this one could not read the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewContext:
+    """What previews are made with. `base_url` is the name of this server, whose own pages have no cards."""
+
+    database: Database
+    clock: Clock
+    ids: Ids
+    outbox: Promises
+    base_url: str
+    read: ReadPage
+
+
+# A group is the host of the page, which has one lane. So a slow host delays its own pages alone.
+PREVIEWS: EffectQueue[PreviewContext] = EffectQueue(
+    "previews", lanes=32, claimed_at_once=4, retry_after=(60, 600, 3600), give_up_after=timedelta(days=1)
+)
+MOST_TRIES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewLink(Effect):
+    """Give a status the card of the page that it links to."""
+
+    status_id: int
+    account_id: int
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetCard(Effect):
+    """Read the statuses with a card again when they are needed."""
+
+    card_id: int
+
+
+def preview_of(status: Status, base_url: str) -> Iterator[Promise]:
+    """Promise the card of a status with a link. Statuses with the same link are worked on one after the other."""
+    if (link := link_of(status, base_url)) is not None and (status.card is None or status.card.url != link.url):
+        partition = f"preview/{sha256(link.url.encode()).hexdigest()}"
+        effect = PreviewLink(status.id, status.account_id, link.url)
+        yield Promise(effect, partition, account=status.account_id, group=link.host)
+
+
+@carries_out("preview", PreviewLink, PREVIEWS)
+async def preview_link(context: PreviewContext, effect: PreviewLink, attempt: Attempt) -> None:
+    """Fetch the page unless its card is fresh, and give the card to the status as it is then."""
+    status = await context.database.read(statuses.find, effect.status_id)
+    if status is None or not _links_to(status, effect.url, context.base_url):
+        return
+    known = await context.database.read(preview_cards.find, effect.url)
+    if known is not None and _is_fresh(known, context.clock.now()):
+        await context.database.transact(_attach_known, context, effect, attempt.origin)
+    else:
+        await _fetch(context, effect, attempt)
+    context.outbox.wake()
+
+
+@carries_out("card", ForgetCard, ANNOUNCEMENTS)
+async def forget_card(context: EffectContext, effect: ForgetCard, attempt: Attempt) -> None:
+    ids = await context.database.read(preview_cards.statuses_with, effect.card_id)
+    await context.facts.apply([ChangedStatus(id) for id in ids], attempt.origin)
+
+
+async def _fetch(context: PreviewContext, effect: PreviewLink, attempt: Attempt) -> None:
+    """Fetch and store the card. After the last try the page counts as one with nothing to show."""
+    try:
+        async with context.read(effect.url) as facts:
+            await context.database.transact(_store, context, effect, facts, attempt.origin)
+    except PageNotRead as error:
+        if attempt.number < MOST_TRIES:
+            raise
+        await context.database.transact(_store, context, effect, None, attempt.origin)
+        raise GivenUp(str(error)) from error
+
+
+async def _store(
+    db: Connection, context: PreviewContext, effect: PreviewLink, facts: CardFacts | None, origin: Origin
+) -> None:
+    now, id = context.clock.now(), context.ids.next()
+    if facts is None:
+        await preview_cards.store_nothing(db, id, effect.url, now)
+    else:
+        stored = await preview_cards.store(db, id, effect.url, facts, now)
+        promises = [files_unused([stored.old_image])] if stored.old_image else []
+        if stored.id != id:
+            promises.append(Promise(ForgetCard(stored.id)))
+        await context.outbox.promise(db, promises, origin)
+    await _attach_known(db, context, effect, origin)
+
+
+async def _attach_known(db: Connection, context: PreviewContext, effect: PreviewLink, origin: Origin) -> None:
+    """Give the status its card, and promise to show it again.
+
+    The status is locked: an edit that removes the link comes before, and is seen, or after, and takes the card away.
+    """
+    card = await preview_cards.hold(db, effect.url)
+    if card is None or not card.found or not await statuses.hold(db, effect.status_id):
+        return
+    status = await statuses.find(db, effect.status_id)
+    if status is None or not _links_to(status, effect.url, context.base_url):
+        return
+    if await preview_cards.attach(db, status.id, card.id, context.ids.next()):
+        await context.outbox.promise(db, [status_edited(status.id, status.account_id)], origin)
+
+
+def _links_to(status: Status, url: str, base_url: str) -> bool:
+    link = link_of(status, base_url)
+    return link is not None and link.url == url
+
+
+def _is_fresh(card: FetchedCard, now: datetime) -> bool:
+    return now - card.fetched_at < (KEPT_FOR if card.found else NOTHING_KEPT_FOR)

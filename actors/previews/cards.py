@@ -1,0 +1,172 @@
+"""Putting a card together from what a page and its oEmbed answer say. All of it was written by strangers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from html import escape
+from urllib.parse import urljoin, urlsplit
+
+import regex
+
+from ...storage.preview_cards import CardFacts
+from ..media.pages import PageFacts, frame_of
+from ..outgoing.errors import ForbiddenTarget
+from ..outgoing.targets import LONGEST_URL, written_target
+from ..rules.languages import language_code
+from ..rules.markup import one_line
+
+LONGEST_TITLE = 500
+LONGEST_DESCRIPTION = 1000
+LONGEST_NAME = 200
+LONGEST_FRAME = 8192  # characters of the HTML of an oEmbed answer that are read
+LARGEST_SIDE = 4000  # pixels of a player; a larger one is no player
+SMALLEST_SIDE = 100
+
+# Invisible characters that turn the direction of the text around the card.
+TURNING = regex.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+# The players that statuses may show, by the hosts of the pages that they belong to. Other pages get a link.
+PLAYERS: dict[str, tuple[str, ...]] = {
+    "youtube.com": ("www.youtube.com", "www.youtube-nocookie.com"),
+    "youtu.be": ("www.youtube.com", "www.youtube-nocookie.com"),
+    "vimeo.com": ("player.vimeo.com",),
+    "dailymotion.com": ("www.dailymotion.com", "geo.dailymotion.com"),
+    "dai.ly": ("www.dailymotion.com", "geo.dailymotion.com"),
+    "ted.com": ("embed.ted.com",),
+    "soundcloud.com": ("w.soundcloud.com",),
+    "open.spotify.com": ("open.spotify.com",),
+    "bandcamp.com": ("bandcamp.com",),
+}
+# Enough for a player, and not enough to lead the page around it elsewhere.
+SANDBOX = "allow-scripts allow-same-origin allow-popups allow-presentation allow-forms"
+
+
+@dataclass(frozen=True, slots=True)
+class OEmbed:
+    """The parts of an oEmbed answer that are used. Each may be missing, and be of any type."""
+
+    fields: Mapping[str, object]
+
+    def text(self, name: str) -> str:
+        value = self.fields.get(name)
+        return value if isinstance(value, str) else ""
+
+    def number(self, name: str) -> int:
+        return number_of(self.fields.get(name))
+
+
+NO_OEMBED = OEmbed({})
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A card without its image, and the address of that."""
+
+    facts: CardFacts
+    image_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """What is shown in a frame."""
+
+    url: str
+    width: int
+    height: int
+
+    @property
+    def html(self) -> str:
+        return (
+            f'<iframe src="{escape(self.url)}" width="{self.width}" height="{self.height}" sandbox="{SANDBOX}"'
+            ' allowfullscreen="allowfullscreen" referrerpolicy="strict-origin-when-cross-origin"></iframe>'
+        )
+
+
+def draft_of(url: str, page: PageFacts, oembed: OEmbed) -> Draft | None:
+    """Return the card of a page. `url` is the address that answered. None if there is nothing to show."""
+    base = web_address(url, page.base) or url
+    title = shown(oembed.text("title") or page.title, LONGEST_TITLE)
+    photo = web_address(url, oembed.text("url")) if oembed.text("type") == "photo" else ""
+    if not title and not photo:
+        return None
+    player = player_of(url, page, oembed)
+    host = urlsplit(url).hostname or ""
+    facts = CardFacts(
+        type="photo" if photo else "video" if player else "link",
+        title=title or host,
+        description=shown(page.description, LONGEST_DESCRIPTION),
+        language=language_code(page.language),
+        author_name=shown(oembed.text("author_name") or page.author_name, LONGEST_NAME),
+        author_url=web_address(url, oembed.text("author_url")) or web_address(base, page.author_url),
+        provider_name=shown(oembed.text("provider_name") or page.provider_name, LONGEST_NAME),
+        provider_url=web_address(url, oembed.text("provider_url")),
+        html=player.html if player else "",
+        embed_url=photo,
+        width=player.width if player else 0,
+        height=player.height if player else 0,
+        image_description=shown(page.image_description, LONGEST_DESCRIPTION),
+        published_at=time_of(page.published_at),
+    )
+    image = photo or web_address(base, page.image) or web_address(url, oembed.text("thumbnail_url"))
+    return Draft(facts, image)
+
+
+def player_of(url: str, page: PageFacts, oembed: OEmbed) -> Player | None:
+    """Return the player of a page whose provider is known. The address is checked, and all else of it left out."""
+    hosts = players_of(urlsplit(url).hostname or "")
+    if not hosts:
+        return None
+    frame = frame_of(oembed.text("html")[:LONGEST_FRAME])
+    candidates = (
+        (frame.get("src", ""), number_of(frame.get("width")), number_of(frame.get("height"))),
+        (page.player, number_of(page.width), number_of(page.height)),
+    )
+    for source, width, height in candidates:
+        address = web_address(url, source)
+        parts = urlsplit(address)
+        if parts.scheme == "https" and parts.netloc in hosts:
+            sides = SMALLEST_SIDE <= width <= LARGEST_SIDE and SMALLEST_SIDE <= height <= LARGEST_SIDE
+            return Player(address, *((width, height) if sides else (640, 360)))
+    return None
+
+
+def players_of(host: str) -> tuple[str, ...]:
+    """Return the hosts whose frames a page at `host` may show."""
+    labels = host.split(".")
+    return next((found for n in range(len(labels)) if (found := PLAYERS.get(".".join(labels[n:])))), ())
+
+
+def shown(text: str, most: int) -> str:
+    """Return a text of strangers as one line without control characters, of at most so many characters."""
+    line = one_line(TURNING.sub("", " ".join(text.split())))
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def web_address(base: str, written: str) -> str:
+    """Return an address that a page names, in one spelling and in full. Empty if it is no web address."""
+    if not written:
+        return ""
+    try:
+        address = written_target(urljoin(base, written.strip())).url
+    except (ValueError, ForbiddenTarget):
+        return ""
+    return address if len(address) <= LONGEST_URL else ""
+
+
+def time_of(text: str) -> datetime | None:
+    """Return a time that a page states. None if it states none that can be."""
+    try:
+        at = datetime.fromisoformat(text.strip())
+        at = at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None
+    return at if at.year >= 1900 else None
+
+
+def number_of(value: object) -> int:
+    """Return a number of pixels, which may be written as a text; 0 if it is none."""
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        value = int(value[:6])
+    return value if type(value) is int and 0 < value <= 100_000 else 0

@@ -1,0 +1,39 @@
+"""The link of a status whose page is previewed."""
+
+from __future__ import annotations
+
+import html
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+from ...storage.statuses import Status
+from ..outgoing.errors import ForbiddenTarget
+from ..outgoing.targets import LONGEST_URL, Target, written_target
+from .markup import ATTRIBUTE, TAG
+
+MOST_LINKS = 10  # that are looked at
+
+
+def link_of(status: Status, base_url: str) -> Target | None:
+    """Return the first link of a status to a page of another server, in one spelling. None if it shows no card.
+
+    Mentions and hashtags are no links, and a status with media or a quote shows these.
+    """
+    if status.media_ids or status.quote_state is not None or status.reblog_of_id is not None:
+        return None
+    own = urlsplit(base_url).netloc
+    links = 0
+    for tag in TAG.finditer(status.content):
+        if tag["name"] != "a" or tag["close"]:
+            continue
+        attributes = {found["name"]: html.unescape(found["value"]) for found in ATTRIBUTE.finditer(tag["attributes"])}
+        if "mention" in attributes.get("class", "").split():
+            continue
+        with suppress(ForbiddenTarget):
+            target = written_target(attributes.get("href", ""))
+            if target.authority != own and len(target.url) <= LONGEST_URL:
+                return target
+        links += 1
+        if links == MOST_LINKS:
+            return None
+    return None

@@ -1,0 +1,187 @@
+"""Preview cards: what a page that statuses link to says of itself, one row for each address."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from .engine.database import Connection
+from .engine.sql import Statement, assigned, insert_into
+
+FACTS = """
+    type, title, description, language, author_name, author_url, provider_name, provider_url, html, embed_url, width,
+    height, image_file, image_description, blurhash, published_at
+"""
+COLUMNS = f"id, url, {FACTS}"
+
+# For a query over statuses `s`.
+OF_STATUS = f"""
+    SELECT to_jsonb(c) FROM (
+        SELECT {", ".join(f"card.{name.strip()}" for name in COLUMNS.split(","))}
+        FROM status_cards sc JOIN preview_cards card ON card.id = sc.card_id WHERE sc.status_id = s.id
+    ) AS c
+"""
+
+FIND = "SELECT id, found, fetched_at FROM preview_cards WHERE url = $1"
+
+# Until the transaction ends the card can't be deleted.
+HOLD = f"{FIND} FOR KEY SHARE"
+
+LOCK = "SELECT image_file FROM preview_cards WHERE url = $1 FOR UPDATE"
+
+STORE = Statement(f"""
+    {insert_into("preview_cards", f"id, url, found, fetched_at, {FACTS}", found="true", fetched_at=":now")}
+    ON CONFLICT (url) DO UPDATE SET found = true, fetched_at = :now, {assigned(FACTS)}
+    RETURNING id
+""")
+
+# A page that has nothing to show any more, or does not answer, keeps the card that it had.
+STORE_NOTHING = """
+    INSERT INTO preview_cards (id, url, found, fetched_at) VALUES ($1, $2, false, $3)
+    ON CONFLICT (url) DO UPDATE SET fetched_at = excluded.fetched_at
+"""
+
+ATTACH = """
+    INSERT INTO status_cards (status_id, card_id, id) VALUES ($1, $2, $3)
+    ON CONFLICT (status_id) DO UPDATE SET card_id = excluded.card_id, id = excluded.id
+    WHERE status_cards.card_id <> excluded.card_id
+    RETURNING id
+"""
+
+DETACH = "DELETE FROM status_cards WHERE status_id = $1"
+
+STATUSES = "SELECT status_id FROM status_cards WHERE card_id = $1"
+
+# Two statements: a status that takes a card waits for the lock of the first one, and is seen by the second one.
+LOCK_SOME = """
+    WITH stretch AS (SELECT id FROM preview_cards WHERE id > $1 ORDER BY id LIMIT $3)
+    SELECT stretch.id, locked.id IS NOT NULL AS unused FROM stretch LEFT JOIN LATERAL (
+        SELECT card.id FROM preview_cards card
+        WHERE card.id = stretch.id AND card.fetched_at < $2
+        AND NOT EXISTS (SELECT FROM status_cards sc WHERE sc.card_id = card.id)
+        FOR UPDATE SKIP LOCKED
+    ) AS locked ON true ORDER BY stretch.id
+"""
+
+DELETE_UNUSED = """
+    DELETE FROM preview_cards card
+    WHERE id = ANY($1::bigint[]) AND NOT EXISTS (SELECT FROM status_cards sc WHERE sc.card_id = card.id)
+    RETURNING image_file
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CardFacts:
+    """What a card shows. Texts are plain text; `html` is made by this server alone. Empty texts and zeros are unknown.
+
+    `image_file` is a name in the media folder; `width` and `height` are of the image, or of the player in `html`.
+    """
+
+    type: str = "link"
+    title: str = ""
+    description: str = ""
+    language: str | None = None
+    author_name: str = ""
+    author_url: str = ""
+    provider_name: str = ""
+    provider_url: str = ""
+    html: str = ""
+    embed_url: str = ""
+    width: int = 0
+    height: int = 0
+    image_file: str | None = None
+    image_description: str = ""
+    blurhash: str | None = None
+    published_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewCard:
+    """A stored card, which all statuses with the same link share."""
+
+    id: int
+    url: str
+    facts: CardFacts
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedCard:
+    """When an address was fetched, and whether there was a page with something to show."""
+
+    id: int
+    found: bool
+    fetched_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCard:
+    """A card that was stored. `old_image` is the file that no row names any more."""
+
+    id: int
+    old_image: str | None
+
+
+async def find(db: Connection, url: str) -> FetchedCard | None:
+    """Return what is known of an address."""
+    row = await db.fetchrow(FIND, url)
+    return None if row is None else FetchedCard(**row)
+
+
+async def hold(db: Connection, url: str) -> FetchedCard | None:
+    """Return the same, locked against deletion until the transaction ends."""
+    row = await db.fetchrow(HOLD, url)
+    return None if row is None else FetchedCard(**row)
+
+
+async def store(db: Connection, id: int, url: str, facts: CardFacts, now: datetime) -> StoredCard:
+    """Store a card. The id is for a new row."""
+    old_image = await db.fetchval(LOCK, url)
+    return StoredCard(await db.fetchval(*STORE.bind(facts, id=id, url=url, now=now)), old_image)
+
+
+async def store_nothing(db: Connection, id: int, url: str, now: datetime) -> None:
+    """Note that an address has nothing to show. A card that it had before stays."""
+    await db.execute(STORE_NOTHING, id, url, now)
+
+
+async def attach(db: Connection, status_id: int, card_id: int, id: int) -> bool:
+    """Give a status its card. False if it had it already. The status must be locked."""
+    return await db.fetchval(ATTACH, status_id, card_id, id) is not None
+
+
+async def detach(db: Connection, status_id: int) -> None:
+    """Take a status's card away."""
+    await db.execute(DETACH, status_id)
+
+
+async def statuses_with(db: Connection, card_id: int) -> list[int]:
+    """Return the ids of all statuses with a card."""
+    return [row["status_id"] for row in await db.fetch(STATUSES, card_id)]
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """The part of the cards that was looked at: the last id, None at the end; and the images of those deleted."""
+
+    last_id: int | None
+    images: tuple[str, ...]
+
+
+async def delete_unused(db: Connection, after: int, before: datetime, limit: int) -> Swept:
+    """Delete cards that no status has and that were fetched before a time, among the next `limit` after an id."""
+    rows = await db.fetch(LOCK_SOME, after, before, limit)
+    unused = [row["id"] for row in rows if row["unused"]]
+    gone = await db.fetch(DELETE_UNUSED, unused) if unused else []
+    images = tuple(row["image_file"] for row in gone if row["image_file"] is not None)
+    return Swept(rows[-1]["id"] if len(rows) == limit else None, images)
+
+
+NAMES = [field.name for field in fields(CardFacts)]
+
+
+def card_of(row: Mapping[str, Any]) -> PreviewCard:
+    """Return the card of a JSON object with COLUMNS."""
+    facts = {name: row[name] for name in NAMES}
+    if facts["published_at"] is not None:
+        facts["published_at"] = datetime.fromisoformat(facts["published_at"])
+    return PreviewCard(row["id"], row["url"], CardFacts(**facts))

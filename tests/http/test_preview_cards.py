@@ -1,0 +1,441 @@
+"""Cards of the pages that statuses link to; the pages are on a web site of the tests' own."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+import trio.lowlevel
+import trio.testing
+
+from troupe.actors.effects.previews import PREVIEWS
+
+from ..clients import Person, Stage
+from ..outgoing.peer import Asked, Respond, always, answer
+from ..previews.site import PATIENCE, Site, site
+from .uploading import part, picture
+
+HEAD = """
+    <title>Not this one</title>
+    <meta property="og:title" content="Tea &amp; cake">
+    <meta property="og:description" content="How to make both">
+    <meta property="og:site_name" content="The kitchen">
+    <meta name="author" content="Grace">
+"""
+CARD = {
+    "title": "Tea & cake", "description": "How to make both", "language": None, "type": "link", "authors": [],
+    "author_name": "Grace", "author_url": "", "provider_name": "The kitchen", "provider_url": "", "html": "",
+    "width": 0, "height": 0, "image": None, "image_description": "", "embed_url": "", "blurhash": None,
+    "published_at": None,
+}  # fmt: skip
+
+
+@pytest.fixture
+def options() -> dict[str, Any]:
+    return {"rate_limits": False, "link_previews": True, "test_hosts": ("site.test", "slow.test", "other.test")}
+
+
+@pytest.fixture
+async def web() -> AsyncIterator[Site]:
+    async with site() as one:
+        yield one
+
+
+async def fetched(stage: Stage) -> None:
+    """Wait until every link was looked at, and every status with a card is shown again."""
+    with trio.fail_after(PATIENCE):
+        while await stage.rows("SELECT FROM outbox WHERE attempts = 0"):
+            await trio.lowlevel.checkpoint()
+
+
+async def card_of(stage: Stage, person: Person, status: Any) -> Any:
+    """The card of a status once its link was looked at."""
+    await fetched(stage)
+    return (await person.get(f"/api/v1/statuses/{status['id']}")).json["card"]
+
+
+async def preview(stage: Stage, person: Person, url: str) -> Any:
+    """The card of a new status with this link."""
+    return await card_of(stage, person, await person.publish(f"see {url}"))
+
+
+async def test_a_status_shows_the_card_of_its_link(stage: Stage, ada: Person, bob: Person, web: Site) -> None:
+    url = web.page("/tea", HEAD)
+    status = await ada.publish(f"see {url}#cake")
+    assert status["card"] is None
+    assert await card_of(stage, bob, status) == {"url": url} | CARD
+    (shown,) = (await bob.get("/api/v1/timelines/public")).json
+    assert shown["card"]["title"] == "Tea & cake"
+    assert shown["edited_at"] is None
+
+
+async def test_a_page_is_fetched_once_for_all_its_statuses(stage: Stage, ada: Person, bob: Person, web: Site) -> None:
+    url = web.page("/tea", HEAD)
+    async with trio.open_nursery() as nursery:
+        for person in (ada, bob, ada, bob):
+            nursery.start_soon(person.publish, f"see {url}")
+    await fetched(stage)
+    assert [one["card"]["url"] for one in (await ada.get("/api/v1/timelines/public")).json] == [url] * 4
+    assert web.asked("/tea") == 1
+
+
+async def test_the_image_is_the_servers_own(stage: Stage, ada: Person, web: Site) -> None:
+    web.file("/cake.png", picture(800, 400), "image/png")
+    image = '<meta property="og:image" content="/cake.png"><meta property="og:image:alt" content="A cake">'
+    card = await preview(stage, ada, web.page("/tea", HEAD + image))
+    assert card["image"].startswith("http://localhost:3000/media/")
+    assert (card["width"], card["height"], card["image_description"]) == (678, 339, "A cake")
+    assert card["blurhash"]
+    assert (await ada.get(card["image"].removeprefix("http://localhost:3000"))).body[8:12] == b"WEBP"
+
+
+@pytest.mark.parametrize("data", [b"no picture", picture()[:100], b""])
+async def test_a_card_stands_without_an_image_that_is_none(
+    stage: Stage, ada: Person, web: Site, tmp_path: Path, data: bytes
+) -> None:
+    web.file("/cake.png", data, "image/png")
+    card = await preview(stage, ada, web.page("/tea", HEAD + '<meta property="og:image" content="cake.png">'))
+    assert (card["title"], card["image"], card["blurhash"]) == ("Tea & cake", None, None)
+    assert [file for file in (tmp_path / "media").rglob("*") if file.is_file()] == []
+
+
+async def test_oembed_and_linked_data_are_read(stage: Stage, ada: Person, web: Site) -> None:
+    oembed = b"""{
+        "type": "rich", "title": "From oEmbed", "author_name": "Grace", "author_url": "https://a.example/grace",
+        "provider_name": "Kitchens", "provider_url": "https://a.example", "html": "<script>alert(1)</script>"
+    }"""
+    web.file("/oembed?a=1&b=2", oembed, "application/json")
+    linked = """{"@context": "https://schema.org", "@graph": [
+        {"@type": "Organization", "name": "Nobody"},
+        {"@type": "NewsArticle", "headline": "x", "datePublished": "2026-02-03T04:05:06+01:00", "inLanguage": "pt-BR"}
+    ]}"""
+    card = await preview(
+        stage, ada, web.page(
+            "/tea", '<title>Tea</title><link rel="alternate" type="application/json+oembed" href="/oembed?a=1&amp;b=2">'
+            f'<script type="application/ld+json">{linked}</script>'
+        ),
+    )  # fmt: skip
+    assert (card["title"], card["provider_name"], card["provider_url"]) == (
+        "From oEmbed", "Kitchens", "https://a.example/",
+    )  # fmt: skip
+    assert card["authors"] == [{"name": "Grace", "url": "https://a.example/grace", "account": None}]
+    assert (card["published_at"], card["language"]) == ("2026-02-03T03:05:06.000Z", "pt-BR")
+    assert (card["type"], card["html"], card["embed_url"]) == ("link", "", "")
+
+
+async def test_the_title_and_the_description_of_the_page_are_the_last_resort(
+    stage: Stage, ada: Person, web: Site
+) -> None:
+    head = '<svg><title>Drawn</title></svg><title>\n Tea\n time </title><meta name=description content="Hot">'
+    card = await preview(stage, ada, web.page("/tea", head))
+    assert (card["title"], card["description"]) == ("Tea time", "Hot")
+
+
+@pytest.mark.parametrize(
+    ("data", "content_type"),
+    [
+        ("<title>Käse</title>".encode("latin-1"), "text/html; charset=iso-8859-1"),
+        ("<title>Käse</title>".encode("latin-1"), "text/html"),
+        ("<title>Käse</title>".encode(), "text/html"),
+        ("<title>Käse</title>".encode(), "text/html; charset=nonsense"),
+        ('<meta charset="windows-1252"><title>Käse</title>'.encode("cp1252"), "text/html"),
+        ("\ufeff<title>Käse</title>".encode("utf-16-le"), "text/html; charset=utf-8"),
+        ("\ufeff<title>Käse</title>".encode(), "text/html; charset=latin-1"),
+        ('<META http-equiv=Content-Type content="text/html; charset=utf-8"><title>Käse</title>'.encode(), "text/html"),
+    ],
+)
+async def test_a_page_is_read_in_its_encoding(
+    stage: Stage, ada: Person, web: Site, data: bytes, content_type: str
+) -> None:
+    card = await preview(stage, ada, web.file("/cheese", data, content_type))
+    assert card["title"] == "Käse"
+
+
+async def test_east_asian_encodings_are_known_to_a_confined_process(stage: Stage, ada: Person, web: Site) -> None:
+    data = '<meta charset="Shift_JIS"><title>お茶</title>'.encode("shift_jis")
+    assert (await preview(stage, ada, web.file("/tea", data, "text/html")))["title"] == "お茶"
+
+
+# Pages that give no card
+
+
+@pytest.mark.parametrize(
+    "respond",
+    [
+        always(answer(404, HEAD.encode(), Content_Type="text/html")),
+        always(answer(200, b"<p>nothing</p>", Content_Type="text/html")),
+        always(answer(200, b"", Content_Type="text/html")),
+        always(answer(200, HEAD.encode(), Content_Type="text/plain")),
+        always(answer(200, HEAD.encode())),
+        always(answer(302, b"", Location="http://127.0.0.1:1/tea")),
+        always(answer(302, b"", Location="/tea")),
+        always(answer(302, b"", Location="http://inside.example/tea")),
+        always(answer(200, HEAD.encode(), Content_Type="text/html", Content_Encoding="br")),
+        always(answer(200, b"no gzip", Content_Type="text/html", Content_Encoding="gzip")),
+    ],
+)
+async def test_a_page_without_a_card(stage: Stage, ada: Person, web: Site, respond: Respond) -> None:
+    web.answers["/tea"] = respond
+    assert await preview(stage, ada, web.url("/tea")) is None
+    assert await preview(stage, ada, web.url("/tea")) is None
+    assert web.asked("/tea") == (4 if b"Location: /tea" in await sent(respond) else 1), "it is remembered"
+
+
+async def sent(respond: Respond) -> bytes:
+    """The bytes that a site answers with."""
+    near, far = trio.testing.memory_stream_pair()
+    await respond(near, Asked("GET", "/", {}, b""))
+    await near.aclose()
+    return b"".join([chunk async for chunk in far])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@bob #tea",
+        "see http://localhost:3000/@bob",
+        "see http://127.0.0.1:{port}/tea",
+        "see http://[::1]:{port}/tea",
+        "see http://ada@site.test:{port}/tea",
+    ],
+)
+async def test_other_things_than_links_to_public_pages_are_not_fetched(
+    stage: Stage, ada: Person, bob: Person, web: Site, text: str
+) -> None:
+    web.page("/tea", HEAD)
+    assert await card_of(stage, ada, await ada.publish(text.format(port=web.peer.port))) is None
+    assert web.peer.asked == []
+
+
+async def test_a_status_with_media_shows_these_and_no_card(stage: Stage, ada: Person, web: Site) -> None:
+    medium = (await ada.post("/api/v2/media", files={"file": part(picture())})).json
+    status = await ada.publish(f"see {web.page('/tea', HEAD)}", **{"media_ids[]": medium["id"]})
+    assert await card_of(stage, ada, status) is None
+    assert web.peer.asked == []
+
+
+# Pages that are made to harm
+
+
+async def endless(stream: trio.abc.Stream, asked: Asked) -> None:
+    head = b"HTTP/1.1 200 Told\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
+    title, chunk = b"<title>No end</title>", b"<p>more" * 10_000
+    await stream.send_all(b"%b%x\r\n%b\r\n" % (head, len(title), title))
+    with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+        while True:
+            await stream.send_all(b"%x\r\n%b\r\n" % (len(chunk), chunk))
+
+
+async def test_of_an_endless_page_the_beginning_is_read(stage: Stage, ada: Person, web: Site) -> None:
+    web.answers["/tea"] = endless
+    assert (await preview(stage, ada, web.url("/tea")))["title"] == "No end"
+
+
+async def test_of_a_page_that_unzips_to_very_much_the_beginning_is_read(stage: Stage, ada: Person, web: Site) -> None:
+    bomb = gzip.compress(b"<title>Boom</title>" + b" " * 200_000_000)
+    card = await preview(stage, ada, web.file("/tea", bomb, "text/html", Content_Encoding="gzip"))
+    assert card["title"] == "Boom"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<div>" * 200_000,
+        "<b id=1><p>" * 50_000,
+        "<!--" * 200_000,
+        "<a " * 300_000,
+        "<![CDATA[" * 50_000,
+        "&#" * 400_000,
+    ],
+    ids=["deep", "formatting", "comments", "attributes", "sections", "references"],
+)
+async def test_a_page_that_is_hard_to_read_harms_nothing(stage: Stage, ada: Person, web: Site, body: str) -> None:
+    """A page that takes its process too long has no card, and the next one is read."""
+    web.page("/hard", "<title>Hard</title>", body)
+    with trio.fail_after(60):
+        await ada.publish(f"see {web.url('/hard')}")
+        await fetched(stage)
+    assert (await preview(stage, ada, web.page("/tea", HEAD)))["title"] == "Tea & cake"
+
+
+async def test_texts_and_addresses_of_strangers_are_made_harmless(stage: Stage, ada: Person, web: Site) -> None:
+    long = "x" * 5000
+    head = f"""
+        <meta property="og:title" content="&lt;script&gt;\u202eevil\u0000&#7;\u2066&#xD800; {long}">
+        <meta property="og:description" content="{long}"><meta property="og:site_name" content="{long}">
+        <meta name="author" content="{long}"><meta property="article:author" content="javascript:alert(1)">
+        <meta property="og:image" content="javascript:alert(1)"><meta property="og:image:alt" content="{long}">
+        <meta property="og:video" content="javascript:alert(1)"><meta property="og:video:type" content="text/html">
+        <meta name="twitter:player" content="https://evil.example/"><meta property="og:locale" content="{long}">
+        <meta property="article:published_time" content="99999-99-99">
+        <base href="javascript:alert(1)">
+        <link rel="alternate" type="application/json+oembed" href="data:application/json,{{}}">
+    """
+    card = await preview(stage, ada, web.page("/tea", head))
+    assert card["title"].startswith("<script>evil\ufffd xxx")
+    texts = ("title", "description", "provider_name", "author_name", "image_description")
+    assert [len(card[name]) for name in texts] == [500, 1000, 200, 200, 1000]
+    nothing = ("html", "embed_url", "author_url", "image", "language", "published_at")
+    assert not any(card[name] for name in nothing)
+    assert card["type"] == "link"
+
+
+# Edits, deletions and streams
+
+
+async def edit(person: Person, status: Any, text: str, **more: str) -> None:
+    assert (await person.put(f"/api/v1/statuses/{status['id']}", {"status": text, **more})).status == 200
+
+
+async def test_an_edit_takes_the_card_away_with_the_link(stage: Stage, ada: Person, web: Site) -> None:
+    url, other = web.page("/tea", HEAD), web.page("/coffee", "<title>Coffee</title>")
+    status = await ada.publish(f"see {url}")
+    assert (await card_of(stage, ada, status))["url"] == url
+    await edit(ada, status, f"but see {url}")
+    assert (await card_of(stage, ada, status))["url"] == url
+    await edit(ada, status, f"now see {other}")
+    assert (await ada.get(f"/api/v1/statuses/{status['id']}")).json["card"] in (None, await card_of(stage, ada, status))
+    assert (await card_of(stage, ada, status))["title"] == "Coffee"
+    await edit(ada, status, "see nothing")
+    assert (await ada.get(f"/api/v1/statuses/{status['id']}")).json["card"] is None
+    await edit(ada, status, f"see {url} again")
+    assert (await card_of(stage, ada, status))["url"] == url
+    medium = (await ada.post("/api/v2/media", files={"file": part(picture())})).json
+    await edit(ada, status, f"see {url} again", **{"media_ids[]": medium["id"]})
+    assert (await ada.get(f"/api/v1/statuses/{status['id']}")).json["card"] is None
+
+
+async def test_a_link_that_was_edited_away_while_its_page_came_gives_no_card(
+    stage: Stage, ada: Person, bob: Person, web: Site
+) -> None:
+    url = web.page("/tea", HEAD)
+    held = web.hold("/tea")
+    edited, deleted, kept = [await person.publish(f"see {url}") for person in (ada, ada, bob)]
+    await web.was_asked("/tea")
+    await edit(ada, edited, "see nothing")
+    await ada.delete(f"/api/v1/statuses/{deleted['id']}")
+    held.set()
+    assert await card_of(stage, ada, edited) is None
+    assert (await card_of(stage, ada, kept))["url"] == url
+    assert await stage.rows("SELECT status_id FROM status_cards") == [[int(kept["id"])]]
+
+
+async def test_a_deleted_status_leaves_its_card(stage: Stage, ada: Person, web: Site) -> None:
+    status = await ada.publish(f"see {web.page('/tea', HEAD)}")
+    assert await card_of(stage, ada, status)
+    deleted = await ada.delete(f"/api/v1/statuses/{status['id']}")
+    assert deleted.json["card"]["title"] == "Tea & cake"
+    assert await stage.rows("SELECT FROM status_cards") == []
+
+
+async def test_a_boost_shows_the_card_of_its_original(stage: Stage, ada: Person, bob: Person, web: Site) -> None:
+    status = await ada.publish(f"see {web.page('/tea', HEAD)}")
+    await bob.post(f"/api/v1/statuses/{status['id']}/reblog")
+    await fetched(stage)
+    (boost,) = (await bob.get(f"/api/v1/accounts/{bob.id}/statuses")).json
+    assert boost["reblog"]["card"]["title"] == "Tea & cake"
+
+
+# Other servers that are slow or away
+
+
+async def test_a_slow_site_delays_no_other_one(stage: Stage, ada: Person, web: Site) -> None:
+    held = [web.hold(f"/slow?{number}") for number in range(12)]
+    for number in range(12):
+        await ada.publish(f"see {web.url('/slow', 'slow.test')}?{number}")
+    await web.was_asked("/slow?0")
+    status = await ada.publish(f"see {web.page('/tea', HEAD)}")
+    with trio.fail_after(PATIENCE):
+        while not (await ada.get(f"/api/v1/statuses/{status['id']}")).json["card"]:
+            await trio.lowlevel.checkpoint()
+    assert len([one for one in web.peer.asked if one.path.startswith("/slow")]) == 1, "one at a time of one site"
+    for event in held:
+        event.set()
+
+
+@pytest.mark.parametrize("status", [500, 503, 429, 408])
+async def test_a_page_in_trouble_is_fetched_again(stage: Stage, ada: Person, web: Site, status: int) -> None:
+    url = web.file("/tea", b"no", "text/html", status=status)
+    assert await preview(stage, ada, url) is None
+    ((attempts, error),) = await stage.rows("SELECT attempts, error FROM outbox WHERE kind = 'preview'")
+    assert (attempts, str(status) in error) == (1, True)
+    web.page("/tea", HEAD)
+    await stage.sql("UPDATE outbox SET due_at = now() WHERE kind = 'preview'")
+    stage.outbox.wake(PREVIEWS)
+    with trio.fail_after(PATIENCE):
+        while not (await ada.get("/api/v1/timelines/public")).json[0]["card"]:
+            await trio.lowlevel.checkpoint()
+
+
+async def test_a_page_that_stays_in_trouble_is_given_up_for_all_its_statuses(
+    stage: Stage, ada: Person, bob: Person, web: Site
+) -> None:
+    url = web.file("/tea", b"no", "text/html", status=500)
+    for person in (ada, bob):
+        await person.publish(f"see {url}")
+    for tries in range(1, 5):
+        await web.was_asked("/tea", tries)
+        with trio.fail_after(PATIENCE):
+            while not await stage.rows(
+                "SELECT FROM outbox WHERE attempts = $1 UNION ALL SELECT FROM preview_cards", tries
+            ):
+                await trio.lowlevel.checkpoint()
+        await stage.sql("UPDATE outbox SET due_at = now() WHERE attempts > 0")
+        stage.outbox.wake(PREVIEWS)
+    with trio.fail_after(PATIENCE):
+        while await stage.rows("SELECT FROM outbox"):
+            await trio.lowlevel.checkpoint()
+    assert web.asked("/tea") == 4
+    assert await stage.rows("SELECT url, found FROM preview_cards") == [[url, False]]
+    assert [facts["effect"] for facts in stage.told("outbox.given_up")] == ["preview"]
+
+
+# Cards in time
+
+
+OLD = "UPDATE preview_cards SET fetched_at = now() - interval '15 days'"
+
+
+async def test_a_card_is_fetched_again_after_two_weeks_for_the_next_status(
+    stage: Stage, ada: Person, web: Site, tmp_path: Path
+) -> None:
+    web.file("/cake.png", picture(), "image/png")
+    image = '<meta property="og:image" content="/cake.png">'
+    url = web.page("/tea", HEAD + image)
+    status = await ada.publish(f"see {url}")
+    first = await card_of(stage, ada, status)
+    web.page("/tea", "<title>New tea</title>" + image)
+    assert (await preview(stage, ada, url))["title"] == "Tea & cake"
+    await stage.sql(OLD)
+    assert (await preview(stage, ada, url))["title"] == "New tea"
+    again = await card_of(stage, ada, status)
+    assert (again["title"], again["image"] != first["image"]) == ("New tea", True)
+    assert [file.name for file in (tmp_path / "media").rglob("*.webp")] == [again["image"].rpartition("/")[2]]
+    web.answers["/tea"] = always(answer(404))
+    await stage.sql(OLD)
+    assert (await preview(stage, ada, url))["title"] == "New tea", "a page that is gone keeps its card"
+
+
+async def test_a_card_without_statuses_is_deleted_in_the_end(
+    stage: Stage, ada: Person, web: Site, tmp_path: Path
+) -> None:
+    web.file("/cake.png", picture(), "image/png")
+    unused = await ada.publish(f"see {web.page('/tea', HEAD + '<meta property=og:image content=/cake.png>')}")
+    assert (await card_of(stage, ada, unused))["image"]
+    used = await ada.publish(f"see {web.page('/coffee', HEAD)}")
+    assert await preview(stage, ada, web.url("/nothing")) is None
+    await ada.delete(f"/api/v1/statuses/{unused['id']}")
+    await stage.http_context.media.cleaning.clean()
+    assert len(await stage.rows("SELECT FROM preview_cards")) == 3
+    await stage.sql(OLD)
+    await stage.http_context.media.cleaning.clean()
+    assert await stage.rows("SELECT url FROM preview_cards") == [[web.url("/coffee")]]
+    assert (await card_of(stage, ada, used))["title"] == "Tea & cake"
+    with trio.fail_after(PATIENCE):
+        while list((tmp_path / "media").rglob("*.webp")):
+            await trio.lowlevel.checkpoint()

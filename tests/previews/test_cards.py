@@ -1,0 +1,123 @@
+"""What of a page and its oEmbed answer becomes a card."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from troupe.actors.media.pages import PageFacts
+from troupe.actors.previews.cards import NO_OEMBED, OEmbed, draft_of, time_of, web_address
+
+VIDEO = "https://www.youtube.com/watch?v=1"
+FRAME = (
+    '<iframe src="https://www.youtube.com/embed/1" width="560" height="315"'
+    ' sandbox="allow-scripts allow-same-origin allow-popups allow-presentation allow-forms"'
+    ' allowfullscreen="allowfullscreen" referrerpolicy="strict-origin-when-cross-origin"></iframe>'
+)
+
+
+def video(html: str) -> OEmbed:
+    return OEmbed({"type": "video", "title": "A film", "html": html, "width": 1, "height": 1})
+
+
+def test_a_known_player_gets_a_frame_of_the_servers_own() -> None:
+    html = (
+        '<script>alert(1)</script><iframe onload="alert(1)" srcdoc="x" width="560" height="315"'
+        ' src="https://www.youtube.com/embed/1"></iframe>'
+    )
+    draft = draft_of(VIDEO, PageFacts(title="A film"), video(html))
+    assert draft is not None
+    assert (draft.facts.type, draft.facts.html) == ("video", FRAME)
+    assert (draft.facts.width, draft.facts.height) == (560, 315)
+
+
+def test_a_player_may_be_named_by_the_page() -> None:
+    page = PageFacts(title="A film", player="https://www.youtube.com/embed/1?a=b&c", width="9999999", height="-1")
+    draft = draft_of("https://youtu.be/1", page, NO_OEMBED)
+    assert draft is not None
+    assert 'src="https://www.youtube.com/embed/1?a=b&amp;c" width="640" height="360"' in draft.facts.html
+
+
+@pytest.mark.parametrize(
+    ("url", "source"),
+    [
+        (VIDEO, "http://www.youtube.com/embed/1"),
+        (VIDEO, "https://www.youtube.com:8443/embed/1"),
+        (VIDEO, "https://ada@www.youtube.com/embed/1"),
+        (VIDEO, "https://www.youtube.com.evil.example/embed/1"),
+        (VIDEO, "https://player.vimeo.com/video/1"),
+        (VIDEO, "javascript:alert(1)"),
+        (VIDEO, "data:text/html,x"),
+        (VIDEO, 'https://evil.example/"><script>'),
+        ("https://evil.example/", "https://www.youtube.com/embed/1"),
+        ("https://notyoutube.com/", "https://www.youtube.com/embed/1"),
+        ("https://youtube.com.evil.example/", "https://www.youtube.com/embed/1"),
+    ],
+)
+def test_every_other_frame_is_left_out(url: str, source: str) -> None:
+    draft = draft_of(url, PageFacts(title="A film", player=source), video(f"<iframe src='{source}'></iframe>"))
+    assert draft is not None
+    assert (draft.facts.type, draft.facts.html) == ("link", "")
+
+
+def test_quotes_in_the_address_of_a_player_stay_inside_of_it() -> None:
+    source = "https://www.youtube.com/embed/1?a=&quot;&gt;&lt;script&gt;"
+    draft = draft_of(VIDEO, PageFacts(title="A film"), video(f'<iframe src="{source}"></iframe>'))
+    assert draft is not None
+    assert draft.facts.html.count("<") == 2
+    assert draft.facts.html.startswith(f'<iframe src="{source}" width=')
+
+
+def test_a_photo_needs_no_title() -> None:
+    draft = draft_of("https://a.example/p", PageFacts(), OEmbed({"type": "photo", "url": "/p.jpg", "width": "7"}))
+    assert draft is not None
+    assert (draft.facts.type, draft.facts.title) == ("photo", "a.example")
+    assert draft.facts.embed_url == draft.image_url == "https://a.example/p.jpg"
+
+
+def test_an_oembed_answer_may_hold_anything() -> None:
+    oembed = OEmbed({name: [{"a": 1}] for name in ("type", "title", "author_name", "html", "width", "thumbnail_url")})
+    draft = draft_of("https://a.example/", PageFacts(title="Tea"), oembed)
+    assert draft is not None
+    assert draft.facts.title == "Tea"
+
+
+def test_a_page_without_a_title_has_no_card() -> None:
+    assert draft_of("https://a.example/", PageFacts(description="Tea", title=" \u202e "), NO_OEMBED) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "address"),
+    [
+        ("/a?b#c", "https://x.example/a?b"),
+        ("//y.example", "https://y.example/"),
+        (" HTTPS://Ä.example/ä ", "https://xn--4ca.example/%C3%A4"),
+        ("http://y.example", "http://y.example/"),
+        ("", ""),
+        ("javascript:alert(1)", ""),
+        ("java\nscript:alert(1)", ""),
+        ("data:,x", ""),
+        ("https://ada@y.example/", ""),
+        ("https://127.0.0.1/", ""),
+        ("https://[/", ""),
+        ("/" + "ä" * 1000, ""),
+    ],
+)
+def test_addresses_are_in_full_and_of_the_web(written: str, address: str) -> None:
+    assert web_address("https://x.example/page", written) == address
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("2026-02-03T04:05:06+01:00", datetime(2026, 2, 3, 3, 5, 6, tzinfo=UTC)),
+        ("2026-02-03", datetime(2026, 2, 3, tzinfo=UTC)),
+        ("0001-01-01T00:00:00+23:59", None),
+        ("9999-12-31T23:59:59-23:59", None),
+        ("1500-01-01", None),
+        ("yesterday", None),
+    ],
+)
+def test_times_are_those_that_can_be(text: str, time: datetime | None) -> None:
+    assert time_of(text) == time
