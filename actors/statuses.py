@@ -32,8 +32,11 @@ class ShownStatus:
 
     @property
     def is_withdrawn(self) -> bool:
-        """True if the author, or the author of the boosted status, is suspended."""
-        return self.author.suspended_at is not None or (self.boosted is not None and self.boosted.is_withdrawn)
+        """True if the author, or the author of the boosted status, is suspended or deleted."""
+        author = self.author
+        if author.suspended_at is not None or author.deleted_at is not None:
+            return True
+        return self.boosted is not None and self.boosted.is_withdrawn
 
 
 def may_see(shown: ShownStatus, viewer: Perspective) -> bool:

@@ -29,6 +29,8 @@ DELETE_RESETS = _older("password_resets", "token_hash", "expires_at", "token_has
 
 DELETE_CHALLENGES = _older("sign_in_challenges", "token_hash", "expires_at", "token_hash")
 
+DELETE_IMPORTS = _older("imports", "id", "finished_at", "id")
+
 DELETE_DEAD_LETTERS = _older("dead_letters", "id", "id", "id")  # ids sort by time
 
 DELETE_ENDED_SUGGESTIONS = _older("ended_suggestions", "ctid", "up_to", "account_id")
@@ -104,6 +106,11 @@ async def delete_resets(db: Connection, before: datetime, limit: int) -> list[by
 async def delete_challenges(db: Connection, before: datetime, limit: int) -> list[bytes]:
     """Delete sign-ins that waited for a code until `before` or earlier. Return their hashes."""
     return [row["token_hash"] for row in await db.fetch(DELETE_CHALLENGES, before, limit)]
+
+
+async def delete_imports(db: Connection, before: datetime, limit: int) -> list[int]:
+    """Delete imports that were finished at `before` or earlier, with their lines. Return their ids."""
+    return [row["id"] for row in await db.fetch(DELETE_IMPORTS, before, limit)]
 
 
 async def delete_dead_letters(db: Connection, up_to: int, limit: int) -> list[int]:

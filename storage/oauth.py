@@ -78,6 +78,26 @@ HOLDS = """
     )
 """
 
+AUTHORIZED = """
+    SELECT app.id, app.name, app.website, min(t.created_at) AS since, max(t.last_used_at) AS last_used_at,
+        array_agg(DISTINCT scope ORDER BY scope) AS scopes
+    FROM access_tokens t JOIN applications app ON app.id = t.application_id CROSS JOIN unnest(t.scopes) AS scope
+    WHERE t.account_id = $1 AND t.revoked_at IS NULL
+    GROUP BY app.id ORDER BY since DESC, app.id DESC LIMIT $2
+"""
+
+DELETE_GRANTS_OF = "DELETE FROM oauth_grants WHERE account_id = $1 AND application_id = $2"
+
+REVOKE_OF = """
+    WITH revoked AS (
+        UPDATE access_tokens SET revoked_at = $3
+        WHERE account_id = $1 AND application_id = $2 AND revoked_at IS NULL RETURNING id, token_hash
+    ), ended AS (
+        DELETE FROM push_subscriptions p USING revoked WHERE p.token_id = revoked.id
+    )
+    SELECT token_hash FROM revoked
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Application:
@@ -138,6 +158,18 @@ class Token:
     disabled_at: datetime | None
     suspended_at: datetime | None
     deleted_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizedApplication:
+    """An application that has valid tokens of a user: all their scopes, and the time of the first one."""
+
+    id: int
+    name: str
+    website: str | None
+    since: datetime
+    last_used_at: datetime | None
+    scopes: tuple[str, ...]
 
 
 async def insert_application(db: Connection, app: Application) -> None:
@@ -203,6 +235,21 @@ async def revoke(db: Connection, token_hash: bytes, application_id: int, now: da
 async def holds_token(db: Connection, account_id: int, application_id: int, scopes: tuple[str, ...]) -> bool:
     """True if a user has a valid token of this application with these scopes."""
     return await db.fetchval(HOLDS, account_id, application_id, scopes)
+
+
+async def authorized(db: Connection, account_id: int, limit: int) -> list[AuthorizedApplication]:
+    """Return the applications that a user has allowed, the newest first."""
+    rows = await db.fetch(AUTHORIZED, account_id, limit)
+    return [AuthorizedApplication(**replaced(row, scopes=tuple(row["scopes"]))) for row in rows]
+
+
+async def revoke_application(db: Connection, account_id: int, application_id: int, now: datetime) -> list[bytes]:
+    """Revoke all tokens that a user has allowed an application. Return their hashes.
+
+    Codes are deleted first: a code that is exchanged at this moment has made its token when its row is free.
+    """
+    await db.execute(DELETE_GRANTS_OF, account_id, application_id)
+    return [row["token_hash"] for row in await db.fetch(REVOKE_OF, account_id, application_id, now)]
 
 
 def _application(row: Row | None) -> Application | None:

@@ -34,6 +34,8 @@ REVOKE_TOKENS = """
     UPDATE access_tokens SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL RETURNING token_hash
 """
 
+REVOKED_TOKENS = "SELECT token_hash FROM access_tokens WHERE account_id = $1 AND revoked_at IS NOT NULL"
+
 
 @dataclass(frozen=True, slots=True)
 class Session:
@@ -90,3 +92,8 @@ async def revoke_tokens(db: Connection, account_id: int, now: datetime) -> list[
     await db.execute(DELETE_GRANTS, account_id)
     await delete_subscriptions(db, account_id)
     return [row["token_hash"] for row in await db.fetch(REVOKE_TOKENS, account_id, now)]
+
+
+async def revoked_tokens(db: Connection, account_id: int) -> list[bytes]:
+    """Return the hashes of an account's tokens that were revoked."""
+    return [row["token_hash"] for row in await db.fetch(REVOKED_TOKENS, account_id)]

@@ -11,7 +11,8 @@ from .engine.sql import Statement, quoted, rows_of
 COLUMNS = """
     u.account_id, a.username, u.email, u.password_hash, u.role, u.locale, u.default_privacy, u.default_sensitive,
     u.default_language, u.default_quote_policy, u.settings, u.created_by_application_id, u.invite_request,
-    u.confirmed_at, u.approved_at, u.disabled_at, a.suspended_at, a.deleted_at, u.created_at
+    u.confirmed_at, u.approved_at, u.disabled_at, a.suspended_at, a.deleted_at, u.created_at,
+    u.new_email
 """
 
 FIND = f"SELECT {COLUMNS} FROM users u JOIN accounts a ON a.id = u.account_id WHERE u.account_id = $1"
@@ -70,6 +71,7 @@ class User:
     suspended_at: datetime | None
     deleted_at: datetime | None
     created_at: datetime
+    new_email: str | None = None  # the address that takes the place of `email` when it is confirmed
 
 
 @dataclass(frozen=True, slots=True)

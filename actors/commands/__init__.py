@@ -4,17 +4,20 @@ Importing this registers the turn of every command.
 """
 
 from . import (
+    account_deletions,
     bookmarks,
     conversation_mutes,
     conversations,
     domain_blocks,
     edits,
+    email_changes,
     endorsements,
     favourites,
     featured_tags,
     filters,
     follow_requests,
     followed_tags,
+    imports,
     lists,
     markers,
     media,
@@ -33,20 +36,24 @@ from . import (
     scheduled_statuses,
     statuses,
     suggestions,
+    two_factor,
 )
 
 __all__ = [
+    "account_deletions",
     "bookmarks",
     "conversation_mutes",
     "conversations",
     "domain_blocks",
     "edits",
+    "email_changes",
     "endorsements",
     "favourites",
     "featured_tags",
     "filters",
     "follow_requests",
     "followed_tags",
+    "imports",
     "lists",
     "markers",
     "media",
@@ -65,4 +72,5 @@ __all__ = [
     "scheduled_statuses",
     "statuses",
     "suggestions",
+    "two_factor",
 ]

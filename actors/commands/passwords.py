@@ -9,6 +9,7 @@ from ...storage import passwords, sessions, users
 from ...storage.engine.database import Connection
 from ...storage.users import User
 from ..account import AccountActor
+from ..effects.access import access_ended
 from ..effects.mail import MAIL, forget_mail, mail, notice
 from ..facts import ChangedUser, RevokedToken
 from ..kernel import Message, Origin, Refused, turn
@@ -81,6 +82,7 @@ async def _publish(account: AccountActor, changed: NewPassword) -> None:
     await account.publish(
         ChangedUser(account.id, changed.user), *(RevokedToken(token_hash) for token_hash in changed.revoked)
     )
+    account.context.outbox.wake()
     account.context.outbox.wake(MAIL)
 
 
@@ -92,7 +94,7 @@ async def _change(
     await sessions.delete_others(db, account.id, message.kept_session)
     await sessions.delete_subscriptions(db, account.id)
     revoked = await sessions.revoke_tokens(db, account.id, now) if message.apps else []
-    return NewPassword(await _promise_notice(db, account, origin), revoked)
+    return NewPassword(await _promise_news(db, account, origin), revoked)
 
 
 async def _reset(
@@ -102,13 +104,14 @@ async def _reset(
         return None
     await sessions.delete_others(db, account.id, b"")
     revoked = await sessions.revoke_tokens(db, account.id, now)
-    return NewPassword(await _promise_notice(db, account, origin), revoked)
+    return NewPassword(await _promise_news(db, account, origin), revoked)
 
 
-async def _promise_notice(db: Connection, account: AccountActor, origin: Origin) -> User | None:
+async def _promise_news(db: Connection, account: AccountActor, origin: Origin) -> User | None:
     user = await users.find_user(db, account.id)
     if user is not None:
-        await account.context.outbox.promise(db, [notice(PASSWORD_CHANGED, user)], origin)
+        promises = [notice(PASSWORD_CHANGED, user), access_ended(account.id)]
+        await account.context.outbox.promise(db, promises, origin)
     return user
 
 

@@ -1,6 +1,6 @@
 """The actor runtime: addresses, mailboxes, turns, incarnations, feeds."""
 
-from .actor import Actor, turn
+from .actor import Actor, finished, turn
 from .address import Address
 from .cell import Cell
 from .clock import Clock, SystemClock
@@ -18,5 +18,5 @@ __all__ = [
     "IDLE", "NOWHERE", "Actor", "ActorPool", "Address", "Answer", "AskCycle", "Busy", "Cell", "Chooser", "Clock",
     "Crashed", "Envelope", "Event", "Feed", "Ids", "KernelError", "Message", "NotAnswered", "Observer", "Origin",
     "Quarantined", "Record", "Refused", "RestartPolicy", "Runtime", "Stopping", "Subscriber", "SystemClock", "TimedOut",
-    "first_id_at", "turn",
+    "finished", "first_id_at", "turn",
 ]  # fmt: skip

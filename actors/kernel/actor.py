@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from .address import Address
 from .cell import Asker, Cell
 from .envelope import NOWHERE, Envelope, Origin
-from .errors import Superseded
+from .errors import Refused, Superseded
 from .feed import Feed, Subscriber
 from .message import Answer, Message, R
 
@@ -132,6 +132,12 @@ class turn(Generic[A_co, M_co]):
             raise TypeError(f"{function.__qualname__} takes {taken}, and was registered for {message.__name__}")
         actor.turns[message] = function
         return function
+
+
+async def finished(answer: Answer[R]) -> R | Refused:
+    """Return the answer of a turn that another turn of the same actor has called."""
+    # No answer is a coroutine itself, which the type checker can't know.
+    return cast("R | Refused", await answer if inspect.iscoroutine(answer) else answer)
 
 
 def _message_of(function: Callable[..., object]) -> str:

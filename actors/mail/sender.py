@@ -21,7 +21,7 @@ from ...storage.secrets import hash_of
 from ...storage.users import User
 from ..kernel import Clock
 from ..rules.mailboxes import is_mailbox
-from .templates import CONFIRMATION, PASSWORD_RESET, Letter, Sender, text_of
+from .templates import CONFIRMATION, EMAIL_CHANGE, PASSWORD_RESET, Letter, Sender, text_of
 
 LINK_LASTS = timedelta(days=2)
 # A link that sets a new password opens the account: it is good for a shorter time.
@@ -134,6 +134,7 @@ async def _store_reset(db: Connection, token_hash: bytes, account_id: int, to: s
 
 LINKS: dict[str, Link] = {
     CONFIRMATION: Link("/auth/confirmation?confirmation_token=", _store_confirmation),
+    EMAIL_CHANGE: Link("/auth/email?token=", _store_confirmation),
     PASSWORD_RESET: Link("/auth/password/edit?reset_password_token=", _store_reset),
 }
 
@@ -146,5 +147,12 @@ def _unconfirmed_address(user: User) -> str | None:
     return user.email if user.confirmed_at is None else None
 
 
+def _new_address(user: User) -> str | None:
+    return user.new_email
+
+
 # Where letters go that are not always sent, or not to the user's address.
-RECEIVERS: dict[str, Callable[[User], str | None]] = {CONFIRMATION: _unconfirmed_address}
+RECEIVERS: dict[str, Callable[[User], str | None]] = {
+    CONFIRMATION: _unconfirmed_address,
+    EMAIL_CHANGE: _new_address,
+}

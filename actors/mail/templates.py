@@ -25,6 +25,12 @@ CONFIRMATION = "confirmation"
 APPROVAL = "approval"
 PASSWORD_RESET = "password_reset"  # noqa: S105  # the name of a letter
 PASSWORD_CHANGED = "password_changed"  # noqa: S105  # the name of a letter
+ACCOUNT_DELETED = "account_deleted"
+EMAIL_CHANGE = "email_change"
+EMAIL_CHANGE_ASKED = "email_change_asked"
+EMAIL_CHANGED = "email_changed"
+TWO_FACTOR_ON = "two_factor_on"
+TWO_FACTOR_OFF = "two_factor_off"
 
 
 @dataclass(frozen=True, slots=True)

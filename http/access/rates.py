@@ -61,11 +61,14 @@ APPS = Rule("apps", 5, 10 * MINUTE, per_address=True)
 ACCOUNTS = Rule("accounts", 5, 30 * MINUTE, per_address=True)
 SIGN_UPS = Rule("sign-ups", 25, 5 * MINUTE, per_address=True)
 CONFIRMATIONS = Rule("confirmations", 25, 5 * MINUTE, per_address=True)
+IMPORTS = Rule("imports", 25, HOUR, per_address=True)
 PASSWORD_RESETS = Rule("password resets", 25, 5 * MINUTE, per_address=True)
 # Wrong passwords: `oauth/users.py` says how they are counted
 FAILED_SIGN_INS = Rule("failed sign-ins", 25, 5 * MINUTE, per_address=True)
 FAILED_SIGN_INS_LATELY = Rule("failed sign-ins lately", 1, HOUR, per_address=True)
 FAILED_SIGN_INS_OF_ACCOUNT = Rule("failed sign-ins of an account", 25, HOUR)
+# Wrong codes of two-factor authentication. Only people who know the password can send one and lock the user out.
+FAILED_CODES = Rule("failed codes of an account", 10, HOUR)
 # Mails that one user asks for, or that go to one address
 CONFIRMATIONS_OF_USER = Rule("confirmations of a user", 5, 30 * MINUTE)
 

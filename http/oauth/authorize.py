@@ -26,7 +26,7 @@ from ..pages.templates import page
 from ..router import api
 from . import sessions
 from .redirects import OUT_OF_BAND, complaint, form_target, with_query
-from .sign_in import OUTDATED, SignInForm, take
+from .sign_in import OUTDATED, SignInForm, take, waits_for_code
 from .users import barred
 
 CODE_LASTS = timedelta(minutes=10)
@@ -79,8 +79,10 @@ async def show(context: HttpContext, request: Request, asked: Asked) -> Answer:
     authorization = await _checked(context, asked)
     secret = sessions.secret_of(request)
     user = await _signed_in(context, secret)
-    if secret is None or user is None or asked.force_login:
+    if asked.force_login:
         return _sign_in_page(context, authorization, secret)
+    if secret is None or user is None:
+        return await _next_page(context, authorization, secret)
     if not asked.ask_consent and await _is_allowed(context, authorization, user):
         return await _allow(context, authorization, user)
     return _consent_page(context, authorization, user, secret)
@@ -173,7 +175,7 @@ async def _sign_in(
 ) -> Answer:
     step = await take(context, request, posted, secret)
     if step.secret is None:
-        return _sign_in_page(context, authorization, secret, step.problem, (posted.username or "").strip())
+        return await _next_page(context, authorization, secret, step.problem, (posted.username or "").strip())
     return redirect(_here(posted), sessions.cookie(context, step.secret))
 
 
@@ -189,11 +191,24 @@ def _here(posted: AuthorizeForm) -> str:
     return with_query("/oauth/authorize", **again, ask_consent="true" if posted.force_login else None)
 
 
+async def _next_page(
+    context: HttpContext, authorization: Authorization, secret: str | None, problem: str | None = None, login: str = ""
+) -> Answer:
+    """Return the page of the next step: the password, or a code after it."""
+    template = "sign_in_code.html" if await waits_for_code(context, secret) else "sign_in.html"
+    return _sign_in_page(context, authorization, secret, problem, login, template)
+
+
 # Answers ------------------------------------------------------------------------------------------------------
 
 
 def _sign_in_page(
-    context: HttpContext, authorization: Authorization, secret: str | None, problem: str | None = None, login: str = ""
+    context: HttpContext,
+    authorization: Authorization,
+    secret: str | None,
+    problem: str | None = None,
+    login: str = "",
+    template: str = "sign_in.html",
 ) -> Answer:
     asked = authorization.asked
     fresh = secret or context.secret()
@@ -201,7 +216,7 @@ def _sign_in_page(
     if asked.force_login:
         hidden.append(("force_login", "true"))
     made = page(
-        "sign_in.html",
+        template,
         action="/oauth/authorize",
         form_targets=form_target(asked.redirect_uri),
         server=context.settings.title,

@@ -7,32 +7,41 @@ session of its own kind, a challenge, which opens nothing but the second step.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Annotated
 
 from pydantic import Field
 
+from ...storage import two_factor, users
+from ...storage.secrets import hash_of
+from ...storage.users import User
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
 from ..answers.errors import Forbidden
 from ..intake.input import Input
-from ..intake.parameters import MaybeText
+from ..intake.parameters import Flag, MaybeText
 from ..intake.request import Request
 from ..pages.templates import page
 from ..router import api
 from . import sessions
+from .redirects import with_query
+from .second_factor import WRONG_CODE, is_code
 from .users import barred, user_with
 
 WRONG = "That name and password do not belong together."
 OUTDATED = "This page was open for too long. Please sign in again."
 HOME = "/settings"
+CHALLENGE_LASTS = timedelta(minutes=10)
 
 
 class SignInForm(Input):
-    """What both sign-in pages send: a name and a password."""
+    """What both sign-in pages send: a name and a password, then a code, or the wish to begin again."""
 
     form_token: MaybeText = None
     username: MaybeText = None
     password: MaybeText = None
+    code: MaybeText = None
+    restart: Flag = False
 
 
 class SettingsSignIn(SignInForm):
@@ -42,27 +51,81 @@ class SettingsSignIn(SignInForm):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The outcome of a step: the browser's next secret, or the reason why the form is shown again."""
+    """The outcome of a step.
 
-    secret: str | None
+    `secret` is the browser's next secret: of a session if `done`, else of a challenge. Without one the page is shown
+    again, with the problem.
+    """
+
+    secret: str | None = None
+    done: bool = False
     problem: str | None = None
 
 
 async def take(context: HttpContext, request: Request, form: SignInForm, secret: str) -> Step:
     """Take the form of a sign-in page, whose form token was checked. Raises Forbidden for users who may not sign in."""
+    if form.restart:
+        await context.database.transact(two_factor.delete_challenge, hash_of(secret))
+        return Step(await sessions.sign_out(context, secret))
+    if form.code is not None:
+        return await _take_code(context, request, form.code, secret)
+    return await _take_password(context, request, form, secret)
+
+
+async def _take_password(context: HttpContext, request: Request, form: SignInForm, secret: str) -> Step:
     user = await user_with(context, request, (form.username or "").strip(), form.password or "")
     if user is None:
-        return Step(None, WRONG)
+        return Step(problem=WRONG)
+    _check(user)
+    if await context.database.read(two_factor.is_enabled, user.account_id):
+        return Step(await _challenge(context, user, secret))
+    return await _finish(context, request, user, secret)
+
+
+async def _challenge(context: HttpContext, user: User, secret: str) -> str:
+    """Have the browser send a code next. A session that it has ends: the password may be of another user."""
+    fresh, now = await sessions.sign_out(context, secret), context.clock.now()
+    await context.database.transact(
+        two_factor.insert_challenge, hash_of(fresh), user.account_id, now, now + CHALLENGE_LASTS
+    )
+    return fresh
+
+
+async def _take_code(context: HttpContext, request: Request, code: str, secret: str) -> Step:
+    account_id = await context.database.transact(two_factor.count_try, hash_of(secret), context.clock.now())
+    if account_id is None:
+        return Step(problem=OUTDATED)
+    if not await is_code(context, account_id, code):
+        return Step(problem=WRONG_CODE)
+    user = await context.database.read(users.find_user, account_id)
+    if user is None:
+        return Step(problem=OUTDATED)
+    _check(user)
+    await context.database.transact(two_factor.delete_challenge, hash_of(secret))
+    return await _finish(context, request, user, secret)
+
+
+async def _finish(context: HttpContext, request: Request, user: User, secret: str) -> Step:
+    fresh = await sessions.sign_in(context, request, user, secret)
+    return Step(problem=WRONG) if fresh is None else Step(fresh, done=True)
+
+
+def _check(user: User) -> None:
     if (reason := barred(user)) is not None:
         raise Forbidden(reason)
-    fresh = await sessions.sign_in(context, request, user, secret)
-    return Step(fresh, WRONG if fresh is None else None)
+
+
+async def waits_for_code(context: HttpContext, secret: str | None) -> bool:
+    """True if the browser has sent the right password, and must send a code next."""
+    if secret is None:
+        return False
+    return await context.database.read(two_factor.find_challenge, hash_of(secret), context.clock.now()) is not None
 
 
 @api.get("/auth/sign_in", page=True)
-def show(context: HttpContext, request: Request, asked: SettingsSignIn) -> Answer:
+async def show(context: HttpContext, request: Request, asked: SettingsSignIn) -> Answer:
     """Show the sign-in page of the settings."""
-    return _page(context, request, asked)
+    return await _page(context, request, asked)
 
 
 @api.post("/auth/sign_in", page=True)
@@ -70,18 +133,19 @@ async def act(context: HttpContext, request: Request, posted: SettingsSignIn) ->
     """Sign in to the settings."""
     secret = sessions.secret_of(request)
     if secret is None or not sessions.is_own_form(secret, posted.form_token):
-        return _page(context, request, posted, OUTDATED)
+        return await _page(context, request, posted, OUTDATED)
     step = await take(context, request, posted, secret)
     if step.secret is None:
-        return _page(context, request, posted, step.problem)
-    return redirect(posted.to, sessions.cookie(context, step.secret))
+        return await _page(context, request, posted, step.problem)
+    target = posted.to if step.done else with_query("/auth/sign_in", to=posted.to)
+    return redirect(target, sessions.cookie(context, step.secret))
 
 
-def _page(context: HttpContext, request: Request, asked: SettingsSignIn, problem: str | None = None) -> Answer:
+async def _page(context: HttpContext, request: Request, asked: SettingsSignIn, problem: str | None = None) -> Answer:
     secret = sessions.secret_of(request)
     fresh = secret or context.secret()
     made = page(
-        "sign_in.html",
+        "sign_in_code.html" if await waits_for_code(context, secret) else "sign_in.html",
         action="/auth/sign_in",
         server=context.settings.title,
         application=None,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...actors.facts import RevokedToken
-from ...storage import oauth
+from ...storage import oauth, two_factor
 from ...storage.engine.database import Connection
 from ...storage.oauth import Application, NewToken, Token
 from ...storage.secrets import equal_secrets, hash_of
@@ -33,6 +33,10 @@ DESCRIPTIONS = {
     "unsupported_grant_type": "The authorization grant type is not supported by the authorization server.",
     "unauthorized_client": "You are not authorized to revoke this token",
 }
+TWO_FACTOR = (
+    "This account uses two-factor authentication, which needs a code besides the password. "
+    "Use the authorization page of this server (grant type authorization_code)."
+)
 STATUS = {"invalid_client": 401, "unauthorized_client": 403}
 
 
@@ -204,6 +208,8 @@ async def _by_password(
     user = await user_with(context, request, wanted.username.strip(), wanted.password)
     if user is None or barred(user) is not None:
         raise OAuthError("invalid_grant")
+    if await context.database.read(two_factor.is_enabled, user.account_id):
+        raise OAuthError("invalid_grant", TWO_FACTOR)
     return await _issue(context, application, user.account_id, wanted.scope)
 
 

@@ -17,6 +17,8 @@ SHOWN_SESSIONS = 50
 # What was done on another page, as this page says it.
 DONE = {
     "password": "Your password was changed. All other browsers are signed out.",
+    "email_asked": "A mail is on its way to the new address. It is yours when you have opened the link in it.",
+    "two_factor_off": "Two-factor authentication is off.",
     "sessions": "All other browsers are signed out.",
 }
 

@@ -32,16 +32,24 @@ def presentable(account: Account | None) -> Account:
 
 
 async def find_account(context: HttpContext, id: int) -> Account:
-    """Return an account that other accounts can see. Raises NotFound, and Gone if it is suspended."""
-    return _standing(presentable(await context.accounts.find(id)))
+    """Return an account that other accounts can see. Raises NotFound, and Gone if it is deleted or suspended."""
+    return _present(await context.accounts.find(id))
 
 
 async def find_local(context: HttpContext, name: str) -> Account:
     """Return an account of this server by its name. Raises NotFound, and Gone if it is deleted or suspended."""
     found = await context.database.read(accounts.find_by_acct, name, None) if USERNAME.fullmatch(name) else None
+    return _present(found)
+
+
+def _present(found: Account | None) -> Account:
+    """Return an account that other accounts can see. Raises NotFound, and Gone if it is deleted or suspended."""
     if found is not None and found.deleted_at is not None:
         raise Gone
-    return _standing(presentable(found))
+    account = presentable(found)
+    if account.suspended_at is not None:
+        raise Gone
+    return account
 
 
 async def contact_account(context: HttpContext) -> Account | None:
@@ -77,9 +85,3 @@ async def accounts_page(context: HttpContext, request: Request, rows: Rows, limi
     """Return a page of accounts, all of which the viewer may see."""
     bodies = await render_accounts(context, (id for _, id in rows))
     return array(bodies, row_links(context, request, rows, limit, "since_id"))
-
-
-def _standing(account: Account) -> Account:
-    if account.suspended_at is not None:
-        raise Gone
-    return account

@@ -3,9 +3,15 @@
 import html
 import re
 
+from pyotp.totp import TOTP
+from quart.datastructures import FileStorage
+
+from troupe.actors.mail.templates import Letter
+
 from ..clients import PASSWORD, Client, Reply, Stage
 
 SIGN_IN = "/auth/sign_in"
+TWO_FACTOR = "/settings/two_factor"
 
 
 class Browser:
@@ -19,6 +25,10 @@ class Browser:
 
     async def post(self, path: str, form: dict[str, str]) -> Reply:
         return await self._client.post(path, form)
+
+    async def upload(self, path: str, form: dict[str, str], file: FileStorage) -> Reply:
+        """Send a form with a file."""
+        return await self._client.send("POST", path, form=form, files={"file": file})
 
     async def send(self, path: str, at: str | None = None, /, **typed: str) -> Reply:
         """Open the page `at`, or `path`, and send its form to `path`."""
@@ -48,3 +58,43 @@ def problems(page: Reply) -> dict[str, str]:
 def is_signed_out(answer: Reply) -> bool:
     """True if a page of the settings leads to the sign-in page."""
     return answer.status == 302 and answer.headers["Location"].startswith(SIGN_IN)
+
+
+def link_in(letter: Letter) -> str:
+    """Return the link of a mail."""
+    found = re.search(r"http://localhost:3000(/auth/\S+)", letter.body)
+    assert found is not None, letter.body
+    return found[1]
+
+
+class Phone:
+    """An authenticator app. Each code that it is asked for is of a later step than the one before."""
+
+    def __init__(self, stage: Stage, secret: str) -> None:
+        self._stage = stage
+        self._totp = TOTP(secret)
+
+    async def code(self) -> str:
+        """Return a code that was not accepted yet: of the next step, after the last one was moved back."""
+        await self._stage.sql("UPDATE two_factor SET last_step = 0")
+        return self.present()
+
+    def present(self) -> str:
+        return self._totp.at(self._stage.http_context.clock.now())
+
+
+def secret_in(page: Reply) -> str:
+    return re.findall(r'<code class="code" id="secret">(\w+)</code>', page.text)[0]
+
+
+def recovery_codes_in(page: Reply) -> list[str]:
+    return re.findall(r"<li><code>([a-z2-7-]{19})</code></li>", page.text)
+
+
+async def turned_on(stage: Stage, browser: Browser) -> tuple[Phone, list[str]]:
+    """Turn it on in a browser. Return the app, and the recovery codes."""
+    page = await browser.send(f"{TWO_FACTOR}/new", TWO_FACTOR, password=PASSWORD)
+    assert page.status == 200, page.text
+    phone = Phone(stage, secret_in(page))
+    form = {"form_token": form_token(page), "code": phone.present()}
+    return phone, recovery_codes_in(await browser.post(f"{TWO_FACTOR}/confirm", form))

@@ -52,7 +52,7 @@ OWN = frozenset(
     }
 )
 # The pages on which people change their account.
-OWN_AREAS = ("/settings", "/auth/sign_in", "/auth/password/")
+OWN_AREAS = ("/settings", "/auth/sign_in", "/auth/password/", "/auth/email")
 
 
 def shape(path: str) -> str:

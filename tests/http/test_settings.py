@@ -5,23 +5,16 @@ from typing import Any
 
 import pytest
 
-from troupe.actors.mail.templates import Letter
 from troupe.http.access.rates import CONFIRMATIONS_OF_USER, FAILED_SIGN_INS
 
 from ..clients import PASSWORD, Person, Stage
-from .settling import SIGN_IN, Browser, form_token, is_signed_out, problems, signed_in
+from .settling import SIGN_IN, Browser, form_token, is_signed_out, link_in, problems, signed_in
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
 NEW = "a new password"
-PAGES = ("/settings", "/settings/password")
+PAGES = ("/settings", "/settings/password", "/settings/email", "/settings/two_factor", "/settings/applications")
 FORMS = ("/settings/sign_out", "/settings/sessions", "/settings/password")
-
-
-def link_in(letter: Letter) -> str:
-    found = re.search(r"http://localhost:3000(/auth/\S+)", letter.body)
-    assert found is not None, letter.body
-    return found[1]
 
 
 async def forget(stage: Stage, email: str = "ada@example.org") -> str:

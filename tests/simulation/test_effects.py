@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from troupe.actors.effects.access import EndAccess
+from troupe.actors.effects.account_deletions import EraseAccount
 from troupe.actors.effects.conversations import StreamConversation
 from troupe.actors.effects.files import RemoveFiles, files_unused
+from troupe.actors.effects.imports import RunImport
 from troupe.actors.effects.lists import RereadList
 from troupe.actors.effects.mail import SendMail, SendNotice
 from troupe.actors.effects.notifications import StreamMerge, StreamNotification
@@ -42,6 +45,9 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
     ("card", {"card_id": 7}, ForgetCard(7)),
     ("push", {"notification_id": 7, "subscription_id": 3}, SendPush(7, 3)),
     ("mail", {"letter": "confirmation", "account": 3}, SendMail("confirmation", 3)),
+    ("import", {"id": 7, "account": 3}, RunImport(7, 3)),
+    ("access", {"account": 3}, EndAccess(3)),
+    ("erase", {"account": 3}, EraseAccount(3)),
     (
         "notice", {"letter": "password_changed", "to": "ada@example.org", "username": "ada", "locale": "de"},
         SendNotice("password_changed", "ada@example.org", "ada", "de"),

@@ -1,0 +1,151 @@
+"""Deleting an account: first its user and all access, in one transaction; then everything else, in batches.
+
+The first transaction hides the account and its statuses everywhere. The batches go through the same functions as the
+commands of a living account, so that counts, timelines, streams and other accounts learn of each change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...storage import account_deletions, accounts, media, users
+from ...storage.account_deletions import DeletedAccount
+from ...storage.engine.database import Connection
+from ..account import AccountActor
+from ..effects.access import access_ended
+from ..effects.account_deletions import EraseSome, account_deleted
+from ..effects.files import files_unused
+from ..effects.mail import MAIL, notice
+from ..facts import ChangedAccount, ChangedUser, RevokedToken
+from ..kernel import Message, Origin, finished, turn
+from ..mail.templates import ACCOUNT_DELETED
+from .favourites import Unfavourite, unfavourite
+from .follow_requests import remove_followers
+from .pairs import publish_changes
+from .relations import Unblock, Unfollow, Unmute, unblock, unfollow, unmute
+from .statuses import DeleteStatus, delete_status
+
+# A batch is one turn, which must not hold up the relay for long.
+STATUSES_AT_ONCE = 20
+ROWS_AT_ONCE = 50
+PLAIN_ROWS_AT_ONCE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteAccount(Message[None]):
+    """Command: delete the account. The password, and a code where it is needed, were checked."""
+
+
+@turn(AccountActor, DeleteAccount)
+async def delete_account(account: AccountActor, message: DeleteAccount) -> None:
+    deleted = await account.transact(_delete, account, account.now, account.origin)
+    if deleted is None:
+        return
+    await account.publish(
+        ChangedUser(account.id, None),
+        ChangedAccount(account.id),
+        *(RevokedToken(token_hash) for token_hash in deleted.revoked),
+    )
+    account.context.outbox.wake()
+    account.context.outbox.wake(MAIL)
+
+
+async def _delete(db: Connection, account: AccountActor, now: datetime, origin: Origin) -> DeletedAccount | None:
+    user = await users.find_user(db, account.id)
+    deleted = await account_deletions.mark(db, account.id, now)
+    if deleted is None:
+        return None
+    promises = [access_ended(account.id), account_deleted(account.id)]
+    if user is not None:
+        promises.append(notice(ACCOUNT_DELETED, user))
+    if deleted.files:
+        promises.append(files_unused(deleted.files))
+    await account.context.outbox.promise(db, promises, origin)
+    return deleted
+
+
+# Erasing --------------------------------------------------------------------------------------------------------------
+
+
+@turn(AccountActor, EraseSome)
+async def erase_some(account: AccountActor, message: EraseSome) -> bool:
+    """Erase a batch of the first kind of which there is something left. An account that is not deleted stays."""
+    row = (await account.context.database.read(accounts.find_many, [account.id])).get(account.id)
+    if row is None or row.deleted_at is None:
+        return False
+    for erase in ERASERS:
+        if await erase(account):
+            return True
+    return await account.transact(account_deletions.delete_plain, account.id, PLAIN_ROWS_AT_ONCE)
+
+
+async def _erase_statuses(account: AccountActor) -> bool:
+    ids = await account.context.database.read(account_deletions.statuses, account.id, STATUSES_AT_ONCE)
+    for id in ids:
+        await finished(delete_status(account, DeleteStatus(id, delete_media=True)))
+    account.context.outbox.wake()  # files
+    return bool(ids)
+
+
+async def _erase_followed(account: AccountActor) -> bool:
+    ids = await account.context.database.read(account_deletions.followed, account.id, ROWS_AT_ONCE)
+    for id in ids:
+        await finished(unfollow(account, Unfollow(id)))
+    return bool(ids)
+
+
+async def _erase_followers(account: AccountActor) -> bool:
+    ids = await account.context.database.read(account_deletions.followers, account.id, ROWS_AT_ONCE)
+    if ids:
+        await publish_changes(account, await account.transact(remove_followers, account, ids, account.origin))
+    return bool(ids)
+
+
+async def _erase_blocks(account: AccountActor) -> bool:
+    ids = await account.context.database.read(account_deletions.blocked, account.id, ROWS_AT_ONCE)
+    for id in ids:
+        await finished(unblock(account, Unblock(id)))
+    return bool(ids)
+
+
+async def _erase_mutes(account: AccountActor) -> bool:
+    ids = await account.context.database.read(account_deletions.muted, account.id, ROWS_AT_ONCE)
+    for id in ids:
+        await finished(unmute(account, Unmute(id)))
+    return bool(ids)
+
+
+async def _erase_favourites(account: AccountActor) -> bool:
+    ids = await account.context.database.read(account_deletions.favourites, account.id, ROWS_AT_ONCE)
+    for id in ids:
+        await finished(unfavourite(account, Unfavourite(id)))
+    return bool(ids)
+
+
+async def _erase_media(account: AccountActor) -> bool:
+    """Uploads that are in no status."""
+    erased = await account.transact(_delete_media, account, account.origin)
+    account.context.outbox.wake()
+    return erased
+
+
+async def _delete_media(db: Connection, account: AccountActor, origin: Origin) -> bool:
+    ids = await account_deletions.media(db, account.id, ROWS_AT_ONCE)
+    gone = await media.delete_many(db, ids) if ids else []
+    files = [file for medium in gone for file in medium.files]
+    if files:
+        await account.context.outbox.promise(db, [files_unused(files)], origin)
+    return bool(ids)
+
+
+ERASERS: Sequence[Callable[[AccountActor], Awaitable[bool]]] = (
+    _erase_statuses,
+    _erase_followed,
+    _erase_followers,
+    _erase_blocks,
+    _erase_mutes,
+    _erase_favourites,
+    _erase_media,
+)

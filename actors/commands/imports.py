@@ -1,0 +1,254 @@
+"""Imports: stored line by line, then carried out by the commands that people send.
+
+A repeat of each command changes nothing, and the outcome of a line is stored after it. So a crash between the two
+repeats one line, and nothing is done twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...storage import accounts, imports, lists
+from ...storage.engine.database import Connection
+from ...storage.imports import Import, ImportLine
+from ...storage.lists import List
+from ..account import AccountActor
+from ..effects.imports import ImportSome, import_waits
+from ..effects.lists import list_changed
+from ..facts import ChangedList
+from ..kernel import Message, Origin, Refused, finished, turn
+from ..rules.identity import domain_of
+from ..rules.limits import LISTS
+from .bookmarks import Bookmark, Unbookmark, bookmark, unbookmark
+from .domain_blocks import BlockDomain, UnblockDomain, block_domain, unblock_domain
+from .relations import Block, Follow, Mute, Unblock, Unfollow, Unmute, block, follow, mute, unblock, unfollow, unmute
+
+# A batch is one turn, for which the account's other requests wait.
+BATCH = 20
+
+RUNNING = Refused(422, "Another import is not finished yet")
+UNKNOWN = "This account is not known here."
+ELSEWHERE = "This account is on another server and is not known here."
+
+
+@dataclass(frozen=True, slots=True)
+class StartImport(Message[None]):
+    """Command: store an import, to be carried out from now on."""
+
+    kind: str
+    overwrite: bool
+    lines: tuple[ImportLine, ...]
+
+
+@turn(AccountActor, StartImport)
+async def start(account: AccountActor, message: StartImport) -> Refused | None:
+    id = account.context.ids.next()
+    if not await account.transact(_start, account, id, message, account.now, account.origin):
+        return RUNNING
+    account.context.outbox.wake()
+    return None
+
+
+async def _start(
+    db: Connection, account: AccountActor, id: int, message: StartImport, now: datetime, origin: Origin
+) -> bool:
+    if await imports.is_running(db, account.id):
+        return False
+    await imports.insert(db, id, account.id, message.kind, message.overwrite, message.lines, now)
+    await account.context.outbox.promise(db, [import_waits(id, account.id)], origin)
+    return True
+
+
+@turn(AccountActor, ImportSome)
+async def import_some(account: AccountActor, message: ImportSome) -> bool:
+    """First remove what is not in the file, if the import overwrites, then carry out the lines."""
+    found = await account.context.database.read(imports.find, message.id)
+    if found is None or found.finished_at is not None:
+        return False
+    if found.overwrite and found.cleared_at is None:
+        if not await CLEARING[found.kind](account, found):
+            await account.transact(imports.mark_cleared, found.id, account.now)
+        return True
+    lines = await account.context.database.read(imports.waiting, found.id, BATCH)
+    for line in lines:
+        error = await CARRYING_OUT[found.kind](account, line)
+        await account.transact(imports.settle, found.id, line.number, error)
+    if not lines:
+        await account.transact(imports.finish, found.id, account.now)
+    return bool(lines)
+
+
+# Lines ----------------------------------------------------------------------------------------------------------------
+
+
+async def _account(account: AccountActor, line: ImportLine) -> int | str:
+    """Return the id of the line's account, or why there is none."""
+    name, _, domain = line.target.partition("@")
+    found = await account.context.database.read(accounts.find_by_acct, name, domain or None)
+    if found is None or found.deleted_at is not None or found.pending:
+        return ELSEWHERE if domain else UNKNOWN
+    return found.id
+
+
+def _reason(refusal: Refused | None) -> str | None:
+    return None if refusal is None else refusal.text.removeprefix("Validation failed: ")
+
+
+async def _follow(account: AccountActor, line: ImportLine) -> str | None:
+    target = await _account(account, line)
+    if isinstance(target, str):
+        return target
+    options = line.options
+    languages = options.get("languages")
+    command = Follow(
+        target, options.get("reblogs"), options.get("notify"), None if languages is None else tuple(languages)
+    )
+    return _reason(await finished(follow(account, command)))
+
+
+async def _block(account: AccountActor, line: ImportLine) -> str | None:
+    target = await _account(account, line)
+    return target if isinstance(target, str) else _reason(await finished(block(account, Block(target))))
+
+
+async def _mute(account: AccountActor, line: ImportLine) -> str | None:
+    target = await _account(account, line)
+    if isinstance(target, str):
+        return target
+    return _reason(await finished(mute(account, Mute(target, line.options.get("notifications", True)))))
+
+
+async def _bookmark(account: AccountActor, line: ImportLine) -> str | None:
+    status_id = await account.context.database.read(imports.status_of, line.target)
+    if status_id is None or await finished(bookmark(account, Bookmark(status_id))) is not None:
+        return "This post is not known here, or not visible to you."
+    return None
+
+
+async def _block_domain(account: AccountActor, line: ImportLine) -> str | None:
+    if domain_of(line.target) != line.target or line.target == account.context.local_domain:
+        return "This is no domain of another server."
+    await finished(block_domain(account, BlockDomain(line.target)))
+    return None
+
+
+async def _add_to_list(account: AccountActor, line: ImportLine) -> str | None:
+    target = await _account(account, line)
+    if isinstance(target, str):
+        return target
+    added = await account.transact(_add, account, line.options["title"], target, account.now, account.origin)
+    if isinstance(added, str):
+        return added
+    await _publish(account, *added)
+    return None
+
+
+async def _add(
+    db: Connection, account: AccountActor, title: str, member: int, now: datetime, origin: Origin
+) -> tuple[int, list[int]] | str:
+    """Add a followed account to the list with a title, which is made if there is none. Return its id and promises."""
+    ids = account.context.ids
+    if not await lists.known_to(db, account.id, [member]):
+        return "You do not follow this account."
+    list_id = await imports.list_of(db, account.id, title)
+    if list_id is None:
+        list_id = ids.next()
+        if not await lists.insert(db, List(list_id, account.id, title, "list", exclusive=False, created_at=now), LISTS):
+            return "You have reached the maximum number of lists."
+    await lists.add(db, list_id, [member], [ids.next()], now)
+    return list_id, await _promise(db, account, list_id, origin)
+
+
+async def _promise(db: Connection, account: AccountActor, list_id: int, origin: Origin) -> list[int]:
+    promises = [list_changed(list_id, account.id, account.address)]
+    return await account.context.outbox.promise(db, promises, origin)
+
+
+async def _publish(account: AccountActor, list_id: int, promised: list[int]) -> None:
+    await account.publish(ChangedList(list_id, account.id, account.context.ids.next()), promised=promised)
+
+
+CARRYING_OUT: Mapping[str, Callable[[AccountActor, ImportLine], Awaitable[str | None]]] = {
+    "following": _follow,
+    "blocks": _block,
+    "mutes": _mute,
+    "lists": _add_to_list,
+    "bookmarks": _bookmark,
+    "domain_blocks": _block_domain,
+}
+
+
+# Clearing -------------------------------------------------------------------------------------------------------------
+
+
+async def _surplus(account: AccountActor, found: Import) -> list[int]:
+    return await account.context.database.read(imports.surplus, found, BATCH)
+
+
+async def _clear_following(account: AccountActor, found: Import) -> bool:
+    surplus = await _surplus(account, found)
+    for id in surplus:
+        await finished(unfollow(account, Unfollow(id)))
+    return bool(surplus)
+
+
+async def _clear_blocks(account: AccountActor, found: Import) -> bool:
+    surplus = await _surplus(account, found)
+    for id in surplus:
+        await finished(unblock(account, Unblock(id)))
+    return bool(surplus)
+
+
+async def _clear_mutes(account: AccountActor, found: Import) -> bool:
+    surplus = await _surplus(account, found)
+    for id in surplus:
+        await finished(unmute(account, Unmute(id)))
+    return bool(surplus)
+
+
+async def _clear_bookmarks(account: AccountActor, found: Import) -> bool:
+    surplus = await _surplus(account, found)
+    for id in surplus:
+        await finished(unbookmark(account, Unbookmark(id)))
+    return bool(surplus)
+
+
+async def _clear_domain_blocks(account: AccountActor, found: Import) -> bool:
+    domains = await account.context.database.read(imports.surplus_domains, found, BATCH)
+    for domain in domains:
+        await finished(unblock_domain(account, UnblockDomain(domain)))
+    return bool(domains)
+
+
+async def _clear_lists(account: AccountActor, found: Import) -> bool:
+    members = await account.context.database.read(imports.surplus_members, found, BATCH)
+    for list_id, member in members:
+        await _publish(account, list_id, await account.transact(_remove, account, list_id, member, account.origin))
+    if members:
+        return True
+    surplus = await _surplus(account, found)
+    for list_id in surplus:
+        await _publish(account, list_id, await account.transact(_delete, account, list_id, account.origin))
+    return bool(surplus)
+
+
+async def _remove(db: Connection, account: AccountActor, list_id: int, member: int, origin: Origin) -> list[int]:
+    await lists.remove(db, list_id, [member])
+    return await _promise(db, account, list_id, origin)
+
+
+async def _delete(db: Connection, account: AccountActor, list_id: int, origin: Origin) -> list[int]:
+    await lists.delete(db, account.id, list_id)
+    return await _promise(db, account, list_id, origin)
+
+
+CLEARING: Mapping[str, Callable[[AccountActor, Import], Awaitable[bool]]] = {
+    "following": _clear_following,
+    "blocks": _clear_blocks,
+    "mutes": _clear_mutes,
+    "lists": _clear_lists,
+    "bookmarks": _clear_bookmarks,
+    "domain_blocks": _clear_domain_blocks,
+}

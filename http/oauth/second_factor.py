@@ -1,0 +1,37 @@
+"""The check of a code: of an authenticator app, or a recovery code. Wrong ones count, however the browser changes."""
+
+from __future__ import annotations
+
+from ...actors.rules.one_time_codes import normalized, step_of
+from ...storage import two_factor
+from ...storage.secrets import hash_of
+from ..access import rates
+from ..access.context import HttpContext
+from ..answers.errors import TooMany
+
+WRONG_CODE = "This code is wrong, or was used already."
+
+
+async def is_code(context: HttpContext, account_id: int, code: str) -> bool:
+    """True if this is a code of the account, which is used up then. Raises TooMany.
+
+    Each attempt counts as a failure until it succeeds, so that attempts at the same time are all counted.
+    """
+    subject, now = str(account_id), context.clock.now()
+    standing = context.rates.count(rates.FAILED_CODES, subject, now)
+    if standing.exceeded and context.settings.rate_limits:
+        raise TooMany(standing.headers)
+    if not await _use(context, account_id, normalized(code)):
+        return False
+    context.rates.take_back(rates.FAILED_CODES, subject, standing)
+    return True
+
+
+async def _use(context: HttpContext, account_id: int, code: str) -> bool:
+    row = await context.database.read(two_factor.find, account_id)
+    if row is None or row.enabled_at is None:
+        return False
+    step = step_of(row.secret, code, context.clock.now())
+    if step is not None:
+        return await context.database.transact(two_factor.use_step, account_id, step)
+    return await context.database.transact(two_factor.use_recovery_code, account_id, hash_of(code))

@@ -1,0 +1,127 @@
+"""The pages that turn two-factor authentication on and off, and give new recovery codes.
+
+The secret and recovery codes are shown in the answer to a form with the password, and never again.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import segno
+
+from ...actors.commands.two_factor import DisableTwoFactor, EnableTwoFactor
+from ...actors.rules import one_time_codes as rules
+from ...storage import two_factor
+from ...storage.secrets import hash_of
+from ...storage.two_factor import TwoFactor
+from ..access.context import HttpContext
+from ..answers.answer import Answer, redirect
+from ..intake.parameters import Text
+from ..intake.request import Request
+from ..oauth.second_factor import WRONG_CODE, is_code
+from ..router import api
+from .signed_in import WRONG_PASSWORD, SettingsForm, SignedIn, sender_of, signed_in
+
+SET_UP_LASTS = timedelta(hours=1)
+
+
+class CodeForm(SettingsForm):
+    code: Text = ""
+
+
+@api.get("/settings/two_factor", page=True)
+async def show(context: HttpContext, request: Request) -> Answer:
+    """Show whether two-factor authentication is on, and the forms that change it."""
+    return await _page(await signed_in(context, request))
+
+
+@api.post("/settings/two_factor/new", page=True)
+async def begin(context: HttpContext, request: Request, posted: SettingsForm) -> Answer:
+    """Make a secret and show it to the user, who then confirms it by a code."""
+    me = await sender_of(context, request, posted)
+    if not await me.has_password(posted.password):
+        return await _page(me, {"password": WRONG_PASSWORD})
+    secret = rules.new_secret(context.secret())
+    if not await context.database.transact(two_factor.begin, me.user.account_id, secret, context.clock.now()):
+        return redirect("/settings/two_factor")
+    return _set_up_page(me, secret)
+
+
+@api.post("/settings/two_factor/confirm", page=True)
+async def confirm(context: HttpContext, request: Request, posted: CodeForm) -> Answer:
+    """Turn it on if the code is one of the new secret, and show the recovery codes."""
+    me = await sender_of(context, request, posted)
+    row, now = await context.database.read(two_factor.find, me.user.account_id), context.clock.now()
+    if row is None or row.enabled_at is not None or row.created_at + SET_UP_LASTS < now:
+        return redirect("/settings/two_factor")
+    step = rules.step_of(row.secret, rules.normalized(posted.code), now)
+    if step is None:
+        return _set_up_page(me, row.secret, {"code": "This code is wrong."})
+    codes = _recovery_codes(context)
+    if not await me.ask(EnableTwoFactor(row.secret, step, tuple(map(hash_of, codes)))):
+        return redirect("/settings/two_factor")
+    return me.page("recovery_codes.html", codes=codes)
+
+
+@api.post("/settings/two_factor/codes", page=True)
+async def renew_codes(context: HttpContext, request: Request, posted: CodeForm) -> Answer:
+    """Replace the recovery codes."""
+    me = await sender_of(context, request, posted)
+    if problems := await problems_of(me, posted):
+        return await _page(me, problems)
+    codes = _recovery_codes(context)
+    await context.database.transact(
+        two_factor.replace_recovery_codes, me.user.account_id, [hash_of(code) for code in codes]
+    )
+    return me.page("recovery_codes.html", codes=codes)
+
+
+@api.post("/settings/two_factor/off", page=True)
+async def turn_off(context: HttpContext, request: Request, posted: CodeForm) -> Answer:
+    """Turn it off."""
+    me = await sender_of(context, request, posted)
+    if problems := await problems_of(me, posted):
+        return await _page(me, problems)
+    await me.ask(DisableTwoFactor())
+    return redirect("/settings?done=two_factor_off")
+
+
+async def problems_of(me: SignedIn, posted: CodeForm) -> dict[str, str]:
+    """Return what is wrong with a password and, where two-factor authentication is on, a code. A right one is used up.
+
+    The code is looked at only if the password is right.
+    """
+    if not await me.has_password(posted.password):
+        return {"password": WRONG_PASSWORD}
+    if not await me.context.database.read(two_factor.is_enabled, me.user.account_id):
+        return {}
+    return {} if await is_code(me.context, me.user.account_id, posted.code) else {"code": WRONG_CODE}
+
+
+async def _page(me: SignedIn, problems: dict[str, str] | None = None) -> Answer:
+    row = await me.context.database.read(two_factor.find, me.user.account_id)
+    status = 422 if problems else 200
+    return me.page("two_factor.html", status=status, enabled=_enabled(row), problems=problems or {})
+
+
+def _enabled(row: TwoFactor | None) -> TwoFactor | None:
+    return None if row is None or row.enabled_at is None else row
+
+
+def _set_up_page(me: SignedIn, secret: str, problems: dict[str, str] | None = None) -> Answer:
+    settings = me.context.settings
+    address = rules.app_address(secret, f"{me.user.username}@{settings.local_domain}", settings.title)
+    picture = segno.make_qr(address).svg_inline(omitsize=True, border=4, dark="#000", light="#fff")
+    return me.page(
+        "two_factor_new.html",
+        status=422 if problems else 200,
+        secret=secret,
+        address=address,
+        picture=picture,
+        problems=problems or {},
+    )
+
+
+def _recovery_codes(context: HttpContext) -> list[str]:
+    random = context.secret()
+    return [rules.recovery_code(random, number) for number in range(rules.RECOVERY_CODES)]

@@ -1,0 +1,135 @@
+"""The deletion of a local account. Its row stays, so that the name stays taken; everything else goes, in batches."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from . import sessions
+from .engine.database import Connection
+
+LOCK = """
+    SELECT ARRAY_REMOVE(ARRAY[avatar_file, header_file], NULL) AS files FROM accounts
+    WHERE id = $1 AND domain IS NULL AND deleted_at IS NULL FOR UPDATE
+"""
+
+MARK = """
+    UPDATE accounts SET
+        deleted_at = $2, updated_at = $2, display_name = '', note_source = '', note = '', fields = '[]',
+        avatar_file = NULL, avatar_description = '', header_file = NULL, header_description = '',
+        discoverable = false, indexable = false, also_known_as = '{}', moved_to_id = NULL
+    WHERE id = $1
+"""
+
+# Rows that sign somebody in, or that have the address or the password. Recovery codes go with `two_factor`.
+PRIVATE = ("users", "confirmations", "password_resets", "two_factor", "sign_in_challenges", "scheduled_statuses")
+
+STATUSES = "SELECT id FROM statuses WHERE account_id = $1 AND deleted_at IS NULL ORDER BY id DESC LIMIT $2"
+
+FOLLOWED = """
+    SELECT target_account_id AS id FROM follows WHERE account_id = $1
+    UNION SELECT target_account_id FROM follow_requests WHERE account_id = $1 ORDER BY id LIMIT $2
+"""
+
+FOLLOWERS = """
+    SELECT account_id AS id FROM follows WHERE target_account_id = $1
+    UNION SELECT account_id FROM follow_requests WHERE target_account_id = $1 ORDER BY id LIMIT $2
+"""
+
+BLOCKED = "SELECT target_account_id AS id FROM blocks WHERE account_id = $1 ORDER BY id LIMIT $2"
+
+MUTED = "SELECT target_account_id AS id FROM mutes WHERE account_id = $1 ORDER BY id LIMIT $2"
+
+FAVOURITES = "SELECT status_id AS id FROM favourites WHERE account_id = $1 ORDER BY id LIMIT $2"
+
+MEDIA = "SELECT id FROM media_attachments WHERE account_id = $1 ORDER BY id LIMIT $2"
+
+# What no other account sees and no number counts. Votes stay: they are part of the results of others' polls.
+PLAIN = (
+    ("bookmarks", "account_id"),
+    ("conversation_mutes", "account_id"),
+    ("account_domain_blocks", "account_id"),
+    ("account_notes", "account_id"),
+    ("account_notes", "target_account_id"),
+    ("lists", "account_id"),
+    ("list_accounts", "account_id"),
+    ("notifications", "account_id"),
+    ("notifications", "from_account_id"),
+    ("notification_requests", "account_id"),
+    ("notification_requests", "from_account_id"),
+    ("markers", "account_id"),
+    ("account_conversations", "account_id"),
+    ("idempotency", "account_id"),
+    ("endorsements", "account_id"),
+    ("endorsements", "target_account_id"),
+    ("featured_tags", "account_id"),
+    ("filters", "account_id"),
+    ("followed_tags", "account_id"),
+    ("imports", "account_id"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedAccount:
+    """The outcome of a deletion: the files of the profile, and the hashes of the tokens that were revoked."""
+
+    files: list[str]
+    revoked: list[bytes]
+
+
+async def mark(db: Connection, account_id: int, now: datetime) -> DeletedAccount | None:
+    """Delete the user and all access, and empty the profile. None if the account was deleted."""
+    row = await db.fetchrow(LOCK, account_id)
+    if row is None:
+        return None
+    await db.execute(MARK, account_id, now)
+    await sessions.delete_others(db, account_id, b"")
+    revoked = await sessions.revoke_tokens(db, account_id, now)
+    for table in PRIVATE:
+        await db.execute(f"DELETE FROM {table} WHERE account_id = $1", account_id)
+    return DeletedAccount(row["files"], revoked)
+
+
+async def statuses(db: Connection, account_id: int, limit: int) -> list[int]:
+    """Return statuses that are not deleted yet."""
+    return await _ids(db, STATUSES, account_id, limit)
+
+
+async def followed(db: Connection, account_id: int, limit: int) -> list[int]:
+    """Return accounts that the account follows, or has asked to follow."""
+    return await _ids(db, FOLLOWED, account_id, limit)
+
+
+async def followers(db: Connection, account_id: int, limit: int) -> list[int]:
+    """Return accounts that follow the account, or have asked to."""
+    return await _ids(db, FOLLOWERS, account_id, limit)
+
+
+async def blocked(db: Connection, account_id: int, limit: int) -> list[int]:
+    return await _ids(db, BLOCKED, account_id, limit)
+
+
+async def muted(db: Connection, account_id: int, limit: int) -> list[int]:
+    return await _ids(db, MUTED, account_id, limit)
+
+
+async def favourites(db: Connection, account_id: int, limit: int) -> list[int]:
+    """Return statuses that the account has among its favourites."""
+    return await _ids(db, FAVOURITES, account_id, limit)
+
+
+async def media(db: Connection, account_id: int, limit: int) -> list[int]:
+    """Return attachments that are left."""
+    return await _ids(db, MEDIA, account_id, limit)
+
+
+async def delete_plain(db: Connection, account_id: int, limit: int) -> bool:
+    """Delete a batch of the rows of one table. False if nothing is left in any of them."""
+    for table, column in PLAIN:
+        batch = f"SELECT ctid FROM {table} WHERE {column} = $1 LIMIT $2"
+        gone = await db.fetch(f"DELETE FROM {table} WHERE ctid = ANY(ARRAY({batch})) RETURNING 1", account_id, limit)
+        if gone:
+            return True
+    return False
+
+
+async def _ids(db: Connection, query: str, account_id: int, limit: int) -> list[int]:
+    return [row["id"] for row in await db.fetch(query, account_id, limit)]

@@ -1,0 +1,184 @@
+"""A person without an app: signs up, turns two-factor on, changes the password, takes the lists along, and leaves.
+
+In Chromium without JavaScript, on a phone in the dark and at a desk in the light: nothing is wider than its window.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from pyotp.totp import TOTP
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
+
+from ..mail.mailserver import HOST, MailServer, mail_server
+from .browser import DESK, FITS, PHONE, chromium, fill, press, sign_in, text_of
+from .conftest import made
+from .server import PASSWORD, Server
+
+NEW_PASSWORD = "quite another password"
+
+
+@pytest.fixture(scope="module")
+def post() -> Iterator[MailServer]:
+    with mail_server() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def open_server(post: MailServer) -> Iterator[Server]:
+    """A server that people may sign up at."""
+    with made() as one:
+        one.settings |= {
+            "TROUPE_REGISTRATIONS": "open",
+            "TROUPE_SMTP_HOST": HOST,
+            "TROUPE_SMTP_PORT": str(post.port),
+            "TROUPE_SMTP_TLS": "none",
+            "TROUPE_TITLE": "The Stage",
+        }
+        one.start()
+        yield one
+        assert one.stop() == 0, one.log
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
+    with chromium(tmp_path_factory.mktemp("profile"), javascript=False) as browser:
+        yield browser
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "colours"), [("phone", PHONE, "dark"), ("desk", DESK, "light")], ids=["phone", "desk"]
+)
+def test_a_person_changes_everything_and_leaves(
+    open_server: Server,
+    post: MailServer,
+    window: Chrome,
+    tmp_path: Path,
+    name: str,
+    size: tuple[int, int],
+    colours: str,
+) -> None:
+    look, url, email = _looker(window, tmp_path, size, colours), open_server.url, f"{name}@example.org"
+    _sign_up(open_server, post, window, name)
+    window.get(f"{url}/settings")
+    assert "Sign in to The Stage" in look()
+    sign_in(window, name, PASSWORD)
+    assert f"You are signed in as @{name}" in look()
+    totp, recovery_code = _turn_two_factor_on(window, look)
+    press(window, "Sign out")
+    # The code that turned it on was used. The next one is accepted already, because clocks differ.
+    _come_back(window, look, name, PASSWORD, totp.at(datetime.now(UTC) + timedelta(seconds=30)))
+    _change_password(window, look)
+    for words, heading in (("Change your e-mail address", f"Your address is {email}"), ("Your apps", "No app may use")):
+        window.find_element(By.LINK_TEXT, words).click()
+        assert heading in look()
+        window.find_element(By.LINK_TEXT, "Back to the settings").click()
+    window.find_element(By.LINK_TEXT, "Export").click()
+    assert "Accounts that you follow" in look()
+    assert _download(window, f"{url}/settings/exports/following_accounts.csv").startswith("Account address,")
+    _import(window, look, tmp_path)
+    window.get(f"{url}/settings/delete")
+    assert "This can't be undone" in look()
+    fill(window, "password", NEW_PASSWORD)
+    fill(window, "code", recovery_code)
+    press(window, "Delete my account for good")
+    assert "Your account is deleted" in look()
+    assert "was deleted" in post.receive(email, 4).mail["Subject"]
+    window.get(f"{url}/settings")
+    sign_in(window, name, NEW_PASSWORD)
+    assert "do not belong together" in look()
+    window.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+Look = Callable[[], str]
+
+
+def _looker(window: Chrome, folder: Path, size: tuple[int, int], colours: str) -> Look:
+    """Return what takes a picture of the page, checks its width, and returns its text."""
+    width, height = size
+    screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == PHONE}
+    window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    scheme = {"name": "prefers-color-scheme", "value": colours}
+    window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+    pictures = iter(range(100))
+
+    def look() -> str:
+        window.save_screenshot(str(folder / f"{next(pictures):02}.png"))
+        assert window.execute_script(FITS), text_of(window)
+        return text_of(window)
+
+    return look
+
+
+def _sign_up(server: Server, post: MailServer, window: Chrome, name: str) -> None:
+    window.get(f"{server.url}/auth/sign_up")
+    fill(window, "username", name)
+    fill(window, "email", f"{name}@example.org")
+    fill(window, "password", PASSWORD)
+    window.find_element(By.NAME, "agreement").click()
+    press(window, "Create account")
+    link = re.search(r"^http://\S+", post.receive(f"{name}@example.org").body, re.MULTILINE)
+    assert link is not None
+    window.get(link[0])
+    assert "Your address is confirmed" in text_of(window)
+
+
+def _turn_two_factor_on(window: Chrome, look: Look) -> tuple[TOTP, str]:
+    """Return the authenticator app, and a recovery code."""
+    window.find_element(By.LINK_TEXT, "Two-factor authentication").click()
+    look()
+    fill(window, "password", PASSWORD)
+    press(window, "Set it up")
+    assert "Scan this picture" in look()
+    totp = TOTP(window.find_element(By.ID, "secret").text)
+    fill(window, "code", "000000x")
+    press(window, "Turn it on")
+    assert "This code is wrong" in look()
+    fill(window, "code", totp.now())
+    press(window, "Turn it on")
+    assert "Your recovery codes" in look()
+    codes = [element.text for element in window.find_elements(By.CSS_SELECTOR, ".codes code")]
+    assert len(codes) == 10
+    window.find_element(By.LINK_TEXT, "Back to the settings").click()
+    return totp, codes[0]
+
+
+def _come_back(window: Chrome, look: Look, name: str, password: str, code: str) -> None:
+    sign_in(window, name, password)
+    assert "Enter a code" in look()
+    fill(window, "code", code)
+    press(window, "Sign in")
+    assert f"You are signed in as @{name}" in look()
+
+
+def _change_password(window: Chrome, look: Look) -> None:
+    window.find_element(By.LINK_TEXT, "Change your password").click()
+    look()
+    fill(window, "password", "wrong")
+    fill(window, "new_password", NEW_PASSWORD)
+    press(window, "Change password")
+    assert "This is not your password" in look()
+    fill(window, "password", PASSWORD)
+    fill(window, "new_password", NEW_PASSWORD)
+    press(window, "Change password")
+    assert "Your password was changed" in look()
+
+
+def _download(window: Chrome, address: str) -> str:
+    """Return a file as the browser gets it, with its cookies."""
+    cookies = {one["name"]: one["value"] for one in window.get_cookies()}
+    return httpx.get(address, cookies=cookies, trust_env=False).text
+
+
+def _import(window: Chrome, look: Look, folder: Path) -> None:
+    window.find_element(By.LINK_TEXT, "Import such a file").click()
+    look()
+    file = folder / "following_accounts.csv"
+    file.write_text("Account address\nnobody@elsewhere.example\n")
+    window.find_element(By.NAME, "file").send_keys(str(file))
+    press(window, "Import")
+    assert "Earlier imports" in look()

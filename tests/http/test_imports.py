@@ -1,0 +1,205 @@
+"""Export and import: the files of Mastodon, there and back; what fails; what overwriting removes; limits."""
+
+import io
+
+import pytest
+import trio
+import trio.lowlevel
+from quart.datastructures import FileStorage
+
+from troupe.actors.commands import imports as commands
+from troupe.actors.rules import imports as rules
+from troupe.http.settings import exports
+
+from ..clients import PATIENCE, Client, Person, Reply, Stage
+from .settling import SIGN_IN, Browser, form_token, is_signed_out, signed_in
+
+pytestmark = pytest.mark.usefixtures("cheap_passwords")
+
+PAGE = "/settings/import"
+FOLLOWING = "/settings/exports/following_accounts.csv"
+HEADING = "Account address,Show boosts,Notify on new posts,Languages\n"
+
+
+async def upload(browser: Browser, kind: str, text: str | bytes, **more: str) -> Reply:
+    content = text.encode() if isinstance(text, str) else text
+    form = {"form_token": form_token(await browser.get(PAGE)), "kind": kind} | more
+    return await browser.upload(PAGE, form, FileStorage(io.BytesIO(content), filename="a.csv", name="file"))
+
+
+async def imported(stage: Stage, browser: Browser, kind: str, text: str, **more: str) -> str:
+    """Import a file and return the page of failures, when all lines are carried out."""
+    answer = await upload(browser, kind, text, **more)
+    assert (answer.status, answer.headers.get("Location")) == (302, PAGE), answer.text
+    with trio.fail_after(PATIENCE):
+        while await stage.rows("SELECT FROM imports WHERE finished_at IS NULL"):
+            pass
+    ((id,),) = await stage.rows("SELECT max(id) FROM imports")
+    return (await browser.get(f"/settings/imports/{id}")).text
+
+
+async def following(client: Client, id: str) -> list[str]:
+    return sorted(one["username"] for one in (await client.get(f"/api/v1/accounts/{id}/following")).json)
+
+
+async def test_follows_travel_with_their_terms(stage: Stage, ada: Person, bob: Person) -> None:
+    await ada.post(f"/api/v1/accounts/{bob.id}/follow", {"reblogs": "false", "notify": "true", "languages[]": "de"})
+    browser = await signed_in(stage)
+    file = await browser.get(FOLLOWING)
+    assert file.text == HEADING + "bob@localhost:3000,false,true,de\n"
+    assert file.headers["Content-Type"] == "text/csv; charset=utf-8"
+    assert file.headers["Content-Disposition"] == 'attachment; filename="following_accounts.csv"'
+    await ada.post(f"/api/v1/accounts/{bob.id}/unfollow")
+    assert "No line" in await imported(stage, browser, "following", file.text)
+    (relation,) = (await ada.get(f"/api/v1/accounts/relationships?id[]={bob.id}")).json
+    assert (relation["following"], relation["showing_reblogs"], relation["notifying"]) == (True, False, True)
+    assert relation["languages"] == ["de"]
+
+
+async def test_each_file_comes_back_as_it_was(stage: Stage, ada: Person, bob: Person) -> None:
+    carl = await stage.person("carl")
+    post = (await bob.publish("hello"))["id"]
+    await ada.post(f"/api/v1/accounts/{bob.id}/follow")
+    (made,) = [await ada.post("/api/v1/lists", {"title": 'Tea, "and" cake'})]
+    await ada.post(f"/api/v1/lists/{made.json['id']}/accounts", {"account_ids[]": bob.id})
+    await ada.post(f"/api/v1/accounts/{carl.id}/block")
+    await ada.post(f"/api/v1/accounts/{bob.id}/mute", {"notifications": "false"})
+    await ada.post("/api/v1/domain_blocks", {"domain": "bad.example"})
+    await ada.post(f"/api/v1/statuses/{post}/bookmark")
+    browser = await signed_in(stage)
+    before = {name: (await browser.get(f"/settings/exports/{name}")).text for name in exports.FILES}
+    assert before["lists.csv"] == '"Tea, ""and"" cake",bob@localhost:3000\n'
+    assert before["blocked_accounts.csv"] == "carl@localhost:3000\n"
+    assert before["muted_accounts.csv"] == "Account address,Hide notifications\nbob@localhost:3000,false\n"
+    assert before["blocked_domains.csv"] == "bad.example\n"
+    for table in ("follows", "lists", "blocks", "mutes", "account_domain_blocks", "bookmarks"):
+        await stage.sql(f"DELETE FROM {table} WHERE account_id = $1", ada.account.id)
+    await stage.sql("UPDATE account_counts SET following = 0, followers = 0")
+    for name, file in exports.FILES.items():
+        assert "No line" in await imported(stage, browser, file.kind, before[name]), name
+    assert {name: (await browser.get(f"/settings/exports/{name}")).text for name in exports.FILES} == before
+
+
+async def test_a_long_file_is_read_in_parts(stage: Stage, ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exports, "ROWS_AT_ONCE", 2)
+    for number in range(5):
+        await ada.post("/api/v1/domain_blocks", {"domain": f"bad{number}.example"})
+    file = await (await signed_in(stage)).get("/settings/exports/blocked_domains.csv")
+    assert file.text.splitlines() == [f"bad{number}.example" for number in range(5)]
+
+
+async def test_lines_that_fail_are_reported(stage: Stage, ada: Person, bob: Person) -> None:
+    browser = await signed_in(stage)
+    page = await imported(
+        stage, browser, "following", f"{HEADING}nobody@localhost:3000\nEve@elsewhere.example,true\nBOB\nada\n<b>\n"
+    )
+    for text in (
+        "Line 2, <strong>nobody</strong>: This account is not known here.",
+        "Line 3, <strong>eve@elsewhere.example</strong>: This account is on another server and is not known here.",
+        "Line 5, <strong>ada</strong>: Following your own account is not allowed",
+        "Line 6, <strong>&lt;b&gt;</strong>: This account is not known here.",
+    ):
+        assert text in page
+    assert "Line 4" not in page
+    assert await following(ada, ada.id) == ["bob"]
+    assert "5 of 5 lines, finished" in (await browser.get(PAGE)).text
+    assert "4 failed" in (await browser.get(PAGE)).text
+
+
+async def test_merging_keeps_and_overwriting_removes(stage: Stage, ada: Person, bob: Person) -> None:
+    await stage.person("carl")
+    await ada.post(f"/api/v1/accounts/{bob.id}/follow")
+    browser = await signed_in(stage)
+    await imported(stage, browser, "following", "carl\n")
+    assert await following(ada, ada.id) == ["bob", "carl"]
+    await imported(stage, browser, "following", "carl\n", overwrite="1")
+    assert await following(ada, ada.id) == ["carl"]
+
+
+@pytest.mark.parametrize("kind", ["blocks", "mutes", "lists", "bookmarks", "domain_blocks"])
+async def test_overwriting_removes_of_each_kind(stage: Stage, ada: Person, bob: Person, kind: str) -> None:
+    post = (await bob.publish("hello"))["id"]
+    await ada.post(f"/api/v1/accounts/{bob.id}/follow")
+    made = (await ada.post("/api/v1/lists", {"title": "mine"})).json["id"]
+    await ada.post(f"/api/v1/lists/{made}/accounts", {"account_ids[]": bob.id})
+    await ada.post(f"/api/v1/statuses/{post}/bookmark")
+    await ada.post("/api/v1/domain_blocks", {"domain": "bad.example"})
+    await ada.post(f"/api/v1/accounts/{bob.id}/mute")
+    if kind == "blocks":
+        await ada.post(f"/api/v1/accounts/{bob.id}/block")
+    table = {"domain_blocks": "account_domain_blocks"}.get(kind, kind)
+    line = {"lists": "other,nobody\n", "bookmarks": "https://x.example/1\n", "domain_blocks": "x.example\n"}
+    await imported(stage, await signed_in(stage), kind, line.get(kind, "nobody\n"), overwrite="1")
+    left = await stage.rows(f"SELECT count(*) FROM {table} WHERE account_id = $1", ada.account.id)
+    assert left == [[1 if kind == "domain_blocks" else 0]]
+
+
+async def test_a_second_import_waits_until_the_first_is_done(
+    stage: Stage, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser, gate = await signed_in(stage), trio.Event()
+
+    async def wait(*_: object) -> str:
+        await gate.wait()
+        return "waited"
+
+    monkeypatch.setitem(commands.CARRYING_OUT, "blocks", wait)
+    async with trio.open_nursery() as nursery:
+        assert (await upload(browser, "blocks", "bob\n")).status == 302
+        nursery.start_soon(_open_soon, gate)
+        answer = await upload(browser, "blocks", "bob\n")
+        assert (answer.status, "Another import is not finished yet" in answer.text) in ((422, True), (302, False))
+
+
+async def _open_soon(gate: trio.Event) -> None:
+    await trio.lowlevel.checkpoint()
+    gate.set()
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "problem"),
+    [
+        ("following", b"", "The file has no lines."),
+        ("following", HEADING.encode(), "The file has no lines."),
+        ("following", b"\xff\xfe\x00", "This is no CSV file in UTF-8."),
+        ("following", b"bob\n" * (rules.MOST_LINES + 2), "The file has more than 20000 lines."),
+        ("following", b"x" * (rules.LONGEST_TARGET + 1), "Line 1 is too long"),
+        ("following", b"a\0b\n", "is"),
+        ("lists", b",bob\n", "The name of a list is missing"),
+        ("blocks", b"x" * (rules.LARGEST_FILE + 1), "The file is too large."),
+    ],
+)
+async def test_a_file_that_cannot_be_imported_says_why(
+    stage: Stage, ada: Person, kind: str, content: bytes, problem: str
+) -> None:
+    answer = await upload(await signed_in(stage), kind, content)
+    assert (answer.status, problem in answer.text) == (422, True), answer.text
+    assert await stage.rows("SELECT FROM imports") == []
+
+
+async def test_a_body_above_the_limit_is_refused(stage: Stage, ada: Person) -> None:
+    answer = await upload(await signed_in(stage), "blocks", b"x" * (rules.LARGEST_FILE + 200_000))
+    assert answer.status == 413
+
+
+async def test_the_imports_of_another_user_are_not_shown(stage: Stage, ada: Person, bob: Person) -> None:
+    await imported(stage, await signed_in(stage), "blocks", "nobody\n")
+    ((id,),) = await stage.rows("SELECT id FROM imports")
+    browser = await signed_in(stage, "bob")
+    assert "nobody" not in (await browser.get(f"/settings/imports/{id}")).text
+    assert "Earlier imports" not in (await browser.get(PAGE)).text
+
+
+async def test_files_are_for_their_owner_alone(stage: Stage, ada: Person, bob: Person) -> None:
+    await ada.post(f"/api/v1/accounts/{bob.id}/follow")
+    assert is_signed_out(await Browser(stage).get(FOLLOWING))
+    assert "bob" not in (await (await signed_in(stage, "bob")).get(FOLLOWING)).text
+    assert (await (await signed_in(stage)).get("/settings/exports/users.csv")).status == 404
+
+
+async def test_a_form_of_another_site_imports_nothing(stage: Stage, ada: Person) -> None:
+    browser = await signed_in(stage)
+    form = {"form_token": form_token(await Browser(stage).get(SIGN_IN)), "kind": "blocks"}
+    file = FileStorage(io.BytesIO(b"bob\n"), filename="a.csv", name="file")
+    assert (await browser.upload(PAGE, form, file)).status == 403
+    assert await stage.rows("SELECT FROM imports") == []

@@ -1,0 +1,45 @@
+"""An import loses no line and does nothing twice, wherever a crash interrupts it."""
+
+import trio
+
+from troupe.actors.commands.imports import StartImport
+from troupe.actors.kernel import Address, Refused
+from troupe.storage.imports import ImportLine
+from troupe.supervision.testing import simulation
+from troupe.supervision.testing.stage import Simulation, insist, stage
+
+RETRIES = 600.0  # seconds, in which what failed several times is tried again
+LINES = """
+    SELECT l.number, l.done, l.error IS NOT NULL AS failed, i.finished_at IS NOT NULL AS finished
+    FROM import_lines l JOIN imports i ON i.id = l.import_id ORDER BY l.number
+"""
+FOLLOWS = "SELECT target_account_id AS id FROM follows WHERE account_id = $1 ORDER BY id"
+NOTIFICATIONS = "SELECT account_id FROM notifications WHERE type = 'follow' AND from_account_id = $1"
+COUNTS = "SELECT following FROM account_counts WHERE account_id = $1"
+
+
+@simulation(seeds=60, faults=3, world=stage)
+async def test_each_line_is_carried_out_once_after_any_crash(sim: Simulation) -> None:
+    ada, bob, carl, dora = await sim.people("ada", "bob", "carl", "dora")
+    ada.has_followed(dora)
+    lines = tuple(ImportLine(number, name, {}) for number, name in enumerate(("bob", "carl", "nobody"), 1))
+
+    async def start() -> None:
+        command = StartImport("following", overwrite=True, lines=lines)
+        try:
+            await insist(sim, "ada", lambda: sim.runtime.ask(Address("account", str(ada.id)), command))
+        except Refused:  # the answer to an earlier attempt was lost
+            assert sim.run.database.rows("SELECT FROM imports")
+
+    async with sim.together() as go:
+        go(start, name="ada")
+    await trio.sleep(RETRIES)
+    await sim.calm()
+
+    wanted = sorted(person.id for person in (bob, carl))
+    assert [row["id"] for row in sim.run.database.rows(FOLLOWS, ada.id)] == wanted
+    assert sorted(row["account_id"] for row in sim.run.database.rows(NOTIFICATIONS, ada.id)) == wanted
+    assert sim.run.database.rows(COUNTS, ada.id)[0]["following"] == 2
+    rows = sim.run.database.rows(LINES)
+    assert len(rows) % 3 == 0
+    assert all(row["done"] and row["finished"] and row["failed"] == (row["number"] == 3) for row in rows)
