@@ -10,11 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..storage.announcements import ShownAnnouncement
 from ..storage.deletions import Deleted, Remains
 from ..storage.timeline_entries import TimelineEntry
 from .audience import Audience
 from .conversations import ShownConversation
-from .events import ConversationShown, NotificationShown, StatusAmended, StatusAppeared, StatusGone
+from .events import (
+    AnnouncementGone,
+    AnnouncementShown,
+    ConversationShown,
+    NotificationShown,
+    ReactionCounted,
+    StatusAmended,
+    StatusAppeared,
+    StatusGone,
+)
 from .kernel import Address, Cell, Message, Origin, Runtime
 from .notifications import ShownNotification
 from .rules.visibility import Relation, belongs_in_public, belongs_under_tags
@@ -96,6 +106,27 @@ class Merged(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
+class AnnouncementTold(Message[None]):
+    """To all homes: an announcement is shown, or was changed."""
+
+    event: AnnouncementShown
+
+
+@dataclass(frozen=True, slots=True)
+class AnnouncementTakenBack(Message[None]):
+    """To all homes: an announcement is not shown any more."""
+
+    event: AnnouncementGone
+
+
+@dataclass(frozen=True, slots=True)
+class ReactionTold(Message[None]):
+    """To all homes: accounts reacted to an announcement."""
+
+    event: ReactionCounted
+
+
+@dataclass(frozen=True, slots=True)
 class ConversationChanged(Message[None]):
     """To a home: a conversation of the account changed. A new last status has a key, so that streams show it once."""
 
@@ -141,6 +172,7 @@ class Broadcast:
         self._listed = listed
         self._owned = owned
         self._changes: dict[int, dict[int, int]] = {}  # by account and other
+        self._reactions: dict[tuple[int, str], int] = {}  # the latest version of each count
         self._edits: dict[int, int] = {}  # the latest of each status
 
     def is_crowded(self, shown: ShownStatus, recipients: Iterable[int] = ()) -> bool:
@@ -257,6 +289,23 @@ class Broadcast:
         """Tell an account's streams that filtered notifications are shown now."""
         self._runtime.tell_awake(home_address(account_id), Merged(), origin=origin)
 
+    def announced(self, id: int, shown: ShownAnnouncement | None, origin: Origin) -> None:
+        """Tell the streams of all users of an announcement, or that it is not shown any more."""
+        if shown is None:
+            self._runtime.tell_all("home", AnnouncementTakenBack(AnnouncementGone(id)), origin=origin)
+        else:
+            self._runtime.tell_all("home", AnnouncementTold(AnnouncementShown(shown)), origin=origin)
+
+    def reacted(self, event: ReactionCounted, version: int, origin: Origin) -> None:
+        """Tell the streams of all users of a reaction, unless a later count was told before."""
+        key = (event.announcement_id, event.name)
+        if version < self._reactions.get(key, 0):
+            return
+        self._reactions[key] = max(version, self._reactions.pop(key, 0))
+        if len(self._reactions) > REACTIONS_REMEMBERED:
+            del self._reactions[next(iter(self._reactions))]
+        self._runtime.tell_all("home", ReactionTold(event), origin=origin)
+
     def corresponded(self, told: ShownConversation, origin: Origin, *, news: bool = True) -> None:
         """Tell a home of a conversation with a new last status or, without news, of one that was marked."""
         last = told.conversation.last_status_id
@@ -317,6 +366,7 @@ PUBLIC_LOCAL = Address("public", "local")
 PUBLIC_REMOTE = Address("public", "remote")
 PUBLIC_PLACES = (PUBLIC_ALL, PUBLIC_LOCAL, PUBLIC_REMOTE)
 EDITS_REMEMBERED = 10_000
+REACTIONS_REMEMBERED = 10_000
 # Two changes of one pair that could overtake each other are milliseconds apart.
 ACCOUNTS_REMEMBERED = 10_000
 PAIRS_REMEMBERED = 1_000  # of each

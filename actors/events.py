@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..storage.announcements import ShownAnnouncement
 from .conversations import ShownConversation
 from .kernel import Event
 from .notifications import ShownNotification
@@ -66,6 +67,29 @@ class FiltersChanged(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class AnnouncementShown(Event):
+    """An announcement of the operator is shown from now on, or was changed."""
+
+    shown: ShownAnnouncement
+
+
+@dataclass(frozen=True, slots=True)
+class AnnouncementGone(Event):
+    """An announcement is not shown any more."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReactionCounted(Event):
+    """So many accounts have reacted to an announcement with an emoji now."""
+
+    announcement_id: int
+    name: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class PerspectiveChanged(Event):
     """The account sees the world otherwise. Sessions use it to filter what they show; clients do not see it."""
 
@@ -82,5 +106,5 @@ class FiltersInForce(Event):
 
 EVENTS: tuple[type[Event], ...] = (
     StatusAppeared, StatusAmended, StatusGone, NotificationShown, NotificationsMerged, ConversationShown,
-    FiltersChanged, PerspectiveChanged, FiltersInForce,
+    FiltersChanged, PerspectiveChanged, FiltersInForce, AnnouncementShown, AnnouncementGone, ReactionCounted,
 )  # fmt: skip

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from ..storage.accounts import Account
+from ..storage.announcements import ShownAnnouncement
 from ..storage.custom_emojis import CustomEmoji
 from ..storage.deletions import Deleted, Remains
 from ..storage.filters import Filter
@@ -20,6 +21,7 @@ from ..storage.quotes import EndedQuote
 from ..storage.users import User
 from .broadcast import Broadcast, Related, account_address
 from .conversations import ShownConversation
+from .events import ReactionCounted
 from .kernel import NOWHERE, Address, Ids, Message, Origin
 from .notifications import ShownNotification
 from .statuses import AccountCache, ShownStatus, StatusCache
@@ -205,11 +207,29 @@ class ChangedCustomEmojis:
     rows: tuple[CustomEmoji, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ChangedAnnouncement:
+    """An announcement as streams show it. None: it is not shown any more."""
+
+    id: int
+    shown: ShownAnnouncement | None
+
+
+@dataclass(frozen=True, slots=True)
+class CountedReaction:
+    """How many accounts have reacted to an announcement with an emoji. A later count has a higher version."""
+
+    announcement_id: int
+    name: str
+    count: int
+    version: int
+
+
 Fact = (
     ChangedAccount | ChangedUser | ChangedStatus | PublishedStatus | EditedStatus | EndedQuotes | DeletedStatus
     | MarkedStatus | UnmarkedStatus | ChangedConversationMutes | AddedNotifications | MergedNotifications
     | ChangedConversation | ChangedRelation | ChangedDomainBlocks | ChangedFollowedTags | ChangedList | ChangedPairs
-    | GoneStatus | RevokedToken | ChangedFilters | ChangedCustomEmojis
+    | GoneStatus | RevokedToken | ChangedFilters | ChangedCustomEmojis | ChangedAnnouncement | CountedReaction
 )  # fmt: skip
 F = TypeVar("F")
 
@@ -275,6 +295,8 @@ class Facts:
             ChangedPairs: self._announce_pairs,
             AddedNotifications: self._announce_notifications,
             MergedNotifications: self._announce_merge,
+            ChangedAnnouncement: self._announce_announcement,
+            CountedReaction: self._announce_reaction,
             ChangedConversation: self._announce_conversation,
             ChangedList: self._announce_list,
             ChangedRelation: self._announce_relation,
@@ -404,6 +426,12 @@ class Facts:
             shown = statuses.get(notification.status_id) if notification.status_id else None
             if sender is not None and (shown is not None or notification.status_id is None):
                 self._broadcast.notified(ShownNotification(notification, sender, shown), origin)
+
+    def _announce_announcement(self, fact: ChangedAnnouncement, origin: Origin) -> None:
+        self._broadcast.announced(fact.id, fact.shown, origin)
+
+    def _announce_reaction(self, fact: CountedReaction, origin: Origin) -> None:
+        self._broadcast.reacted(ReactionCounted(fact.announcement_id, fact.name, fact.count), fact.version, origin)
 
     def _announce_merge(self, fact: MergedNotifications, origin: Origin) -> None:
         self._broadcast.merged(fact.account_id, origin)

@@ -44,6 +44,8 @@ MEDIA = "SELECT id FROM media_attachments WHERE account_id = $1 ORDER BY id LIMI
 
 # What no other account sees and no number counts. Votes stay: they are part of the results of others' polls.
 PLAIN = (
+    ("announcement_dismissals", "account_id"),
+    ("announcement_reactions", "account_id"),
     ("bookmarks", "account_id"),
     ("conversation_mutes", "account_id"),
     ("account_domain_blocks", "account_id"),

@@ -14,6 +14,8 @@ COLUMNS = "id, shortcode, file, static_file, category, visible_in_picker, disabl
 
 LOCAL = f"SELECT {COLUMNS} FROM custom_emojis WHERE domain IS NULL ORDER BY shortcode"
 
+EXISTS = "SELECT EXISTS (SELECT FROM custom_emojis WHERE domain IS NULL AND shortcode = $1 AND NOT disabled)"
+
 INSERT = Statement("""
     INSERT INTO custom_emojis
         (id, shortcode, file, static_file, category, visible_in_picker, disabled, created_at, updated_at)
@@ -47,6 +49,11 @@ class CustomEmoji:
 async def find_local(db: Connection) -> list[CustomEmoji]:
     """Return all emoji of this server, in the order of their names."""
     return [_custom_emoji(row) for row in await db.fetch(LOCAL)]
+
+
+async def exists(db: Connection, shortcode: str) -> bool:
+    """True if there is an emoji of this name that is not disabled."""
+    return await db.fetchval(EXISTS, shortcode)
 
 
 async def insert_many(db: Connection, emojis: Sequence[CustomEmoji], now: datetime) -> None:

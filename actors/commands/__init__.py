@@ -5,6 +5,7 @@ Importing this registers the turn of every command.
 
 from . import (
     account_deletions,
+    announcements,
     bookmarks,
     conversation_mutes,
     conversations,
@@ -41,6 +42,7 @@ from . import (
 
 __all__ = [
     "account_deletions",
+    "announcements",
     "bookmarks",
     "conversation_mutes",
     "conversations",

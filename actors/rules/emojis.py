@@ -17,3 +17,14 @@ def shortcodes_in(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
         if ":" in text:
             yield from (found["shortcode"] for found in USE.finditer(text))
+
+
+# As people type one: a picture with its variation, skin tone or tags, several joined into one, a flag, or a keycap.
+_PICTURE = r"\p{Extended_Pictographic}\ufe0f?\p{Emoji_Modifier}?[\U000e0020-\U000e007f]*"
+UNICODE_EMOJI = regex.compile(rf"{_PICTURE}(?:\u200d{_PICTURE})*|\p{{Regional_Indicator}}{{2}}|[0-9#*]\ufe0f?\u20e3")
+UNICODE_EMOJI_CHARACTERS = 40
+
+
+def is_unicode_emoji(text: str) -> bool:
+    """True if a text is one emoji of Unicode."""
+    return len(text) <= UNICODE_EMOJI_CHARACTERS and UNICODE_EMOJI.fullmatch(text) is not None

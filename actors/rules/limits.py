@@ -36,6 +36,8 @@ FIELD_VALUE_CHARACTERS = 255
 PINS = 5
 FEATURED_TAGS = 10
 LISTS = 50
+REACTION_KINDS = 8  # to one announcement, of all accounts together
+ANNOUNCEMENT_CHARACTERS = 5_000
 LIST_TITLE_CHARACTERS = 256
 
 # Of filters. The counts are of one account. Reading costs the more the longer the keywords are together.

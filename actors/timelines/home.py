@@ -11,9 +11,12 @@ from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
 from ..account import perspective_of
 from ..broadcast import (
+    AnnouncementTakenBack,
+    AnnouncementTold,
     ConversationChanged,
     Merged,
     Notified,
+    ReactionTold,
     Related,
     RelationStamps,
     StatusDeleted,
@@ -158,6 +161,21 @@ def take_notification(home: HomeTimeline, message: Notified) -> None:
 async def announce_merge(home: HomeTimeline, message: Merged) -> None:
     if len(home.feed):
         await home.show_merge()
+
+
+@turn(HomeTimeline, AnnouncementTold)
+def show_announcement(home: HomeTimeline, message: AnnouncementTold) -> None:
+    home.feed.append(message.event)
+
+
+@turn(HomeTimeline, AnnouncementTakenBack)
+def take_announcement_back(home: HomeTimeline, message: AnnouncementTakenBack) -> None:
+    home.feed.append(message.event)
+
+
+@turn(HomeTimeline, ReactionTold)
+def show_reaction(home: HomeTimeline, message: ReactionTold) -> None:
+    home.feed.append(message.event)
 
 
 @turn(HomeTimeline, ConversationChanged)

@@ -1,26 +1,40 @@
-"""Announcements. They cannot be made yet, so there are none to read, dismiss or react to."""
+"""Announcements of the operator: reading them, dismissing them, and reacting to them."""
 
 from __future__ import annotations
 
+from ...actors.commands.announcements import DismissAnnouncement, React, Unreact
+from ...storage import announcements
 from ..access.authentication import Viewer
-from ..answers.answer import Answer, array
-from ..answers.errors import NotFound
+from ..access.context import HttpContext
+from ..answers.answer import Answer, json
+from ..entities.announcement import announcement_fields
 from ..router import api
 
 REACTION = "/api/v1/announcements/<id>/reactions/<name>"
+REACTING = ("write:favourites",)
 
 
 @api.get("/api/v1/announcements", auth="user")
-def show(viewer: Viewer) -> Answer:
-    return array([])
+async def show(context: HttpContext, viewer: Viewer) -> Answer:
+    """The announcements that are shown now, those that the viewer has dismissed too."""
+    shown = await context.database.read(announcements.current, viewer.account_id, context.clock.now())
+    emojis, base_url = context.rendered.emojis, context.settings.base_url
+    return json([announcement_fields(one, emojis, base_url) for one in shown])
 
 
 @api.post("/api/v1/announcements/<id>/dismiss", auth="user", scopes=("write:accounts",))
-def dismiss(viewer: Viewer, id: int) -> Answer:
-    raise NotFound
+async def dismiss(viewer: Viewer, id: int) -> Answer:
+    await viewer.ask(DismissAnnouncement(id))
+    return json({})
 
 
-@api.put(REACTION, auth="user", scopes=("write:favourites",))
-@api.delete(REACTION, auth="user", scopes=("write:favourites",))
-def react(viewer: Viewer, id: int, name: str) -> Answer:
-    raise NotFound
+@api.put(REACTION, auth="user", scopes=REACTING)
+async def react(viewer: Viewer, id: int, name: str) -> Answer:
+    await viewer.ask(React(id, name))
+    return json({})
+
+
+@api.delete(REACTION, auth="user", scopes=REACTING)
+async def unreact(viewer: Viewer, id: int, name: str) -> Answer:
+    await viewer.ask(Unreact(id, name))
+    return json({})

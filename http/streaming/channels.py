@@ -8,10 +8,13 @@ from typing import Literal
 
 from ...actors.broadcast import PUBLIC_ALL, PUBLIC_LOCAL, PUBLIC_REMOTE, home_address, list_address, tag_address
 from ...actors.events import (
+    AnnouncementGone,
+    AnnouncementShown,
     ConversationShown,
     FiltersChanged,
     NotificationShown,
     NotificationsMerged,
+    ReactionCounted,
     StatusAmended,
     StatusAppeared,
     StatusGone,
@@ -30,7 +33,8 @@ Shows = frozenset[type[Event]]
 STATUSES: Shows = frozenset({StatusAppeared, StatusAmended, StatusGone})
 NOTIFICATIONS: Shows = frozenset({NotificationShown, NotificationsMerged})
 EDITS: Shows = frozenset({StatusAmended})
-OWN: Shows = STATUSES | {FiltersChanged}
+ANNOUNCED: Shows = frozenset({AnnouncementShown, AnnouncementGone, ReactionCounted})
+OWN: Shows = STATUSES | ANNOUNCED | {FiltersChanged}
 CONVERSATIONS: Shows = frozenset({ConversationShown})
 
 READ_STATUSES = ("read:statuses",)

@@ -13,10 +13,13 @@ import orjson
 
 from ...actors.account import ViewerPart
 from ...actors.events import (
+    AnnouncementGone,
+    AnnouncementShown,
     ConversationShown,
     FiltersChanged,
     NotificationShown,
     NotificationsMerged,
+    ReactionCounted,
     StatusAmended,
     StatusAppeared,
     StatusEvent,
@@ -25,6 +28,7 @@ from ...actors.events import (
 from ...actors.kernel import Event
 from ...actors.rules.filters import NO_FILTERS, Filters
 from ...actors.statuses import ShownStatus
+from ..entities.announcement import announcement_fields, reaction_fields
 from ..entities.conversation import conversation_json
 from ..entities.filter import is_hidden, matches_in
 from ..entities.notification import notification_json
@@ -45,6 +49,9 @@ NAMES: dict[type[Event], bytes] = {
     NotificationsMerged: b"notifications_merged",
     ConversationShown: b"conversation",
     FiltersChanged: b"filters_changed",
+    AnnouncementShown: b"announcement",
+    AnnouncementGone: b"announcement.delete",
+    ReactionCounted: b"announcement.reaction",
 }
 
 
@@ -92,6 +99,13 @@ class Frames(ABC):
             case ConversationShown(shown):
                 owner = replace(viewer, account_id=shown.conversation.account_id)
                 return conversation_json(shown, self._renderings, self._base_url, owner)
+            case AnnouncementShown(announcement):
+                return orjson.dumps(announcement_fields(announcement, self._renderings.emojis, self._base_url))
+            case AnnouncementGone(id):
+                return b"%d" % id
+            case ReactionCounted(announcement_id, name, count):
+                reaction = reaction_fields(name, count, self._renderings.emojis, self._base_url)
+                return orjson.dumps(reaction | {"announcement_id": str(announcement_id)})
             case FiltersChanged():
                 return None
             case _:

@@ -18,6 +18,7 @@ PLACES = {
     "tokens": "tokens",
     "tags": "tags",
     "emoji": "emoji",
+    "announcements": "announcements",
     "migrate": "migrate",
     "tree": "tree",
 }

@@ -27,9 +27,10 @@ print(json.dumps({one.__name__: sorted(message.__name__ for message in one.turns
 """
 
 STATUSES = {"StatusPublished", "StatusEdited", "StatusDeleted"}
+ANNOUNCED = {"AnnouncementTold", "AnnouncementTakenBack", "ReactionTold"}
 OF_TIMELINES = {
     "Timeline": STATUSES,
-    "HomeTimeline": STATUSES | {"HomePage", "Merged", "Notified", "ConversationChanged", "Related"},
+    "HomeTimeline": STATUSES | ANNOUNCED | {"HomePage", "Merged", "Notified", "ConversationChanged", "Related"},
     "ListTimeline": STATUSES | {"ListPage", "ListOwner", "ChangeList", "DeleteList", "AddToList", "RemoveFromList"},
     "PublicTimeline": STATUSES | {"PublicPage"},
     "TagTimeline": STATUSES | {"TagPage"},

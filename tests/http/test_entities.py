@@ -66,7 +66,8 @@ INSTANCE: dict[str, Any] = {
     },
     "configuration": LIMITS | {
         "urls": {
-            "streaming": "^wss?://", "status": None, "about": URL, "privacy_policy": None, "terms_of_service": None,
+            "streaming": "^wss?://", "status": None, "about": URL, "privacy_policy": URL,
+            "terms_of_service": (URL, None),
         },
         "vapid": {"public_key": str}, "translation": {"enabled": bool}, "limited_federation": bool,
         "timelines_access": {"live_feeds": FEED, "hashtag_feeds": FEED, "trending_link_feeds": FEED},

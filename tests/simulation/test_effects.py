@@ -8,6 +8,7 @@ import pytest
 
 from troupe.actors.effects.access import EndAccess
 from troupe.actors.effects.account_deletions import EraseAccount
+from troupe.actors.effects.announcements import TellAnnouncement, TellReaction
 from troupe.actors.effects.conversations import StreamConversation
 from troupe.actors.effects.files import RemoveFiles, files_unused
 from troupe.actors.effects.imports import RunImport
@@ -39,6 +40,8 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
     ("merge", {"account": 3}, StreamMerge(3)),
     ("conversation", {"id": 7, "account": 3}, StreamConversation(7, 3)),
     ("list", {"id": 7, "account": 3}, RereadList(7, 3)),
+    ("announcement", {"id": 7}, TellAnnouncement(7)),
+    ("reaction", {"announcement_id": 7, "name": "👍"}, TellReaction(7, "👍")),
     ("poll", {"id": 7}, ClosePoll(7)),
     ("files", {"names": ["a.png", "b.png"]}, RemoveFiles(("a.png", "b.png"))),
     ("preview", {"status_id": 7, "account_id": 3, "url": "https://a.example/"}, PreviewLink(7, 3, "https://a.example/")),

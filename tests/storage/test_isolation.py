@@ -12,6 +12,7 @@ import pytest
 from troupe.http.oauth.token import TokenRequest, exchange
 from troupe.storage import (
     accounts,
+    announcements,
     blocks,
     deletions,
     edits,
@@ -27,6 +28,7 @@ from troupe.storage import (
     statuses,
 )
 from troupe.storage.accounts import Account
+from troupe.storage.announcements import Announcement
 from troupe.storage.engine.connect import run
 from troupe.storage.engine.database import Connection
 from troupe.storage.follows import FollowTerms
@@ -379,3 +381,22 @@ def test_a_quote_ends_once(stage: Stage, one: int, other: int, turned: bool) -> 
     race(stage, *pair)
     assert counted(stage)
     assert stage.value("SELECT quote_state FROM statuses WHERE id = $1", quote.id) != "accepted" or 3 in (one, other)
+
+
+def test_two_accounts_that_react_at_once_do_not_both_get_the_last_place(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    made = Announcement(new_id(), "x", "<p>x</p>", (), (), (), None, None, False, NOW, NOW)
+    stage(announcements.insert, made)
+
+    def reacting(account: Account, name: str) -> Work:
+        async def work(db: Connection) -> bool:
+            assert await announcements.lock(db, made.id, NOW) is not None
+            if await announcements.other_kinds(db, made.id, name) >= 1:
+                return False
+            await announcements.react(db, made.id, account.id, name, NOW)
+            return True
+
+        return work
+
+    assert race(stage, reacting(ada, "👍"), reacting(bob, "🎉")) == [True, False]
+    assert stage(announcements.count, made.id, "🎉") == 0

@@ -8,6 +8,7 @@ import pytest
 
 from troupe.storage import (
     accounts,
+    announcements,
     blocks,
     bookmarks,
     conversation_mutes,
@@ -121,6 +122,10 @@ FILL = """
     INSERT INTO custom_emojis (id, shortcode, domain, file, static_file, created_at, updated_at)
     SELECT n, 'e' || n, CASE WHEN n % 10 > 0 THEN 'd' || n % 100 END, 'x', 'x', now(), now()
     FROM generate_series(1, 20000) n;
+    INSERT INTO announcements (id, text, content, mentions, statuses, tags, all_day, published_at, updated_at)
+    SELECT n, 'x', 'x', '[]', '[]', '{}', false, now(), now() FROM generate_series(1, 100) n;
+    INSERT INTO announcement_reactions SELECT 1 + n % 100, n, 'e' || n % 8, now() FROM generate_series(1, 2000) n;
+    INSERT INTO announcement_dismissals SELECT n, 1 + n % 100 FROM generate_series(1, 2000) n;
     INSERT INTO featured_tags (id, account_id, tag_id, display_name, created_at)
     SELECT n, 1 + n % 5000, 1 + n / 10, 'x', now() FROM generate_series(1, 19999) n;
     INSERT INTO followed_tags (id, account_id, tag_id, created_at)
@@ -225,6 +230,10 @@ QUERIES = [
     ("trending tags", trends.TAGS, ([100, 200, 300], 5)),
     ("trending statuses", trends.STATUSES, (100, 5)),
     ("review of a tag", tags.REVIEW, ("t7", True, NOW)),
+    ("dismissed announcements", announcements.DISMISSED, (7,)),
+    ("reactions", announcements.REACTIONS, ([1, 2], 7)),
+    ("kinds of reactions", announcements.KINDS, (1, "e1")),
+    ("count of a reaction", announcements.COUNT, (1, "e1")),
     ("custom emoji by name", custom_emojis.DELETE, (["a", "b"],)),
     ("suggestions", suggestions.FIND.text, (None,) * len(suggestions.FIND.names)),
     ("popular accounts", suggestions.POPULAR, (NOW, 200)),

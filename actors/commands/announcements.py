@@ -1,0 +1,102 @@
+"""Reading announcements and reacting to them, in the turn of the account that does it.
+
+The reactions of all accounts together have a limit. So each turn first locks the row of the announcement: the turns of
+several accounts wait for each other there, and each counts what those before it have committed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...storage import announcements, custom_emojis
+from ...storage.engine.database import Connection
+from ..account import AccountActor
+from ..effects.announcements import reaction_counted
+from ..facts import CountedReaction
+from ..kernel import Message, Refused, turn
+from ..rules.emojis import SHORTCODE, is_unicode_emoji
+from ..rules.limits import REACTION_KINDS
+
+NOT_FOUND = Refused(404, "Record not found")
+NO_EMOJI = Refused(422, "Validation failed: Name is not a recognized emoji")
+TOO_MANY_KINDS = Refused(422, "Validation failed: Limit of different reactions reached")
+
+
+@dataclass(frozen=True, slots=True)
+class DismissAnnouncement(Message[None]):
+    """Command: mark an announcement as read."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class React(Message[None]):
+    """Command: react to an announcement, with an emoji of Unicode or the name of a custom one."""
+
+    announcement_id: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unreact(Message[None]):
+    """Command: take a reaction to an announcement back."""
+
+    announcement_id: int
+    name: str
+
+
+@turn(AccountActor, DismissAnnouncement)
+async def dismiss_announcement(account: AccountActor, message: DismissAnnouncement) -> Refused | None:
+    if not await account.transact(announcements.dismiss, message.id, account.id, account.now):
+        return NOT_FOUND
+    return None
+
+
+@turn(AccountActor, React)
+async def react(account: AccountActor, message: React) -> Refused | None:
+    if not is_unicode_emoji(message.name) and not SHORTCODE.fullmatch(message.name):
+        return NO_EMOJI
+    return await _publish(account, await account.transact(_react, account, message))
+
+
+@turn(AccountActor, Unreact)
+async def unreact(account: AccountActor, message: Unreact) -> Refused | None:
+    return await _publish(account, await account.transact(_unreact, account, message))
+
+
+async def _publish(account: AccountActor, done: tuple[CountedReaction, list[int]] | Refused) -> Refused | None:
+    if isinstance(done, Refused):
+        return done
+    counted, promised = done
+    return await account.publish(counted, promised=promised)
+
+
+async def _react(db: Connection, account: AccountActor, message: React) -> tuple[CountedReaction, list[int]] | Refused:
+    id, name = message.announcement_id, message.name
+    version = await announcements.lock(db, id, account.now)
+    if version is None:
+        return NOT_FOUND
+    if not is_unicode_emoji(name) and not await custom_emojis.exists(db, name):
+        return NO_EMOJI
+    if await announcements.other_kinds(db, id, name) >= REACTION_KINDS:
+        return TOO_MANY_KINDS
+    await announcements.react(db, id, account.id, name, account.now)
+    return await _counted(db, account, id, name, version)
+
+
+async def _unreact(
+    db: Connection, account: AccountActor, message: Unreact
+) -> tuple[CountedReaction, list[int]] | Refused:
+    id, name = message.announcement_id, message.name
+    version = await announcements.lock(db, id, account.now)
+    if version is None or not await announcements.unreact(db, id, account.id, name):
+        return NOT_FOUND
+    return await _counted(db, account, id, name, version)
+
+
+async def _counted(
+    db: Connection, account: AccountActor, id: int, name: str, version: int
+) -> tuple[CountedReaction, list[int]]:
+    counted = CountedReaction(id, name, await announcements.count(db, id, name), version)
+    promises = [reaction_counted(account.id, id, name)]
+    return counted, await account.context.outbox.promise(db, promises, account.origin)

@@ -1,0 +1,107 @@
+"""`troupe announcements`: what the operator tells all users."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from .options import CommandRefused, setting_options, settings_from
+
+
+@click.group
+def announcements() -> None:
+    """Announcements to all users of this server.
+
+    Times are written as 2026-12-24T18:00:00+01:00; without an offset they are UTC.
+    """
+
+
+@announcements.command
+@click.argument("text")
+@click.option("--starts", metavar="TIME", help="When the announced event begins.")
+@click.option("--ends", metavar="TIME", help="When it ends: the announcement is not shown any more then.")
+@click.option("--all-day", is_flag=True, help="The event takes whole days; write the times as dates.")
+@click.option("--at", metavar="TIME", help="Show the announcement from this time on.  [default: now]")
+@click.option("--draft", is_flag=True, help="Do not show it yet; `publish` does.")
+@setting_options("data", "domain")
+def add(
+    text: str,
+    starts: str | None,
+    ends: str | None,
+    all_day: bool,
+    at: str | None,
+    draft: bool,
+    data: str | None,
+    domain: str | None,
+    config: Path | None,
+) -> None:
+    """Announce TEXT, which is plain text of at most 5000 characters; `-` reads standard input."""
+    from .announcing import InvalidAnnouncement, NewAnnouncement, add_announcement
+    from .rows import transact
+
+    settings = settings_from(config, data=data, domain=domain)
+    try:
+        wanted = NewAnnouncement.of(sys.stdin.read() if text == "-" else text, starts, ends, at)
+        id = transact(settings, add_announcement, settings, wanted, all_day, draft)
+    except InvalidAnnouncement as unfit:
+        raise CommandRefused(f"{unfit}.") from None
+    click.echo(f"Added announcement {id}")
+
+
+@announcements.command("list")
+@setting_options("data")
+def list_(data: str | None, config: Path | None) -> None:
+    """List the announcements: id, state, and the beginning of the text."""
+    from .announcing import find_announcements
+    from .rows import transact
+
+    for id, state, text in transact(settings_from(config, data=data), find_announcements):
+        click.echo(f"{id}\t{state}\t{text}")
+
+
+@announcements.command
+@click.argument("announcement_id", metavar="ID", type=int)
+@click.option("--at", metavar="TIME", help="Show it from this time on.  [default: now]")
+@setting_options("data")
+def publish(announcement_id: int, at: str | None, data: str | None, config: Path | None) -> None:
+    """Show an announcement, now or from a time on."""
+    from .announcing import InvalidAnnouncement, instant_of, publish_announcement
+    from .rows import transact
+
+    try:
+        transact(settings_from(config, data=data), publish_announcement, announcement_id, at and instant_of(at))
+    except InvalidAnnouncement as unfit:
+        raise CommandRefused(f"{unfit}.") from None
+    click.echo(f"Published announcement {announcement_id}")
+
+
+@announcements.command
+@click.argument("announcement_id", metavar="ID", type=int)
+@setting_options("data")
+def unpublish(announcement_id: int, data: str | None, config: Path | None) -> None:
+    """Take an announcement back. It is kept as a draft, with its reactions."""
+    from .announcing import InvalidAnnouncement, unpublish_announcement
+    from .rows import transact
+
+    try:
+        transact(settings_from(config, data=data), unpublish_announcement, announcement_id)
+    except InvalidAnnouncement as unfit:
+        raise CommandRefused(f"{unfit}.") from None
+    click.echo(f"Took back announcement {announcement_id}")
+
+
+@announcements.command
+@click.argument("announcement_id", metavar="ID", type=int)
+@setting_options("data")
+def remove(announcement_id: int, data: str | None, config: Path | None) -> None:
+    """Delete an announcement with its reactions."""
+    from .announcing import InvalidAnnouncement, remove_announcement
+    from .rows import transact
+
+    try:
+        transact(settings_from(config, data=data), remove_announcement, announcement_id)
+    except InvalidAnnouncement as unfit:
+        raise CommandRefused(f"{unfit}.") from None
+    click.echo(f"Removed announcement {announcement_id}")
