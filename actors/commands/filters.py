@@ -305,7 +305,7 @@ async def _put(account: AccountActor, before: Filter | None, after: Filter) -> F
 async def _store(account: AccountActor, before: Filter | None, after: Filter | None) -> Refused | None:
     """Store, change or delete a filter; None stands for one that is not there."""
     others = [row for row in account.filters.rows if row is not before]
-    if (refused := _excess([*others, after] if after else others)) is not None:
+    if after is not None and _grows(before, after) and (refused := _excess([*others, after])) is not None:
         return refused
     rows = await account.transact(_replace, account.id, before, after, account.now)
     return await account.publish(ChangedFilters(account.id, rows))
@@ -323,13 +323,23 @@ async def _replace(
     return await filters.of_account(db, owner)
 
 
+def _grows(before: Filter | None, after: Filter) -> bool:
+    """True if a filter is new or has more than before. Accounts over a limit, which was higher once, may have less."""
+    return before is None or any(new > old for old, new in zip(_sizes(before), _sizes(after), strict=True))
+
+
+def _sizes(row: Filter) -> tuple[int, int, int]:
+    """Return the number of keywords, their characters, and the number of statuses."""
+    return len(row.keywords), sum(len(keyword.keyword) for keyword in row.keywords), len(row.statuses)
+
+
 def _excess(rows: Sequence[Filter]) -> Refused | None:
     """Return the refusal of more than one account may have."""
-    keywords = [keyword for row in rows for keyword in row.keywords]
     if len(rows) > FILTERS:
         return TOO_MANY
-    if len(keywords) > FILTER_KEYWORDS:
+    keywords, characters, statuses = (sum(sizes) for sizes in zip(*map(_sizes, rows), strict=True))
+    if keywords > FILTER_KEYWORDS:
         return TOO_MANY_KEYWORDS
-    if sum(len(keyword.keyword) for keyword in keywords) > FILTER_KEYWORDS_CHARACTERS:
+    if characters > FILTER_KEYWORDS_CHARACTERS:
         return TOO_LONG
-    return TOO_MANY_STATUSES if sum(len(row.statuses) for row in rows) > FILTER_STATUSES else None
+    return TOO_MANY_STATUSES if statuses > FILTER_STATUSES else None

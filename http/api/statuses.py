@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 import orjson
 
-from ...actors.account import ViewerPart
 from ...actors.commands.scheduled_statuses import ScheduleStatus
 from ...actors.commands.statuses import DeleteStatus, PublishStatus, UnexpectedMentions
 from ...actors.rules import attachments, limits, text
@@ -27,7 +26,7 @@ from ..intake.parameters import Choice, Count, Flag, Maybe, MaybeFlag, MaybeText
 from ..intake.request import Request
 from ..router import api
 from ..views.accounts import render_accounts
-from ..views.statuses import find_visible, perspective_of, render, render_all, visible_among
+from ..views.statuses import find_visible, part_of, perspective_of, render, render_all, visible_among
 from ..views.threads import thread_around
 from .scheduled_statuses import Scheduled
 
@@ -163,7 +162,7 @@ async def delete(context: HttpContext, viewer: Viewer, id: int, deletion: Deleti
     """Delete a status. The answer has its source text, so that it can be written again."""
     deleted = await viewer.ask(DeleteStatus(id, deletion.delete_media))
     shown = await _shown(context, deleted)
-    author = ViewerPart(viewer.account_id, {}, perspective=await perspective_of(viewer))
+    author = await part_of(viewer, ())
     return Answer(deleted_status_json(shown, context.rendered, context.settings.base_url, author))
 
 

@@ -101,7 +101,7 @@ def deleted_status_json(shown: ShownStatus, renderings: Renderings, base_url: st
     account = account_json(shown.author, renderings, base_url)
     quoted = b"" if status.quote_state is None else b',"quote":' + _quote(shown, renderings, base_url, author)
     approval = approval_json(status, author.perspective)
-    tail = viewer_part(status, NO_FLAGS, status.account_id)
+    tail = with_matches(viewer_part(status, NO_FLAGS, status.account_id), _matches(shown, renderings, author))
     return b'%b%b,"account":%b%b,"quote_approval":%b%b}' % (body, poll, account, quoted, approval, tail)
 
 

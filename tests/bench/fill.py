@@ -16,6 +16,7 @@ STATUS_SECONDS = 20  # between two statuses
 FOLLOWS_EACH = 30
 TAGS = 50
 NOTIFICATIONS = 200
+FILTERS = 20
 
 FILL = """
     SELECT setseed(0.5);
@@ -54,9 +55,10 @@ FILL = """
     INSERT INTO status_tags (tag_id, status_id) SELECT n % {tags} + 1, id FROM written WHERE n % 10 = 3;
 
     CREATE TEMPORARY TABLE wanted AS
-    SELECT n AS follower, 6 + floor(({accounts} - 5) * power(random(), 3))::bigint AS followed
+    SELECT n AS follower,
+        {last_of_cast} + 1 + floor(({accounts} - {last_of_cast}) * power(random(), 3))::bigint AS followed
     FROM generate_series({last_of_cast} + 1, {accounts}) n, generate_series(1, {follows}) f
-    UNION SELECT {reader}, n FROM generate_series(100, 199) n
+    UNION SELECT reader, n FROM generate_series(100, 199) n, unnest(ARRAY[{reader}, {filtering}]) reader
     UNION SELECT n, {quiet} FROM generate_series(10, 12) n
     UNION SELECT {accounts} - n, {loud} FROM generate_series(0, {crowd} - 1) n
     UNION SELECT {accounts} - n, {streamed} FROM generate_series(0, {sockets} - 1) n;
@@ -66,6 +68,10 @@ FILL = """
     SELECT id + 1, {reader_id}, {author}, 'favourite', id, at FROM (
         SELECT * FROM written WHERE author <> {reader} ORDER BY id DESC LIMIT {notifications}
     ) latest;
+    INSERT INTO filters (id, account_id, title, contexts, action, created_at, updated_at)
+    SELECT n, {filtering_id}, 't' || n, '{{home}}', 'warn', '{began}', '{began}' FROM generate_series(1, {filters}) n;
+    INSERT INTO filter_keywords (id, filter_id, keyword, created_at)
+    SELECT id, id, title, '{began}' FROM filters;
     INSERT INTO account_counts (account_id, statuses, followers, following, last_status_at)
     SELECT accounts.id, coalesce(posted.count, 0), coalesce(followers.count, 0), coalesce(following.count, 0), posted.at
     FROM accounts
@@ -108,6 +114,7 @@ class Cast:
     QUIET = 3  # has three followers
     LOUD = 4  # has the crowd
     STREAMED = 5  # has a follower behind each socket
+    FILTERING = 6  # follows those that the reader follows, and filters hashtags
 
 
 def token(number: int) -> str:
@@ -143,6 +150,8 @@ def _statements(base: str, size: Size, began: datetime, end: datetime) -> str:
         base=base, began=began.isoformat(), accounts=size.accounts, statuses=size.statuses,
         crowd=size.crowd, sockets=size.sockets, follows=FOLLOWS_EACH, tags=TAGS, notifications=NOTIFICATIONS,
         account=account("n"), author=account("author"), follower=account("follower"), followed=account("followed"),
-        reader_id=account(Cast.READER), status=f"({first_status} + n::bigint * {STATUS_SECONDS * 1000}) << 16",
-        last_of_cast=Cast.STREAMED, reader=Cast.READER, quiet=Cast.QUIET, loud=Cast.LOUD, streamed=Cast.STREAMED,
+        reader_id=account(Cast.READER), filtering=Cast.FILTERING,
+        filtering_id=account(Cast.FILTERING), filters=FILTERS,
+        status=f"({first_status} + n::bigint * {STATUS_SECONDS * 1000}) << 16",
+        last_of_cast=Cast.FILTERING, reader=Cast.READER, quiet=Cast.QUIET, loud=Cast.LOUD, streamed=Cast.STREAMED,
     )  # fmt: skip

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from .fill import Cast, Size, token
+from .fill import FILTERS, Cast, Size, token
 from .load import Caller, Listener, Load, hear, press, request
 from .machine import Processes
 
@@ -53,6 +53,7 @@ class Bench:
         reader = token(Cast.READER)
         return {
             "home timeline": ("/api/v1/timelines/home", reader),
+            f"home, {FILTERS} filters": ("/api/v1/timelines/home", token(Cast.FILTERING)),
             "public timeline": ("/api/v1/timelines/public", reader),
             "tag timeline": ("/api/v1/timelines/tag/t3", reader),
             "one status": (f"/api/v1/statuses/{self.newest}", reader),

@@ -163,3 +163,16 @@ async def test_custom_emoji_are_rendered_without_a_query(
         asked.clear()
         assert '"shortcode":"cat"' in (await ada.get(shown)).text
         assert asked == []
+
+
+async def test_filters_in_memory_cost_no_query(ada: Person, bob: Person, asked: list[str]) -> None:
+    for action in ("warn", "hide"):
+        keywords = [{"keyword": f"{action} {number}"} for number in range(20)] + [{"keyword": action}]
+        form = {"title": action, "context": ["home"], "filter_action": action, "keywords_attributes": keywords}
+        assert (await ada.post("/api/v2/filters", json=form)).status == 200
+    await bob.publish("I warn you")
+    await ada.get(HOME)
+    asked.clear()
+    home = await ada.get(HOME)
+    assert home.json[0]["filtered"] != []
+    assert asked == []
