@@ -66,6 +66,8 @@ PLAIN = (
     ("filters", "account_id"),
     ("followed_tags", "account_id"),
     ("imports", "account_id"),
+    ("ended_suggestions", "account_id"),
+    ("ended_suggestions", "target_account_id"),
 )
 
 
@@ -123,12 +125,16 @@ async def media(db: Connection, account_id: int, limit: int) -> list[int]:
     return await _ids(db, MEDIA, account_id, limit)
 
 
+def batch(table: str, column: str) -> str:
+    """Return the query for the places of some rows of a table."""
+    return f"SELECT ctid FROM {table} WHERE {column} = $1 LIMIT $2"
+
+
 async def delete_plain(db: Connection, account_id: int, limit: int) -> bool:
     """Delete a batch of the rows of one table. False if nothing is left in any of them."""
     for table, column in PLAIN:
-        batch = f"SELECT ctid FROM {table} WHERE {column} = $1 LIMIT $2"
-        gone = await db.fetch(f"DELETE FROM {table} WHERE ctid = ANY(ARRAY({batch})) RETURNING 1", account_id, limit)
-        if gone:
+        query = f"DELETE FROM {table} WHERE ctid = ANY(ARRAY({batch(table, column)})) RETURNING 1"
+        if await db.fetch(query, account_id, limit):
             return True
     return False
 

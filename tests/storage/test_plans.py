@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from troupe.storage import (
+    account_deletions,
     accounts,
     announcements,
     blocks,
@@ -19,14 +20,17 @@ from troupe.storage import (
     directory,
     domain_blocks,
     edits,
+    email_changes,
     endorsements,
     expiry,
+    exports,
     favourites,
     featured_tags,
     follow_requests,
     followed_tags,
     follows,
     idempotency,
+    imports,
     lists,
     markers,
     media,
@@ -37,6 +41,7 @@ from troupe.storage import (
     notifications,
     oauth,
     outbox,
+    passwords,
     pins,
     polls,
     preview_cards,
@@ -47,6 +52,7 @@ from troupe.storage import (
     relations,
     scheduled_statuses,
     search,
+    sessions,
     status_flags,
     statuses,
     suggestions,
@@ -54,6 +60,7 @@ from troupe.storage import (
     timeline_entries,
     timelines,
     trends,
+    two_factor,
     users,
 )
 from troupe.storage.engine.connect import connect
@@ -80,6 +87,18 @@ FILL = """
     SELECT sha256(n::text::bytea), n, n % 500 + 1, 'https://a/', '{read}', now(), now() FROM generate_series(1, 5000) n;
     INSERT INTO web_sessions (token_hash, account_id, created_at, expires_at)
     SELECT sha256(n::text::bytea), n % 500 + 1, now(), now() FROM generate_series(1, 5000) n;
+    INSERT INTO imports (id, account_id, kind, overwrite, created_at, finished_at)
+    SELECT n, n % 500 + 1, 'blocks', true, now(), now() FROM generate_series(1, 2000) n;
+    INSERT INTO import_lines (import_id, number, target, done)
+    SELECT n, l, 't' || l, n % 2 = 0 FROM generate_series(1, 2000) n, generate_series(1, 5) l;
+    INSERT INTO password_resets (token_hash, account_id, email, created_at, expires_at)
+    SELECT sha256(n::text::bytea), n % 500 + 1, 'a@x.test', now(), now() FROM generate_series(1, 5000) n;
+    INSERT INTO sign_in_challenges (token_hash, account_id, created_at, expires_at)
+    SELECT sha256(n::text::bytea), n % 500 + 1, now(), now() FROM generate_series(1, 5000) n;
+    INSERT INTO two_factor (account_id, secret, created_at)
+    SELECT n, repeat('A', 32), now() FROM generate_series(1, 5000) n;
+    INSERT INTO recovery_codes (account_id, code_hash)
+    SELECT n, sha256(n::text::bytea) FROM generate_series(1, 5000) n;
     INSERT INTO access_tokens (id, token_hash, application_id, account_id, scopes, created_at)
     SELECT n, sha256(n::text::bytea), n, 1 + n % 500, '{read}', now() FROM generate_series(1, 2000) n;
     INSERT INTO push_subscriptions (
@@ -337,6 +356,42 @@ QUERIES = [
     ("followed accounts", relations.FOLLOWING, (7,)),
     ("sets of relations", relations.SETS, (7,)),
     ("relationships", relations.RELATIONSHIPS, (7, [1, 2, 3], NOW)),
+    *((f"export of {kind}", query, (7, LOW, 500, "x")) for kind, query in exports.QUERIES.items()),
+    *((f"surplus of {kind}", query, (7, 7, 20)) for kind, query in imports.SURPLUS.items()),
+    ("surplus of domain blocks", imports.SURPLUS_DOMAINS, (7, 7, 20)),
+    ("surplus of members", imports.SURPLUS_MEMBERS, (7, 7, 20)),
+    ("imports of an account", imports.LATEST, (7, 10)),
+    ("an import that runs", imports.IS_RUNNING, (7,)),
+    ("lines of an import", imports.WAITING, (7, 20)),
+    ("failures of an import", imports.FAILURES, (7, 7, 500)),
+    ("status of an import", imports.STATUS_OF, ("https://x/s/7",)),
+    ("list of an import", imports.LIST_OF, (7, "x")),
+    ("apps of an account", oauth.AUTHORIZED, (7, 200)),
+    ("sessions of an account", sessions.OF_ACCOUNT, (7, NOW, 50)),
+    ("session", sessions.FIND, (b"x" * 32, NOW)),
+    ("revoked tokens of an account", sessions.REVOKED_TOKENS, (7,)),
+    ("link to a new password", passwords.FIND_RESET, (b"x" * 32, NOW)),
+    ("link to a new address", email_changes.FIND, (b"x" * 32, NOW)),
+    ("two-factor", two_factor.FIND, (7,)),
+    ("challenge", two_factor.FIND_CHALLENGE, (b"x" * 32, NOW, 5)),
+    *(
+        (f"left of a deleted account: {name}", query, (7, 20))
+        for name, query in {
+            "statuses": account_deletions.STATUSES,
+            "followed": account_deletions.FOLLOWED,
+            "followers": account_deletions.FOLLOWERS,
+            "blocked": account_deletions.BLOCKED,
+            "muted": account_deletions.MUTED,
+            "favourites": account_deletions.FAVOURITES,
+            "media": account_deletions.MEDIA,
+        }.items()
+    ),
+    *(
+        (f"left of a deleted account: {table}, {column}", account_deletions.batch(table, column), (7, 1000))
+        for table, column in account_deletions.PLAIN
+        # Each account has so many of these few rows that a scan is the better plan, although they have an index.
+        if table != "notification_requests"
+    ),
     ("token", oauth.FIND_TOKEN, (b"x" * 32,)),
     ("client", oauth.FIND_CLIENT, ("c7",)),
     ("link of a mail", registration.FIND_CONFIRMATION, (b"x" * 32, NOW)),
