@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...storage import quotes, relations
 from ...storage.engine.database import Connection
 from ...storage.statuses import Status
-from ..account import AccountActor, relation_of
+from ..account import relation_of
 from ..kernel import Refused
 from ..rules.visibility import Perspective, Quotable, approval_for
 from .relations import NOT_ALLOWED
@@ -20,16 +20,16 @@ def refuse_quote(quoted: Quotable, viewer: Perspective) -> Refused | None:
     return NO_QUOTED if approval_for(quoted, viewer) == "denied" else None
 
 
-async def admit_quote(db: Connection, account: AccountActor, quoted: Status) -> str | Refused:
+async def admit_quote(db: Connection, account_id: int, quoted: Status) -> str | Refused:
     """Return the state of a new quote: `pending` until the author on another server answers, else `accepted`.
 
     Until the transaction ends the status can't be deleted or get another policy, and the relations between the two
     accounts can't change.
     """
-    viewer, author = Perspective(account.id), quoted.account_id
-    if author != account.id:
-        await relations.lock_pair(db, account.id, author)
-        viewer = viewer.after(author, relation_of(await relations.bond(db, account.id, author)))
+    viewer, author = Perspective(account_id), quoted.account_id
+    if author != account_id:
+        await relations.lock_pair(db, account_id, author)
+        viewer = viewer.after(author, relation_of(await relations.bond(db, account_id, author)))
     current = await quotes.lock_quoted(db, quoted.id)
     if current is None:
         return NO_QUOTED

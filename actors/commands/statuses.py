@@ -322,7 +322,7 @@ async def store(
     if key is not None and (earlier := await idempotency.find(db, account.id, key, now - KEY_LIFETIME)) is not None:
         return await made_before(db, account.id, earlier)
     if quoted is not None:
-        admitted = await admit_quote(db, account, quoted)
+        admitted = await admit_quote(db, account.id, quoted)
         if isinstance(admitted, Refused):
             return admitted
         new = replace(new, quote_state=admitted)

@@ -347,3 +347,41 @@ async def test_an_account_that_is_new_at_the_time_is_not_mentioned_by_accident(s
     await stage.person("carol")
     await time_comes(stage, scheduled)
     assert ([one["id"] for one in await scheduled_by(ada)], await posts(ada)) == ([scheduled["id"]], [])
+
+
+@pytest.mark.parametrize("change", ["none", "policy", "deletion", "block"])
+async def test_a_scheduled_quote_is_published_if_it_may_be_then(
+    stage: Stage, ada: Person, bob: Person, change: str
+) -> None:
+    post = await ada.publish("a needle")
+    made = await schedule(bob, quoted_status_id=post["id"])
+    if change == "policy":
+        path = f"{STATUSES}/{post['id']}/interaction_policy"
+        assert (await ada.put(path, {"quote_approval_policy": "nobody"})).status == 200
+    elif change == "deletion":
+        await ada.delete(f"{STATUSES}/{post['id']}")
+    elif change == "block":
+        await ada.post(f"/api/v1/accounts/{bob.id}/block")
+    await time_comes(stage, made)
+    published = await posts(bob)
+    assert [one["quote"]["quoted_status"]["id"] for one in published] == ([post["id"]] if change == "none" else [])
+    left = [] if change == "none" else [made["id"]]
+    assert [one["id"] for one in (await bob.get("/api/v1/scheduled_statuses")).json] == left
+
+
+async def test_what_may_not_be_quoted_is_not_scheduled(ada: Person, bob: Person) -> None:
+    closed = await ada.publish(quote_approval_policy="nobody")
+    for id in (closed["id"], "7"):
+        answer = await try_to_schedule(bob, quoted_status_id=id)
+        assert (answer.status, answer.json) == (
+            404,
+            {"error": "The post you are trying to quote does not appear to exist."},
+        )
+    answer = await try_to_schedule(bob, quoted_status_id=closed["id"], media_ids=["7"])
+    assert (answer.status, answer.json) == (
+        422,
+        {"error": "Validation failed: A post with a quote can't have media or a poll"},
+    )
+    await bob.post(f"/api/v1/accounts/{ada.id}/block")
+    answer = await try_to_schedule(bob, quoted_status_id=(await ada.publish())["id"])
+    assert (answer.status, answer.json) == (403, {"error": "This action is not allowed"})

@@ -140,6 +140,16 @@ async def edit(stage: Stage, ada: Person, bob: Person) -> None:
     assert (await bob.put(f"/api/v1/statuses/{status['id']}", {"status": "two"})).status == 200
 
 
+async def quote(stage: Stage, ada: Person, bob: Person) -> None:
+    await bob.publish("look", quoted_status_id=(await ada.publish("one"))["id"])
+
+
+async def edit_quoted(stage: Stage, ada: Person, bob: Person) -> None:
+    status = await bob.publish("one")
+    await ada.publish("look", quoted_status_id=status["id"])
+    assert (await bob.put(f"/api/v1/statuses/{status['id']}", {"status": "two"})).status == 200
+
+
 Happening = Callable[[Stage, Person, Person], Awaitable[None]]
 HAPPENINGS: dict[str, tuple[Happening, str, str]] = {
     "mention": (mention, "Bob mentioned you", "@ada hi"),
@@ -150,6 +160,8 @@ HAPPENINGS: dict[str, tuple[Happening, str, str]] = {
     "follow_request": (ask_to_follow, "Bob asks to follow you", ""),
     "poll": (end_poll, "A poll by Bob has ended", "choose"),
     "update": (edit, "Bob edited a post", "two"),
+    "quote": (quote, "Bob quoted your post", "look"),
+    "quoted_update": (edit_quoted, "Bob edited a post that you quoted", "look"),
 }
 
 

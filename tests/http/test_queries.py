@@ -113,6 +113,29 @@ async def be_discovered(stage: Stage, monkeypatch: pytest.MonkeyPatch, eve: Pers
     )  # fmt: skip
 
 
+async def test_quotes_cost_two_queries_for_a_page_and_none_when_they_are_known(
+    stage: Stage, ada: Person, eve: Person, bob: Person, asked: list[str]
+) -> None:
+    """The quoted statuses, and those that they quote. A page without quotes asks for neither."""
+    counts: list[int] = []
+    for quotes in (0, 1, MANY):
+        for number in range(quotes):
+            inner = await eve.publish(str(number))
+            outer = await eve.publish(str(number), quoted_status_id=inner["id"])
+            await bob.publish(str(number), quoted_status_id=outer["id"])
+        path = f"/api/v1/accounts/{bob.id}/statuses?limit={MANY}"
+        await ada.get(path)  # her flags are known
+        stage.http_context.statuses.clear()
+        asked.clear()
+        answer = await ada.get(path)
+        assert sum(one["quote"] is not None for one in answer.json) == quotes
+        counts.append(len(asked))
+        asked.clear()
+        assert (await ada.get(path)).status == 200
+        assert len(asked) == 1, asked
+    assert counts == [counts[0], counts[0] + 2, counts[0] + 2], asked
+
+
 @pytest.mark.parametrize(
     ("path", "queries"),
     [

@@ -333,10 +333,13 @@ async def test_the_deleted_are_not_shown_in_quotes(ada: Person, bob: Person) -> 
 async def test_an_edit_of_the_quoted_status_shows_and_is_told(ada: Person, bob: Person) -> None:
     post = await ada.publish("one")
     made = await quote(bob, post)
+    news: list[str] = []
     for text in ("two", "three"):
         await ada.put(f"{STATUSES}/{post['id']}", {"status": text})
         assert (await seen(bob, made))["quote"]["quoted_status"]["content"] == f"<p>{text}</p>"
         assert await told(bob) == [("quoted_update", "ada", made["id"])]
+        news.append((await bob.get("/api/v1/notifications")).json[0]["id"])
+    assert news[0] != news[1], "each edit is news"
     await revoke(ada, post, made)
     assert await told(bob) == []
     await ada.put(f"{STATUSES}/{post['id']}", {"status": "four"})

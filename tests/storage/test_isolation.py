@@ -9,6 +9,8 @@ from typing import Any
 import asyncpg
 import pytest
 
+from troupe.actors.commands.quoting import admit_quote
+from troupe.actors.kernel import Refused
 from troupe.http.oauth.token import TokenRequest, exchange
 from troupe.storage import (
     accounts,
@@ -307,17 +309,14 @@ class TestExpiry:
 
 
 def quoting(account: Account, quoted: Status) -> Work:
-    """Quote a status of another account as a turn does: under the locks of the pair and of the quoted status."""
+    """Quote a status of another account as a turn does. False if it may not."""
 
     async def work(db: Connection) -> bool:
-        await relations.lock_pair(db, account.id, quoted.account_id)
-        if await blocks.blocked_either_way(db, account.id, quoted.account_id):
-            return False
-        current = await quotes.lock_quoted(db, quoted.id)
-        if current is None or current.quote_policy != "public":
+        state = await admit_quote(db, account.id, quoted)
+        if isinstance(state, Refused):
             return False
         id = new_id()
-        new = NewStatus(id, account.id, str(id), None, "public", quote_of_id=quoted.id, quote_state="accepted")
+        new = NewStatus(id, account.id, str(id), None, "public", quote_of_id=quoted.id, quote_state=state)
         await statuses.insert(db, new, NOW)
         return True
 
