@@ -1,4 +1,4 @@
-"""Trends: the hashtags and statuses that are discussed in these days, computed every few minutes.
+"""Trends: the hashtags, statuses and links that are discussed in these days, computed every few minutes.
 
 They are the same for all viewers. What a viewer is shown of them is decided by each request.
 """
@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from ..storage import tags, trends
 from ..storage.engine.database import Database
 from ..storage.statuses import StatusTag
-from ..storage.trends import UsedTag
+from ..storage.trends import UsedLink, UsedTag
 from .computed import Computed
 from .kernel.clock import Clock
 from .kernel.ids import first_id_at
@@ -36,6 +36,18 @@ class TrendingTags:
     uses: Uses
 
 
+@dataclass(frozen=True, slots=True)
+class TrendingLinks:
+    """Links, the first one trends most. `days` are the beginnings of the days of their numbers, oldest first."""
+
+    links: Sequence[UsedLink]
+    days: Sequence[datetime]
+
+    def find(self, url: str) -> UsedLink | None:
+        """Return the link with this address, if it trends."""
+        return next((link for link in self.links if link.card.url == url), None)
+
+
 class Trends:
     """What trends on this server. With `review`, hashtags only if staff has allowed them."""
 
@@ -45,6 +57,7 @@ class Trends:
         self._review = review
         self.tags = Computed(self._tags, clock, LASTS)
         self.statuses = Computed(self._statuses, clock, LASTS)
+        self.links = Computed(self._links, clock, LASTS)
 
     async def _tags(self) -> TrendingTags:
         days = last_days(self._clock.now())
@@ -54,6 +67,13 @@ class Trends:
         chosen = chosen[:MOST]
         uses = await self._database.read(tags.uses, [tag.id for tag in chosen], begins) if chosen else {}
         return TrendingTags(chosen, days, uses)
+
+    async def _links(self) -> TrendingLinks:
+        days = last_days(self._clock.now())
+        used = await self._database.read(trends.used_links, [first_id_at(day) for day in days], LEAST_ACCOUNTS)
+        scores = {link.card.id: growth_score(link.accounts) for link in used}
+        found = sorted((link for link in used if scores[link.card.id]), key=lambda link: link.card.url)
+        return TrendingLinks(sorted(found, key=lambda link: scores[link.card.id], reverse=True)[:MOST], days)
 
     async def _statuses(self) -> list[int]:
         """Return the ids of statuses, the first one trends most."""

@@ -72,6 +72,20 @@ PUBLIC: dict[tuple[bool | None, bool], tuple[str, str]] = {
     (False, True): _public("s.local = false AND s.media_ids <> '{}'"),
 }
 
+# Statuses whose authors opted in to be found.
+LINK = both_ways(f"""
+    WITH page AS (
+        SELECT s.id FROM status_cards sc
+        JOIN statuses s ON s.id = sc.status_id
+        JOIN accounts a ON a.id = s.account_id
+        WHERE sc.card_id = $1 AND sc.status_id < $2 AND sc.status_id > $3
+        AND s.visibility = 'public' AND s.deleted_at IS NULL AND a.discoverable
+        AND a.silenced_at IS NULL AND a.suspended_at IS NULL AND a.deleted_at IS NULL
+        ORDER BY sc.status_id {{order}} LIMIT $4
+    )
+    SELECT {ENTRY_COLUMNS} FROM page JOIN statuses s ON s.id = page.id {ENTRY_JOINS} ORDER BY s.id DESC
+""")
+
 ACCOUNT_PAGE = """
     SELECT s.id FROM statuses s
     WHERE s.account_id = $1 AND s.deleted_at IS NULL AND s.id < $2 AND s.id > $3
@@ -133,6 +147,11 @@ async def public_entries(
     origin = None if local == remote else local
     query = PUBLIC[origin, only_media][page.oldest_first]
     return [entry_of(row) for row in await db.fetch(query, *page.bounds)]
+
+
+async def link_entries(db: Connection, card_id: int, page: Page) -> list[TimelineEntry]:
+    """Return public statuses that show a card, also answers, by authors who opted in to be found."""
+    return [entry_of(row) for row in await db.fetch(LINK[page.oldest_first], card_id, *page.bounds)]
 
 
 async def account_entries(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from .engine.database import Connection
+from .preview_cards import PreviewCard, card_of
 from .statuses import StatusTag
 
 # Rows that one call reads at most, the newest first.
@@ -40,6 +41,31 @@ TAGS = f"""
         SELECT * FROM tags WHERE tags.id = wide.tag_id LIMIT 1
     ) AS t
     WHERE t.usable AND t.listable AND t.trendable IS DISTINCT FROM false
+"""
+
+# The same of links whose pages have cards, by their statuses without a warning.
+LINKS = f"""
+    WITH used AS (
+        SELECT sc.card_id, sc.status_id FROM status_cards sc WHERE sc.status_id >= ($1::bigint[])[1]
+        ORDER BY sc.status_id DESC LIMIT {MOST_USES}
+    ), uses AS (
+        SELECT card_id, width_bucket(status_id, $1::bigint[]) AS day, (
+            SELECT s.account_id FROM statuses s JOIN accounts a ON a.id = s.account_id
+            WHERE s.id = used.status_id AND s.visibility = 'public' AND s.deleted_at IS NULL AND s.reblog_of_id IS NULL
+            AND NOT s.sensitive AND s.spoiler_text = ''
+            AND a.silenced_at IS NULL AND a.suspended_at IS NULL AND a.deleted_at IS NULL
+        ) AS account_id FROM used
+    ), daily AS (
+        SELECT card_id, day, count(account_id) AS uses, count(DISTINCT account_id) AS accounts
+        FROM uses GROUP BY card_id, day
+    ), wide AS (
+        SELECT card_id, array_agg(day) AS days, array_agg(uses) AS uses, array_agg(accounts) AS accounts FROM daily
+        GROUP BY card_id HAVING max(accounts) >= $2
+    )
+    SELECT to_jsonb(card) AS card, wide.days, wide.uses, wide.accounts
+    FROM wide CROSS JOIN LATERAL (
+        SELECT * FROM preview_cards WHERE preview_cards.id = wide.card_id LIMIT 1
+    ) AS card
 """
 
 # As on the public timelines, by authors who opted in to be found, without posts behind a warning. The counts say which
@@ -90,6 +116,15 @@ class UsedTag:
 
 
 @dataclass(frozen=True, slots=True)
+class UsedLink:
+    """A card with the numbers of statuses that link to its page, and of their accounts, on each day, today first."""
+
+    card: PreviewCard
+    uses: tuple[int, ...]
+    accounts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class NotedStatus:
     """A status and the number of other accounts that favourited or boosted it."""
 
@@ -109,6 +144,17 @@ async def used_tags(db: Connection, begins: Sequence[int], least: int) -> list[U
             _newest_first(len(begins), row["days"], row["accounts"]),
         )
         for row in await db.fetch(TAGS, begins, least)
+    ]  # fmt: skip
+
+
+async def used_links(db: Connection, begins: Sequence[int], least: int) -> list[UsedLink]:
+    """Return the links that `least` accounts used on one of these days."""
+    return [
+        UsedLink(
+            card_of(row["card"]), _newest_first(len(begins), row["days"], row["uses"]),
+            _newest_first(len(begins), row["days"], row["accounts"]),
+        )
+        for row in await db.fetch(LINKS, begins, least)
     ]  # fmt: skip
 
 

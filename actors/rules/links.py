@@ -21,6 +21,8 @@ def link_of(status: Status, base_url: str) -> Target | None:
     """
     if status.media_ids or status.quote_state is not None or status.reblog_of_id is not None:
         return None
+    if "<a " not in status.content:  # which most have not
+        return None
     own = urlsplit(base_url).netloc
     links = 0
     for tag in TAG.finditer(status.content):

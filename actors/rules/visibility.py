@@ -246,6 +246,11 @@ def belongs_under_tags(entry: HasTimelinePlace) -> bool:
     return entry.visibility == "public" and entry.reblog_of_id is None
 
 
+def belongs_to_link(entry: HasTimelinePlace, viewer: Perspective) -> bool:
+    """True if the status is shown to the viewer on the timeline of a link: as on those of hashtags."""
+    return belongs_under_tags(entry) and not entry.silenced and not hidden(entry, viewer)
+
+
 def belongs_in_thread(entry: HasTimelinePlace, viewer: Perspective) -> bool:
     """True if the status is shown in a thread, or found by its words.
 

@@ -1,4 +1,4 @@
-"""Home, list, public and hashtag timelines."""
+"""Home, list, public and hashtag timelines, and those of links."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from ...actors.broadcast import home_address, list_address, tag_address
 from ...actors.kernel.address import Address
+from ...actors.outgoing.errors import ForbiddenTarget
+from ...actors.outgoing.targets import written_target
 from ...actors.rules.text import tag_name
-from ...actors.rules.visibility import Perspective
+from ...actors.rules.visibility import Perspective, belongs_to_link
 from ...actors.timelines.home import HomePage
 from ...actors.timelines.list import ListPage
+from ...actors.timelines.paging import read_page as read_entries
 from ...actors.timelines.public import PublicPage
 from ...actors.timelines.tag import TagPage
+from ...storage import timelines
 from ...storage.paging import Page
+from ...storage.timeline_entries import TimelineEntry
 from ..access.authentication import Viewer, check_preview
 from ..access.context import HttpContext
 from ..answers.answer import Answer, array
+from ..answers.errors import NotFound
 from ..intake.paging import Paged, links
-from ..intake.parameters import Flag, Texts
+from ..intake.parameters import Flag, Given, Texts
 from ..intake.request import Request
 from ..router import api
 from ..views.statuses import part_of, perspective_of, render_all, render_with, without_hidden
@@ -52,6 +58,17 @@ class TagTimelineQuery(PublicTimelineQuery):
         )  # fmt: skip
 
 
+class LinkTimelineQuery(Paged):
+    url: Given
+
+    def address(self) -> str:
+        """Return the address in the spelling of cards. Raises NotFound for one that no card has."""
+        try:
+            return written_target(self.url).url
+        except ForbiddenTarget:
+            raise NotFound from None
+
+
 @api.get("/api/v1/timelines/home", auth="user", scopes=("read:statuses",))
 async def show_home(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """The home timeline: statuses of the accounts and hashtags that the viewer follows."""
@@ -81,6 +98,22 @@ async def show_tag(
         return array([])
     message = wanted.message(await perspective_of(viewer))
     ids = await context.runtime.ask(tag_address(name), message, origin=request.origin)
+    return await _timeline(context, request, viewer, ids)
+
+
+@api.get("/api/v1/timelines/link", scopes=("read:statuses",))
+async def show_link(context: HttpContext, request: Request, viewer: Viewer | None, wanted: LinkTimelineQuery) -> Answer:
+    """The public statuses with a link that trends now. Raises NotFound for other links."""
+    check_preview(context, viewer)
+    link = (await context.trends.links.get()).find(wanted.address())
+    if link is None:
+        raise NotFound
+    perspective = await perspective_of(viewer)
+
+    async def rows(page: Page) -> list[TimelineEntry]:
+        return await context.database.read(timelines.link_entries, link.card.id, page)
+
+    ids = await read_entries(rows, lambda entry: belongs_to_link(entry, perspective), wanted.page(STATUSES))
     return await _timeline(context, request, viewer, ids)
 
 

@@ -1,11 +1,14 @@
-"""Trends: hashtags and statuses that are discussed in these days."""
+"""Trends: hashtags, statuses and links that are discussed in these days."""
 
 from __future__ import annotations
+
+import orjson
 
 from ...actors.trends import shown_in_trends
 from ..access.authentication import Viewer, check_preview
 from ..access.context import HttpContext
 from ..answers.answer import Answer, Headers, array
+from ..entities.preview_card import link_fields
 from ..intake.paging import PagedByOffset, offset_links
 from ..intake.request import Request
 from ..router import api
@@ -14,6 +17,7 @@ from ..views.statuses import part_of, perspective_of, render_with, without_hidde
 
 TAGS = 10  # on a page, unless the request says how many
 STATUSES = 20
+LINKS = 10
 
 
 @api.get("/api/v1/trends")
@@ -43,9 +47,13 @@ async def show_statuses(context: HttpContext, request: Request, viewer: Viewer |
 
 
 @api.get("/api/v1/trends/links")
-def show_links() -> Answer:
-    """The links that more accounts share than before. There are no links yet."""
-    return array([])
+async def show_links(context: HttpContext, request: Request, paged: PagedByOffset) -> Answer:
+    """The links that more accounts share than before."""
+    limit, offset = paged.stretch(LINKS)
+    trending = await context.trends.links.get()
+    page = trending.links[offset : offset + limit]
+    bodies = [orjson.dumps(link_fields(link, trending.days, context.settings.base_url)) for link in page]
+    return array(bodies, _links(context, request, limit, offset, len(page)))
 
 
 def _links(context: HttpContext, request: Request, limit: int, offset: int, count: int) -> Headers:

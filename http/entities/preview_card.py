@@ -1,9 +1,14 @@
-"""PreviewCard."""
+"""PreviewCard and Trends::Link."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
+
 from ...storage.preview_cards import CardFacts, PreviewCard
+from ...storage.trends import UsedLink
 from .media import file_address
+from .tag import day_fields
 from .times import maybe_instant
 
 
@@ -30,6 +35,12 @@ def card_fields(card: PreviewCard, base_url: str) -> dict[str, object]:
         "blurhash": facts.blurhash,
         "published_at": maybe_instant(facts.published_at),
     }
+
+
+def link_fields(link: UsedLink, days: Sequence[datetime], base_url: str) -> dict[str, object]:
+    """Return a trending link. `days` are the beginnings of the days of its numbers, oldest first."""
+    history = [day_fields(*day) for day in zip(reversed(days), link.uses, link.accounts, strict=True)]
+    return card_fields(link.card, base_url) | {"history": history}
 
 
 def _authors(facts: CardFacts) -> list[dict[str, object]]:

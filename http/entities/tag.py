@@ -34,10 +34,11 @@ def tag_fields(
         "id": str(tag.id),
         "name": tag.name,
         "url": tag_url(base_url, tag.name),
-        "history": [_day(days[number], *uses.get(number, (0, 0))) for number in reversed(range(len(days)))],
+        "history": [day_fields(days[number], *uses.get(number, (0, 0))) for number in reversed(range(len(days)))],
     }
     return fields if flags is None else fields | {"following": flags.following, "featuring": flags.featuring}
 
 
-def _day(begins: datetime, uses: int, accounts: int) -> dict[str, str]:
+def day_fields(begins: datetime, uses: int, accounts: int) -> dict[str, str]:
+    """Return a day of the history of a hashtag or a link."""
     return {"day": str(int(begins.timestamp())), "uses": str(uses), "accounts": str(accounts)}

@@ -67,6 +67,8 @@ FILTER = """
     ON CONFLICT (account_id, from_account_id) DO NOTHING
 """
 REQUESTS_OF = "SELECT account_id, id FROM notification_requests WHERE from_account_id = ANY($1)"
+CARD = "INSERT INTO preview_cards (id, url, found, fetched_at) VALUES (1, 'https://trio.example/', true, now())"
+CARDS = "INSERT INTO status_cards (status_id, card_id, id) SELECT id, 1, id FROM statuses WHERE reblog_of_id IS NULL"
 BOOKMARKS = FAVOURITES.replace("favourites", "bookmarks")
 
 
@@ -349,11 +351,19 @@ class World:
             await self.stage.sql(BOOKMARKS, viewer.id or self.sam.account.id, viewer.author.id)
 
     async def trend(self) -> None:
-        """Let everything trend: without warnings, and with the responses of all viewers, who have favourited it."""
+        """Let everything trend: without warnings, with the responses of all viewers, who have favourited it, and with
+        one link that five others have shared too.
+        """
         await self.stage.sql("UPDATE statuses SET spoiler_text = '', sensitive = false")
         await self.stage.sql("UPDATE status_counts SET favourites = 9")
+        for number in range(5):
+            fan = await self.stage.account(f"fan{number}")
+            await self.stage.http_context.database.transact(self._store, fan, "public")
+        await self.stage.sql(CARD)
+        await self.stage.sql(CARDS)
         self.stage.http_context.statuses.clear()
         self.stage.http_context.trends.statuses.forget()
+        self.stage.http_context.trends.links.forget()
 
     async def follow_tag(self) -> None:
         """Let all viewers follow the hashtag that all posts have."""

@@ -9,7 +9,6 @@ from ..clients import Client, Person, Stage, ids, link
 
 TAGS = "/api/v1/trends/tags"
 STATUSES = "/api/v1/trends/statuses"
-LINKS = "/api/v1/trends/links"
 PROFILE = "/api/v1/accounts/update_credentials"
 
 

@@ -232,8 +232,9 @@ GET  /api/v1/favourites?limit=40                             post:sees answer:se
 GET  /api/v1/bookmarks?limit=40                              post:sees answer:sees aside:sees shared:sees
 """
 
-# The same of posts without a warning, when all have responded to them.
+# The same of posts without a warning, when all have responded to them, and when all have one link.
 TRENDS = """
+GET  /api/v1/timelines/link?url=https://trio.example&limit=40 post:open answer:open aside:open shared:open
 GET  /api/v1/trends/statuses?limit=40                        post:open answer:never aside:never shared:open
 """
 

@@ -247,6 +247,8 @@ QUERIES = [
     ("loose media", media.DELETE_LOOSE, (NOW, 100)),
     ("uses of tags", tags.USES, ([1, 2, 3], [100, 200, 300])),
     ("trending tags", trends.TAGS, ([100, 200, 300], 5)),
+    ("trending links", trends.LINKS, ([100, 200, 300], 5)),
+    *both("statuses with a link", timelines.LINK, 7, *PAGE),
     ("trending statuses", trends.STATUSES, (100, 5)),
     ("review of a tag", tags.REVIEW, ("t7", True, NOW)),
     ("dismissed announcements", announcements.DISMISSED, (7,)),
