@@ -267,6 +267,9 @@ SUBJECTS: dict[type, Callable[[Any], int]] = {
 }
 
 
+LATE_TURNS_REMEMBERED = 10_000
+
+
 class Facts:
     """Applies facts in this process."""
 
@@ -276,6 +279,7 @@ class Facts:
         self._statuses = statuses
         self._broadcast = broadcast
         self._observers: dict[type, list[Callable[[Any], None]]] = {}
+        self._told_by_relay: dict[int, None] = {}  # statuses whose turns have not told of them, or not yet
         self._keep: dict[type, Callable[[Any], None]] = {
             ChangedAccount: self._keep_account,
             ChangedStatus: self._keep_status,
@@ -355,7 +359,15 @@ class Facts:
         self._statuses.drop(fact.id)
 
     def _keep_published(self, fact: PublishedStatus) -> None:
-        if fact.shown is not None:
+        """Keep the rows of the turn that published, unless the relay was first: the status may have changed since."""
+        if fact.shown is None:
+            self._told_by_relay[fact.id] = None
+            if len(self._told_by_relay) > LATE_TURNS_REMEMBERED:
+                del self._told_by_relay[next(iter(self._told_by_relay))]
+        elif fact.id in self._told_by_relay:
+            self._statuses.drop(fact.id)
+            self._accounts.drop(fact.shown.author.id)
+        else:
             if fact.shown.status.quote_of_id is None:
                 self._statuses.put(fact.id, fact.shown.status)
             else:  # another account may have ended the quote since this row was read

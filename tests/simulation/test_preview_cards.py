@@ -91,7 +91,7 @@ async def test_edits_and_deletions_race_with_the_page(sim: Simulation) -> None:
     sim.sometimes(TEA not in sim.visits, "the first page was never fetched")
 
 
-@simulation(seeds=40, faults=2, world=with_previews)
+@simulation(seeds=40, faults=2, pinned=[(7149, "pct")], world=with_previews)
 async def test_the_next_process_fetches_what_a_dead_one_has_left(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     bob.has_followed(ada)
