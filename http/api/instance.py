@@ -68,16 +68,6 @@ async def _about(context: HttpContext) -> About:
     )
 
 
-@api.get("/api/v1/instance/peers")
-async def show_peers(context: HttpContext) -> Answer:
-    """The domains of the servers that this one knows."""
-
-    async def make() -> bytes:
-        return orjson.dumps(await context.database.read(instance.peers))
-
-    return Answer(await context.kept.get("peers", context.clock.now(), make))
-
-
 @api.get("/api/v1/instance/activity")
 async def show_activity(context: HttpContext) -> Answer:
     """Statuses, logins and registrations of the last weeks, the current one first. Every number is a text."""

@@ -1,0 +1,45 @@
+"""Peers: the other servers that this one knows."""
+
+from __future__ import annotations
+
+import orjson
+
+from ...actors.rules.identity import domain_of
+from ...storage import instance
+from ..access.context import HttpContext
+from ..answers.answer import Answer, json
+from ..intake.input import Input
+from ..intake.parameters import Sought
+from ..router import api
+
+FOUND = 10  # that a search answers with at most
+
+
+class PeerQuery(Input):
+    q: Sought
+
+    def beginnings(self) -> tuple[str, ...]:
+        """The beginnings of domains as they are stored. A whole domain may be written in any script."""
+        whole = domain_of(self.q)
+        return (self.q.strip().lower(),) if whole is None else (self.q.strip().lower(), whole)
+
+
+@api.get("/api/v1/instance/peers")
+async def show_peers(context: HttpContext) -> Answer:
+    """The domains of the servers that this one knows."""
+    return Answer(await _peers(context))
+
+
+@api.get("/api/v1/peers/search")
+async def search_peers(context: HttpContext, query: PeerQuery) -> Answer:
+    """The first known domains that begin so, in alphabetical order."""
+    domains: list[str] = orjson.loads(await _peers(context))
+    beginnings = query.beginnings()
+    return json([domain for domain in domains if domain.startswith(beginnings)][:FOUND])
+
+
+async def _peers(context: HttpContext) -> bytes:
+    async def make() -> bytes:
+        return orjson.dumps(await context.database.read(instance.peers))
+
+    return await context.kept.get("peers", context.clock.now(), make)

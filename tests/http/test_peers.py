@@ -1,0 +1,60 @@
+"""The servers that this one knows: all of them, and those whose domain begins so."""
+
+import pytest
+
+from ..clients import Stage
+
+PEERS = "/api/v1/instance/peers"
+SEARCH = "/api/v1/peers/search"
+
+KNOWN = """
+    INSERT INTO accounts (id, username, domain, uri, created_at, updated_at)
+    SELECT n, 'u' || n, domain, 'https://x/' || n, now(), now()
+    FROM unnest($1::text[]) WITH ORDINALITY AS known (domain, n)
+"""
+DOMAINS = ["far.example", "fare.test", "xn--bcher-kva.example", "near.example", "near.example"]
+
+
+async def found(stage: Stage, q: str) -> list[str]:
+    answer = await stage.anybody().get(SEARCH, query_string={"q": q})
+    assert answer.status == 200, answer.text
+    return answer.json
+
+
+async def test_each_known_domain_is_named_once(stage: Stage) -> None:
+    await stage.account("ada")
+    await stage.sql(KNOWN, DOMAINS)
+    answer = await stage.anybody().get(PEERS)
+    assert (answer.status, sorted(answer.json)) == (200, sorted(set(DOMAINS)))
+
+
+@pytest.mark.parametrize(
+    ("q", "domains"),
+    [
+        ("far", ["far.example", "fare.test"]),
+        ("far.", ["far.example"]),
+        (" FAR.example ", ["far.example"]),
+        ("example", []),
+        ("bücher.example", ["xn--bcher-kva.example"]),
+        ("xn--b", ["xn--bcher-kva.example"]),
+        ("%", []),
+        ("_ar", []),
+        (".*", []),
+        ("n" * 100_000, []),
+    ],
+)
+async def test_domains_are_found_by_their_beginning(stage: Stage, q: str, domains: list[str]) -> None:
+    await stage.sql(KNOWN, DOMAINS)
+    assert await found(stage, q) == domains
+
+
+async def test_ten_are_found_at_most(stage: Stage) -> None:
+    await stage.sql(KNOWN, [f"d{number:02}.example" for number in range(15)])
+    assert await found(stage, "d") == [f"d{number:02}.example" for number in range(10)]
+
+
+@pytest.mark.parametrize("query", ["", "?q=", "?q=%20"])
+async def test_a_search_is_for_something(stage: Stage, query: str) -> None:
+    answer = await stage.anybody().get(f"{SEARCH}{query}")
+    assert answer.status == 400
+    assert "q" in answer.json["error"]
