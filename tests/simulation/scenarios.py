@@ -2,6 +2,7 @@
 
 from troupe.actors.account import PerspectiveOf, perspective_of
 from troupe.actors.broadcast import list_address
+from troupe.actors.commands.followed_tags import FollowTag, UnfollowTag
 from troupe.actors.commands.lists import AddToList, ChangeList, CreateList, RemoveFromList
 from troupe.actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
 from troupe.actors.kernel import Refused
@@ -82,3 +83,28 @@ async def change_ones_mind(sim: Simulation) -> None:
 def stored_perspective(sim: Simulation, person: Person) -> object:
     """The perspective as a restarted account would read it."""
     return perspective_of(person.id, sim.run.database.arrange(relations.relations, person.id))
+
+
+CHOICES = (FollowTag("tea", "tea"), FollowTag("milk", "milk"), UnfollowTag("tea"), FollowTag("cocoa", "cocoa"))
+
+
+async def choose_hashtags_amid_posts(sim: Simulation) -> None:
+    """Bob changes the hashtags that he follows from an app that asks once for each change, while ada posts."""
+    ada, bob = await sim.people("ada", "bob")
+    await bob.home()
+
+    async def choose() -> None:
+        for choice in CHOICES:
+            await bob.attempt(choice)
+            assert await bob.insist(PerspectiveOf()) == stored_perspective(sim, bob), f"after {choice}"
+
+    async def post_with_hashtags() -> None:
+        for text in ("#tea", "#milk", "#cocoa", "nothing"):
+            await ada.publish(text)
+
+    async with sim.together() as go:
+        go(choose, name="bob")
+        go(post_with_hashtags, name="ada")
+    await sim.calm()
+    assert await bob.home() == bob.belongs_at_home(), "home shows the hashtags that bob follows"
+    sim.sometimes(bool(await bob.home()), "a hashtag shows statuses")

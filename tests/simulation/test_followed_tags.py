@@ -3,6 +3,8 @@
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Person, Simulation, stage
 
+from .scenarios import choose_hashtags_amid_posts
+
 
 @simulation(seeds=40, faults=3, world=stage)
 async def test_a_stream_shows_statuses_with_a_hashtag_while_it_is_followed(sim: Simulation) -> None:
@@ -77,3 +79,8 @@ async def test_an_awake_home_is_what_the_rows_say_when_follows_of_all_kinds_chan
     await sim.calm()
     assert await bob.home() == bob.belongs_at_home()
     sim.sometimes(bool(await bob.home()), "a hashtag shows statuses")
+
+
+@simulation(seeds=60, faults=3, world=stage)
+async def test_home_shows_the_hashtags_that_an_impatient_reader_chose(sim: Simulation) -> None:
+    await choose_hashtags_amid_posts(sim)

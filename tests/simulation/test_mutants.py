@@ -4,14 +4,16 @@ A scenario that no mutant fails proves nothing. Run with `-s` to read which seed
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from troupe.actors.account import AccountActor
+from troupe.actors.audience import Audience
 from troupe.actors.broadcast import StatusPublished
+from troupe.actors.commands import followed_tags as tag_commands
 from troupe.actors.commands import lists as list_commands
 from troupe.actors.commands.relations import Mute
 from troupe.actors.effects.registry import Promise
@@ -22,11 +24,12 @@ from troupe.actors.outbox import Outbox
 from troupe.actors.rules.visibility import Muting
 from troupe.actors.statuses import StatusCache
 from troupe.actors.timelines.home import HomeTimeline
+from troupe.storage import followed_tags
 from troupe.supervision.testing import Budget, Fault, simulation
 from troupe.supervision.testing.series import PlayedSeed, Series
 from troupe.supervision.testing.stage import Simulation, stage
 
-from .scenarios import change_a_list_amid_posts, change_ones_mind
+from .scenarios import change_a_list_amid_posts, change_ones_mind, choose_hashtags_amid_posts
 
 MOST = 200  # seeds until a mutant counts as not found
 KINDS = frozenset({Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.DOUBT_DONE, Fault.LOST})
@@ -148,16 +151,37 @@ def changes_of_lists_are_not_promised(patch: Patch) -> None:
     patch.setattr(list_commands, "_promise", promise)
 
 
+def follows_of_hashtags_are_not_promised(patch: Patch) -> None:
+    """Rule 2 for one kind of effect: the home timeline is told of a followed hashtag from memory alone."""
+
+    async def promise(db: Any, account: AccountActor, origin: object) -> tag_commands.TagFollows:
+        return tag_commands.TagFollows(await followed_tags.of_account(db, account.id), [])
+
+    patch.setattr(tag_commands, "_promise", promise)
+
+
+def homes_do_not_register_for_hashtags(patch: Patch) -> None:
+    """Rule 4: awake homes are told of posts of authors, and not of posts with hashtags."""
+    join = Audience[Any].join
+
+    def join_authors(self: Audience[Any], cell: Cell, keys: Iterable[Any]) -> None:
+        join(self, cell, [key for key in keys if isinstance(key, int)])
+
+    patch.setattr(Audience, "join", join_authors)
+
+
 MUTANTS = [
     promises_are_not_stored, streams_are_told_and_not_moved, homes_register_after_loading, turns_interleave,
     deletions_are_forgotten, accounts_come_back_without_a_look_behind,
 ]  # fmt: skip
 
 
-# Each in its own scenario, since an ordinary morning has no mutes and no lists.
+# Each in its own scenario, since an ordinary morning has no mutes, no lists and no hashtags.
 OTHER_MUTANTS = [
     (mutes_are_applied_before_their_commit, change_ones_mind),
     (changes_of_lists_are_not_promised, change_a_list_amid_posts),
+    (follows_of_hashtags_are_not_promised, choose_hashtags_amid_posts),
+    (homes_do_not_register_for_hashtags, choose_hashtags_amid_posts),
 ]
 
 
