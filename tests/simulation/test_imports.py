@@ -5,7 +5,7 @@ import trio
 from troupe.actors.commands.imports import StartImport
 from troupe.actors.kernel import Address, Refused
 from troupe.storage.imports import ImportLine
-from troupe.supervision.testing import simulation
+from troupe.supervision.testing import Budget, Fault, simulation, sweep
 from troupe.supervision.testing.stage import Simulation, insist, stage
 
 RETRIES = 600.0  # seconds, in which what failed several times is tried again
@@ -18,8 +18,17 @@ NOTIFICATIONS = "SELECT account_id FROM notifications WHERE type = 'follow' AND 
 COUNTS = "SELECT following FROM account_counts WHERE account_id = $1"
 
 
-@simulation(seeds=60, faults=3, world=stage)
-async def test_each_line_is_carried_out_once_after_any_crash(sim: Simulation) -> None:
+@simulation(seeds=40, faults=3, world=stage)
+async def test_each_line_is_carried_out_once_after_some_crashes(sim: Simulation) -> None:
+    await import_follows(sim)
+
+
+@sweep(world=stage, faults=Budget(1, frozenset({Fault.LOST})))
+async def test_each_line_is_carried_out_once_after_a_crash_at_any_point(sim: Simulation) -> None:
+    await import_follows(sim, within=20.0)
+
+
+async def import_follows(sim: Simulation, within: float = RETRIES) -> None:
     ada, bob, carl, dora = await sim.people("ada", "bob", "carl", "dora")
     ada.has_followed(dora)
     lines = tuple(ImportLine(number, name, {}) for number, name in enumerate(("bob", "carl", "nobody"), 1))
@@ -33,7 +42,7 @@ async def test_each_line_is_carried_out_once_after_any_crash(sim: Simulation) ->
 
     async with sim.together() as go:
         go(start, name="ada")
-    await trio.sleep(RETRIES)
+    await trio.sleep(within)
     await sim.calm()
 
     wanted = sorted(person.id for person in (bob, carl))
