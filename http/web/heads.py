@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
 from ...actors.statuses import ShownStatus
+from .posts import quoted_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,12 @@ def embed_address(base_url: str, url: str) -> str:
 
 
 def asks_not_to_be_indexed(shown: Iterable[ShownStatus]) -> bool:
-    """True if search engines must not keep a page with these statuses: an author has not agreed, or it is unlisted."""
-    return any(
-        not one.author.indexable or one.status.visibility != "public"
-        for status in shown
-        for one in ([status] if status.boosted is None else [status, status.boosted])
-    )
+    """True if search engines must not keep a page with these statuses: an author has not agreed, or one is unlisted."""
+    return any(not one.author.indexable or one.status.visibility != "public" for one in _with_inner(shown))
+
+
+def _with_inner(shown: Iterable[ShownStatus]) -> Iterator[ShownStatus]:
+    """The statuses with those that they boost and quote."""
+    for one in shown:
+        yield one
+        yield from _with_inner(inner for inner in (one.boosted, quoted_in(one)) if inner is not None)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from ...actors.statuses import ShownStatus
+from ...actors.rules.visibility import ANONYMOUS
+from ...actors.statuses import ShownStatus, quote_state
 from ...storage.accounts import Account
 from ...storage.media import Media
 from ...storage.polls import Poll
@@ -93,6 +94,8 @@ class PostView:
     boosts: int
     favourites: int
     application: str | None
+    quoted: PostView | None
+    hides_quoted: bool  # True if it quotes a status that can't be shown
     depth: int = 0
 
 
@@ -106,7 +109,7 @@ def post_of(
     """
     booster = None if shown.boosted is None else byline(shown.author, domain)
     original = shown.boosted or shown
-    status = original.status
+    status, quoted = original.status, quoted_in(original)
     return PostView(
         id=status.id,
         path=path_of(original),
@@ -125,6 +128,8 @@ def post_of(
         boosts=status.reblogs_count,
         favourites=status.favourites_count,
         application=status.application_name,
+        quoted=None if quoted is None else _without_quote(post_of(quoted, now, domain, known)),
+        hides_quoted=status.quote_state is not None and quoted is None,
         depth=depth,
     )
 
@@ -148,6 +153,11 @@ def handles_in(shown: Iterable[ShownStatus], domain: str) -> dict[int, str]:
     return {one.author.id: _handle(one.author, domain) for one in shown}
 
 
+def quoted_in(shown: ShownStatus) -> ShownStatus | None:
+    """Return the status that a status quotes, if everybody may see it there."""
+    return shown.quoted if quote_state(shown, ANONYMOUS) == "accepted" else None
+
+
 def byline(account: Account, domain: str) -> Byline:
     """Return an account for the line above a post."""
     path = f"/@{account.username}" if account.local else account.url or account.uri
@@ -165,6 +175,11 @@ def moment(value: datetime) -> Moment:
     utc = value.astimezone(UTC)
     day = f"{utc.day} {utc:%b %Y}"
     return Moment(f"{utc:%Y-%m-%dT%H:%M:%SZ}", day, f"{day}, {utc:%H:%M} UTC")
+
+
+def _without_quote(post: PostView) -> PostView:
+    """A quoted status, of which a page shows no quote of its own."""
+    return replace(post, quoted=None, hides_quoted=False)
 
 
 def _handle(account: Account, domain: str) -> str:

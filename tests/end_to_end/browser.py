@@ -35,8 +35,11 @@ OFF = 2
 
 
 @contextmanager
-def chromium(profile: Path, *, javascript: bool = True) -> Generator[Chrome]:
-    """A headless Chromium with a profile of its own. A machine without one fails: the pages must be looked at."""
+def chromium(profile: Path, *, javascript: bool = True, logging: bool = False) -> Generator[Chrome]:
+    """A headless Chromium with a profile of its own. A machine without one fails: the pages must be looked at.
+
+    With `logging` it keeps what its console says and what it asks for.
+    """
     browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if not browser or not driver:
         pytest.fail("Chromium and its driver are missing. On Debian: sudo apt-get install chromium chromium-driver")
@@ -46,11 +49,25 @@ def chromium(profile: Path, *, javascript: bool = True) -> Generator[Chrome]:
         options.add_argument(flag)
     if not javascript:
         options.add_experimental_option("prefs", {JAVASCRIPT: OFF})
+    if logging:
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     chrome = Chrome(options, Service(driver))
     try:
         yield chrome
     finally:
         chrome.quit()
+
+
+@contextmanager
+def screen(window: Chrome, width: int, height: int, scheme: str = "light") -> Generator[None]:
+    """A page of this size. (The driver can't make a window narrower than 500 pixels.)"""
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    yield
+    window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    window.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def press(chrome: Chrome, words: str) -> None:

@@ -1,7 +1,6 @@
 """The sign-in and consent pages as people meet them: in Chromium, on phones and desks, without JavaScript too."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -12,7 +11,7 @@ from selenium.webdriver.common.by import By
 
 from troupe.http.access import scopes
 
-from .browser import DESK, FITS, PHONE, Visitor, chromium, press, query_of, sign_in, text_of
+from .browser import DESK, FITS, PHONE, Visitor, chromium, press, query_of, screen, sign_in, text_of
 from .server import PASSWORD, Person, Server
 
 OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"
@@ -36,18 +35,6 @@ def window(chrome: Chrome) -> Chrome:
     chrome.delete_all_cookies()
     chrome.set_window_size(*DESK)
     return chrome
-
-
-@contextmanager
-def screen(window: Chrome, width: int, height: int, scheme: str = "light") -> Iterator[None]:
-    """A page of this size. (The driver can't make a window narrower than 500 pixels.)"""
-    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-    window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    feature = {"name": "prefers-color-scheme", "value": scheme}
-    window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
-    yield
-    window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-    window.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def asked(

@@ -199,3 +199,32 @@ async def test_filters_in_memory_cost_no_query(ada: Person, bob: Person, asked: 
     home = await ada.get(HOME)
     assert home.json[0]["filtered"] != []
     assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("path", "first", "again"),
+    [
+        ("/", 3, 0),
+        ("/tags/tea", 3, 0),
+        ("/tags/tea.rss", 3, 0),
+        ("/@bob", 5, 3),  # the account, which has no cache by name, its posts, and what it has pinned
+        ("/@bob.rss", 4, 2),
+        ("/@bob/{status}", 5, 3),  # the account, and the thread in both directions
+        ("/about", 2, 1),  # the contact account
+    ],
+)
+async def test_a_page_asks_a_bounded_number_of_times(
+    stage: Stage, ada: Person, bob: Person, eve: Person, asked: list[str], path: str, first: int, again: int
+) -> None:
+    status = (await bob.get(f"/api/v1/accounts/{bob.id}/statuses")).json[0]["id"]
+    for reader in (ada, eve):
+        for number in range(MANY):
+            await reader.publish(f"{number} #tea", in_reply_to_id=status)
+    counts: list[int] = []
+    stage.http_context.statuses.clear()
+    stage.http_context.accounts.clear()
+    for _ in range(2):
+        asked.clear()
+        assert (await stage.anybody().get(path.format(status=status))).status == 200
+        counts.append(len(asked))
+    assert (counts[0] <= first, counts[1]) == (True, again), (counts, asked)

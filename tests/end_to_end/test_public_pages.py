@@ -1,0 +1,172 @@
+"""The public pages in Chromium: on phones and desks, in the light and in the dark, as everybody sees them first."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
+
+from .browser import DESK, FITS, PHONE, chromium, screen, text_of
+from .server import Person, Server
+
+LONG = "Pneumonoultramicroscopicsilicovolcanoconiosis" * 8
+ARABIC = "صباح الخير! هذا نص طويل باللغة العربية عن الشاي والقطارات، مع كلمة English في الوسط."
+# What a page must have for people who don't see it: one heading of the first level, one main part, a language, a title,
+# a description of each picture, words in each link, and no id twice.
+COMPLAINTS = """
+    const all = selector => [...document.querySelectorAll(selector)], found = [];
+    if (all("h1").length != 1) found.push(all("h1").length + " h1");
+    if (all("main").length != 1) found.push("no main");
+    if (!document.documentElement.lang || !document.title) found.push("no language or title");
+    found.push(...all("img:not([alt])").map(one => "no alt: " + one.src));
+    found.push(...all("a").filter(one => !one.textContent.trim() && !one.querySelector("img[alt]:not([alt=''])"))
+        .map(one => "an empty link: " + one.href));
+    const ids = all("[id]").map(one => one.id);
+    if (new Set(ids).size != ids.length) found.push("an id twice");
+    return found;
+"""
+# Texts whose colour is too near to that of the ground (WCAG 2.2, 1.4.3).
+FAINT = """
+    const parts = colour => colour.match(/[\\d.]+/g).map(Number);
+    const light = ([r, g, b]) => [r, g, b].map(part => part / 255)
+        .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, part, at) => sum + part * [0.2126, 0.7152, 0.0722][at], 0);
+    const ground = one => {
+        for (; one; one = one.parentElement) {
+            const colour = parts(getComputedStyle(one).backgroundColor);
+            if (colour.length == 3 || colour[3] == 1) return colour;
+        }
+        return [255, 255, 255];
+    };
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = [];
+    while (texts.nextNode()) {
+        const one = texts.currentNode.parentElement;
+        const box = one.getBoundingClientRect();
+        if (!texts.currentNode.data.trim() || box.width <= 1) continue;  // not shown, or for screen readers alone
+        const [low, high] = [light(parts(getComputedStyle(one).color)), light(ground(one))].sort((a, b) => a - b);
+        if ((high + 0.05) / (low + 0.05) < 4.5) found.push(texts.currentNode.data.trim());
+    }
+    return found;
+"""
+BROKEN = "return [...document.images].filter(one => one.complete && !one.naturalWidth).map(one => one.src)"
+
+
+@pytest.fixture(scope="module")
+def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
+    with chromium(tmp_path_factory.mktemp("profile"), logging=True) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def paths(server: Server) -> dict[str, str]:
+    """A page of each kind, with everything that can be on one."""
+    ada, bob = server.people("ada", "bob")
+    profile = {
+        "display_name": "W" * 30,
+        "note": f"{LONG} #tea",
+        "fields_attributes": {"0": {"name": "a", "value": LONG[:255]}},
+    }
+    send(ada, "/api/v1/accounts/update_credentials", "PATCH", **profile)
+    send(bob, "/api/v1/accounts/update_credentials", "PATCH", display_name="ليلى العمري", note=ARABIC)
+    media = [upload(ada) for _ in range(6)]
+    pictures = write(ada, "many pictures", media_ids=media[:4])
+    for form in ({"sensitive": True, "media_ids": media[4:5]}, {"spoiler_text": "the end", "media_ids": media[5:]}):
+        write(ada, "hidden at first", **form)
+    poll = write(ada, "which?", poll={"options": ["W" * 50, "b"], "expires_in": 600})
+    last = root = write(bob, f"{ARABIC} #tea", language="ar")
+    for number in range(8):
+        last = write((ada, bob)[number % 2], f"{LONG} {number}", in_reply_to_id=last["id"])
+    send(ada, f"/api/v1/statuses/{root['id']}/reblog")
+    send(ada, f"/api/v1/statuses/{pictures['id']}/pin")
+    return {
+        "front": "/", "about": "/about", "privacy": "/privacy", "tag": "/tags/tea", "missing": "/@nobody",
+        "profile": f"/@{ada.name}", "right to left": f"/@{bob.name}", "media": f"/@{ada.name}/media",
+        "thread": f"/@{bob.name}/{root['id']}", "poll": f"/@{ada.name}/{poll['id']}",
+        "embedded": f"/@{ada.name}/{pictures['id']}/embed",
+    }  # fmt: skip
+
+
+def send(person: Person, path: str, method: str = "POST", **form: Any) -> Any:
+    reply = httpx.request(method, person.url + path, json=form, headers=person.headers, trust_env=False, timeout=30)
+    assert reply.status_code == 200, reply.text
+    return reply.json()
+
+
+def write(person: Person, text: str, **more: Any) -> Any:
+    return send(person, "/api/v1/statuses", status=text, **more)
+
+
+def upload(person: Person) -> str:
+    """A picture: the one of an account that has none, from the server itself."""
+    drawn = httpx.get(f"{person.url}/avatars/original/abcd.png", trust_env=False).content
+    reply = httpx.post(
+        f"{person.url}/api/v2/media", files={"file": ("a.png", drawn, "image/png")}, data={"description": "a pattern"},
+        headers=person.headers, trust_env=False, timeout=60,
+    )  # fmt: skip
+    assert reply.status_code == 200, reply.text
+    return reply.json()["id"]
+
+
+def asked_for(chrome: Chrome) -> list[str]:
+    """The addresses that the browser has asked for since the last call, without those of its own first page."""
+    messages = (json.loads(entry["message"])["message"] for entry in chrome.get_log("performance"))  # type: ignore[no-untyped-call]
+    sent = [one["params"] for one in messages if one["method"] == "Network.requestWillBeSent"]
+    return [one["request"]["url"] for one in sent if one["documentURL"].startswith("http")]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [PHONE, DESK])
+@pytest.mark.parametrize(
+    "name",
+    ["front", "about", "privacy", "tag", "missing", "profile", "right to left", "media", "thread", "poll", "embedded"],
+)
+def test_pages_are_whole_in_every_window(
+    server: Server, paths: dict[str, str], chrome: Chrome, tmp_path: Path, name: str, size: tuple[int, int], scheme: str
+) -> None:
+    asked_for(chrome)
+    with screen(chrome, *size, scheme):
+        chrome.get(server.url + paths[name])
+        chrome.save_screenshot(str(tmp_path / "page.png"))
+        assert chrome.execute_script(FITS)
+        assert chrome.execute_script(COMPLAINTS) == []
+        assert chrome.execute_script(FAINT) == []
+        assert chrome.execute_script(BROKEN) == []
+    # The console has refusals of the content security policy and failed requests too. A missing page is one.
+    said = [entry["message"] for entry in chrome.get_log("browser")]
+    assert [one for one in said if name != "missing" or "404" not in one] == []
+    assert [url for url in asked_for(chrome) if not url.startswith(f"{server.url}/")] == []
+
+
+def test_media_that_are_hidden_at_first_can_be_unfolded(server: Server, paths: dict[str, str], chrome: Chrome) -> None:
+    chrome.get(server.url + paths["media"])
+    for veil in chrome.find_elements(By.TAG_NAME, "details"):
+        picture = veil.find_element(By.TAG_NAME, "img")
+        assert not picture.is_displayed()
+        veil.find_element(By.TAG_NAME, "summary").click()
+        assert picture.is_displayed()
+
+
+def test_a_visitor_walks_from_the_front_page_to_a_thread_and_its_author(
+    server: Server, paths: dict[str, str], chrome: Chrome
+) -> None:
+    chrome.get(server.url)
+    chrome.find_element(By.LINK_TEXT, "#tea").click()
+    assert chrome.current_url.endswith("/tags/tea")
+    chrome.find_element(By.CSS_SELECTOR, "article .when").click()
+    assert "Replies" in text_of(chrome)
+    chrome.find_element(By.CSS_SELECTOR, "article.whole .author").click()
+    assert chrome.current_url == server.url + paths["right to left"]
+    chrome.find_element(By.LINK_TEXT, "About this server").click()
+    assert chrome.find_element(By.TAG_NAME, "h1").text == "About Troupe"
+
+
+def test_the_first_page_of_a_new_server_says_how_to_sign_in(new_server: Server, chrome: Chrome, tmp_path: Path) -> None:
+    new_server.start()
+    chrome.get(new_server.url)
+    chrome.save_screenshot(str(tmp_path / "new.png"))
+    assert f"localhost:{new_server.port}" in text_of(chrome)
+    assert "There are no posts to see here" in text_of(chrome)

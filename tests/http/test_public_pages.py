@@ -1,0 +1,508 @@
+"""The pages that the API's links lead to, and their feeds: what they show, to whom, and with which headers."""
+
+import re
+from html.parser import HTMLParser
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from troupe.http.web.paging import POSTS
+
+from ..clients import BASE, Person, Reply, Stage
+from .test_policies import write as write_policy
+from .uploading import uploaded
+
+HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>&amp;'
+RSS = {"media": "{http://search.yahoo.com/mrss/}", "atom": "{http://www.w3.org/2005/Atom}"}
+
+
+class Page(HTMLParser):
+    """The elements of a page, each with its attributes, and its text."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.text = ""
+        self.feed(reply.text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def all(self, tag: str, **wanted: str) -> list[dict[str, str]]:
+        return [one for name, one in self.elements if name == tag and wanted.items() <= one.items()]
+
+    def link(self, rel: str, **wanted: str) -> str:
+        (found,) = self.all("link", rel=rel, **wanted)
+        return found["href"]
+
+    def meta(self, name: str) -> str | None:
+        found = [one["content"] for one in self.all("meta") if name in (one.get("name"), one.get("property"))]
+        return found[0] if found else None
+
+    @property
+    def noindex(self) -> bool:
+        return self.meta("robots") == "noindex"
+
+
+async def page(stage: Stage, path: str, status: int = 200) -> Page:
+    reply = await stage.anybody().get(path)
+    assert reply.status == status, reply.text
+    assert reply.headers["Content-Type"] == "text/html; charset=utf-8"
+    return Page(reply)
+
+
+async def feed(stage: Stage, path: str) -> ElementTree.Element:
+    reply = await stage.anybody().get(path)
+    assert (reply.status, reply.headers["Content-Type"]) == (200, "application/rss+xml; charset=utf-8")
+    channel = ElementTree.fromstring(reply.text).find("channel")
+    assert channel is not None
+    return channel
+
+
+async def write(person: Person, text: str, **more: object) -> Any:
+    """The status that was published."""
+    reply = await person.send("POST", "/api/v1/statuses", json={"status": text, **more})
+    assert reply.status == 200, reply.text
+    return reply.json
+
+
+async def change(person: Person, **profile: object) -> None:
+    reply = await person.send("PATCH", "/api/v1/accounts/update_credentials", json=profile)
+    assert reply.status == 200, reply.text
+
+
+# -- what is shown
+
+
+async def test_the_links_of_the_api_lead_to_pages(stage: Stage, ada: Person) -> None:
+    status = await ada.publish("hello #Tea")
+    for url, text in (
+        (status["url"], "hello"),
+        (status["account"]["url"], "hello"),
+        (status["tags"][0]["url"], "hello"),
+        ((await stage.anybody().get("/api/v2/instance")).json["configuration"]["urls"]["about"], "localhost:3000"),
+        ((await stage.anybody().get("/api/v2/instance")).json["configuration"]["urls"]["privacy_policy"], "password"),
+    ):
+        assert text in (await page(stage, url.removeprefix(BASE))).text, url
+
+
+@pytest.mark.parametrize(
+    ("path", "target"), [("/users/ada", "/@ada"), ("/users/ADA", "/@ada"), ("/users/ada/statuses/{id}", "/@ada/{id}")]
+)
+async def test_addresses_for_servers_lead_people_to_pages(stage: Stage, ada: Person, path: str, target: str) -> None:
+    id = (await ada.publish())["id"]
+    reply = await stage.anybody().get(path.format(id=id), headers={"Accept": "text/html,*/*"})
+    assert (reply.status, reply.headers["Location"]) == (302, target.format(id=id))
+    activity = await stage.anybody().get(path.format(id=id), headers={"Accept": "application/activity+json"})
+    assert activity.status == 406
+
+
+async def test_a_profile_tells_about_the_account(stage: Stage, ada: Person, bob: Person) -> None:
+    await bob.post(f"/api/v1/accounts/{ada.id}/follow")
+    fields = {"0": {"name": "site", "value": "https://ada.example"}, "1": {"name": "old", "value": "https://b.example"}}
+    await change(ada, display_name="Ada L", note="I like #tea", fields_attributes=fields)
+    link = '<a href="https://ada.example" rel="me">x</a>'
+    verified = [{"name": "site", "value": link, "verified_at": "2026-11-22T00:00:00.000Z"}]
+    await stage.sql("UPDATE accounts SET fields = $2 WHERE id = $1", ada.account.id, verified)
+    await stage.sql("UPDATE accounts SET moved_to_id = $2 WHERE id = $1", ada.account.id, bob.account.id)
+    shown = await page(stage, "/@ada")
+    for text in ("Ada L", "@ada@localhost:3000", "I like", "site", "verified", "1 follower", "has moved to"):
+        assert text in " ".join(shown.text.split()), text
+    assert shown.all("a", href="https://ada.example", rel="me")
+    assert shown.all("a", href="/@bob")
+    assert len(shown.all("h1")) == 1
+
+
+async def test_pinned_statuses_come_first_and_only_on_the_first_page(stage: Stage, ada: Person) -> None:
+    pinned = await ada.publish("the pinned one")
+    await ada.post(f"/api/v1/statuses/{pinned['id']}/pin")
+    await ada.publish("a newer one")
+    shown = (await page(stage, "/@ada")).text
+    assert shown.index("the pinned one") < shown.index("a newer one")
+    for path in ("/@ada/with_replies", f"/@ada?max_id={pinned['id']}"):
+        assert "Pinned" not in (await page(stage, path)).text
+
+
+async def test_tabs_have_replies_and_media(stage: Stage, ada: Person, bob: Person) -> None:
+    root = await bob.publish("root")
+    await ada.publish("my reply", in_reply_to_id=root["id"])
+    medium = (await uploaded(ada, description="a dot"))["id"]
+    await write(ada, "my picture", media_ids=[medium])
+    await ada.post(f"/api/v1/statuses/{root['id']}/reblog")
+    found = {tab: (await page(stage, f"/@ada{tab}")).text for tab in ("", "/with_replies", "/media")}
+    shown = {tab: [word for word in ("my reply", "my picture", "root") if word in text] for tab, text in found.items()}
+    assert shown == {
+        "": ["my picture", "root"],
+        "/with_replies": ["my reply", "my picture", "root"],
+        "/media": ["my picture"],
+    }
+
+
+@pytest.mark.parametrize("path", ["/@ada", "/tags/tea", "/"])
+async def test_pages_lead_to_all_posts_and_back(stage: Stage, ada: Person, path: str) -> None:
+    for number in range(POSTS + 3):
+        await ada.publish(f"post {number:02} #tea")
+    first = await page(stage, path)
+    assert len(first.all("article")) == POSTS
+    assert first.all("a", rel="prev") == []
+    (older,) = first.all("a", rel="next")
+    second = await page(stage, older["href"])
+    assert re.findall(r"post \d+", second.text) == ["post 02", "post 01", "post 00"]
+    assert second.all("a", rel="next") == []
+    (newer,) = second.all("a", rel="prev")
+    assert re.findall(r"post \d+", (await page(stage, newer["href"])).text) == re.findall(r"post \d+", first.text)
+    beyond = await page(stage, f"{path}?max_id=1")
+    assert beyond.all("a", rel="prev")
+
+
+async def test_a_status_is_shown_in_its_thread(stage: Stage, ada: Person, bob: Person) -> None:
+    root = await ada.publish("root")
+    status = await bob.publish("middle", in_reply_to_id=root["id"], language="de")
+    await ada.publish("leaf", in_reply_to_id=status["id"])
+    shown = await page(stage, f"/@bob/{status['id']}")
+    order = [shown.text.rindex(word) for word in ("root", "middle", "leaf")]
+    assert order == sorted(order)
+    assert "In reply to @ada@localhost:3000" in shown.text
+    assert [one.get("lang") for one in shown.all("div", dir="auto") if "text" in one["class"]] == [None, "de", None]
+    assert len(shown.all("h1")) == 1
+
+
+async def test_a_boost_leads_to_the_original(stage: Stage, ada: Person, bob: Person) -> None:
+    status = await ada.publish("original")
+    boost = (await bob.post(f"/api/v1/statuses/{status['id']}/reblog")).json
+    reply = await stage.anybody().get(f"/@bob/{boost['id']}")
+    assert (reply.status, reply.headers["Location"]) == (302, f"/@ada/{status['id']}")
+    assert "boosted" in (await page(stage, "/@bob")).text
+
+
+async def test_media_have_their_descriptions_and_hide_where_the_author_wants(stage: Stage, ada: Person) -> None:
+    described, bare = (await uploaded(ada, description="a dot"))["id"], (await uploaded(ada))["id"]
+    status = await write(ada, "look", media_ids=[described, bare])
+    shown = await page(stage, f"/@ada/{status['id']}")
+    pictures = [one["alt"] for one in shown.all("img", loading="lazy") if one.get("class") != "face"]
+    assert pictures == ["a dot", "Picture without a description"]
+    assert shown.all("details") == []
+    assert shown.meta("og:image") == status["media_attachments"][0]["url"]
+    for form in ({"sensitive": True}, {"spoiler_text": "the end"}):
+        edit = {"status": "look", "media_ids": [described], **form}
+        assert (await ada.send("PUT", f"/api/v1/statuses/{status['id']}", json=edit)).status == 200
+        veiled = await page(stage, f"/@ada/{status['id']}")
+        (veil,) = veiled.all("details")
+        assert "open" not in veil
+        assert "/media/" not in (veiled.meta("og:image") or "")
+
+
+async def test_polls_show_their_results(stage: Stage, ada: Person, bob: Person) -> None:
+    status = await ada.send(
+        "POST", "/api/v1/statuses", json={"status": "tea?", "poll": {"options": ["yes", "no"], "expires_in": 600}}
+    )
+    assert (
+        await bob.send("POST", f"/api/v1/polls/{status.json['poll']['id']}/votes", json={"choices": [0]})
+    ).status == 200
+    shown = " ".join((await page(stage, f"/@ada/{status.json['id']}")).text.split())
+    assert "yes 100%" in shown
+    assert "no 0%" in shown
+    assert "1 vote" in shown
+
+
+async def test_votes_that_are_hidden_until_the_end_are_hidden_here_too(stage: Stage, ada: Person) -> None:
+    poll = {"options": ["yes", "no"], "expires_in": 600, "hide_totals": True}
+    status = await ada.send("POST", "/api/v1/statuses", json={"status": "tea?", "poll": poll})
+    assert "%" not in (await page(stage, f"/@ada/{status.json['id']}")).text
+
+
+async def test_a_quoted_status_is_shown_as_long_as_everybody_may_see_it(stage: Stage, ada: Person, bob: Person) -> None:
+    quoted = await ada.publish("the quoted words", quote_approval_policy="public")
+    status = await bob.publish("my comment", quoted_status_id=quoted["id"])
+    path = f"/@bob/{status['id']}"
+    assert "the quoted words" in (await page(stage, path)).text
+    await ada.delete(f"/api/v1/statuses/{quoted['id']}")
+    gone = (await page(stage, path)).text
+    assert "the quoted words" not in gone
+    assert "can't be shown" in gone
+
+
+# -- to whom
+
+
+@pytest.mark.parametrize("visibility", ["private", "direct"])
+async def test_hidden_statuses_look_like_missing_ones_also_to_their_author(
+    stage: Stage, ada: Person, visibility: str
+) -> None:
+    status = await ada.publish("secret", visibility=visibility)
+    missing = await stage.anybody().get("/@ada/123")
+    for path in (f"/@ada/{status['id']}", f"/@ada/{status['id']}/embed", f"/users/ada/statuses/{status['id']}"):
+        for client in (stage.anybody(), ada):
+            reply = await client.get(path)
+            assert (reply.status, reply.body) == (404, missing.body)
+    for path in ("/", "/@ada", "/@ada/with_replies", "/@ada.rss"):
+        assert "secret" not in (await ada.get(path)).text
+
+
+async def test_unlisted_statuses_are_on_no_list_of_the_public(stage: Stage, ada: Person) -> None:
+    status = await ada.publish("quiet #tea", visibility="unlisted")
+    assert "quiet" in (await page(stage, f"/@ada/{status['id']}")).text
+    for path in ("/", "/tags/tea", "/tags/tea.rss", "/@ada.rss"):
+        assert "quiet" not in (await stage.anybody().get(path)).text
+
+
+@pytest.mark.parametrize("column", ["suspended_at", "deleted_at"])
+async def test_pages_of_an_account_that_is_gone_say_so(stage: Stage, ada: Person, column: str) -> None:
+    id = (await ada.publish("was here"))["id"]
+    await stage.sql(f"UPDATE accounts SET {column} = now() WHERE id = $1", ada.account.id)
+    for path in ("/@ada", "/@ada/media", f"/@ada/{id}", f"/@ada/{id}/embed", "/users/ada"):
+        gone = await page(stage, path, 410)
+        assert "This is gone" in gone.text
+        assert gone.all("a", href="/")
+    assert (await stage.anybody().get("/@ada.rss")).status == 410
+
+
+async def test_accounts_that_wait_for_approval_have_no_page(stage: Stage) -> None:
+    await stage.person("eve", approved_at=None)
+    await page(stage, "/@eve", 404)
+
+
+async def test_a_deleted_status_is_missing_at_once(stage: Stage, ada: Person) -> None:
+    status = await ada.publish("soon gone #tea")
+    paths = (f"/@ada/{status['id']}", "/@ada", "/tags/tea", "/", "/@ada.rss")
+    tags = {path: (await stage.anybody().get(path)).headers["ETag"] for path in paths}
+    await ada.delete(f"/api/v1/statuses/{status['id']}")
+    for path, tag in tags.items():
+        reply = await stage.anybody().get(path, headers={"If-None-Match": tag})
+        assert reply.status in (200, 404)
+        assert "soon gone" not in reply.text
+
+
+class TestWithoutPreviews:
+    @pytest.fixture
+    def options(self) -> dict[str, Any]:
+        return {"rate_limits": False, "public_preview": False}
+
+    async def test_timelines_are_for_members_and_single_pages_are_open(self, stage: Stage, ada: Person) -> None:
+        status = await ada.publish("inside #tea")
+        for path in ("/tags/tea", "/tags/tea.rss"):
+            reply = await stage.anybody().get(path)
+            assert reply.status == 401
+            assert "inside" not in reply.text
+        front = await page(stage, "/")
+        assert "inside" not in front.text
+        assert "for its members" in front.text
+        assert "inside" in (await page(stage, f"/@ada/{status['id']}")).text
+
+
+class TestWithLimits:
+    @pytest.fixture
+    def options(self) -> dict[str, Any]:
+        return {"rate_limits": True}
+
+    async def test_pages_are_counted(self, stage: Stage, ada: Person) -> None:
+        browser = stage.anybody()
+        codes = {(await browser.get("/@ada")).status for _ in range(301)}
+        assert codes == {200, 429}
+        assert (await browser.get("/style.css")).status == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/@%3Cscript%3E", "/@a%2Fb", "/@ada%2F1", "/@%00", "/@ada%00", "/@%ED%A0%80", "/@%E2%80%AEada", "/@",
+        "/@" + "a" * 5000, "/@ada@far.example", "/@ada/%3Cscript%3E", "/@ada/0", "/@ada/99999999999999999999", "/@ada/1/2/3",
+        "/tags/%3Cscript%3E", "/tags/%00", "/tags/a%20b", "/tags/" + "a" * 300, "/users/%3Cscript%3E", "/terms",
+        "/terms/2026-01-01", "/@nobody.rss", "/@.rss",
+    ],
+)  # fmt: skip
+async def test_hostile_addresses_lead_to_the_page_of_what_is_missing(stage: Stage, ada: Person, path: str) -> None:
+    reply = await stage.anybody().get(path, headers={"Accept": "text/html"})
+    assert reply.status == 404
+    assert "There is nothing here" in reply.text
+    assert "<script" not in reply.text
+    assert stage.failures == []
+
+
+# -- escaping
+
+
+async def test_hostile_text_stays_text_in_every_place(stage: Stage, ada: Person, bob: Person) -> None:
+    await change(
+        bob, display_name=HOSTILE[:30], note=HOSTILE, fields_attributes={"0": {"name": HOSTILE[:30], "value": HOSTILE}}
+    )  # fmt: skip
+    medium = (await uploaded(bob, description=HOSTILE))["id"]
+    pictured = await write(bob, f"{HOSTILE} #tea", media_ids=[medium])
+    poll = {"options": [HOSTILE[:45], "b"], "expires_in": 600}
+    sent = {"status": HOSTILE, "spoiler_text": HOSTILE, "poll": poll}
+    asked = (await bob.send("POST", "/api/v1/statuses", json=sent)).json
+    await ada.publish("@bob so", in_reply_to_id=asked["id"])
+    await stage.sql("UPDATE applications SET name = $1", HOSTILE)
+    paths = ("/", "/@bob", "/@bob/media", f"/@bob/{pictured['id']}", f"/@bob/{asked['id']}", "/tags/tea")
+    for path in (*paths, f"/@bob/{asked['id']}/embed"):
+        shown = await page(stage, path)
+        assert shown.all("script") == [], path
+        assert not any("onerror" in one or "style" in one for _, one in shown.elements), path
+        assert all(one["src"].startswith("/") for one in shown.all("img")), path
+        assert "alert(1)" in shown.text
+    for path in ("/@bob.rss", "/tags/tea.rss"):
+        assert (await feed(stage, path)).find("script") is None
+
+
+# -- heads and headers
+
+
+async def test_pages_describe_themselves_to_other_sites(stage: Stage, ada: Person) -> None:
+    await change(ada, note="I like tea", indexable="true")
+    status = await ada.publish("hello world")
+    profile, post = await page(stage, "/@ada"), await page(stage, f"/@ada/{status['id']}")
+    assert (profile.meta("og:type"), profile.meta("og:description")) == ("profile", "I like tea")
+    assert (profile.link("canonical"), profile.meta("fediverse:creator")) == (f"{BASE}/@ada", "@ada@localhost:3000")
+    assert profile.link("alternate") == f"{BASE}/@ada.rss"
+    assert (post.meta("og:type"), post.meta("og:title")) == ("article", "Ada: hello world")
+    assert (post.meta("twitter:card"), post.link("canonical")) == ("summary", f"{BASE}/@ada/{status['id']}")
+    embed = (await stage.anybody().get(post.link("alternate").removeprefix(BASE))).json
+    assert embed["author_name"] == "Ada"
+
+
+async def test_pages_are_indexed_as_their_authors_want(stage: Stage, ada: Person, bob: Person) -> None:
+    await change(ada, indexable="true")
+    status = await ada.publish("hello #tea")
+    quiet = await ada.publish("quiet", visibility="unlisted")
+    for path, noindex in (
+        ("/@ada", False), (f"/@ada/{status['id']}", False), (f"/@ada/{quiet['id']}", True), ("/@bob", True),
+        ("/", False), ("/tags/tea", False), ("/about", False), (f"/@ada/{status['id']}/embed", True),
+    ):  # fmt: skip
+        assert (await page(stage, path)).noindex == noindex, path
+    await bob.publish("me too #tea")
+    for path in ("/", "/tags/tea"):
+        assert (await page(stage, path)).noindex, path
+
+
+async def test_pages_may_be_kept_if_the_browser_asks_first(stage: Stage, ada: Person) -> None:
+    status = await ada.publish("hello #tea")
+    for path in (
+        "/",
+        "/about",
+        "/privacy",
+        "/@ada",
+        f"/@ada/{status['id']}",
+        "/tags/tea",
+        "/@ada.rss",
+        "/tags/tea.rss",
+    ):
+        first = await stage.anybody().get(path)
+        assert first.headers["Cache-Control"] == "no-cache"
+        assert "Set-Cookie" not in first.headers
+        again = await stage.anybody().get(path, headers={"If-None-Match": first.headers["ETag"]})
+        assert (again.status, again.body, again.headers["ETag"]) == (304, b"", first.headers["ETag"]), path
+        head = await stage.anybody().send("HEAD", path)
+        assert (head.status, head.headers["ETag"]) == (200, first.headers["ETag"])
+    await ada.put(f"/api/v1/statuses/{status['id']}", {"status": "changed #tea"})
+    changed = await stage.anybody().get(path, headers={"If-None-Match": first.headers["ETag"]})
+    assert "changed" in changed.text
+
+
+async def test_pages_run_nothing_and_load_nothing_from_elsewhere(stage: Stage, ada: Person) -> None:
+    status = await ada.publish("hello https://elsewhere.example/x.png")
+    for path in ("/", "/about", "/privacy", "/@ada", f"/@ada/{status['id']}", "/@nobody"):
+        reply = await stage.anybody().get(path)
+        policy = reply.headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "script" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert reply.headers["X-Frame-Options"] == "DENY"
+        assert reply.headers["X-Content-Type-Options"] == "nosniff"
+        assert reply.headers["Referrer-Policy"] == "no-referrer"
+        shown = Page(reply)
+        loaded = [one.get("src", "") for _, one in shown.elements] + [
+            one["href"] for one in shown.all("link", rel="stylesheet")
+        ]
+        assert all(not address or address.startswith("/") for address in loaded)
+
+
+async def test_other_sites_may_frame_the_embedded_status_alone(stage: Stage, ada: Person) -> None:
+    status = await ada.publish("framed")
+    reply = await stage.anybody().get(f"/@ada/{status['id']}/embed")
+    assert "frame-ancestors *;" in reply.headers["Content-Security-Policy"]
+    assert "X-Frame-Options" not in reply.headers
+    assert "framed" in Page(reply).text
+
+
+# -- feeds
+
+
+async def test_a_feed_has_the_public_posts_of_an_account(stage: Stage, ada: Person, bob: Person) -> None:
+    await change(ada, note="About <tea>")
+    medium = (await uploaded(ada, description="a dot"))["id"]
+    status = await write(ada, "a <b> & #tea", media_ids=[medium])
+    await ada.publish("the butler did it", spoiler_text="the end")
+    other = await bob.publish("not mine")
+    await ada.publish("@bob a reply", in_reply_to_id=other["id"])
+    await ada.post(f"/api/v1/statuses/{other['id']}/reblog")
+    channel = await feed(stage, "/@ada.rss")
+    assert [channel.findtext(name) for name in ("title", "link", "description")] == [
+        "Ada",
+        f"{BASE}/@ada",
+        "About <tea>",
+    ]
+    warned, item = channel.findall("item")
+    assert (item.findtext("link"), item.findtext("guid")) == (status["url"], status["url"])
+    assert item.findtext("description") == status["content"]
+    assert item.findtext("category") == "tea"
+    picture = item.find(f"{RSS['media']}content")
+    assert picture is not None
+    assert picture.get("url") == status["media_attachments"][0]["url"]
+    assert picture.findtext(f"{RSS['media']}description") == "a dot"
+    assert "butler" not in ElementTree.tostring(warned, "unicode")
+    assert "the end" in (warned.findtext("description") or "")
+    own = channel.find(f"{RSS['atom']}link")
+    assert own is not None
+    assert own.get("href") == f"{BASE}/@ada.rss"
+
+
+async def test_a_feed_can_be_read_whatever_a_name_holds(stage: Stage, ada: Person) -> None:
+    await ada.publish("hello #tea")
+    await stage.sql("UPDATE accounts SET display_name = $2 WHERE id = $1", ada.account.id, "A\ufffe\x0bB ]]> &")
+    assert (await feed(stage, "/@ada.rss")).findtext("title") == "AB ]]> &"
+    assert (await feed(stage, "/tags/tea.rss")).findtext("title") == "#tea"
+
+
+# -- the server
+
+
+async def test_the_front_page_says_what_the_server_is(stage: Stage, ada: Person) -> None:
+    await ada.publish("the newest post")
+    front = await page(stage, "/")
+    for text in ("localhost:3000", "the newest post", "New posts"):
+        assert text in front.text
+    assert "/auth/sign_up" not in [one["href"] for one in front.all("a")]
+
+
+async def test_the_operators_texts_are_on_pages(stage: Stage) -> None:
+    write_policy(stage, "description.md", "We like **tea**.")
+    write_policy(stage, "privacy.md", "# Our privacy\n\nNo logs. <script>alert(1)</script>")
+    write_policy(stage, "terms/2026-01-01.md", "Be kind.")
+    write_policy(stage, "rules.toml", '[[rules]]\nid = 1\ntext = "No <b>shouting</b>"\nhint = "Not even once"\n')
+    for path, texts in (
+        ("/about", ("We like", "No <b>shouting</b>", "Not even once")), ("/", ("No <b>shouting</b>",)),
+        ("/privacy", ("Our privacy", "No logs")), ("/terms", ("Be kind.", "2026-01-01")),
+        ("/terms/2026-01-01", ("Be kind.",)),
+    ):  # fmt: skip
+        shown = await page(stage, path)
+        assert all(text in shown.text for text in texts), path
+        assert len(shown.all("h1")) == 1, path
+        assert shown.all("script") == []
+        assert shown.all("a", href="/terms")
+
+
+async def test_crawlers_and_browsers_find_their_files(stage: Stage) -> None:
+    client = stage.anybody()
+    robots = await client.get("/robots.txt")
+    assert "Disallow: /api/" in robots.text.splitlines()
+    assert (await client.get("/favicon.ico")).body[:4] == b"\0\0\1\0"
+    manifest = (await client.get("/manifest.json")).json
+    assert manifest["name"] == "Troupe"
+    for icon in manifest["icons"]:
+        assert (await client.get(icon["src"])).headers["Content-Type"] == icon["type"]
+    style = (await page(stage, "/about")).link("stylesheet")
+    assert "immutable" in (await client.get(style)).headers["Cache-Control"]
