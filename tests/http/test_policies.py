@@ -10,6 +10,7 @@ from troupe.actors import policies
 from troupe.storage.policies import LARGEST_FILE, UnusablePolicies, read_policies
 
 from ..clients import Stage
+from .policy_files import write_policy
 
 RULES = """
 [[rules]]
@@ -30,13 +31,6 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policies, "READ_AGAIN", timedelta())
 
 
-def write(stage: Stage, name: str, text: str | bytes) -> Path:
-    path = stage.http_context.settings.data / "texts" / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
-
-
 async def told(stage: Stage, what: str) -> Any:
     answer = await stage.anybody().get(f"/api/v1/instance/{what}")
     assert answer.status == 200, answer.text
@@ -45,7 +39,7 @@ async def told(stage: Stage, what: str) -> Any:
 
 async def test_rules_keep_the_ids_that_the_operator_gave(stage: Stage) -> None:
     assert await told(stage, "rules") == []
-    write(stage, "rules.toml", RULES)
+    write_policy(stage, "rules.toml", RULES)
     rules = await told(stage, "rules")
     assert rules == [
         {
@@ -56,18 +50,18 @@ async def test_rules_keep_the_ids_that_the_operator_gave(stage: Stage) -> None:
     ]  # fmt: skip
     for path in ("/api/v1/instance", "/api/v2/instance"):
         assert (await stage.anybody().get(path)).json["rules"] == rules
-    write(stage, "rules.toml", '[[rules]]\nid = 3\ntext = "No spam."')
+    write_policy(stage, "rules.toml", '[[rules]]\nid = 3\ntext = "No spam."')
     assert [rule["id"] for rule in await told(stage, "rules")] == ["3"]
 
 
 async def test_a_description_and_a_privacy_policy_are_markdown_with_a_date(stage: Stage) -> None:
     assert "e-mail address" in (await told(stage, "privacy_policy"))["content"]
-    path = write(stage, "privacy.md", "# Privacy\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
+    path = write_policy(stage, "privacy.md", "# Privacy\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
     policy = await told(stage, "privacy_policy")
     assert policy["content"].startswith("<h1>Privacy</h1>\n<table>")
     changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     assert policy["updated_at"] == changed.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    write(stage, "description.md", "We **like** [cats](https://cats.example/).")
+    write_policy(stage, "description.md", "We **like** [cats](https://cats.example/).")
     described = await told(stage, "extended_description")
     assert described["content"] == (
         '<p>We <strong>like</strong> <a href="https://cats.example/" rel="nofollow noopener noreferrer">cats</a>.</p>'
@@ -75,7 +69,9 @@ async def test_a_description_and_a_privacy_policy_are_markdown_with_a_date(stage
 
 
 async def test_texts_never_hold_what_a_browser_would_run(stage: Stage) -> None:
-    write(stage, "description.md", "<script>alert(1)</script> [x](javascript:alert(1)) ![y](https://a.example/b.png)")
+    write_policy(
+        stage, "description.md", "<script>alert(1)</script> [x](javascript:alert(1)) ![y](https://a.example/b.png)"
+    )
     content = (await told(stage, "extended_description"))["content"]
     assert "<script" not in content
     assert 'href="javascript' not in content
@@ -87,10 +83,10 @@ async def test_terms_of_service_succeed_each_other(stage: Stage) -> None:
     assert (await stage.anybody().get(terms)).status == 404
     today = stage.http_context.clock.now().date()
     past, next_one = today - timedelta(days=30), today + timedelta(days=30)
-    write(stage, f"terms/{next_one}.md", "New")
+    write_policy(stage, f"terms/{next_one}.md", "New")
     upcoming = await told(stage, "terms_of_service")
     assert (upcoming["effective_date"], upcoming["effective"]) == (str(next_one), False)
-    write(stage, f"terms/{past}.md", "Old")
+    write_policy(stage, f"terms/{past}.md", "Old")
     assert await told(stage, "terms_of_service") == {
         "effective_date": str(past), "effective": True, "content": "<p>Old</p>", "succeeded_by": str(next_one),
     }  # fmt: skip
@@ -101,14 +97,14 @@ async def test_terms_of_service_succeed_each_other(stage: Stage) -> None:
 
 
 async def test_a_file_that_cannot_be_used_is_logged_once_and_the_texts_before_it_stay(stage: Stage) -> None:
-    write(stage, "rules.toml", RULES)
+    write_policy(stage, "rules.toml", RULES)
     before = await told(stage, "rules")
-    write(stage, "rules.toml", "[[rules]]\ntext = 'no id'")
+    write_policy(stage, "rules.toml", "[[rules]]\ntext = 'no id'")
     for _ in range(2):
         assert await told(stage, "rules") == before
     errors = [str(facts["error"]) for facts in stage.told("policies.unusable")]
     assert errors == ["rules.toml: a rule needs an id, which is a whole number from 1 on"]
-    write(stage, "rules.toml", '[[rules]]\nid = 1\ntext = "Mended."')
+    write_policy(stage, "rules.toml", '[[rules]]\nid = 1\ntext = "Mended."')
     assert (await told(stage, "rules"))[0]["text"] == "Mended."
 
 

@@ -10,7 +10,7 @@ import pytest
 from troupe.http.web.paging import POSTS
 
 from ..clients import BASE, Person, Reply, Stage
-from .test_policies import write as write_policy
+from .policy_files import write_policy
 from .uploading import uploaded
 
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>&amp;'

@@ -2,11 +2,10 @@
 
 from functools import partial
 
-import trio
-
 from troupe.actors.commands.account_deletions import DeleteAccount
 from troupe.actors.kernel import Address
 from troupe.supervision.testing import simulation
+from troupe.supervision.testing.checks import Eventually
 from troupe.supervision.testing.stage import Simulation, insist, stage
 
 RETRIES = 600.0  # seconds, in which what failed several times is tried again
@@ -38,7 +37,11 @@ async def test_nothing_is_left_after_any_crash(sim: Simulation) -> None:
         go(delete, name="ada")
         go(look, name="bob")
     assert not any([await bob.sees(status) for status in posted]), "hidden from the answer on"
-    await trio.sleep(RETRIES)
+
+    def is_erased() -> bool:
+        return not sim.run.database.rows("SELECT FROM outbox WHERE kind = 'erase'")
+
+    await Eventually(is_erased, "everything is erased", within=RETRIES).come_true()
     await sim.calm()
 
     assert not set(await bob.home()) & set(posted)
