@@ -19,12 +19,16 @@ QUOTES_DEEP = 2  # a quoted status is shown whole, and of the one that it quotes
 
 @dataclass(frozen=True, slots=True)
 class ShownStatus:
-    """A status with the records that its JSON needs. `quoted` is missing if it was deleted."""
+    """A status with the records that its JSON needs. `quoted` is missing if it was deleted.
+
+    `card_author` is the account that the page of the card names as its author.
+    """
 
     status: statuses.Status
     author: accounts.Account
     boosted: ShownStatus | None = None
     quoted: ShownStatus | None = None
+    card_author: accounts.Account | None = None
 
     @property
     def id(self) -> int:
@@ -108,7 +112,11 @@ class StatusCache(RowCache[statuses.Status]):
     async def show_row(self, row: statuses.Status, author: accounts.Account) -> ShownStatus:
         """Return the records of a status whose row was just stored or read, and may not be in the cache."""
         shown = ShownStatus(row, author)
-        return shown if _quoted_id(row) is None else (await self._complete({row.id: row})).get(row.id, shown)
+        return (
+            shown
+            if _quoted_id(row) is None and row.card is None
+            else (await self._complete({row.id: row})).get(row.id, shown)
+        )
 
     async def _complete(self, found: dict[int, statuses.Status]) -> dict[int, ShownStatus]:
         """Return these rows with the statuses that they boost and quote, those that the quoted ones quote, and all
@@ -121,7 +129,8 @@ class StatusCache(RowCache[statuses.Status]):
             rows, outer = {**inner, **rows}, inner.values()
             if not inner:
                 break
-        authors = await self._accounts.find_many(row.account_id for row in rows.values())
+        named = (id for row in rows.values() if (id := _card_author_id(row)) is not None)
+        authors = await self._accounts.find_many([*(row.account_id for row in rows.values()), *named])
         return {id: shown for id in found if (shown := _assemble(rows[id], rows, authors)) is not None}
 
     def delete(self, id: int) -> None:
@@ -148,7 +157,13 @@ def _assemble(
         return None if boosted is None else ShownStatus(row, author, boosted)
     quoted_id = _quoted_id(row)
     inner = None if quoted_id is None or depth == QUOTES_DEEP else rows.get(quoted_id)
-    return ShownStatus(row, author, None, None if inner is None else _assemble(inner, rows, authors, depth + 1))
+    quoted = None if inner is None else _assemble(inner, rows, authors, depth + 1)
+    return ShownStatus(row, author, None, quoted, authors.get(_card_author_id(row) or 0))
+
+
+def _card_author_id(row: statuses.Status) -> int | None:
+    """Return the account that the page of a status's card names as its author."""
+    return None if row.card is None else row.card.facts.author_account_id
 
 
 def _quoted_id(row: statuses.Status) -> int | None:

@@ -10,7 +10,7 @@ from .engine.sql import Statement, assigned, insert_into
 
 FACTS = """
     type, title, description, language, author_name, author_url, provider_name, provider_url, html, embed_url, width,
-    height, image_file, image_description, blurhash, published_at
+    height, image_file, image_description, blurhash, published_at, creator, author_account_id
 """
 COLUMNS = f"id, url, {FACTS}"
 
@@ -75,6 +75,7 @@ class CardFacts:
     """What a card shows. Texts are plain text; `html` is made by this server alone. Empty texts and zeros are unknown.
 
     `image_file` is a name in the media folder; `width` and `height` are of the image, or of the player in `html`.
+    `creator` is the handle that the page names, `author_account_id` the account with it.
     """
 
     type: str = "link"
@@ -93,6 +94,8 @@ class CardFacts:
     image_description: str = ""
     blurhash: str | None = None
     published_at: datetime | None = None
+    creator: str = ""
+    author_account_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

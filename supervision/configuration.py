@@ -13,6 +13,7 @@ import idna
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 from .. import __version__
+from ..actors.rules.languages import language_code
 from ..actors.rules.mailboxes import is_mailbox
 from ..actors.rules.usernames import RESERVED
 from ..storage.engine.node import NODE_NAME
@@ -88,6 +89,13 @@ class Settings(BaseModel):
     title: str = setting("Troupe", "The server's name for people.", "1 to 200 characters", min_length=1, max_length=200)
     description: str = setting(
         "", "One paragraph about the server, in plain text.", "at most 2000 characters", max_length=2000
+    )
+    languages: Names = setting(
+        ("en",),
+        "The languages of the server and of the people who run it.",
+        "codes of ISO 639 with commas between, such as en, pt-BR",
+        min_length=1,
+        max_length=20,
     )
     contact_email: str = setting("", "The address to reach the operator at.", "an e-mail address", max_length=320)
     contact_account: Text = setting(
@@ -204,6 +212,14 @@ class Settings(BaseModel):
         if value and not is_mailbox(value):
             raise ValueError("it is no e-mail address")
         return value
+
+    @field_validator("languages")
+    @classmethod
+    def _known_languages(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        codes = [language_code(written) for written in value]
+        if None in codes:
+            raise ValueError(f"{value[codes.index(None)]!r} is no known language")
+        return tuple(code for code in codes if code)
 
     @field_validator("test_hosts")
     @classmethod

@@ -184,7 +184,15 @@ class Actors:
         self.outbox.add(
             Staffed(
                 PREVIEWS,
-                PreviewContext(context.database, context.clock, context.ids, self.outbox, context.base_url, read),
+                PreviewContext(
+                    context.database,
+                    context.clock,
+                    context.ids,
+                    self.outbox,
+                    context.base_url,
+                    context.local_domain,
+                    read,
+                ),
             )
         )
 

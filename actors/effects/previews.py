@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 
-from ...storage import preview_cards, statuses
+from ...storage import accounts, preview_cards, statuses
 from ...storage.engine.database import Connection, Database
 from ...storage.preview_cards import CardFacts, FetchedCard
 from ...storage.statuses import Status
 from ..facts import ChangedStatus
 from ..kernel import Clock, Ids, Origin
+from ..rules.identity import handle_of
 from ..rules.links import link_of
 from .files import files_unused
 from .registry import (
@@ -43,13 +44,15 @@ class PageNotRead(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PreviewContext:
-    """What previews are made with. `base_url` is the name of this server, whose own pages have no cards."""
+    """What previews are made with. `base_url` is the name of this server, whose own pages have no cards, and
+    `local_domain` the one in the handles of its accounts."""
 
     database: Database
     clock: Clock
     ids: Ids
     outbox: Promises
     base_url: str
+    local_domain: str
     read: ReadPage
 
 
@@ -123,12 +126,20 @@ async def _store(
     if facts is None:
         await preview_cards.store_nothing(db, id, effect.url, now)
     else:
+        facts = replace(facts, author_account_id=await _account_of(db, context, facts.creator))
         stored = await preview_cards.store(db, id, effect.url, facts, now)
         promises = [files_unused([stored.old_image])] if stored.old_image else []
         if stored.id != id:
             promises.append(Promise(ForgetCard(stored.id)))
         await context.outbox.promise(db, promises, origin)
     await _attach_known(db, context, effect, origin)
+
+
+async def _account_of(db: Connection, context: PreviewContext, creator: str) -> int | None:
+    """Return the account with the handle that a page names. If the account agrees is decided when it is shown."""
+    handle = handle_of(creator, context.local_domain)
+    account = None if handle is None else await accounts.find_by_acct(db, *handle)
+    return None if account is None else account.id
 
 
 async def _attach_known(db: Connection, context: PreviewContext, effect: PreviewLink, origin: Origin) -> None:

@@ -43,6 +43,7 @@ METAS: dict[str, tuple[str, ...]] = {
     "author_url": ("article:author",),
     "image": ("og:image:secure_url", "og:image", "og:image:url", "twitter:image", "twitter:image:src"),
     "image_description": ("og:image:alt", "twitter:image:alt"),
+    "creator": ("fediverse:creator",),
     "language": ("og:locale", "language"),
     "published_at": ("article:published_time", "date"),
     "player": ("og:video:secure_url", "og:video:url", "og:video", "twitter:player"),
@@ -67,6 +68,7 @@ class PageFacts:
     provider_name: str = ""
     author_name: str = ""
     author_url: str = ""
+    creator: str = ""  # the handle of an account
     image: str = ""
     image_description: str = ""
     language: str = ""

@@ -20,6 +20,7 @@ from ..rules.markup import one_line
 LONGEST_TITLE = 500
 LONGEST_DESCRIPTION = 1000
 LONGEST_NAME = 200
+LONGEST_HANDLE = 320
 LONGEST_FRAME = 8192  # characters of the HTML of an oEmbed answer that are read
 LARGEST_SIDE = 4000  # pixels of a player; a larger one is no player
 SMALLEST_SIDE = 100
@@ -108,6 +109,7 @@ def draft_of(url: str, page: PageFacts, oembed: OEmbed) -> Draft | None:
         height=player.height if player else 0,
         image_description=shown(page.image_description, LONGEST_DESCRIPTION),
         published_at=time_of(page.published_at),
+        creator=shown(page.creator, LONGEST_HANDLE),
     )
     image = photo or web_address(base, page.image) or web_address(url, oembed.text("thumbnail_url"))
     return Draft(facts, image)

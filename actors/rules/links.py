@@ -6,12 +6,21 @@ import html
 from contextlib import suppress
 from urllib.parse import urlsplit
 
+from ...storage.accounts import Account
 from ...storage.statuses import Status
 from ..outgoing.errors import ForbiddenTarget
 from ..outgoing.targets import LONGEST_URL, Target, written_target
 from .markup import ATTRIBUTE, TAG
 
 MOST_LINKS = 10  # that are looked at
+
+
+def writes_for(account: Account, url: str) -> bool:
+    """True if an account says that it writes for the domain of a page: anybody's page can name it as its author."""
+    if account.suspended_at is not None or account.deleted_at is not None:
+        return False
+    host = urlsplit(url).hostname or ""
+    return any(host == domain or host.endswith(f".{domain}") for domain in account.attribution_domains)
 
 
 def link_of(status: Status, base_url: str) -> Target | None:

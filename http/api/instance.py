@@ -54,6 +54,7 @@ async def _about(context: HttpContext) -> About:
         streaming_url=settings.streaming_url,
         title=settings.title,
         description=settings.description,
+        languages=settings.languages,
         email=settings.contact_email,
         registrations=settings.sign_ups,
         reason_required=settings.reason_required,

@@ -8,7 +8,7 @@ from ...actors.trends import shown_in_trends
 from ..access.authentication import Viewer, check_preview
 from ..access.context import HttpContext
 from ..answers.answer import Answer, Headers, array
-from ..entities.preview_card import link_fields
+from ..entities.preview_card import author_of, link_fields
 from ..intake.paging import PagedByOffset, offset_links
 from ..intake.request import Request
 from ..router import api
@@ -52,7 +52,12 @@ async def show_links(context: HttpContext, request: Request, paged: PagedByOffse
     limit, offset = paged.stretch(LINKS)
     trending = await context.trends.links.get()
     page = trending.links[offset : offset + limit]
-    bodies = [orjson.dumps(link_fields(link, trending.days, context.settings.base_url)) for link in page]
+    accounts = await context.accounts.find_many(id for link in page if (id := link.card.facts.author_account_id))
+    base_url, bodies = context.settings.base_url, list[bytes]()
+    for link in page:
+        account = accounts.get(link.card.facts.author_account_id or 0)
+        author = author_of(link.card, account, context.rendered, base_url)
+        bodies.append(orjson.dumps(link_fields(link, trending.days, base_url, author)))
     return array(bodies, _links(context, request, limit, offset, len(page)))
 
 

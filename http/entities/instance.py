@@ -17,11 +17,9 @@ from .account import account_fields
 from .policy import rule_fields
 
 # Clients switch features on by the number in front and by the API's own version number. Both name the latest version
-# that is served completely. 4.2 has no grouped notifications; 2 has them. 3 (attribution of links), 4 (deletion of
-# media) and 5 (filters that blur) are not built yet, so 7 (quotes) is built and not named; tests/http/test_instance.py
-# says what each needs.
-VERSION = f"4.2.0 (compatible; Troupe {__version__})"
-API_VERSION = 2
+# that is served completely; `tests/http/test_instance.py` says what each needs.
+VERSION = f"4.5.0 (compatible; Troupe {__version__})"
+API_VERSION = 7
 
 THUMBNAIL = "/thumbnail.png"
 IMAGE_TYPES = [kind.mime for kind in IMAGES]
@@ -38,6 +36,7 @@ class About:
     streaming_url: str
     title: str
     description: str
+    languages: tuple[str, ...]
     email: str
     registrations: str
     reason_required: bool
@@ -67,7 +66,7 @@ def instance_v1(about: About) -> dict[str, object]:
             "domain_count": about.numbers.domains,
         },
         "thumbnail": about.base_url + THUMBNAIL,
-        "languages": ["en"],
+        "languages": about.languages,
         "registrations": about.registrations != "closed",
         "approval_required": about.registrations == "approval",
         "invites_enabled": False,
@@ -87,7 +86,7 @@ def instance_v2(about: About) -> dict[str, object]:
         "usage": {"users": {"active_month": about.numbers.active}},
         "thumbnail": {"url": about.base_url + THUMBNAIL, "description": ""},
         "icon": [],
-        "languages": ["en"],
+        "languages": about.languages,
         "configuration": configuration(about),
         "registrations": {
             "enabled": about.registrations != "closed",

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
+import orjson
+
+from ...actors.rules.links import writes_for
+from ...storage.accounts import Account
 from ...storage.preview_cards import CardFacts, PreviewCard
 from ...storage.trends import UsedLink
+from .account import account_json
 from .media import file_address
+from .rendered import Renderings
 from .tag import day_fields
 from .times import maybe_instant
 
 
-def card_fields(card: PreviewCard, base_url: str) -> dict[str, object]:
-    """Return a card. The authors of pages are not matched with accounts."""
+@dataclass(frozen=True, slots=True)
+class CardAuthor:
+    """An account that has written the page of a card. `json` is its entity."""
+
+    name: str
+    url: str
+    json: orjson.Fragment
+
+
+def card_fields(card: PreviewCard, base_url: str, author: CardAuthor | None = None) -> dict[str, object]:
+    """Return a card. `author` is the account that has written its page."""
     facts = card.facts
     return {
         "url": card.url,
@@ -21,7 +37,7 @@ def card_fields(card: PreviewCard, base_url: str) -> dict[str, object]:
         "description": facts.description,
         "language": facts.language,
         "type": facts.type,
-        "authors": _authors(facts),
+        "authors": _authors(facts, author),
         "author_name": facts.author_name,
         "author_url": facts.author_url,
         "provider_name": facts.provider_name,
@@ -37,14 +53,28 @@ def card_fields(card: PreviewCard, base_url: str) -> dict[str, object]:
     }
 
 
-def link_fields(link: UsedLink, days: Sequence[datetime], base_url: str) -> dict[str, object]:
+def link_fields(
+    link: UsedLink, days: Sequence[datetime], base_url: str, author: CardAuthor | None
+) -> dict[str, object]:
     """Return a trending link. `days` are the beginnings of the days of its numbers, oldest first."""
     history = [day_fields(*day) for day in zip(reversed(days), link.uses, link.accounts, strict=True)]
-    return card_fields(link.card, base_url) | {"history": history}
+    return card_fields(link.card, base_url, author) | {"history": history}
 
 
-def _authors(facts: CardFacts) -> list[dict[str, object]]:
-    """Return the author of the page, if it has an address."""
-    if not facts.author_url:
-        return []
-    return [{"name": facts.author_name, "url": facts.author_url, "account": None}]
+def author_of(card: PreviewCard, account: Account | None, renderings: Renderings, base_url: str) -> CardAuthor | None:
+    """Return the account that a card's page names as its author, if the account says so too."""
+    if account is None or not writes_for(account, card.url):
+        return None
+    return CardAuthor(
+        account.display_name or account.username,
+        account.url or account.uri,
+        orjson.Fragment(account_json(account, renderings, base_url)),
+    )
+
+
+def _authors(facts: CardFacts, author: CardAuthor | None) -> list[dict[str, object]]:
+    """Return the author of the page, if it is an account or has an address."""
+    if author is not None:
+        name, url = facts.author_name or author.name, facts.author_url or author.url
+        return [{"name": name, "url": url, "account": author.json}]
+    return [{"name": facts.author_name, "url": facts.author_url, "account": None}] if facts.author_url else []

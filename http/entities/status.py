@@ -22,7 +22,7 @@ from .custom_emoji import emojis_of_poll, emojis_of_status
 from .filter import Matches, matches_in, with_matches
 from .media import media_fields
 from .poll import poll_json
-from .preview_card import card_fields
+from .preview_card import CardAuthor, author_of, card_fields
 from .quote import approval_json, quote_json, shallow_quote_json
 from .rendered import Renderings
 from .times import instant, maybe_instant
@@ -48,9 +48,12 @@ def _status(
     status, boosted = shown.status, shown.boosted
     counted = status if boosted is None else boosted.status
     kept = renderings.statuses
-    body = kept.find(status.id, status, counted) or kept.keep(
-        static_part(status, counted, base_url, renderings.emojis), status.id, status, counted
-    )
+    if shown.card_author is None:
+        body = kept.find(status.id, status, counted) or kept.keep(
+            static_part(status, counted, base_url, renderings.emojis), status.id, status, counted
+        )
+    else:  # with an account in it, which changes on its own; few cards have one
+        body = static_part(status, counted, base_url, renderings.emojis, _card_author(shown, renderings, base_url))
     author = account_json(shown.author, renderings, base_url)
     inner = b"null" if boosted is None else _status(boosted, renderings, base_url, viewer, matches, quote)
     own = NO_FLAGS if viewer is None else viewer.flags.get(counted.id, NO_FLAGS)
@@ -87,22 +90,30 @@ def _perspective(viewer: ViewerPart | None) -> Perspective:
     return ANONYMOUS if viewer is None else viewer.perspective
 
 
-def static_part(status: Status, counted: Status, base_url: str, emojis: CustomEmojis) -> bytes:
+def static_part(
+    status: Status, counted: Status, base_url: str, emojis: CustomEmojis, card_author: CardAuthor | None = None
+) -> bytes:
     """Return the part that is equal for all viewers, without the closing brace. A boost has its original's counts."""
-    return orjson.dumps(_fields(status, counted, base_url, emojis) | {"content": status.content})[:-1]
+    return orjson.dumps(_fields(status, counted, base_url, emojis, card_author) | {"content": status.content})[:-1]
 
 
 def deleted_status_json(shown: ShownStatus, renderings: Renderings, base_url: str, author: ViewerPart) -> bytes:
     """Return the answer to a delete: with the source text, so that it can be written again, and without content."""
     status = shown.status
     source = {"text": status.text, "content_type": status.content_type, "reblog": None}
-    body = orjson.dumps(_fields(status, status, base_url, renderings.emojis) | source)[:-1]
+    card_author = _card_author(shown, renderings, base_url)
+    body = orjson.dumps(_fields(status, status, base_url, renderings.emojis, card_author) | source)[:-1]
     poll = _poll(status, renderings, base_url, status.account_id, ())
     account = account_json(shown.author, renderings, base_url)
     quoted = b"" if status.quote_state is None else b',"quote":' + _quote(shown, renderings, base_url, author)
     approval = approval_json(status, author.perspective)
     tail = with_matches(viewer_part(status, NO_FLAGS, status.account_id), _matches(shown, renderings, author))
     return b'%b%b,"account":%b%b,"quote_approval":%b%b}' % (body, poll, account, quoted, approval, tail)
+
+
+def _card_author(shown: ShownStatus, renderings: Renderings, base_url: str) -> CardAuthor | None:
+    card = shown.status.card
+    return None if card is None else author_of(card, shown.card_author, renderings, base_url)
 
 
 def _poll(status: Status, renderings: Renderings, base_url: str, viewer: int | None, votes: tuple[int, ...]) -> bytes:
@@ -143,8 +154,10 @@ _VIEWER_PARTS = {
 }
 
 
-def _fields(status: Status, counted: Status, base_url: str, emojis: CustomEmojis) -> dict[str, object]:
-    fields = _text(status) | _context(status) | _counts(counted) | _attached(status, base_url)
+def _fields(
+    status: Status, counted: Status, base_url: str, emojis: CustomEmojis, card_author: CardAuthor | None
+) -> dict[str, object]:
+    fields = _text(status) | _context(status) | _counts(counted) | _attached(status, base_url, card_author)
     fields["emojis"] = emojis_of_status(status, emojis, base_url)
     if status.poll is None:
         fields["poll"] = None
@@ -185,7 +198,7 @@ def _counts(status: Status) -> dict[str, object]:
     }
 
 
-def _attached(status: Status, base_url: str) -> dict[str, object]:
+def _attached(status: Status, base_url: str, card_author: CardAuthor | None) -> dict[str, object]:
     return {
         "media_attachments": [media_fields(one, base_url) for one in status.media],
         "mentions": [
@@ -193,7 +206,7 @@ def _attached(status: Status, base_url: str) -> dict[str, object]:
             for mention in status.mentions
         ],
         "tags": [{"name": tag.name, "url": tag_url(base_url, tag.name)} for tag in status.tags],
-        "card": None if status.card is None else card_fields(status.card, base_url),
+        "card": None if status.card is None else card_fields(status.card, base_url, card_author),
     }
 
 

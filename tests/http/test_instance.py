@@ -67,7 +67,7 @@ PROMISED = """
 
 async def test_the_versions_promise_only_what_stands(stage: Stage, ada: Person) -> None:
     told = (await stage.anybody().get("/api/v2/instance")).json
-    assert told["version"].startswith("4.2.0 (compatible; Troupe ")
+    assert told["version"].startswith("4.5.0 (compatible; Troupe ")
     assert (await stage.anybody().get("/api/v1/instance")).json["version"] == told["version"]
     version = told["api_versions"]["mastodon"]
     served = {(one.method, re.sub(r"<\w+>", "<>", one.path)) for one in all_endpoints()}
@@ -76,6 +76,16 @@ async def test_the_versions_promise_only_what_stands(stage: Stage, ada: Person) 
         assert version < int(since) or (method, path) in served, line
     answer = await ada.post("/api/v1/statuses", {"status": "quoting", "quoted_status_id": (await ada.publish())["id"]})
     assert version < 7 or answer.status == 200
+
+
+class TestDescribedInLanguages:
+    @pytest.fixture
+    def options(self) -> dict[str, Any]:
+        return {"languages": "de, pt_br"}
+
+    async def test_the_languages_are_the_operators(self, stage: Stage) -> None:
+        for path in ("/api/v1/instance", "/api/v2/instance"):
+            assert (await stage.anybody().get(path)).json["languages"] == ["de", "pt-BR"]
 
 
 async def test_a_server_without_a_description_describes_itself_with_nothing(stage: Stage) -> None:

@@ -106,6 +106,20 @@ async def test_a_card_stands_without_an_image_that_is_none(
     assert [file for file in (tmp_path / "media").rglob("*") if file.is_file()] == []
 
 
+async def test_the_author_of_a_page_is_an_account_that_says_so_too(
+    stage: Stage, ada: Person, bob: Person, web: Site
+) -> None:
+    creator = f'<meta name="fediverse:creator" content="@bob@{stage.http_context.settings.local_domain}">'
+    status = await ada.publish(web.page("/tea", HEAD + creator))
+    assert (await card_of(stage, ada, status))["authors"] == []
+    await bob.send("PATCH", "/api/v1/profile", json={"attribution_domains": ["other.example", "site.test"]})
+    (author,) = (await card_of(stage, ada, status))["authors"]
+    assert author["account"]["id"] == bob.id
+    assert (author["name"], author["url"]) == ("Grace", author["account"]["url"])
+    await bob.send("PATCH", "/api/v1/profile", json={"attribution_domains": ["not-site.test", "e.test"]})
+    assert (await card_of(stage, ada, status))["authors"] == []
+
+
 async def test_oembed_and_linked_data_are_read(stage: Stage, ada: Person, web: Site) -> None:
     oembed = b"""{
         "type": "rich", "title": "From oEmbed", "author_name": "Grace", "author_url": "https://a.example/grace",
