@@ -23,3 +23,8 @@ def refuse() -> Answer:
 @api.route(*METHODS, path="/api/v1/statuses/<id>/card")
 def refuse_of_status(id: str) -> Answer:
     raise NotFound("Not Found")
+
+
+@api.route(*METHODS, path="/users/<name>.atom")
+def refuse_of_account(name: str) -> Answer:
+    raise NotFound("Not Found")
