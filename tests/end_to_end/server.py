@@ -70,6 +70,7 @@ class Server:
     def __init__(self, data: Path, **settings: str) -> None:
         self.data = data
         self.port = free_port()
+        # Without previews: posts of tests have links to servers that are not there.
         self.settings = {"TROUPE_RATE_LIMITS": "false", "TROUPE_LINK_PREVIEWS": "false"} | settings
         self.process: subprocess.Popen[str] | None = None
         self._log: deque[str] = deque(maxlen=2000)
