@@ -129,11 +129,11 @@ async def _edit(
     status = await statuses.lock_own(db, message.status_id, account.id)
     if status is None:
         return NOT_FOUND
-    if message.quote_policy is not None:
-        await edits.set_quote_policy(db, status.id, quote_policy(status.visibility, message.quote_policy))
     attached = await media.lock(db, message.media_ids)
     if (refusal := _refuse(account, message, status, attached)) is not None:
         return refusal
+    if message.quote_policy is not None:
+        await edits.set_quote_policy(db, status.id, quote_policy(status.visibility, message.quote_policy))
     poll = _poll_after(account, status, message.poll, now)
     revision = _revise(status, message, written, poll)
     descriptions = [new for new in message.descriptions if new.changes(attached.get(new.media_id))]

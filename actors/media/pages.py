@@ -193,6 +193,10 @@ class PageReader(HTMLParser):
         elif tag == "svg":
             self._drawings = max(0, self._drawings - 1)
 
+    def parse_marked_section(self, i: int, report: int = 1) -> int:
+        """Skip `<![`. In HTML it begins a comment; the library raises for most of what may follow."""
+        return self.parse_bogus_comment(i)
+
     def handle_data(self, data: str) -> None:
         if self._inside == "title" and len(self.title) < LONGEST_TEXT:
             self.title += data
@@ -287,4 +291,9 @@ def _text(value: object, key: str = "") -> str:
         value = several[0] if several else None
     if isinstance(value, dict) and key:
         value = cast("dict[str, object]", value).get(key)
-    return value.strip() if isinstance(value, str) else ""
+    return _whole(value.strip()) if isinstance(value, str) else ""
+
+
+def _whole(text: str) -> str:
+    """Return a text without halves of characters: JSON may have them, where a program cut a text."""
+    return text.encode("utf-8", "replace").decode()

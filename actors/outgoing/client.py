@@ -15,7 +15,7 @@ import trio
 
 from .bodies import ENCODINGS, read_body
 from .errors import BadAnswer, ForbiddenTarget, OutgoingFailure, TookTooLong, TooLarge, Unreachable
-from .network import PublicNetwork, Resolve, resolve
+from .network import NameResolver, PublicNetwork, Resolve
 from .targets import Target, redirected, target_of
 
 CONNECTIONS = 64  # to all hosts
@@ -78,13 +78,13 @@ class OutgoingClient:
         user_agent: str,
         *,
         test_hosts: Collection[str] = (),
-        resolve: Resolve = resolve,
+        resolve: Resolve | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._user_agent = user_agent
         self._test_hosts = frozenset(test_hosts)
         self._hosts: dict[str, _Gate] = {}  # those with requests now
-        self._network = PublicNetwork(resolve, test_hosts)
+        self._network = PublicNetwork(resolve or NameResolver(), test_hosts)
         self._connections = httpcore2.AsyncConnectionPool(
             ssl_context=tls or httpcore2.default_ssl_context(), max_connections=CONNECTIONS,
             max_keepalive_connections=CONNECTIONS // 2, keepalive_expiry=IDLE,

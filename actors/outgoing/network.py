@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from functools import partial
 from typing import cast
 
 import httpcore2
@@ -16,16 +17,28 @@ RESOLVING = 5.0  # seconds
 CONNECTING = 5.0  # seconds for each address
 MOST_ADDRESSES = 4  # of a host that are tried
 
+LOOKUPS = 128  # threads that look names up; one that is given up after RESOLVING is busy for up to a minute
+
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 
-async def resolve(host: str, port: int) -> Sequence[str]:
-    """Return the addresses of a host, those to try first in front. An address is its own."""
-    try:
-        found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        raise Unreachable("the host's name was not found") from None
-    return [str(address[0]) for *_, address in found]
+class NameResolver:
+    """Looks names up as the machine does, in threads of its own.
+
+    Name servers that do not answer would take all of Trio's usual threads, and files and uploads would wait for them.
+    """
+
+    def __init__(self) -> None:
+        self._threads = trio.CapacityLimiter(LOOKUPS)
+
+    async def __call__(self, host: str, port: int) -> Sequence[str]:
+        """Return the addresses of a host, those to try first in front. An address is its own."""
+        look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+        try:
+            found = await trio.to_thread.run_sync(look_up, abandon_on_cancel=True, limiter=self._threads)
+        except (OSError, UnicodeError):
+            raise Unreachable("the host's name was not found") from None
+        return [str(address[0]) for *_, address in found]
 
 
 class PublicNetwork(httpcore2.AsyncNetworkBackend):

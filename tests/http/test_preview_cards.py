@@ -144,6 +144,15 @@ async def test_oembed_and_linked_data_are_read(stage: Stage, ada: Person, web: S
     assert (card["type"], card["html"], card["embed_url"]) == ("link", "", "")
 
 
+async def test_halves_of_characters_and_odd_declarations_leave_a_page_readable(
+    stage: Stage, ada: Person, web: Site
+) -> None:
+    linked = '{"@type": "Article", "headline": "Tea \\ud83d", "description": "Hot"}'
+    head = f'<![if !IE]><![tea]><![ x><script type="application/ld+json">{linked}</script>'
+    card = await preview(stage, ada, web.page("/tea", head))
+    assert (card["title"], card["description"]) == ("Tea ?", "Hot")
+
+
 async def test_the_title_and_the_description_of_the_page_are_the_last_resort(
     stage: Stage, ada: Person, web: Site
 ) -> None:

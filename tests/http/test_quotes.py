@@ -217,6 +217,13 @@ async def test_a_policy_holds_from_its_change_on(ada: Person, bob: Person) -> No
     assert (await try_to_quote(bob, post)).status == 200
 
 
+async def test_a_refused_edit_changes_no_policy(ada: Person, bob: Person) -> None:
+    post = await ada.publish(quote_approval_policy="nobody")
+    edit = {"status": "two", "media_ids": ["1"], "quote_approval_policy": "public"}
+    assert (await ada.put(f"{STATUSES}/{post['id']}", json=edit)).status == 422
+    assert (await try_to_quote(bob, post)).status == 404
+
+
 @pytest.mark.parametrize("value", ["everyone", "automatic", "x" * 5000])
 async def test_other_policies_do_not_exist(ada: Person, value: str) -> None:
     post = await ada.publish()

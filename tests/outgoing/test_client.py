@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import socket
 import ssl
+import threading
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +26,7 @@ from troupe.actors.outgoing.errors import (
     TooLarge,
     Unreachable,
 )
-from troupe.actors.outgoing.network import PublicNetwork
+from troupe.actors.outgoing.network import NameResolver, PublicNetwork
 
 from ..certificates import Certificate, certificate
 from .peer import Asked, Respond, always, answer, peer
@@ -141,6 +143,27 @@ async def test_the_systems_own_resolver_is_asked(identity: Certificate) -> None:
         with pytest.raises(ForbiddenTarget):
             await OutgoingClient("Troupe/test").send(get("https://localhost/"), LIMITS)
     assert there.connections == 1
+
+
+async def test_name_servers_that_do_not_answer_take_no_threads_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    answered = threading.Event()
+    usual = trio.to_thread.current_default_thread_limiter()
+
+    def look_up(host: str, *more: Any, **named: Any) -> Any:
+        answered.wait()
+        raise OSError
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    resolve = NameResolver()
+    try:
+        async with trio.open_nursery() as nursery:
+            for number in range(int(usual.total_tokens)):
+                nursery.start_soon(resolve, f"silent{number}.test", 443)
+            await trio.testing.wait_all_tasks_blocked()
+            assert usual.borrowed_tokens == 0
+            nursery.cancel_scope.cancel()
+    finally:
+        answered.set()
 
 
 # Certificates
