@@ -17,11 +17,12 @@ from ..answers.answer import Answer, array, json
 from ..answers.errors import invalid
 from ..entities.account import account_json
 from ..entities.edit import edit_json, only_edit, source_fields
+from ..entities.status import shown_quote_json
 from ..intake.ids import StatusId
 from ..intake.input import Input
 from ..intake.parameters import Choice, Focus, MaybeProse, Several
 from ..router import api
-from ..views.statuses import answer_with, find_visible, perspective_of
+from ..views.statuses import answer_with, find_visible, part_of, perspective_of
 from .statuses import Writing
 
 READ = ("read:statuses",)
@@ -98,7 +99,7 @@ async def show_history(context: HttpContext, viewer: Viewer | None, id: int) -> 
     """The states of a status, the oldest first.
 
     An account that was first mentioned by an edit sees no state from before it, unless the status is visible to it in
-    another way.
+    another way. Each state has the quote as the viewer is shown it now.
     """
     shown = await find_visible(context, viewer, id)
     original, perspective = shown.boosted or shown, await perspective_of(viewer)
@@ -106,7 +107,9 @@ async def show_history(context: HttpContext, viewer: Viewer | None, id: int) -> 
     author = account_json(original.author, context.rendered, base_url)
     found = await context.database.read(edits.history, original.id) or [only_edit(original)]
     seen = [one for one in found if visible(replace(original.status, mentioned_ids=one.mentioned_ids), perspective)]
-    return array([edit_json(original.status, one, author, base_url, context.rendered.emojis) for one in seen])
+    part = None if viewer is None else await part_of(viewer, [original])
+    quote = shown_quote_json(original, context.rendered, base_url, part)
+    return array([edit_json(original.status, one, author, quote, base_url, context.rendered.emojis) for one in seen])
 
 
 @api.get("/api/v1/statuses/<id>/source", auth="user", scopes=READ)

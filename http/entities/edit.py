@@ -13,8 +13,8 @@ from .media import media_fields
 from .times import instant
 
 
-def edit_json(status: Status, edit: Edit, author: bytes, base_url: str, emojis: CustomEmojis) -> bytes:
-    """Return one state of a status; `author` is the account as JSON."""
+def edit_json(status: Status, edit: Edit, author: bytes, quote: bytes, base_url: str, emojis: CustomEmojis) -> bytes:
+    """Return one state of a status. `author` is the account as JSON, and `quote` the quote, which no edit changes."""
     fields: dict[str, object] = {
         "content": edit.content,
         "spoiler_text": edit.spoiler_text,
@@ -25,7 +25,8 @@ def edit_json(status: Status, edit: Edit, author: bytes, base_url: str, emojis: 
     }
     if edit.poll_options is not None:
         fields["poll"] = {"options": [{"title": title} for title in edit.poll_options]}
-    return b'%b,"account":%b}' % (orjson.dumps(fields)[:-1], author)
+    quoted = b"" if status.quote_state is None else b',"quote":' + quote
+    return b'%b,"account":%b%b}' % (orjson.dumps(fields)[:-1], author, quoted)
 
 
 def only_edit(shown: ShownStatus) -> Edit:

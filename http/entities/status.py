@@ -33,7 +33,7 @@ PINNABLE = frozenset({"public", "unlisted", "private"})
 
 def status_json(shown: ShownStatus, renderings: Renderings, base_url: str, viewer: ViewerPart | None = None) -> bytes:
     """Return the status. With a viewer it has the viewer's part."""
-    return _status(shown, renderings, base_url, viewer, _matches(shown, renderings, viewer), _quote)
+    return _status(shown, renderings, base_url, viewer, _matches(shown, renderings, viewer), shown_quote_json)
 
 
 def _status(
@@ -69,8 +69,8 @@ def _status(
     )  # fmt: skip
 
 
-def _quote(shown: ShownStatus, renderings: Renderings, base_url: str, viewer: ViewerPart | None) -> bytes:
-    """Return the quote of a status, with the quoted status if the viewer may see it."""
+def shown_quote_json(shown: ShownStatus, renderings: Renderings, base_url: str, viewer: ViewerPart | None) -> bytes:
+    """Return the quote of a status, with the quoted status if the viewer may see it. Without a quote, null."""
     state, quoted = quote_state(shown, _perspective(viewer)), shown.quoted
     if state is None or state != "accepted" or quoted is None:
         return b"null" if state is None else quote_json(state, b"null")
@@ -105,7 +105,7 @@ def deleted_status_json(shown: ShownStatus, renderings: Renderings, base_url: st
     body = orjson.dumps(_fields(status, status, base_url, renderings.emojis, card_author) | source)[:-1]
     poll = _poll(status, renderings, base_url, status.account_id, ())
     account = account_json(shown.author, renderings, base_url)
-    quoted = b"" if status.quote_state is None else b',"quote":' + _quote(shown, renderings, base_url, author)
+    quoted = b"" if status.quote_state is None else b',"quote":' + shown_quote_json(shown, renderings, base_url, author)
     approval = approval_json(status, author.perspective)
     tail = with_matches(viewer_part(status, NO_FLAGS, status.account_id), _matches(shown, renderings, author))
     return b'%b%b,"account":%b%b,"quote_approval":%b%b}' % (body, poll, account, quoted, approval, tail)

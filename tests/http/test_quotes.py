@@ -282,6 +282,29 @@ async def test_the_quoted_status_is_hidden_from_viewers_who_may_not_see_it(
     assert (await stage.anybody().get(path)).json["quote"]["state"] == "accepted"
 
 
+async def test_each_state_of_a_status_has_the_quote_as_the_viewer_may_see_it(
+    stage: Stage, ada: Person, bob: Person, cyd: Person
+) -> None:
+    post = await ada.publish("a needle")
+    made = await quote(bob, post, "one")
+    await bob.put(f"{STATUSES}/{made['id']}", {"status": "two"})
+    await cyd.post(f"{STATUSES}/{post['id']}/favourite")
+    path = f"{STATUSES}/{made['id']}/history"
+    for person in (cyd, stage.anybody()):
+        states = (await person.get(path)).json
+        assert [one["content"] for one in states] == ["<p>one</p>", "<p>two</p>"]
+        assert [one["quote"] for one in states] == [(await seen(person, made))["quote"]] * 2
+        assert states[0]["quote"]["quoted_status"]["id"] == post["id"]
+    for how, state in (("mute", "muted_account"), ("block", "blocked_account")):
+        await cyd.post(f"/api/v1/accounts/{ada.id}/{how}")
+        answer = await cyd.get(path)
+        assert [one["quote"] for one in answer.json] == [{"state": state, "quoted_status": None}] * 2
+        assert "needle" not in answer.text
+    await revoke(ada, post, made)
+    answer = await bob.get(path)
+    assert [one["quote"] for one in answer.json] == [{"state": "revoked", "quoted_status": None}] * 2
+
+
 async def test_a_blocked_domain_hides_what_is_quoted_from_there(stage: Stage, ada: Person, bob: Person) -> None:
     made = await quote(bob, await ada.publish("a needle"))
     await stage.sql("UPDATE accounts SET domain = 'far.example' WHERE id = $1", ada.account.id)

@@ -187,6 +187,7 @@ GET  /api/v1/accounts/<author>/statuses?exclude_reblogs=true&limit=40  post:prof
 GET  /api/v1/accounts/<tom>/statuses?limit=40                shared:tom
 GET  /api/v1/accounts/<self>/statuses?limit=40               echo:echoes
 GET  /api/v1/statuses/<quoting>                              post:quoted
+GET  /api/v1/statuses/<quoting>/history                      post:quoted
 GET  /api/v1/statuses?id[]=<quoting>                         post:quoted
 POST /api/v1/statuses/<quoting>/bookmark                     post:quoted
 POST /api/v1/statuses/<quoting>/reblog                       post:quoted
