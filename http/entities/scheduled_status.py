@@ -28,6 +28,8 @@ def _params(scheduled: ScheduledStatus) -> dict[str, object]:
         "spoiler_text": kept["spoiler_text"] or None,
         "visibility": kept["visibility"],
         "in_reply_to_id": _maybe_id(kept["in_reply_to_id"]),
+        "quoted_status_id": _maybe_id(kept.get("quoted_status_id")),  # missing in rows of versions without quotes
+        "quote_approval_policy": kept["quote_policy"],
         "language": kept["language"],
         "application_id": _maybe_id(scheduled.application_id),
         "scheduled_at": None,

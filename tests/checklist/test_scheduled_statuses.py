@@ -68,8 +68,9 @@ async def test_a_status_is_scheduled_listed_moved_and_cancelled(stage: Stage, ad
         "id": made["id"], "scheduled_at": moment, "media_attachments": [],
         "params": {
             "text": "later", "poll": None, "media_ids": None, "sensitive": None, "spoiler_text": None,
-            "visibility": "public", "in_reply_to_id": None, "language": None, "application_id": str(application),
-            "scheduled_at": None, "idempotency": None, "with_rate_limit": False,
+            "visibility": "public", "in_reply_to_id": None, "quoted_status_id": None, "quote_approval_policy": None,
+            "language": None, "application_id": str(application), "scheduled_at": None, "idempotency": None,
+            "with_rate_limit": False,
         },
     }  # fmt: skip
     assert await scheduled_by(ada) == [made]
@@ -88,6 +89,14 @@ async def test_a_status_is_scheduled_listed_moved_and_cancelled(stage: Stage, ad
     assert await stage.rows("SELECT FROM outbox") == []
 
 
+async def test_one_that_was_stored_before_there_were_quotes_quotes_nothing(stage: Stage, ada: Person) -> None:
+    made = await schedule(ada)
+    await stage.sql("UPDATE scheduled_statuses SET params = params - 'quoted_status_id'")
+    assert await scheduled_by(ada) == [made]
+    await time_comes(stage, made)
+    assert [one["quote"] for one in await posts(ada)] == [None]
+
+
 @rows("S202")
 async def test_everything_asked_for_is_kept_and_published(stage: Stage, ada: Person, bob: Person) -> None:
     root = await bob.publish("root")
@@ -98,7 +107,7 @@ async def test_everything_asked_for_is_kept_and_published(stage: Stage, ada: Per
         "quote_approval_policy": "nobody", "in_reply_to_id": boost["id"], "poll": poll,
     }  # fmt: skip
     made = await schedule(ada, "*hi* @bob #trio", **asked)
-    kept = {key: made["params"][key] for key in ("spoiler_text", "visibility", "language", "in_reply_to_id", "poll")}
+    kept = {key: made["params"][key] for key in asked if key != "content_type"}
     assert kept == {key: asked[key] for key in kept} | {"in_reply_to_id": root["id"]}
     await time_comes(stage, made)
     (status,) = [one for one in await posts(ada) if one["reblog"] is None]
@@ -355,6 +364,8 @@ async def test_a_scheduled_quote_is_published_if_it_may_be_then(
 ) -> None:
     post = await ada.publish("a needle")
     made = await schedule(bob, quoted_status_id=post["id"])
+    assert made["params"]["quoted_status_id"] == post["id"]
+    assert await scheduled_by(bob) == [made]
     if change == "policy":
         path = f"{STATUSES}/{post['id']}/interaction_policy"
         assert (await ada.put(path, {"quote_approval_policy": "nobody"})).status == 200
