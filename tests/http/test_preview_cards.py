@@ -244,6 +244,21 @@ async def test_a_status_with_media_shows_these_and_no_card(stage: Stage, ada: Pe
     assert web.peer.asked == []
 
 
+async def test_a_status_with_a_quote_shows_this_and_no_card(stage: Stage, ada: Person, web: Site) -> None:
+    post = await ada.publish(f"see {web.page('/tea', HEAD)}")
+    url = web.page("/coffee", "<title>Coffee</title>")
+    status = await ada.publish(f"see {url}", quoted_status_id=post["id"])
+    assert await card_of(stage, ada, status) is None
+    shown = (await ada.get(f"/api/v1/statuses/{status['id']}")).json
+    assert shown["quote"]["quoted_status"]["card"]["title"] == "Tea & cake"
+    await edit(ada, status, f"now see {url}")
+    assert await card_of(stage, ada, status) is None
+    await ada.delete(f"/api/v1/statuses/{post['id']}")
+    await edit(ada, status, f"still see {url}")
+    assert await card_of(stage, ada, status) is None
+    assert web.asked("/coffee") == 0
+
+
 # Pages that are made to harm
 
 
