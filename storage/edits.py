@@ -61,7 +61,7 @@ DETACH = """
     UPDATE media_attachments SET status_id = NULL, updated_at = $3 WHERE status_id = $1 AND id <> ALL($2::bigint[])
 """
 
-SET_QUOTE_POLICY = "UPDATE statuses SET quote_policy = $2 WHERE id = $1"
+SET_QUOTE_POLICY = "UPDATE statuses SET quote_policy = $2, quote_change_id = $3 WHERE id = $1"
 
 # In the order of Edit's fields.
 HISTORY = """
@@ -70,7 +70,7 @@ HISTORY = """
     WHERE status_id = $1 ORDER BY id
 """
 
-# The end of a quote, and a card that comes, change what a status shows, as an edit does.
+# The end of a quote, a new quote policy, and a card that comes, change what a status shows, as an edit does.
 LATEST = """
     SELECT status_id, max(id) AS id FROM (
         SELECT status_id, id FROM status_edits WHERE status_id = ANY($1::bigint[]) AND id > $2
@@ -134,9 +134,9 @@ async def revise(db: Connection, id: int, revision: Revision, now: datetime) -> 
     await db.execute(SNAPSHOT, revision.status_id, id)
 
 
-async def set_quote_policy(db: Connection, status_id: int, policy: str) -> None:
-    """Set who may quote a status. This is not an edit."""
-    await db.execute(SET_QUOTE_POLICY, status_id, policy)
+async def set_quote_policy(db: Connection, status_id: int, policy: str, change_id: int) -> None:
+    """Set who may quote a status. This is not an edit. The status must be locked before the id is drawn."""
+    await db.execute(SET_QUOTE_POLICY, status_id, policy, change_id)
 
 
 async def history(db: Connection, status_id: int) -> list[Edit]:
@@ -145,8 +145,8 @@ async def history(db: Connection, status_id: int) -> list[Edit]:
 
 
 async def latest(db: Connection, status_ids: Sequence[int], after_id: int) -> dict[int, int]:
-    """Return for each of these statuses the id of its latest edit, end of its quote, or card, if it is above
-    `after_id`.
+    """Return for each of these statuses the id of its latest edit, end of its quote, quote policy, or card, if it is
+    above `after_id`.
     """
     rows = await db.fetch(LATEST, status_ids, after_id)
     return {row["status_id"]: row["id"] for row in rows}

@@ -103,13 +103,7 @@ async def edit_status(account: AccountActor, message: EditStatus) -> Refused | N
     edited = await account.transact(_edit, account, message, written, account.now, account.origin)
     if isinstance(edited, Refused):
         return edited
-    if edited.edit_id is None:
-        return await account.publish(ChangedStatus(message.status_id))
-    await account.publish(
-        EditedStatus(message.status_id, edited.edit_id, edited.rebloggers, edited.notified),
-        AddedNotifications(edited.told),
-        *(ChangedConversation(letter) for letter in edited.letters), promised=edited.promised,
-    )  # fmt: skip
+    await _spread(account, message.status_id, edited)
     wake_previews(account, written.content)
     return None
 
@@ -119,8 +113,52 @@ async def set_quote_policy(account: AccountActor, message: SetQuotePolicy) -> Re
     status = await account.context.statuses.find(message.status_id)
     if status is None or status.account_id != account.id:
         return NOT_FOUND
-    await account.transact(edits.set_quote_policy, status.id, quote_policy(status.visibility, message.policy))
-    return await account.publish(ChangedStatus(status.id))
+    if status.reblog_of_id is not None:
+        return NOT_ALLOWED
+    changed = await account.transact(_change_policy, account, message, account.origin)
+    return changed if isinstance(changed, Refused) else await _spread(account, status.id, changed)
+
+
+async def _spread(account: AccountActor, id: int, edited: Edited) -> None:
+    """Tell of a change of a status, after the commit and before the answer."""
+    if edited.edit_id is None:
+        return await account.publish(ChangedStatus(id))
+    return await account.publish(
+        EditedStatus(id, edited.edit_id, edited.rebloggers, edited.notified),
+        AddedNotifications(edited.told),
+        *(ChangedConversation(letter) for letter in edited.letters), promised=edited.promised,
+    )  # fmt: skip
+
+
+async def _change_policy(
+    db: Connection, account: AccountActor, message: SetQuotePolicy, origin: Origin
+) -> Edited | Refused:
+    status = await statuses.lock_own(db, message.status_id, account.id)
+    if status is None:
+        return NOT_FOUND
+    return await _show_again(db, account, status, await _set_policy(db, account, status, message.policy), origin)
+
+
+async def _set_policy(db: Connection, account: AccountActor, status: Status, asked: str | None) -> int | None:
+    """Set who may quote a locked status. Return the id of the change, None if nothing changes."""
+    policy = status.quote_policy if asked is None else quote_policy(status.visibility, asked)
+    if policy == status.quote_policy:
+        return None
+    change_id = account.context.ids.next()
+    await edits.set_quote_policy(db, status.id, policy, change_id)
+    return change_id
+
+
+async def _show_again(
+    db: Connection, account: AccountActor, status: Status, change_id: int | None, origin: Origin
+) -> Edited:
+    """Promise to show a status again after a change that is not an edit: it makes no revision and no notification."""
+    if change_id is None:
+        return Edited()
+    rebloggers = await reblogs.rebloggers(db, status.id)
+    notified = await notifications.mentioned(db, [status.id])
+    promised = await account.context.outbox.promise(db, [status_edited(status.id, account.id)], origin)
+    return Edited(change_id, rebloggers, notified.get(status.id, ()), promised=promised)
 
 
 async def _edit(
@@ -132,13 +170,12 @@ async def _edit(
     attached = await media.lock(db, message.media_ids)
     if (refusal := _refuse(account, message, status, attached)) is not None:
         return refusal
-    if message.quote_policy is not None:
-        await edits.set_quote_policy(db, status.id, quote_policy(status.visibility, message.quote_policy))
+    change_id = await _set_policy(db, account, status, message.quote_policy)
     poll = _poll_after(account, status, message.poll, now)
     revision = _revise(status, message, written, poll)
     descriptions = [new for new in message.descriptions if new.changes(attached.get(new.media_id))]
     if not descriptions and poll == status.poll and _is_as_before(revision, status):
-        return Edited()
+        return await _show_again(db, account, status, change_id, origin)
     await edits.keep_first(db, account.context.ids.next(), status.id)
     await _store_poll(db, account, status.poll, poll, now, origin)
     return await _store(db, account, status, revision, descriptions, now, origin)

@@ -25,7 +25,7 @@ class AnnounceStatus(Effect):
 
 @dataclass(frozen=True, slots=True)
 class AnnounceEdit(Effect):
-    """Tell of the latest edit of a status, or of the end of its quote."""
+    """Tell of the latest edit of a status, of the end of its quote, or of its new quote policy."""
 
     id: int
 
@@ -47,7 +47,7 @@ def status_changed(id: int, account_id: int) -> Promise:
 
 
 def status_edited(id: int, account_id: int) -> Promise:
-    """Promise to tell of a status that its author edited, or that has got its card."""
+    """Promise to tell of a status that its author edited, or that has got a card or another quote policy."""
     return told_by(account_id, AnnounceEdit(id))
 
 

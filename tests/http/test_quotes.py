@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ..clients import HOME, Person, Reply, Stage, ids, link
+from ..clients import HOME, Client, Person, Reply, Stage, ids, link
 
 STATUSES = "/api/v1/statuses"
 NO_QUOTED = {"error": "The post you are trying to quote does not appear to exist."}
@@ -24,7 +24,7 @@ async def try_to_quote(person: Person, status: Any, **more: Any) -> Reply:
     return await person.post(STATUSES, {"status": "look", "quoted_status_id": status["id"], **more})
 
 
-async def seen(person: Person, status: Any) -> Any:
+async def seen(person: Client, status: Any) -> Any:
     return (await person.get(f"{STATUSES}/{status['id']}")).json
 
 
@@ -222,6 +222,12 @@ async def test_a_refused_edit_changes_no_policy(ada: Person, bob: Person) -> Non
     edit = {"status": "two", "media_ids": ["1"], "quote_approval_policy": "public"}
     assert (await ada.put(f"{STATUSES}/{post['id']}", json=edit)).status == 422
     assert (await try_to_quote(bob, post)).status == 404
+
+
+async def test_a_boost_has_no_policy_of_its_own(ada: Person) -> None:
+    boost = (await ada.post(f"{STATUSES}/{(await ada.publish())['id']}/reblog")).json
+    answer = await ada.put(f"{STATUSES}/{boost['id']}/interaction_policy", {"quote_approval_policy": "nobody"})
+    assert (answer.status, answer.json) == (403, NOT_ALLOWED)
 
 
 @pytest.mark.parametrize("value", ["everyone", "automatic", "x" * 5000])

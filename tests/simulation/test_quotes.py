@@ -93,6 +93,34 @@ async def test_quotes_race_with_a_change_of_the_policy(sim: Simulation) -> None:
 
 
 @simulation(seeds=60, faults=3, world=stage)
+async def test_streams_end_with_the_policy_that_is_stored(sim: Simulation) -> None:
+    """The last change is shown, also after a crash, and whether an edit is before or after it."""
+    ada, bob = await sim.people("ada", "bob")
+    bob.has_followed(ada)
+    id = await ada.publish()
+    streams = [await sim.public_stream(), await bob.stream()]
+
+    async def change() -> None:
+        for policy in ("nobody", "followers"):
+            await ada.insist(SetQuotePolicy(id, policy))
+
+    async def edit() -> None:
+        await ada.insist(EditStatus(id, "two"))
+
+    async with sim.together() as go:
+        go(change, name="ada's phone")
+        go(edit, name="ada's laptop")
+    await sim.calm()
+    stored = sim.run.database.rows("SELECT text, quote_policy FROM statuses WHERE id = $1", id)
+    assert [tuple(row.values()) for row in stored] == [("two", "followers")]
+    assert sim.run.database.rows("SELECT count(*) AS states FROM status_edits")[0]["states"] == 2
+    for stream in streams:
+        if not stream.cuts:
+            assert (stream.said[-1], stream.policies[id]) == ((id, "two"), "followers"), stream.name
+    sim.sometimes(not all(stream.cuts for stream in streams), "a stream has shown all")
+
+
+@simulation(seeds=60, faults=3, world=stage)
 async def test_a_revocation_races_with_edits_and_with_a_second_quote(sim: Simulation) -> None:
     ada, bob, cyd = await sim.people("ada", "bob", "cyd")
     cyd.has_followed(bob)

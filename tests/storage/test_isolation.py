@@ -324,7 +324,7 @@ def quoting(account: Account, quoted: Status) -> Work:
 
 
 def forbidding(quoted: Status) -> Work:
-    return lambda db: edits.set_quote_policy(db, quoted.id, "nobody")
+    return lambda db: edits.set_quote_policy(db, quoted.id, "nobody", new_id())
 
 
 def deleting(status: Status) -> Work:

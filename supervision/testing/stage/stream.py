@@ -38,6 +38,7 @@ class Stream:
         self.said: list[tuple[int, str]] = []  # the texts of statuses, when they came and at each edit
         self.quotes: list[tuple[int, str | None]] = []  # the states of their quotes, at the same times
         self.cards: dict[int, str | None] = {}  # the titles of the cards that statuses were last shown with
+        self.policies: dict[int, str] = {}  # the quote policies that statuses were last shown with
         self.cuts = 0
         self.open = False  # connected, and up to date
         self.room = 0
@@ -135,6 +136,7 @@ class Stream:
         self.said.append((shown.id, shown.status.text))
         self.quotes.append((shown.id, quote_state(shown, ANONYMOUS)))
         self.cards[shown.id] = shown.status.card.facts.title if shown.status.card else None
+        self.policies[shown.id] = shown.status.quote_policy
 
     def _notify(self, told: ShownNotification) -> None:
         if told.id in self.notified:

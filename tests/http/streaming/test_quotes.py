@@ -85,6 +85,36 @@ async def test_the_end_of_a_quote_is_sent_like_an_edit(
     assert frame["payload"]["quote"] == {"state": state, "quoted_status": None}
 
 
+@pytest.mark.parametrize("path", ["", "/interaction_policy"])
+async def test_a_changed_policy_is_sent_like_an_edit_and_is_none(
+    edge: Edge, stage: Stage, ada: Person, bob: Person, cyd: Person, path: str
+) -> None:
+    dan = await stage.person("dan")
+    await dan.post(f"/api/v1/accounts/{cyd.id}/follow")
+    post = await ada.publish("@bob a needle")
+    await cyd.post(f"{STATUSES}/{post['id']}/reblog")
+    async with (
+        edge.socket("?stream=user", dan.token) as home,
+        edge.socket("?stream=user:notification", bob.token) as mentioned,
+        edge.socket("?stream=public") as public,
+    ):
+        sockets = (home, mentioned, public)
+        for socket in sockets:
+            await socket.settle()
+        for policy in ("nobody", "nobody", "public"):
+            form = {"status": "@bob a needle", "quote_approval_policy": policy}
+            assert (await ada.put(f"{STATUSES}/{post['id']}{path}", form)).status == 200
+        for policies in (list[str](), ["public"]):
+            for frame in await frames(*sockets):
+                shown = frame["payload"]
+                assert (frame["event"], shown["id"], shown["edited_at"]) == ("status.update", post["id"], None)
+                assert shown["quote_approval"]["automatic"] == policies
+        await ada.delete(f"{STATUSES}/{post['id']}")
+        assert (await public.hear())["event"] == "delete"
+    assert await stage.rows("SELECT FROM status_edits") == []
+    assert await stage.rows("SELECT FROM notifications WHERE type = 'update'") == []
+
+
 async def test_filters_mark_the_quoted_status_and_the_quoting_one_apart(
     edge: Edge, ada: Person, bob: Person, cyd: Person
 ) -> None:
