@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import signal
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
@@ -32,6 +33,7 @@ AT_ONCE = 2
 PATIENCE = 60.0  # seconds for one picture
 NODE = "command-line"  # whose folder of uploads in processing is used: the server clears its own at start
 NOTICE = "custom_emojis"
+ENDING = (signal.SIGTERM, signal.SIGHUP)  # Trio itself raises for SIGINT
 
 
 def add_emojis(settings: Settings, files: Sequence[EmojiFile], terms: EmojiTerms) -> int:
@@ -86,7 +88,7 @@ async def _delete(db: Connection, shortcodes: Sequence[str], ids: Ids, now: date
 
 
 async def _make_all(folder: Folder, files: Sequence[EmojiFile]) -> dict[str, ProcessedMedia]:
-    """Return the files of each emoji, which are published. If one fails, those of the others are removed."""
+    """Return the files of each emoji, which are published. If one fails, or a signal ends all, none is left."""
     made: dict[str, ProcessedMedia] = {}
     failures: list[InvalidEmoji] = []
     places = trio.CapacityLimiter(AT_ONCE)
@@ -99,11 +101,21 @@ async def _make_all(folder: Folder, files: Sequence[EmojiFile]) -> dict[str, Pro
                 failures.append(error)
                 nursery.cancel_scope.cancel()
 
+    async def watch() -> None:
+        asking = [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
+        with trio.open_signal_receiver(*asking) as signals:
+            async for number in signals:
+                failures.append(InvalidEmoji(f"the command was ended by {signal.Signals(number).name}"))
+                nursery.cancel_scope.cancel()
+
     try:
         with lone_exception():
             async with trio.open_nursery() as nursery:
-                for file in files:
-                    nursery.start_soon(make, file)
+                nursery.start_soon(watch)
+                async with trio.open_nursery() as making:
+                    for file in files:
+                        making.start_soon(make, file)
+                nursery.cancel_scope.cancel()
         if failures:
             raise failures[0]
     except BaseException:

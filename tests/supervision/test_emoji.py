@@ -2,6 +2,8 @@
 
 import gzip
 import io
+import subprocess
+import sys
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -271,6 +273,20 @@ def test_an_archive_that_is_none_or_far_too_large_is_refused(
     path = file(tmp_path, "emoji.tar", content())
     with pytest.raises(emoji_files.InvalidEmoji, match=reason):
         emoji_files.read_pictures(path)
+
+
+def test_a_signal_ends_an_import_and_nothing_is_left(data: Path, dsn: str, tmp_path: Path) -> None:
+    before = files_of(data)
+    for number in range(100):
+        file(tmp_path, f"cat{number}.png", picture(64, 40))
+    command = [sys.executable, "-c", "from troupe.supervision.commands import main; main()", "emoji", "import"]
+    process = subprocess.Popen([*command, tmp_path, "--data", data], stderr=subprocess.PIPE, text=True)
+    while files_of(data) <= before or not list((data / "media").glob("??/*")):
+        assert process.poll() is None
+    process.terminate()
+    _, said = process.communicate()
+    assert (process.returncode, "SIGTERM. No emoji was added" in said) == (1, True)
+    assert (files_of(data), stored(dsn)) == (before, [])
 
 
 def test_an_archive_has_a_number_of_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
