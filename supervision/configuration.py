@@ -13,6 +13,8 @@ import idna
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 from .. import __version__
+from ..actors.outgoing.errors import ForbiddenTarget
+from ..actors.outgoing.targets import named_target
 from ..actors.rules.languages import language_code
 from ..actors.rules.mailboxes import is_mailbox
 from ..actors.rules.usernames import RESERVED
@@ -145,6 +147,13 @@ class Settings(BaseModel):
     link_previews: bool = setting(
         True, "Whether the pages that statuses link to are fetched and shown as cards.", "true or false"
     )
+    translation_url: Text = setting(
+        None,
+        "The address of a LibreTranslate server that translates posts, also a private one, and with plain http. Without"
+        " one no post is translated.",
+        "a URL such as http://127.0.0.1:5000 or https://translate.example.org",
+    )
+    translation_key: Secret = setting(None, "The key that this server asks for, if it does.", "a key")
     search_results: int = setting(
         40, "The most results of one kind that a search answers with.", "a number from 1 to 200", ge=1, le=200
     )
@@ -220,6 +229,17 @@ class Settings(BaseModel):
         if None in codes:
             raise ValueError(f"{value[codes.index(None)]!r} is no known language")
         return tuple(code for code in codes if code)
+
+    @field_validator("translation_url")
+    @classmethod
+    def _named_server(cls, value: str | None) -> str | None:
+        try:
+            target = named_target(value) if value else None
+        except ForbiddenTarget as error:
+            raise ValueError(str(error)) from None
+        if target is not None and "?" in target.path:
+            raise ValueError("the URL has a query")
+        return target.url if target else None
 
     @field_validator("test_hosts")
     @classmethod

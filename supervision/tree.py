@@ -12,6 +12,7 @@ troupe (rest_for_one, 3 crashes in 30 s)
 ├── parking         messages that crashed twice, into dead_letters
 ├── emojis          the custom emoji, held in memory
 ├── outgoing        the connections to other servers
+├── translation     the connections to the translation service, if there is one
 ├── announcements   what turns have promised to tell, and a crash kept from being told
 ├── mail            mails that transactions have promised
 ├── push            messages to the devices of users
@@ -61,6 +62,7 @@ from ..actors.mail.templates import Sender
 from ..actors.media.processor import MediaProcessor
 from ..actors.outbox import Outbox
 from ..actors.outgoing.client import OutgoingClient
+from ..actors.outgoing.targets import named_target
 from ..actors.previews.reader import PageReader
 from ..actors.push.delivery import Deliver, WebPush
 from ..actors.push.encryption import PushEncryption
@@ -73,6 +75,7 @@ from ..actors.timelines.home import HomeTimeline
 from ..actors.timelines.list import ListTimeline
 from ..actors.timelines.public import PublicTimeline
 from ..actors.timelines.tag import TagTimeline
+from ..actors.translation.libretranslate import LibreTranslate
 from ..http.access.context import HttpContext
 from ..http.app import make_app
 from ..http.entities.account import avatar_url
@@ -236,6 +239,7 @@ class Troupe:
             record=self._record, chance=random.random, on_park=self.parking.park, unavailable=(Unavailable,)
         )
         self.outgoing = OutgoingClient(settings.user_agent, test_hosts=settings.test_hosts)
+        self.translator = translator_of(settings)
         folder = Folder(settings.data / "media", settings.node)
         self.actors = Actors(
             self.database, self.runtime, clock, ids, log.record,
@@ -254,7 +258,7 @@ class Troupe:
             settings=settings, database=self.database, runtime=self.runtime, clock=clock, ids=ids, record=log.record,
             secret=lambda: secrets.token_urlsafe(32), push_key=self._push_key,
             accounts=self.actors.accounts, statuses=self.actors.statuses, facts=self.actors.facts,
-            media=self.media, outgoing=self.outgoing,
+            media=self.media, outgoing=self.outgoing, translator=self.translator,
         )  # fmt: skip
         self.custom_emojis = CustomEmojiLoader(self.database, self.actors.facts)
         self.expiry = Expiry(self.database, clock, log.record, self.actors.facts, self.http_context.tokens)
@@ -275,6 +279,7 @@ class Troupe:
             Child("parking", self.parking.run),
             Child("emojis", self.custom_emojis.run),
             Child("outgoing", self.outgoing.run, inspect=self.outgoing.inspect),
+            *([Child("translation", self.translator.run)] if self.translator else []),
             *self.actors.relays(),
             Child("media", self.media.run, inspect=self.media.inspect),
             Child("expiry", self.expiry.run, inspect=self.expiry.inspect),
@@ -423,6 +428,15 @@ def _mail_sender(settings: Settings, database: Database, clock: Clock) -> MailSe
     smtp = Smtp(settings.smtp_host, settings.smtp_port, settings.smtp_tls, name, settings.smtp_user, password)
     head = Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url)
     return MailSender(database, clock, head, smtp, secret=lambda: secrets.token_urlsafe(32))
+
+
+def translator_of(settings: Settings) -> LibreTranslate | None:
+    """Return the translation service that the operator has named. Its client connects to nothing else."""
+    if settings.translation_url is None:
+        return None
+    client = OutgoingClient(settings.user_agent, named=named_target(settings.translation_url))
+    key = settings.translation_key.get_secret_value() if settings.translation_key else None
+    return LibreTranslate(client, settings.translation_url, key)
 
 
 def _run(settings: Settings, log: SupervisionLog, signals: EndSignals) -> None:

@@ -95,6 +95,11 @@ class LogEvent(Enum):
         Level.WARNING,
         "A file of the operator's texts can't be used; the texts that were read before are shown.",
     )
+    TRANSLATION_FAILED = (
+        "translation.failed",
+        Level.WARNING,
+        "The translation service did not answer, or not with a translation; after some failures it is left alone.",
+    )
     LIBRARY_SAID = "library.said", Level.WARNING, "A library that Troupe uses logged a warning or an error."
     LOG_DROPPED = (
         "log.dropped",

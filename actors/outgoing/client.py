@@ -16,7 +16,7 @@ import trio
 from .bodies import ENCODINGS, read_body
 from .errors import BadAnswer, ForbiddenTarget, OutgoingFailure, TookTooLong, TooLarge, Unreachable
 from .network import NameResolver, PublicNetwork, Resolve
-from .targets import Target, redirected, target_of
+from .targets import Target, named_target, redirected, target_of
 
 CONNECTIONS = 64  # to all hosts
 PER_HOST = 8
@@ -71,20 +71,26 @@ class _Gate:
 
 
 class OutgoingClient:
-    """One for each process. `user_agent` says which server asks."""
+    """One for each process. `user_agent` says which server asks.
+
+    A client with a `named` target is one more, for a server that the operator has named in the settings: it connects to
+    that scheme, host and port alone, also at a private address.
+    """
 
     def __init__(
         self,
         user_agent: str,
         *,
         test_hosts: Collection[str] = (),
+        named: Target | None = None,
         resolve: Resolve | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._user_agent = user_agent
         self._test_hosts = frozenset(test_hosts)
         self._hosts: dict[str, _Gate] = {}  # those with requests now
-        self._network = PublicNetwork(resolve or NameResolver(), test_hosts)
+        self._named = named
+        self._network = PublicNetwork(resolve or NameResolver(), test_hosts if named is None else {named.host})
         self._connections = httpcore2.AsyncConnectionPool(
             ssl_context=tls or httpcore2.default_ssl_context(), max_connections=CONNECTIONS,
             max_keepalive_connections=CONNECTIONS // 2, keepalive_expiry=IDLE,
@@ -94,7 +100,7 @@ class OutgoingClient:
     def allows(self, url: str) -> bool:
         """True if a request may be sent to a URL, as far as the URL alone can tell."""
         try:
-            target_of(url, self._test_hosts)
+            self._target_of(url)
         except ForbiddenTarget:
             return False
         return True
@@ -104,14 +110,14 @@ class OutgoingClient:
 
         A host whose name is not found now passes: it may be found when a request is sent, and is then checked again.
         """
-        target = target_of(url, self._test_hosts)
+        target = self._target_of(url)
         with suppress(Unreachable, TookTooLong):
             await self._network.addresses(target.host, target.port)
         return target
 
     async def send(self, request: OutgoingRequest, limits: RequestLimits) -> OutgoingAnswer:
         """Send a request and return the answer. Raise OutgoingFailure if there is none within the limits."""
-        target = target_of(request.url, self._test_hosts)
+        target = self._target_of(request.url)
         with trio.move_on_after(limits.seconds):
             return await self._follow(request, target, limits)
         raise TookTooLong("no answer in time")
@@ -129,6 +135,15 @@ class OutgoingClient:
             with trio.CancelScope(shield=True), trio.move_on_after(1):
                 await self._connections.aclose()
 
+    def _target_of(self, url: str) -> Target:
+        """Return where a URL leads. Raise ForbiddenTarget if this client does not connect there."""
+        if self._named is None:
+            return target_of(url, self._test_hosts)
+        target = named_target(url)
+        if target.origin != self._named.origin:
+            raise ForbiddenTarget("the URL is not on the server that the operator has named")
+        return target
+
     async def _follow(self, request: OutgoingRequest, target: Target, limits: RequestLimits) -> OutgoingAnswer:
         for _ in range(limits.hops + 1):
             answer = await self._exchange(request, target, limits)
@@ -136,7 +151,7 @@ class OutgoingClient:
                 return answer
             if (location := answer.headers.get("location")) is None:
                 raise BadAnswer("the redirect leads nowhere")
-            leads_to = redirected(target, location, self._test_hosts)
+            leads_to = redirected(target, location, self._target_of)
             if leads_to.origin != target.origin:
                 request = replace(request, headers={})  # a signature or a token is meant for one origin
             target = leads_to

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from string import punctuation
@@ -68,6 +68,14 @@ def written_target(url: str) -> Target:
 
     The result is one spelling of the URL, without the part after `#`.
     """
+    target = named_target(url)
+    if _is_address(target.host) and not is_public(target.host):
+        raise ForbiddenTarget("the address is not public")
+    return target
+
+
+def named_target(url: str) -> Target:
+    """Return where a URL leads that the operator has written: it may have a private address. Raise ForbiddenTarget."""
     parts = _split(url)
     if "@" in parts.netloc:
         raise ForbiddenTarget("the URL names a user")
@@ -78,10 +86,10 @@ def written_target(url: str) -> Target:
     return Target(parts.scheme, host, _port(parts), quote(path, safe=punctuation))
 
 
-def redirected(target: Target, location: str, test_hosts: Collection[str] = ()) -> Target:
-    """Return where a redirect leads, by the same rules."""
+def redirected(target: Target, location: str, read: Callable[[str], Target] = target_of) -> Target:
+    """Return where a redirect leads. `read` has the rules of the client that follows it."""
     _check_text(location)
-    return target_of(urljoin(target.url, location), test_hosts)
+    return read(urljoin(target.url, location))
 
 
 def _split(url: str) -> SplitResult:
@@ -108,18 +116,19 @@ def _host(parts: SplitResult) -> str:
     if parts.netloc.startswith("["):
         return _checked_address(host)
     name = _ascii(host)
-    return _checked_address(name) if NUMERIC.fullmatch(name) else name
+    return _checked_address(name) if _is_address(name) else name
+
+
+def _is_address(host: str) -> bool:
+    return ":" in host or NUMERIC.fullmatch(host) is not None
 
 
 def _checked_address(text: str) -> str:
     """Return an address in its usual spelling. No other one is taken."""
     try:
-        address = IPv6Address(text) if ":" in text else IPv4Address(text)
+        return str(IPv6Address(text) if ":" in text else IPv4Address(text))
     except ValueError:
         raise ForbiddenTarget("the URL has an address in an odd spelling") from None
-    if not is_public(address):
-        raise ForbiddenTarget("the address is not public")
-    return str(address)
 
 
 def _ascii(host: str) -> str:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import trio
 
-from ...actors.facts import ChangedCustomEmojis, Facts, RevokedToken
+from ...actors.facts import ChangedCustomEmojis, DeletedStatus, EditedStatus, Facts, RevokedToken
 from ...actors.kernel.clock import Clock
 from ...actors.kernel.ids import Ids
 from ...actors.kernel.runtime import Runtime
@@ -20,6 +20,8 @@ from ...actors.policies import OperatorPolicies
 from ...actors.push_key import PushKey
 from ...actors.statuses import AccountCache, StatusCache
 from ...actors.suggestions import Suggestions
+from ...actors.translation.port import Translator
+from ...actors.translation.translations import Translations
 from ...actors.trends import Trends
 from ...storage.engine.database import Database
 from ..answers.cached import CachedAnswers
@@ -96,6 +98,7 @@ class HttpContext:
     facts: Facts
     media: MediaProcessor
     outgoing: OutgoingClient
+    translator: Translator | None = None
     tokens: Tokens = field(default_factory=Tokens)
     rates: Rates = field(default_factory=Rates)
     rendered: Renderings = field(init=False)
@@ -104,6 +107,7 @@ class HttpContext:
     kept: CachedAnswers = field(default_factory=CachedAnswers)
     trends: Trends = field(init=False)
     suggestions: Suggestions = field(init=False)
+    translations: Translations = field(init=False)
     streams: Streams = field(default_factory=Streams)
     passwords: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(PASSWORDS_AT_ONCE))
 
@@ -115,6 +119,9 @@ class HttpContext:
         trends = Trends(self.database, self.clock, review=self.settings.trends_review)
         object.__setattr__(self, "trends", trends)
         object.__setattr__(self, "suggestions", Suggestions(self.database, self.clock))
+        object.__setattr__(self, "translations", Translations(self.translator, self.clock, self.record))
+        self.facts.observe(EditedStatus, lambda fact: self.translations.drop(fact.id))
+        self.facts.observe(DeletedStatus, lambda fact: self.translations.drop(fact.deleted.status.id))
         self.facts.observe(RevokedToken, self._end_token)
         self.facts.observe(ChangedCustomEmojis, self.rendered.use_emojis)
 

@@ -11,6 +11,7 @@ HttpError                  what it becomes
 ├── TooLarge               413
 ├── Unprocessable          422
 ├── TooMany                429
+├── BackendFailed          503, another server that is needed for the answer fails
 └── Overloaded             503 with Retry-After: too many connections, or the server stops
 actors.kernel.Refused      the status and text it carries
 actors.kernel.NotAnswered  503 with Retry-After, as storage's Unavailable and Doubtful
@@ -116,6 +117,13 @@ class TooMany(HttpError):
 
     def __init__(self, headers: Headers = (), text: str = "Too many requests") -> None:
         super().__init__(text, headers=headers)
+
+
+class BackendFailed(HttpError):
+    status = 503
+
+    def __init__(self, text: str = "Remote data could not be fetched") -> None:
+        super().__init__(text)
 
 
 class Overloaded(HttpError):

@@ -61,6 +61,7 @@ async def _about(context: HttpContext) -> About:
         public_preview=settings.public_preview,
         vapid_public_key=context.push_key.public,
         takes_films=context.media.takes_films,
+        translates=context.translations.enabled,
         numbers=await context.database.read(instance.numbers, context.clock.now() - MONTH),
         contact=await contact_account(context),
         rules=policies.rules,

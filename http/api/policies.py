@@ -1,4 +1,4 @@
-"""Rules, privacy policy, terms and languages of this server."""
+"""Rules, privacy policy and terms of this server."""
 
 from __future__ import annotations
 
@@ -29,12 +29,6 @@ async def show_description(context: HttpContext) -> Answer:
 @api.get("/api/v1/instance/privacy_policy")
 async def show_privacy(context: HttpContext) -> Answer:
     return json(policy_fields((await context.policies.current()).privacy))
-
-
-@api.get("/api/v1/instance/translation_languages")
-def show_languages() -> Answer:
-    """An empty object: this server translates no statuses."""
-    return json({})
 
 
 @api.get("/api/v1/instance/terms_of_service")

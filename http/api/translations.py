@@ -1,17 +1,74 @@
-"""Translations. This server has none yet, and answers as clients expect."""
+"""Translations of statuses, and the languages that there are."""
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from ...actors.translation.port import AskedTooOften, NotTranslatable, QuotaUsedUp, TranslationFailed
+from ...actors.translation.translations import all_targets
+from ...storage import users
+from ..access import rates
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
-from ..answers.answer import Answer
-from ..answers.errors import NotFound
+from ..answers.answer import Answer, json
+from ..answers.errors import BackendFailed, Forbidden, NotFound
+from ..entities.translation import translation_fields
+from ..intake.input import Input
+from ..intake.parameters import Text
 from ..router import api
 from ..views.statuses import find_visible
 
+# The text is sent to another program. Statuses for some readers alone stay here.
+TRANSLATED = ("public", "unlisted")
+DEFAULT = "en"  # the language of users whose locale is not known
+UNKNOWN = "und"  # stands for the language of a status that has none
 
-@api.post("/api/v1/statuses/<id>/translate", auth="user", scopes=("read:statuses",))
-async def translate(context: HttpContext, viewer: Viewer, id: int) -> Answer:
-    """The answer of the reference server without a translation service."""
-    await find_visible(context, viewer, id)
-    raise NotFound
+QUOTA = "The server-wide usage quota for the translation service has been exceeded."
+TOO_MANY = "There have been too many requests to the translation service recently."
+
+
+class TranslationWish(Input):
+    lang: Text = ""
+
+
+@api.post("/api/v1/statuses/<id>/translate", auth="user", scopes=("read:statuses",), rates=(rates.TRANSLATIONS,))
+async def translate(context: HttpContext, viewer: Viewer, id: int, wish: TranslationWish) -> Answer:
+    """The texts of a public or unlisted status in a language; without one in that of the viewer's locale."""
+    shown = await find_visible(context, viewer, id)
+    status = (shown.boosted or shown).status
+    if not context.translations.enabled:
+        raise NotFound
+    if status.visibility not in TRANSLATED:
+        raise Forbidden
+    language = wish.lang.strip() or await _locale(context, viewer)
+    with _explained():
+        return json(translation_fields(status, await context.translations.translate(status, language)))
+
+
+@api.get("/api/v1/instance/translation_languages")
+async def show_languages(context: HttpContext) -> Answer:
+    """The languages into which statuses are translated, by those they are in. Empty if this server translates none."""
+    with _explained():
+        offered = await context.translations.languages()
+    return json({**offered, UNKNOWN: all_targets(offered)} if offered else {})
+
+
+async def _locale(context: HttpContext, viewer: Viewer) -> str:
+    user = await context.database.read(users.find_user, viewer.account_id)
+    return (user and user.locale) or DEFAULT
+
+
+@contextmanager
+def _explained() -> Generator[None]:
+    """Raise what prevents a translation as an answer."""
+    try:
+        yield
+    except NotTranslatable:
+        raise Forbidden from None
+    except QuotaUsedUp:
+        raise BackendFailed(QUOTA) from None
+    except AskedTooOften:
+        raise BackendFailed(TOO_MANY) from None
+    except TranslationFailed:
+        raise BackendFailed from None

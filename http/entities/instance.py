@@ -43,6 +43,7 @@ class About:
     public_preview: bool
     vapid_public_key: str
     takes_films: bool
+    translates: bool
     numbers: Numbers
     contact: Account | None
     rules: tuple[Rule, ...]
@@ -130,7 +131,7 @@ def configuration(about: About) -> dict[str, object]:
             "min_expiration": limits.POLL_SECONDS_MIN,
             "max_expiration": limits.POLL_SECONDS,
         },
-        "translation": {"enabled": False},
+        "translation": {"enabled": about.translates},
         "timelines_access": _access("public" if about.public_preview else PRIVATE_FEED),
         "limited_federation": False,
     }

@@ -28,7 +28,7 @@ from troupe.storage.engine.database import Unavailable
 from troupe.storage.engine.pool import open_pool
 from troupe.storage.files import Folder
 from troupe.supervision.configuration import Settings
-from troupe.supervision.tree import Actors
+from troupe.supervision.tree import Actors, translator_of
 
 from .. import clients
 from ..clients import Letterbox, Person, Stage
@@ -76,10 +76,13 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any]) -> AsyncItera
         for child in (*acting.children(), *acting.relays()):
             await nursery.start(child.run, stopping)
         await nursery.start(media.run, stopping)
+        if (translator := translator_of(settings)) is not None:
+            await nursery.start(translator.run, stopping)
         http_context = HttpContext(
             settings=settings, database=pool, runtime=runtime, clock=clock, ids=ids, record=record,
             secret=_secrets(), push_key=push_key, accounts=acting.accounts,
             statuses=acting.statuses, facts=acting.facts, media=media, outgoing=outgoing,
+            translator=translator,
         )  # fmt: skip
         nursery.start_soon(http_context.readiness.run)
         yield Stage(http_context, letterbox, acting.outbox, records)

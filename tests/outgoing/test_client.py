@@ -27,6 +27,7 @@ from troupe.actors.outgoing.errors import (
     Unreachable,
 )
 from troupe.actors.outgoing.network import NameResolver, PublicNetwork
+from troupe.actors.outgoing.targets import named_target
 
 from ..certificates import Certificate, certificate
 from .peer import Asked, Respond, always, answer, peer
@@ -164,6 +165,34 @@ async def test_name_servers_that_do_not_answer_take_no_threads_of_others(monkeyp
             nursery.cancel_scope.cancel()
     finally:
         answered.set()
+
+
+# A server that the operator has named
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+async def test_a_named_server_may_be_on_this_machine(host: str) -> None:
+    async with peer(always(answer(204)), None) as there:
+        ours = OutgoingClient("Troupe/test", named=named_target(f"http://{host}:{there.port}/api"))
+        assert (await ours.send(get(f"http://{host}:{there.port}/api/languages"), LIMITS)).status == 204
+    assert there.connections == 1
+
+
+async def test_the_client_of_a_named_server_connects_to_nothing_else() -> None:
+    async with peer(always(answer(204)), None) as there, peer(always(answer(204)), None) as other:
+        ours = OutgoingClient("Troupe/test", named=named_target(f"http://127.0.0.1:{there.port}/"))
+        urls = [
+            f"http://127.0.0.1:{other.port}/", f"http://localhost:{there.port}/", f"http://[::1]:{there.port}/",
+            f"https://127.0.0.1:{there.port}/", "http://127.0.0.1/", "https://push.example.org/",
+        ]  # fmt: skip
+        for url in urls:
+            assert not ours.allows(url)
+            with pytest.raises(ForbiddenTarget):
+                await ours.send(get(url), LIMITS)
+        there.respond = always(answer(302, Location=f"http://127.0.0.1:{other.port}/"))
+        with pytest.raises(ForbiddenTarget):
+            await ours.send(get(f"http://127.0.0.1:{there.port}/"), LIMITS)
+    assert (there.connections, other.connections) == (1, 0)
 
 
 # Certificates

@@ -1,5 +1,7 @@
 """URLs: what the server may connect to, as far as the URL alone can tell."""
 
+from functools import partial
+
 import pytest
 
 from troupe.actors.outgoing.errors import ForbiddenTarget
@@ -125,5 +127,6 @@ def test_a_redirect_may_be_relative(location: str, leads_to: str) -> None:
 
 
 def test_a_redirect_from_a_test_host_by_number_is_forbidden() -> None:
+    read = partial(target_of, test_hosts=["peer.test"])
     with pytest.raises(ForbiddenTarget):
-        redirected(target_of("http://peer.test:8080/", ["peer.test"]), "http://127.0.0.1:8080/", ["peer.test"])
+        redirected(read("http://peer.test:8080/"), "http://127.0.0.1:8080/", read)

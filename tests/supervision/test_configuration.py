@@ -154,6 +154,23 @@ def test_hosts_with_private_addresses_are_refused_on_every_other_server(domain: 
     assert read_settings({}, {"TROUPE_DOMAIN": domain}).test_hosts == ()
 
 
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:5000", "http://[::1]:5000/", "https://10.0.0.1/api", "http://lt:5000"]
+)
+def test_the_translation_service_may_have_a_private_address(url: str) -> None:
+    settings = read_settings({}, {"TROUPE_TRANSLATION_URL": url, "TROUPE_TRANSLATION_KEY": "secret"})
+    assert (settings.translation_url or "").rstrip("/") == url.rstrip("/")
+    assert "secret" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    "url", ["lt:5000", "ftp://a.example/", "http://u:p@a.example/", "http://a.example/?key=1", "http://"]
+)
+def test_a_translation_service_without_a_web_address_is_refused(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="translation_url"):
+        read_settings({}, {"TROUPE_TRANSLATION_URL": url})
+
+
 def test_an_empty_domain_is_none() -> None:
     assert read_settings({}, {"TROUPE_DOMAIN": ""}).domain is None
 

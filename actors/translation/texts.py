@@ -1,0 +1,71 @@
+"""The texts of a status that are translated: as HTML for a translation service, and read back from its answer.
+
+The answer was written by another program. Its HTML is made safe like that of other servers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import regex
+
+from ...storage.statuses import Status
+from ..rules.markup import escape, map_text, plain, sanitise, tidy, trimmed
+
+LONGEST_PLAIN = 5000  # characters of a plain text in an answer
+# Custom emoji are written as :name: and must stay so. `translate` is the attribute of HTML for that.
+SHORTCODE = regex.compile(r":[A-Za-z0-9_]{2,}:")
+KEPT_SHORTCODE = regex.compile(r'<span translate="no">(:[A-Za-z0-9_]{2,}:)</span>')
+
+
+@dataclass(frozen=True, slots=True)
+class StatusTexts:
+    """The texts of a status. `content` is HTML, the others are plain; descriptions are those of its media."""
+
+    content: str
+    spoiler: str
+    options: tuple[str, ...]
+    descriptions: tuple[str, ...]
+
+    @property
+    def characters(self) -> int:
+        return sum(map(len, (self.content, self.spoiler, *self.options, *self.descriptions)))
+
+
+def texts_of(status: Status) -> StatusTexts:
+    return StatusTexts(
+        status.content,
+        status.spoiler_text,
+        tuple(option.title for option in status.poll.options) if status.poll else (),
+        tuple(medium.description for medium in status.media),
+    )
+
+
+def as_html(texts: StatusTexts) -> list[str]:
+    """Return the texts that are not empty, as HTML."""
+    content = map_text(texts.content, lambda before, text: _marked(escape(text)))
+    plains = (texts.spoiler, *texts.options, *texts.descriptions)
+    return [html for html in (content, *(_marked(escape(text)).replace("\n", "<br>") for text in plains)) if html]
+
+
+def from_html(texts: StatusTexts, answered: Sequence[str]) -> StatusTexts:
+    """Return the texts with what was answered for each that is not empty."""
+    answers = iter(answered)
+    content = KEPT_SHORTCODE.sub(r"\1", sanitise(next(answers))) if texts.content else ""
+    spoiler, *lines = _plains((texts.spoiler, *texts.options), answers)
+    descriptions = tuple(_plains(texts.descriptions, answers))
+    return StatusTexts(content, _line(spoiler), tuple(map(_line, lines)), tuple(map(trimmed, descriptions)))
+
+
+def _plains(texts: Sequence[str], answers: Iterator[str]) -> Iterator[str]:
+    for text in texts:
+        yield plain(sanitise(next(answers)))[:LONGEST_PLAIN] if text else ""
+
+
+def _line(text: str) -> str:
+    return " ".join(tidy(text).split())
+
+
+def _marked(html: str) -> str:
+    return SHORTCODE.sub(r'<span translate="no">\g<0></span>', html)
