@@ -6,10 +6,14 @@ from datetime import datetime
 from .engine.database import Connection
 from .engine.sql import Statement, insert_into
 
-# Only if the password is still the one that was checked: of two changes at the same time one is refused.
-CHANGE = "UPDATE users SET password_hash = $3 WHERE account_id = $1 AND password_hash = $2 RETURNING account_id"
+# Only if the password is still the one that was checked: of two changes at the same time one is refused. A new address
+# that waits for its link may be of a thief of the old password, so it is forgotten.
+CHANGE = """
+    UPDATE users SET password_hash = $3, new_email = NULL
+    WHERE account_id = $1 AND password_hash = $2 RETURNING account_id
+"""
 
-SET = "UPDATE users SET password_hash = $2 WHERE account_id = $1"
+SET = "UPDATE users SET password_hash = $2, new_email = NULL WHERE account_id = $1"
 
 INSERT_RESET = Statement(insert_into("password_resets", "token_hash, account_id, email, created_at, expires_at"))
 
@@ -41,7 +45,10 @@ class PasswordReset:
 
 
 async def change(db: Connection, account_id: int, old_hash: str, new_hash: str) -> bool:
-    """Store a new password. False if the old one was changed meanwhile. Links to set a new one become invalid."""
+    """Store a new password. False if the old one was changed meanwhile.
+
+    Links that set a new password, and a link that confirms a new e-mail address, become invalid.
+    """
     changed = await db.fetchval(CHANGE, account_id, old_hash, new_hash) is not None
     if changed:
         await db.execute(DELETE_RESETS, account_id)
@@ -59,7 +66,7 @@ async def find_reset(db: Connection, token_hash: bytes, now: datetime) -> int | 
 
 
 async def use_reset(db: Connection, account_id: int, token_hash: bytes, new_hash: str, now: datetime) -> bool:
-    """Use a link up and store the new password. False if the link is used or not valid."""
+    """Use a link up and store the new password, as `change` does. False if the link is used or not valid."""
     if await db.fetchval(USE_RESET, token_hash, now, account_id) is None:
         return False
     await db.execute(SET, account_id, new_hash)

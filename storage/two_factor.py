@@ -36,14 +36,20 @@ USE_STEP = """
 
 USE_RECOVERY_CODE = "DELETE FROM recovery_codes WHERE account_id = $1 AND code_hash = $2 RETURNING account_id"
 
+# Locked, so that of two requests at the same time the codes of the last one count.
+LOCK_ENABLED = "SELECT account_id FROM two_factor WHERE account_id = $1 AND enabled_at IS NOT NULL FOR UPDATE"
+
 DELETE_RECOVERY_CODES = "DELETE FROM recovery_codes WHERE account_id = $1"
 
 INSERT_RECOVERY_CODES = "INSERT INTO recovery_codes (account_id, code_hash) SELECT $1, unnest($2::bytea[])"
 
 DISABLE = "DELETE FROM two_factor WHERE account_id = $1 RETURNING enabled_at"
 
+# As for sessions, only if the password is still the one that was checked: a change of it ends all challenges.
 INSERT_CHALLENGE = """
-    INSERT INTO sign_in_challenges (token_hash, account_id, created_at, expires_at) VALUES ($1, $2, $3, $4)
+    INSERT INTO sign_in_challenges (token_hash, account_id, created_at, expires_at)
+    SELECT $1, $2, $3, $4 FROM users WHERE account_id = $2 AND password_hash = $5 FOR SHARE
+    RETURNING account_id
 """
 
 FIND_CHALLENGE = "SELECT account_id FROM sign_in_challenges WHERE token_hash = $1 AND expires_at > $2 AND tries < $3"
@@ -53,7 +59,7 @@ COUNT_TRY = """
     RETURNING account_id
 """
 
-DELETE_CHALLENGE = "DELETE FROM sign_in_challenges WHERE token_hash = $1"
+DELETE_CHALLENGE = "DELETE FROM sign_in_challenges WHERE token_hash = $1 RETURNING account_id"
 
 # Wrong codes that a browser may send before it has to send the password again.
 MOST_TRIES = 5
@@ -90,8 +96,7 @@ async def enable(
     """Turn it on with this secret, of which the code of `step` was seen. False if it was on, or the secret is old."""
     if await db.fetchval(ENABLE, account_id, secret, step, now) is None:
         return False
-    await replace_recovery_codes(db, account_id, code_hashes)
-    return True
+    return await replace_recovery_codes(db, account_id, code_hashes)
 
 
 async def use_step(db: Connection, account_id: int, step: int) -> bool:
@@ -104,10 +109,13 @@ async def use_recovery_code(db: Connection, account_id: int, code_hash: bytes) -
     return await db.fetchval(USE_RECOVERY_CODE, account_id, code_hash) is not None
 
 
-async def replace_recovery_codes(db: Connection, account_id: int, code_hashes: Collection[bytes]) -> None:
-    """Give an account new recovery codes. Those before become invalid."""
+async def replace_recovery_codes(db: Connection, account_id: int, code_hashes: Collection[bytes]) -> bool:
+    """Give an account new recovery codes. Those before become invalid. False if two-factor authentication is off."""
+    if await db.fetchval(LOCK_ENABLED, account_id) is None:
+        return False
     await db.execute(DELETE_RECOVERY_CODES, account_id)
     await db.execute(INSERT_RECOVERY_CODES, account_id, list(code_hashes))
+    return True
 
 
 async def disable(db: Connection, account_id: int) -> bool:
@@ -116,10 +124,14 @@ async def disable(db: Connection, account_id: int) -> bool:
 
 
 async def insert_challenge(
-    db: Connection, token_hash: bytes, account_id: int, now: datetime, expires_at: datetime
-) -> None:
-    """Store that a browser has sent the right password, and must still send a code."""
-    await db.execute(INSERT_CHALLENGE, token_hash, account_id, now, expires_at)
+    db: Connection, token_hash: bytes, account_id: int, password_hash: str, now: datetime, expires_at: datetime
+) -> bool:
+    """Store that a browser has sent the right password, and must still send a code.
+
+    False if the user's password is no longer the one with this hash.
+    """
+    made = await db.fetchval(INSERT_CHALLENGE, token_hash, account_id, now, expires_at, password_hash)
+    return made is not None
 
 
 async def find_challenge(db: Connection, token_hash: bytes, now: datetime) -> int | None:
@@ -132,5 +144,6 @@ async def count_try(db: Connection, token_hash: bytes, now: datetime) -> int | N
     return await db.fetchval(COUNT_TRY, token_hash, now, MOST_TRIES)
 
 
-async def delete_challenge(db: Connection, token_hash: bytes) -> None:
-    await db.execute(DELETE_CHALLENGE, token_hash)
+async def delete_challenge(db: Connection, token_hash: bytes) -> bool:
+    """End a challenge. False if it was ended, for example by a change of the password."""
+    return await db.fetchval(DELETE_CHALLENGE, token_hash) is not None

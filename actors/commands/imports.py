@@ -63,9 +63,12 @@ async def _start(
 
 @turn(AccountActor, ImportSome)
 async def import_some(account: AccountActor, message: ImportSome) -> bool:
-    """First remove what is not in the file, if the import overwrites, then carry out the lines."""
+    """First remove what is not in the file, if the import overwrites, then carry out the lines.
+
+    A deleted account carries nothing out: other accounts would be told of what is erased at once.
+    """
     found = await account.context.database.read(imports.find, message.id)
-    if found is None or found.finished_at is not None:
+    if found is None or found.finished_at is not None or account.user is None:
         return False
     if found.overwrite and found.cleared_at is None:
         if not await CLEARING[found.kind](account, found):

@@ -12,6 +12,7 @@ from typing import Any
 from .identity import domain_of
 from .languages import language_code
 from .limits import LIST_TITLE_CHARACTERS
+from .markup import one_line
 
 LARGEST_FILE = 2 * 1024 * 1024
 MOST_LINES = 20_000
@@ -106,7 +107,7 @@ def _mute(row: Row, local_domain: str) -> tuple[str, dict[str, Any]]:
 
 
 def _list(row: Row, local_domain: str) -> tuple[str, dict[str, Any]]:
-    title = row.get("0", "")
+    title = one_line(row.get("0", ""))
     if not title or len(title) > LIST_TITLE_CHARACTERS:
         raise UnreadableFile(f"The name of a list is missing, or longer than {LIST_TITLE_CHARACTERS} characters.")
     return account_target(row.get("1", ""), local_domain), {"title": title}

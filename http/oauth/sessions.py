@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import replace
 from datetime import timedelta
 
-from werkzeug.http import parse_cookie
+from werkzeug.sansio.http import parse_cookie  # that of `werkzeug.http` raises for bytes that are no UTF-8
 
 from ...storage import sessions
 from ...storage.secrets import equal_secrets, hash_of

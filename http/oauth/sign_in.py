@@ -31,6 +31,8 @@ from .users import barred, user_with
 WRONG = "That name and password do not belong together."
 OUTDATED = "This page was open for too long. Please sign in again."
 HOME = "/settings"
+# The pages that a sign-in may lead to: those of the settings, and never another address.
+SETTINGS = r"^/settings(/[a-z_]+(/[a-z0-9_]+(\.csv)?)?)?$"
 CHALLENGE_LASTS = timedelta(minutes=10)
 
 
@@ -45,8 +47,7 @@ class SignInForm(Input):
 
 
 class SettingsSignIn(SignInForm):
-    # A page of the settings, and never another address.
-    to: Annotated[str, Field(pattern=r"^/settings(/[a-z_]+)?$")] = HOME
+    to: Annotated[str, Field(pattern=SETTINGS)] = HOME
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +79,22 @@ async def _take_password(context: HttpContext, request: Request, form: SignInFor
         return Step(problem=WRONG)
     _check(user)
     if await context.database.read(two_factor.is_enabled, user.account_id):
-        return Step(await _challenge(context, user, secret))
+        return await _challenge(context, user, secret)
     return await _finish(context, request, user, secret)
 
 
-async def _challenge(context: HttpContext, user: User, secret: str) -> str:
+async def _challenge(context: HttpContext, user: User, secret: str) -> Step:
     """Have the browser send a code next. A session that it has ends: the password may be of another user."""
     fresh, now = await sessions.sign_out(context, secret), context.clock.now()
-    await context.database.transact(
-        two_factor.insert_challenge, hash_of(fresh), user.account_id, now, now + CHALLENGE_LASTS
+    made = await context.database.transact(
+        two_factor.insert_challenge,
+        hash_of(fresh),
+        user.account_id,
+        user.password_hash or "",
+        now,
+        now + CHALLENGE_LASTS,
     )
-    return fresh
+    return Step(fresh) if made else Step(problem=WRONG)
 
 
 async def _take_code(context: HttpContext, request: Request, code: str, secret: str) -> Step:
@@ -98,10 +104,11 @@ async def _take_code(context: HttpContext, request: Request, code: str, secret: 
     if not await is_code(context, account_id, code):
         return Step(problem=WRONG_CODE)
     user = await context.database.read(users.find_user, account_id)
-    if user is None:
+    # After the user was read: a change of the password meanwhile has either ended the challenge, or is seen below.
+    ended = await context.database.transact(two_factor.delete_challenge, hash_of(secret))
+    if user is None or not ended:
         return Step(problem=OUTDATED)
     _check(user)
-    await context.database.transact(two_factor.delete_challenge, hash_of(secret))
     return await _finish(context, request, user, secret)
 
 

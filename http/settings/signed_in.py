@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ from ..intake.parameters import MaybeText, Text
 from ..intake.request import Request
 from ..oauth import sessions
 from ..oauth.redirects import with_query
+from ..oauth.sign_in import SETTINGS
 from ..oauth.users import barred, user_with
 from ..pages.templates import page
 
@@ -31,7 +33,7 @@ class SignInNeeded(HttpError):
     status = 302
 
     def __init__(self, request: Request) -> None:
-        to = request.path if request.method == "GET" else None
+        to = request.path if request.method == "GET" and re.fullmatch(SETTINGS, request.path) else None
         super().__init__("Please sign in.", headers=(("Location", with_query("/auth/sign_in", to=to)),))
 
 

@@ -70,10 +70,10 @@ async def renew_codes(context: HttpContext, request: Request, posted: CodeForm) 
     if problems := await problems_of(me, posted):
         return await _page(me, problems)
     codes = _recovery_codes(context)
-    await context.database.transact(
+    replaced = await context.database.transact(
         two_factor.replace_recovery_codes, me.user.account_id, [hash_of(code) for code in codes]
     )
-    return me.page("recovery_codes.html", codes=codes)
+    return me.page("recovery_codes.html", codes=codes) if replaced else redirect("/settings/two_factor")
 
 
 @api.post("/settings/two_factor/off", page=True)

@@ -4,6 +4,8 @@ import pytest
 import trio
 
 from troupe.actors.commands import account_deletions
+from troupe.actors.effects.imports import ImportSome
+from troupe.actors.kernel import Address, Origin
 from troupe.storage import registration
 
 from ..clients import PASSWORD, PATIENCE, Person, Stage
@@ -85,6 +87,19 @@ async def test_many_statuses_go_in_batches(stage: Stage, ada: Person, monkeypatc
     await erased(stage)
     assert await stage.rows("SELECT FROM statuses WHERE deleted_at IS NULL") == []
     assert stage.told("outbox.retry") == []
+
+
+async def test_an_import_that_is_not_finished_goes_no_further(stage: Stage, ada: Person, bob: Person) -> None:
+    await delete(stage)
+    await erased(stage)
+    await stage.sql(
+        "INSERT INTO imports (id, account_id, kind, overwrite, created_at) VALUES (1, $1, 'following', false, now())",
+        ada.account.id,
+    )
+    await stage.sql("INSERT INTO import_lines (import_id, number, target) VALUES (1, 1, 'bob')")
+    actor = Address("account", ada.id)
+    assert not await stage.http_context.runtime.ask(actor, ImportSome(1), origin=Origin("test"))
+    assert (await bob.get("/api/v1/notifications")).json == []
 
 
 async def test_files_are_removed(stage: Stage, ada: Person) -> None:

@@ -74,6 +74,25 @@ async def test_a_change_voids_links_that_set_a_password(stage: Stage, ada: Perso
     assert (await Browser(stage).get(reset)).status == 404
 
 
+@pytest.mark.parametrize("forgotten", [False, True], ids=["changed", "forgotten"])
+async def test_a_new_password_voids_a_link_that_a_thief_of_the_old_one_asked_for(
+    stage: Stage, ada: Person, forgotten: bool
+) -> None:
+    thief, owner = await signed_in(stage), await signed_in(stage)
+    link = await asked_for(stage, thief, "thief@example.org")
+    if forgotten:
+        await owner.send("/auth/password/new", email="ada@example.org")
+        reset = link_in((await stage.letterbox.receive(3))[-1])
+        form = {"reset_password_token": reset.partition("=")[2], "new_password": "a new password"}
+        assert (await owner.send("/auth/password/edit", reset, **form)).status == 200
+    else:
+        await owner.send("/settings/password", password=PASSWORD, new_password="a new password")
+    assert (await thief.get(link)).status == 404
+    form_of_thief = {"token": link.partition("=")[2], "form_token": form_token(await thief.get("/auth/sign_in"))}
+    assert (await thief.post(LINK, form_of_thief)).status == 404
+    assert await address(stage) == "ada@example.org"
+
+
 @pytest.mark.parametrize(
     ("typed", "wrong"),
     [

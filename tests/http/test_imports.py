@@ -177,6 +177,13 @@ async def test_a_file_that_cannot_be_imported_says_why(
     assert await stage.rows("SELECT FROM imports") == []
 
 
+async def test_the_names_of_lists_are_tidied_as_in_the_api(stage: Stage, ada: Person, bob: Person) -> None:
+    await ada.post(f"/api/v1/accounts/{bob.id}/follow")
+    page = await imported(stage, await signed_in(stage), "lists", '"a\0 list\x07\nof mine",bob\n')
+    assert "No line" in page
+    assert [one["title"] for one in (await ada.get("/api/v1/lists")).json] == ["a list of mine"]
+
+
 async def test_a_body_above_the_limit_is_refused(stage: Stage, ada: Person) -> None:
     answer = await upload(await signed_in(stage), "blocks", b"x" * (rules.LARGEST_FILE + 200_000))
     assert answer.status == 413

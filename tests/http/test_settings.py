@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import httpx
 import pytest
 
 from troupe.http.access.rates import CONFIRMATIONS_OF_USER, FAILED_SIGN_INS
@@ -24,7 +25,7 @@ async def forget(stage: Stage, email: str = "ada@example.org") -> str:
 
 
 class TestSigningIn:
-    @pytest.mark.parametrize("path", PAGES)
+    @pytest.mark.parametrize("path", [*PAGES, "/settings/exports/lists.csv", "/settings/imports/123"])
     async def test_pages_lead_to_the_sign_in_and_back(self, stage: Stage, ada: Person, path: str) -> None:
         browser = Browser(stage)
         answer = await browser.get(path)
@@ -33,6 +34,20 @@ class TestSigningIn:
         to = re.findall(r'name="to" value="([^"]*)"', page.text)[0]
         answer = await browser.send(SIGN_IN, answer.headers["Location"], username="ada", password=PASSWORD, to=to)
         assert (answer.status, answer.headers["Location"]) == (302, path)
+
+    @pytest.mark.parametrize("path", ["/settings/", "/settings/exports/x%0d%0ay", "/settings/exports/..csv"])
+    async def test_an_odd_address_leads_to_the_sign_in(self, stage: Stage, path: str) -> None:
+        browser = Browser(stage)
+        answer = await browser.get(path)
+        assert is_signed_out(answer)
+        assert (await browser.get(answer.headers["Location"])).status == 200
+
+    @pytest.mark.parametrize("cookie", [b"troupe_session=\xe9", b"other=\xff; troupe_session=x", b"\xfe", b'"\\377'])
+    async def test_a_cookie_that_is_no_text_is_as_none(self, stage: Stage, port: int, cookie: bytes) -> None:
+        """Another program on this host may have set it."""
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers={b"Cookie": cookie}) as browser:
+            assert (await browser.get("/settings")).status_code == 302
+            assert (await browser.get(SIGN_IN)).status_code == 200
 
     @pytest.mark.parametrize(
         "to", ["https://evil.example/", "//evil.example", "/settings/../x", "/settings\n", "/about"]

@@ -253,3 +253,12 @@ class TestTurningOff:
         assert not {*new} & {*old}
         page = await browser.send(f"{PAGE}/off", PAGE, password=PASSWORD, code=old[0])
         assert list(problems(page)) == ["code"]
+
+    @pytest.mark.parametrize("begun", [False, True])
+    async def test_there_are_no_recovery_codes_while_it_is_off(self, stage: Stage, ada: Person, begun: bool) -> None:
+        browser = await signed_in(stage)
+        if begun:
+            await browser.send(f"{PAGE}/new", PAGE, password=PASSWORD)
+        answer = await browser.send(f"{PAGE}/codes", PAGE, password=PASSWORD)
+        assert (answer.status, answer.headers.get("Location")) == (302, PAGE)
+        assert await stage.rows("SELECT FROM recovery_codes") == []

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from troupe.storage import two_factor
+from troupe.storage import passwords, sessions, two_factor
 from troupe.storage.accounts import Account
 from troupe.storage.engine.database import Connection
 from troupe.storage.two_factor import MOST_TRIES
@@ -79,8 +79,24 @@ def test_turning_it_off_leaves_nothing(stage: Stage) -> None:
 
 def test_a_browser_may_send_a_few_codes_for_some_minutes(stage: Stage) -> None:
     ada = stage.account("ada")
-    stage(two_factor.insert_challenge, b"c" * 32, ada.id, NOW, LATER)
+    stage(two_factor.insert_challenge, b"c" * 32, ada.id, "hash", NOW, LATER)
     assert stage(two_factor.count_try, b"c" * 32, LATER) is None
     assert [stage(two_factor.count_try, b"c" * 32, NOW) for _ in range(MOST_TRIES)] == [ada.id] * MOST_TRIES
     assert stage(two_factor.count_try, b"c" * 32, NOW) is None
     assert stage(two_factor.find_challenge, b"c" * 32, NOW) is None
+    assert [stage(two_factor.delete_challenge, b"c" * 32) for _ in range(2)] == [True, False]
+
+
+def test_a_password_that_was_changed_meanwhile_lets_no_browser_send_a_code(stage: Stage) -> None:
+    ada = enabled(stage)
+
+    async def changing(db: Connection) -> bool:
+        changed = await passwords.change(db, ada.id, "hash", "new")
+        await sessions.delete_others(db, ada.id, b"")
+        return changed
+
+    async def signing_in(db: Connection) -> bool:
+        return await two_factor.insert_challenge(db, b"c" * 32, ada.id, "hash", NOW, LATER)
+
+    assert race(stage, changing, signing_in) == [True, False]
+    assert stage.value("SELECT count(*) FROM sign_in_challenges") == 0
