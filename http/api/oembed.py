@@ -1,4 +1,4 @@
-"""oEmbed (oembed.com): a status as HTML that other sites can show, found by its address."""
+"""oEmbed (oembed.com): a frame with a status that other sites can show, found by the address of the status."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ WIDTH = 400  # in pixels, unless the request says how many
 HEIGHT = 300
 LARGEST = 2000
 A_DAY = 86400  # seconds for which a site may keep the answer
+# Links open in new windows, which are free of the sandbox. The page has no script and no form. It needs its own origin,
+# or else its content security policy would refuse its own pictures in some browsers.
+SANDBOX = "allow-same-origin allow-popups allow-popups-to-escape-sandbox"
 
 
 class Embedding(Input):
@@ -36,20 +39,20 @@ async def show(context: HttpContext, wanted: Embedding) -> Answer:
     settings = context.settings
     shown = await _find(context, wanted.url)
     author = shown.author
-    name = name_of(author)
+    width, height = size_of(wanted.maxwidth, WIDTH), size_of(wanted.maxheight, HEIGHT)
     return json(
         {
             "type": "rich",
             "version": "1.0",
             "title": title_of(shown),
-            "author_name": name,
+            "author_name": name_of(author),
             "author_url": author.url or author.uri,
             "provider_name": settings.local_domain,
             "provider_url": f"{settings.base_url}/",
             "cache_age": A_DAY,
-            "html": html_of(shown, f"{name} (@{author.username}@{settings.local_domain})"),
-            "width": size_of(wanted.maxwidth, WIDTH),
-            "height": size_of(wanted.maxheight, HEIGHT),
+            "html": frame_html(shown, settings.base_url, width, height),
+            "width": width,
+            "height": height,
         }
     )
 
@@ -66,12 +69,15 @@ async def _find(context: HttpContext, url: str) -> ShownStatus:
     return shown
 
 
-def html_of(shown: ShownStatus, signature: str) -> str:
-    """Return a quotation with a link to the status. Behind a content warning the text is left out."""
-    status = shown.status
-    url = html.escape(status.url or status.uri)
-    text = f"<p>{html.escape(status.spoiler_text)}</p>" if status.spoiler_text else status.content
-    return f'<blockquote cite="{url}">{text}<footer><a href="{url}">{html.escape(signature)}</a></footer></blockquote>'
+def frame_html(shown: ShownStatus, base_url: str, width: int, height: int) -> str:
+    """Return a frame with the page of the status that other sites may show."""
+    address, title = (
+        html.escape(text) for text in (f"{base_url}/@{shown.author.username}/{shown.id}/embed", title_of(shown))
+    )
+    return (
+        f'<iframe src="{address}" title="{title}" width="{width}" height="{height}" sandbox="{SANDBOX}"'
+        ' allow="fullscreen" loading="lazy" style="max-width: 100%; border: 0"></iframe>'
+    )
 
 
 def size_of(asked: int | None, otherwise: int) -> int:

@@ -51,7 +51,7 @@ async def show(context: HttpContext, request: Request, position: ListPosition) -
         approval=settings.sign_ups == "approval",
         is_first=position.is_first,
         preview=settings.public_preview,
-        posts=posts_in(shown, context.clock.now(), settings.local_domain),
+        posts=posts_in(context, shown),
         around=neighbours("/", position, ids),
     )
 
@@ -66,7 +66,7 @@ async def show_about(context: HttpContext, request: Request) -> Answer:
         request,
         "about.html",
         head=Head(f"About {settings.title}", f"{settings.base_url}/about", description),
-        description=policies.description.html,
+        description_html=policies.description.html,
         rules=policies.rules,
         email=settings.contact_email,
         contact=await _contact(context),
@@ -83,7 +83,7 @@ async def show_privacy(context: HttpContext, request: Request) -> Answer:
         request,
         "document.html",
         head=Head("Privacy", f"{context.settings.base_url}/privacy"),
-        text=privacy.html,
+        text_html=privacy.html,
         changed=None if privacy.updated_at is None else moment(privacy.updated_at),
         terms=None,
     )
@@ -109,7 +109,9 @@ async def _terms_page(context: HttpContext, request: Request, terms: Terms | Non
     if terms is None:
         raise NotFound
     head = Head("Terms of service", f"{context.settings.base_url}{path}")
-    return await public_page(context, request, "document.html", head=head, text=terms.html, changed=None, terms=terms)
+    return await public_page(
+        context, request, "document.html", head=head, text_html=terms.html, changed=None, terms=terms
+    )
 
 
 async def _timeline(
@@ -126,7 +128,7 @@ async def _contact(context: HttpContext) -> Byline | None:
     account = await contact_account(context)
     if account is None or not is_presentable(account) or account.suspended_at is not None:
         return None
-    return byline(account, context.settings.local_domain)
+    return byline(context, account)
 
 
 async def _numbers(context: HttpContext) -> dict[str, int]:

@@ -1,4 +1,7 @@
-"""Statuses and accounts as the templates show them: addresses, texts and numbers, with every choice made."""
+"""Statuses and accounts as the templates show them: addresses, texts and numbers, with every choice made.
+
+Fields that end with `_html` are safe HTML, which templates show as it is. All others are plain text.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlsplit
 
+from ...actors.custom_emojis import CustomEmojis
 from ...actors.rules.visibility import ANONYMOUS
 from ...actors.statuses import ShownStatus, quote_state
 from ...storage.accounts import Account
 from ...storage.media import Media
 from ...storage.polls import Poll
+from ...storage.preview_cards import PreviewCard
+from ...storage.statuses import Status
+from ..access.context import HttpContext
 from ..entities.account import avatar_url
-from ..entities.media import media_fields
+from ..entities.media import file_address, media_fields
 from ..entities.poll import poll_fields
 from ..views.titles import name_of
+from .emojis import HERE, html_with_emojis, text_with_emojis
 
-# Pages name pictures without the server, so that they are seen under each name of it.
-HERE = ""
 DEEPEST = 4  # of replies that are shown further and further to the right
 NO_LANGUAGE = ""
 NO_HANDLES: Mapping[int, str] = {}
+NO_EMOJIS = CustomEmojis()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,7 @@ class Byline:
     """An account in a line: above its posts, and where it has boosted."""
 
     name: str
+    name_html: str
     handle: str
     path: str
     avatar: str
@@ -59,7 +68,7 @@ class Attachment:
 class PollOption:
     """An option of a poll. `percent` is None while the author hides the votes."""
 
-    title: str
+    title_html: str
     percent: int | None
 
 
@@ -74,6 +83,19 @@ class PollResults:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkedPage:
+    """What a page that a status links to says of itself."""
+
+    url: str
+    title: str
+    provider: str
+    description: str
+    language: str
+    image: str | None
+    image_description: str
+
+
+@dataclass(frozen=True, slots=True)
 class PostView:
     """A status, or the original of a boost."""
 
@@ -82,14 +104,15 @@ class PostView:
     author: Byline
     booster: Byline | None
     answered: str | None  # the handle of the account that it answers; empty if that is not known
-    content: str  # safe HTML
-    warning: str
+    content_html: str
+    warning_html: str
     language: str
     made: Moment
     edited: Moment | None
     media: list[Attachment]
     sensitive: bool
     poll: PollResults | None
+    link: LinkedPage | None
     replies: int
     boosts: int
     favourites: int
@@ -100,52 +123,52 @@ class PostView:
 
 
 def post_of(
-    shown: ShownStatus, now: datetime, domain: str, known: Mapping[int, str] = NO_HANDLES, depth: int = 0
+    context: HttpContext, shown: ShownStatus, known: Mapping[int, str] = NO_HANDLES, depth: int = 0
 ) -> PostView:
-    """Return a status for a page.
-
-    `domain` is this server's, for the handles of its accounts. `known` has the handles of accounts by id, so that a
-    reply can name the account that it answers.
-    """
-    booster = None if shown.boosted is None else byline(shown.author, domain)
+    """Return a status for a page. `known` has handles by account id: a reply names the account that it answers."""
+    domain = context.settings.local_domain
+    booster = None if shown.boosted is None else byline(context, shown.author)
     original = shown.boosted or shown
     status, quoted = original.status, quoted_in(original)
+    emojis = _emojis(context, local=status.local)
+    sensitive = status.sensitive or original.author.sensitized_at is not None
     return PostView(
         id=status.id,
         path=path_of(original),
-        author=byline(original.author, domain),
+        author=byline(context, original.author),
         booster=booster,
         answered=_answered(original, known, domain),
-        content=status.content,
-        warning=status.spoiler_text,
+        content_html=html_with_emojis(status.content, emojis),
+        warning_html=text_with_emojis(status.spoiler_text, emojis),
         language=status.language or NO_LANGUAGE,
         made=moment(status.created_at),
         edited=None if status.edited_at is None else moment(status.edited_at),
         media=[found for one in status.media if (found := _attachment(one)) is not None],
-        sensitive=status.sensitive or original.author.sensitized_at is not None,
-        poll=None if status.poll is None else _results(status.poll, now),
+        sensitive=sensitive,
+        poll=None if status.poll is None else _results(status.poll, context.clock.now(), emojis),
+        link=_link(status, sensitive=sensitive),
         replies=status.replies_count,
         boosts=status.reblogs_count,
         favourites=status.favourites_count,
         application=status.application_name,
-        quoted=None if quoted is None else _without_quote(post_of(quoted, now, domain, known)),
+        quoted=None if quoted is None else _without_quote(post_of(context, quoted, known)),
         hides_quoted=status.quote_state is not None and quoted is None,
         depth=depth,
     )
 
 
-def posts_in(shown: Sequence[ShownStatus], now: datetime, domain: str) -> list[PostView]:
+def posts_in(context: HttpContext, shown: Sequence[ShownStatus]) -> list[PostView]:
     """Return the statuses of a list."""
-    known = handles_in(shown, domain)
-    return [post_of(one, now, domain, known) for one in shown]
+    known = handles_in(shown, context.settings.local_domain)
+    return [post_of(context, one, known) for one in shown]
 
 
-def replies_in(shown: Sequence[ShownStatus], now: datetime, domain: str, known: Mapping[int, str]) -> list[PostView]:
+def replies_in(context: HttpContext, shown: Sequence[ShownStatus], known: Mapping[int, str]) -> list[PostView]:
     """Return the replies below a status, each with its depth. They are in the order of the thread."""
     depths: dict[int, int] = {}
     for one in shown:
         depths[one.id] = depths.get(one.status.in_reply_to_id or 0, 0) + 1
-    return [post_of(one, now, domain, known, min(depths[one.id], DEEPEST)) for one in shown]
+    return [post_of(context, one, known, min(depths[one.id], DEEPEST)) for one in shown]
 
 
 def handles_in(shown: Iterable[ShownStatus], domain: str) -> dict[int, str]:
@@ -158,10 +181,21 @@ def quoted_in(shown: ShownStatus) -> ShownStatus | None:
     return shown.quoted if quote_state(shown, ANONYMOUS) == "accepted" else None
 
 
-def byline(account: Account, domain: str) -> Byline:
+def byline(context: HttpContext, account: Account) -> Byline:
     """Return an account for the line above a post."""
-    path = f"/@{account.username}" if account.local else account.url or account.uri
-    return Byline(name_of(account), _handle(account, domain), path, avatar_url(account, HERE))
+    name = name_of(account)
+    return Byline(
+        name,
+        text_with_emojis(name, emojis_of(context, account)),
+        _handle(account, context.settings.local_domain),
+        f"/@{account.username}" if account.local else account.url or account.uri,
+        avatar_url(account, HERE),
+    )
+
+
+def emojis_of(context: HttpContext, account: Account) -> CustomEmojis:
+    """Return the emoji that the texts of an account may use."""
+    return _emojis(context, local=account.local)
 
 
 def path_of(shown: ShownStatus) -> str:
@@ -175,6 +209,11 @@ def moment(value: datetime) -> Moment:
     utc = value.astimezone(UTC)
     day = f"{utc.day} {utc:%b %Y}"
     return Moment(f"{utc:%Y-%m-%dT%H:%M:%SZ}", day, f"{day}, {utc:%H:%M} UTC")
+
+
+def _emojis(context: HttpContext, *, local: bool) -> CustomEmojis:
+    """This server's emoji, or none: a name in a text of another server means an emoji of that server."""
+    return context.rendered.emojis if local else NO_EMOJIS
 
 
 def _without_quote(post: PostView) -> PostView:
@@ -208,12 +247,35 @@ def _attachment(media: Media) -> Attachment | None:
     )
 
 
-def _results(poll: Poll, now: datetime) -> PollResults:
+def _link(status: Status, *, sensitive: bool) -> LinkedPage | None:
+    """The page that a status links to, if the status shows nothing else. Without an image if media are sensitive."""
+    if status.card is None or status.media or status.quote_state is not None:
+        return None
+    return _linked_page(status.card, with_image=not sensitive)
+
+
+def _linked_page(card: PreviewCard, *, with_image: bool) -> LinkedPage:
+    facts = card.facts
+    return LinkedPage(
+        url=card.url,
+        title=facts.title,
+        provider=facts.provider_name or urlsplit(card.url).hostname or "",
+        description=facts.description,
+        language=facts.language or NO_LANGUAGE,
+        image=file_address(facts.image_file, HERE) if with_image else None,
+        image_description=facts.image_description,
+    )
+
+
+def _results(poll: Poll, now: datetime, emojis: CustomEmojis) -> PollResults:
     fields: dict[str, Any] = poll_fields(
         poll, now, None, (), []
     )  # the JSON of the API, which hides what must be hidden
     voters = fields["voters_count"] if poll.multiple else fields["votes_count"]
-    options = [PollOption(one["title"], _percent(one["votes_count"], voters)) for one in fields["options"]]
+    options = [
+        PollOption(text_with_emojis(one["title"], emojis), _percent(one["votes_count"], voters))
+        for one in fields["options"]
+    ]
     ends = None if poll.expires_at is None else moment(poll.expires_at)
     return PollResults(options, voters or 0, ends, fields["expired"])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from ...actors.custom_emojis import CustomEmojis
 from ...actors.rules.markup import plain
 from ...actors.rules.visibility import ANONYMOUS
 from ...storage.accounts import Account
@@ -17,10 +18,11 @@ from ..views.accounts import find_local, is_presentable
 from ..views.profiles import ProfilePart, pinned_of, posts_of
 from ..views.statuses import visible_among
 from ..views.titles import SUMMARY_CHARACTERS, name_of, shortened
+from .emojis import HERE, html_with_emojis, text_with_emojis
 from .heads import Head
 from .layout import public_page
 from .paging import ListPosition, neighbours
-from .posts import HERE, Byline, byline, moment, posts_in
+from .posts import Byline, byline, emojis_of, moment, posts_in
 
 Tab = Literal["posts", "with_replies", "media"]
 ACTIVITY = ("application/activity+json", "application/ld+json")
@@ -64,7 +66,7 @@ async def _show(context: HttpContext, request: Request, name: str, position: Lis
     account = await find_local(context, name)
     ids = await posts_of(context, account, ANONYMOUS, _part(account, tab), position.page())
     pinned = await pinned_of(context, account, ANONYMOUS) if tab == "posts" and position.is_first else []
-    now, domain = context.clock.now(), context.settings.local_domain
+    emojis = emojis_of(context, account)
     path = f"/@{account.username}" if tab == "posts" else f"/@{account.username}/{tab}"
     return await public_page(
         context,
@@ -72,14 +74,15 @@ async def _show(context: HttpContext, request: Request, name: str, position: Lis
         "profile.html",
         head=_head(context, account, path),
         account=account,
-        person=byline(account, domain),
+        person=byline(context, account),
+        note_html=html_with_emojis(account.note, emojis),
         header=None if account.header_file is None else header_url(account, HERE),
         joined=moment(account.created_at),
-        fields=_fields(account),
+        fields=_fields(account, emojis),
         moved=await _moved(context, account),
         tabs=_tabs(account, tab),
-        pinned=posts_in(await visible_among(context, pinned, ANONYMOUS), now, domain),
-        posts=posts_in(await visible_among(context, ids, ANONYMOUS), now, domain),
+        pinned=posts_in(context, await visible_among(context, pinned, ANONYMOUS)),
+        posts=posts_in(context, await visible_among(context, ids, ANONYMOUS)),
         around=neighbours(path, position, ids),
     )
 
@@ -112,9 +115,16 @@ def _head(context: HttpContext, account: Account, path: str) -> Head:
     )
 
 
-def _fields(account: Account) -> list[dict[str, Any]]:
-    """The fields of the profile. The value is safe HTML."""
-    return [{"name": one["name"], "value": one["value"], "verified": one.get("verified_at")} for one in account.fields]
+def _fields(account: Account, emojis: CustomEmojis) -> list[dict[str, Any]]:
+    """The fields of the profile. Names and values are safe HTML."""
+    return [
+        {
+            "name_html": text_with_emojis(one["name"], emojis),
+            "value_html": html_with_emojis(one["value"], emojis),
+            "verified": one.get("verified_at"),
+        }
+        for one in account.fields
+    ]
 
 
 async def _moved(context: HttpContext, account: Account) -> Byline | None:
@@ -124,4 +134,4 @@ async def _moved(context: HttpContext, account: Account) -> Byline | None:
     moved = await context.accounts.find(account.moved_to_id)
     if moved is None or not is_presentable(moved) or moved.suspended_at is not None:
         return None
-    return byline(moved, context.settings.local_domain)
+    return byline(context, moved)

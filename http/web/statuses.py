@@ -31,16 +31,15 @@ async def show(context: HttpContext, request: Request, name: str, id: int) -> An
     if shown.boosted is not None:
         return redirect(path_of(shown.boosted))
     thread = await thread_around(context, shown.id, ANONYMOUS)
-    now, domain = context.clock.now(), context.settings.local_domain
-    known = handles_in([*thread.above, shown, *thread.below], domain)
+    known = handles_in([*thread.above, shown, *thread.below], context.settings.local_domain)
     return await public_page(
         context,
         request,
         "status.html",
         head=_head(context, shown),
-        above=posts_in(thread.above, now, domain),
-        post=post_of(shown, now, domain, known),
-        below=replies_in(thread.below, now, domain, known),
+        above=posts_in(context, thread.above),
+        post=post_of(context, shown, known),
+        below=replies_in(context, thread.below, known),
         is_cut=thread.is_cut,
     )
 
@@ -52,8 +51,7 @@ async def show_embedded(context: HttpContext, request: Request, name: str, id: i
     if shown.boosted is not None:
         raise NotFound
     head = replace(_head(context, shown), noindex=True)
-    post = post_of(shown, context.clock.now(), context.settings.local_domain)
-    return await public_page(context, request, "embed.html", framed=True, head=head, post=post)
+    return await public_page(context, request, "embed.html", framed=True, head=head, post=post_of(context, shown))
 
 
 @api.get("/users/<name>/statuses/<id>", page=True)

@@ -34,7 +34,7 @@ async def show(context: HttpContext, request: Request, name: str, position: List
         feed=f"{url}.rss",
         noindex=not found or asks_not_to_be_indexed(found),
     )
-    posts = posts_in(found, context.clock.now(), context.settings.local_domain)
+    posts = posts_in(context, found)
     return await public_page(
         context, request, "tag.html", head=head, tag=tag, posts=posts, around=neighbours(f"/tags/{tag}", position, ids)
     )

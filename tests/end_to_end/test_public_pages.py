@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,16 @@ import httpx
 import pytest
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
 
-from .browser import DESK, FITS, PHONE, chromium, screen, text_of
+from troupe.storage import preview_cards
+from troupe.storage.engine.connect import transact_once
+from troupe.storage.engine.database import Connection
+from troupe.storage.engine.embedded import embedded
+from troupe.storage.preview_cards import CardFacts
+
+from ..http.uploading import animation
+from .browser import DESK, FITS, PATIENCE, PHONE, chromium, screen, text_of
 from .server import Person, Server
 
 LONG = "Pneumonoultramicroscopicsilicovolcanoconiosis" * 8
@@ -62,8 +71,11 @@ def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
 
 
 @pytest.fixture(scope="module")
-def paths(server: Server) -> dict[str, str]:
+def paths(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """A page of each kind, with everything that can be on one."""
+    picture = tmp_path_factory.mktemp("emoji") / "owl.gif"
+    picture.write_bytes(animation())
+    assert server.troupe("emoji", "add", "owl", picture).returncode == 0
     ada, bob = server.people("ada", "bob")
     profile = {
         "display_name": "W" * 30,
@@ -71,23 +83,26 @@ def paths(server: Server) -> dict[str, str]:
         "fields_attributes": {"0": {"name": "a", "value": LONG[:255]}},
     }
     send(ada, "/api/v1/accounts/update_credentials", "PATCH", **profile)
-    send(bob, "/api/v1/accounts/update_credentials", "PATCH", display_name="ليلى العمري", note=ARABIC)
+    send(bob, "/api/v1/accounts/update_credentials", "PATCH", display_name="ليلى :owl: العمري", note=ARABIC)
     media = [upload(ada) for _ in range(6)]
     pictures = write(ada, "many pictures", media_ids=media[:4])
     for form in ({"sensitive": True, "media_ids": media[4:5]}, {"spoiler_text": "the end", "media_ids": media[5:]}):
         write(ada, "hidden at first", **form)
-    poll = write(ada, "which?", poll={"options": ["W" * 50, "b"], "expires_in": 600})
+    poll = write(ada, "which?", poll={"options": ["W" * 50, "an :owl:"], "expires_in": 600})
+    linking = write_with_card(server, ada)
     last = root = write(bob, f"{ARABIC} #tea", language="ar")
     for number in range(8):
         last = write((ada, bob)[number % 2], f"{LONG} {number}", in_reply_to_id=last["id"])
     send(ada, f"/api/v1/statuses/{root['id']}/reblog")
     send(ada, f"/api/v1/statuses/{pictures['id']}/pin")
-    return {
+    yield {
         "front": "/", "about": "/about", "privacy": "/privacy", "tag": "/tags/tea", "missing": "/@nobody",
         "profile": f"/@{ada.name}", "right to left": f"/@{bob.name}", "media": f"/@{ada.name}/media",
         "thread": f"/@{bob.name}/{root['id']}", "poll": f"/@{ada.name}/{poll['id']}",
+        "card": f"/@{ada.name}/{linking['id']}",
         "embedded": f"/@{ada.name}/{pictures['id']}/embed",
     }  # fmt: skip
+    assert server.troupe("emoji", "remove", "owl").returncode == 0
 
 
 def send(person: Person, path: str, method: str = "POST", **form: Any) -> Any:
@@ -98,6 +113,26 @@ def send(person: Person, path: str, method: str = "POST", **form: Any) -> Any:
 
 def write(person: Person, text: str, **more: Any) -> Any:
     return send(person, "/api/v1/statuses", status=text, **more)
+
+
+def write_with_card(server: Server, author: Person) -> Any:
+    """A status with the card of a page. The server reads the card when the status is edited."""
+    url = "https://tea.example/"
+    status, form = write(author, f"see {url}"), {"status": f"an :owl: drinks tea, see {url}"}
+    address = send(author, f"/api/v1/media/{upload(author)}", "GET")["url"]
+    facts = CardFacts(
+        title=LONG, provider_name=LONG[:200], description=f"{LONG} ".upper() * 2,
+        image_file=address.partition("/media/")[2], image_description="a pattern",
+    )  # fmt: skip
+
+    async def attach(db: Connection) -> None:
+        id = int(status["id"])
+        stored = await preview_cards.store(db, id, url, facts, datetime.now(UTC))
+        await preview_cards.attach(db, id, stored.id, id)
+
+    with embedded(server.data) as postgres:
+        transact_once(postgres.dsn, attach)
+    return send(author, f"/api/v1/statuses/{status['id']}", "PUT", **form)
 
 
 def upload(person: Person) -> str:
@@ -122,7 +157,20 @@ def asked_for(chrome: Chrome) -> list[str]:
 @pytest.mark.parametrize("size", [PHONE, DESK])
 @pytest.mark.parametrize(
     "name",
-    ["front", "about", "privacy", "tag", "missing", "profile", "right to left", "media", "thread", "poll", "embedded"],
+    [
+        "front",
+        "about",
+        "privacy",
+        "tag",
+        "missing",
+        "profile",
+        "right to left",
+        "media",
+        "thread",
+        "poll",
+        "card",
+        "embedded",
+    ],
 )
 def test_pages_are_whole_in_every_window(
     server: Server, paths: dict[str, str], chrome: Chrome, tmp_path: Path, name: str, size: tuple[int, int], scheme: str
@@ -139,6 +187,28 @@ def test_pages_are_whole_in_every_window(
     said = [entry["message"] for entry in chrome.get_log("browser")]
     assert [one for one in said if name != "missing" or "404" not in one] == []
     assert [url for url in asked_for(chrome) if not url.startswith(f"{server.url}/")] == []
+
+
+def test_cards_and_emoji_are_seen(server: Server, paths: dict[str, str], chrome: Chrome) -> None:
+    chrome.get(server.url + paths["card"])
+    for selector, side in ((".linked img", 100), (".emoji", 16)):
+        image = chrome.find_element(By.CSS_SELECTOR, selector)
+        assert image.size["width"] >= side
+        assert chrome.execute_script("return arguments[0].naturalWidth", image) > 0
+
+
+def test_another_site_shows_a_post_in_a_frame(server: Server, paths: dict[str, str], chrome: Chrome) -> None:
+    url = server.url + paths["embedded"].removesuffix("/embed")
+    html = httpx.get(f"{server.url}/api/oembed", params={"url": url}, trust_env=False).json()["html"]
+    chrome.get(server.url.replace("localhost", "127.0.0.1") + "/robots.txt")  # another origin, to the browser
+    chrome.execute_script("document.body.innerHTML = arguments[0]", html)
+    chrome.switch_to.frame(chrome.find_element(By.TAG_NAME, "iframe"))
+    seen = "return document.readyState == 'complete' && !!document.querySelector('article')"
+    WebDriverWait(chrome, PATIENCE).until(lambda _: chrome.execute_script(seen))
+    assert "many pictures" in text_of(chrome)
+    assert chrome.execute_script(BROKEN) == []
+    assert chrome.execute_script("return document.querySelector('.face').naturalWidth") > 0
+    chrome.switch_to.default_content()
 
 
 def test_media_that_are_hidden_at_first_can_be_unfolded(server: Server, paths: dict[str, str], chrome: Chrome) -> None:

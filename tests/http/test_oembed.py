@@ -1,5 +1,6 @@
 """Other sites embed a status of this server by its address."""
 
+from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -11,14 +12,24 @@ async def embed(stage: Stage, url: str, token: str | None = None, **more: Any) -
     return await stage.anybody(token).send("GET", "/api/oembed", query_string={"url": url} | more)
 
 
+def frame_in(html: str) -> dict[str, str]:
+    """The attributes of the frame, which is the only element."""
+    found: list[tuple[str, dict[str, str]]] = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, attrs: found.append((tag, {name: value or "" for name, value in attrs}))
+    parser.feed(html)
+    ((tag, attributes),) = found
+    assert tag == "iframe"
+    return attributes
+
+
 async def test_a_status_is_embedded_by_both_of_its_addresses(stage: Stage, ada: Person) -> None:
     await ada.send("PATCH", "/api/v1/accounts/update_credentials", json={"display_name": "<b>Ada</b>"})
     status = await ada.publish("1 < 2")
     for url in (f"{BASE}/@ada/{status['id']}", f"{BASE}/users/ada/statuses/{status['id']}", status["url"]):
         answer = await embed(stage, url)
         assert answer.status == 200
-        signature = "&lt;b&gt;Ada&lt;/b&gt; (@ada@localhost:3000)"
-        link = f'<footer><a href="{status["url"]}">{signature}</a></footer>'
+        frame = frame_in(answer.json["html"])
         assert answer.json == {
             "type": "rich",
             "version": "1.0",
@@ -28,10 +39,26 @@ async def test_a_status_is_embedded_by_both_of_its_addresses(stage: Stage, ada: 
             "provider_name": "localhost:3000",
             "provider_url": f"{BASE}/",
             "cache_age": 86400,
-            "html": f'<blockquote cite="{status["url"]}"><p>1 &lt; 2</p>{link}</blockquote>',
+            "html": answer.json["html"],
             "width": 400,
             "height": 300,
         }
+        assert (frame["title"], frame["width"], frame["height"]) == ("<b>Ada</b>: 1 < 2", "400", "300")
+        framed = await stage.anybody().get(frame["src"].removeprefix(BASE))
+        assert "1 &lt; 2" in framed.text
+        assert "frame-ancestors *;" in framed.headers["Content-Security-Policy"]
+
+
+async def test_the_frame_may_run_nothing_and_lead_its_site_nowhere(stage: Stage, ada: Person) -> None:
+    frame = frame_in((await embed(stage, (await ada.publish())["url"])).json["html"])
+    assert not {"allow-scripts", "allow-top-navigation", "allow-forms"} & set(frame["sandbox"].split())
+    assert "allow-popups" in frame["sandbox"]
+
+
+async def test_hostile_text_stays_in_the_title_of_the_frame(stage: Stage, ada: Person) -> None:
+    status = await ada.publish('"></iframe><script>alert(1)</script>')
+    frame = frame_in((await embed(stage, status["url"])).json["html"])
+    assert frame["title"] == 'Ada: "></iframe><script>alert(1)</script>'
 
 
 @pytest.mark.parametrize(
@@ -46,7 +73,8 @@ async def test_sizes_are_those_asked_for(
     stage: Stage, ada: Person, asked: dict[str, str], sizes: tuple[int, int]
 ) -> None:
     told = (await embed(stage, (await ada.publish())["url"], **asked)).json
-    assert (told["width"], told["height"]) == sizes
+    frame = frame_in(told["html"])
+    assert (told["width"], told["height"]) == (int(frame["width"]), int(frame["height"])) == sizes
 
 
 async def test_behind_a_content_warning_the_text_is_left_out(stage: Stage, ada: Person) -> None:
@@ -54,7 +82,6 @@ async def test_behind_a_content_warning_the_text_is_left_out(stage: Stage, ada: 
     answer = await embed(stage, status["url"])
     assert "butler" not in answer.text
     assert answer.json["title"] == "Ada: the <end> of the book"
-    assert "<p>the &lt;end&gt; of the book</p>" in answer.json["html"]
 
 
 async def test_titles_are_short(stage: Stage, ada: Person) -> None:

@@ -1,58 +1,21 @@
 """The pages that the API's links lead to, and their feeds: what they show, to whom, and with which headers."""
 
 import re
-from html.parser import HTMLParser
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+from troupe.http.pages.templates import FOLDER
 from troupe.http.web.paging import POSTS
 
-from ..clients import BASE, Person, Reply, Stage
+from ..clients import BASE, Person, Stage
+from .browsing import Page, page
 from .policy_files import write_policy
 from .uploading import uploaded
 
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>&amp;'
 RSS = {"media": "{http://search.yahoo.com/mrss/}", "atom": "{http://www.w3.org/2005/Atom}"}
-
-
-class Page(HTMLParser):
-    """The elements of a page, each with its attributes, and its text."""
-
-    def __init__(self, reply: Reply) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str]]] = []
-        self.text = ""
-        self.feed(reply.text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, {name: value or "" for name, value in attrs}))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-    def all(self, tag: str, **wanted: str) -> list[dict[str, str]]:
-        return [one for name, one in self.elements if name == tag and wanted.items() <= one.items()]
-
-    def link(self, rel: str, **wanted: str) -> str:
-        (found,) = self.all("link", rel=rel, **wanted)
-        return found["href"]
-
-    def meta(self, name: str) -> str | None:
-        found = [one["content"] for one in self.all("meta") if name in (one.get("name"), one.get("property"))]
-        return found[0] if found else None
-
-    @property
-    def noindex(self) -> bool:
-        return self.meta("robots") == "noindex"
-
-
-async def page(stage: Stage, path: str, status: int = 200) -> Page:
-    reply = await stage.anybody().get(path)
-    assert reply.status == status, reply.text
-    assert reply.headers["Content-Type"] == "text/html; charset=utf-8"
-    return Page(reply)
 
 
 async def feed(stage: Stage, path: str) -> ElementTree.Element:
@@ -196,6 +159,16 @@ async def test_media_have_their_descriptions_and_hide_where_the_author_wants(sta
         assert "/media/" not in (veiled.meta("og:image") or "")
 
 
+async def test_media_of_accounts_that_moderators_marked_are_folded(stage: Stage, ada: Person) -> None:
+    status = await write(ada, "look", media_ids=[(await uploaded(ada))["id"]])
+    await stage.sql("UPDATE accounts SET sensitized_at = now() WHERE id = $1", ada.account.id)
+    stage.http_context.statuses.clear()
+    shown = await page(stage, f"/@ada/{status['id']}")
+    assert len(shown.all("details")) == 1
+    assert "/media/" not in (shown.meta("og:image") or "")
+    assert "/media/" not in (await stage.anybody().get("/@ada.rss")).text
+
+
 async def test_polls_show_their_results(stage: Stage, ada: Person, bob: Person) -> None:
     status = await ada.send(
         "POST", "/api/v1/statuses", json={"status": "tea?", "poll": {"options": ["yes", "no"], "expires_in": 600}}
@@ -241,6 +214,34 @@ async def test_hidden_statuses_look_like_missing_ones_also_to_their_author(
             assert (reply.status, reply.body) == (404, missing.body)
     for path in ("/", "/@ada", "/@ada/with_replies", "/@ada.rss"):
         assert "secret" not in (await ada.get(path)).text
+
+
+async def test_hidden_statuses_are_in_no_thread_quote_or_boost_and_not_pinned(
+    stage: Stage, ada: Person, bob: Person
+) -> None:
+    root = await ada.publish("root", quote_approval_policy="public")
+    await bob.publish("secret reply", in_reply_to_id=root["id"], visibility="private")
+    pinned = await ada.publish("secret pin", visibility="private")
+    await ada.post(f"/api/v1/statuses/{pinned['id']}/pin")
+    quoting = await bob.publish("my comment", quoted_status_id=root["id"])
+    boosted = await ada.publish("boosted")
+    await bob.post(f"/api/v1/statuses/{boosted['id']}/reblog")
+    public_until_now = [int(root["id"]), int(boosted["id"])]
+    for path in (f"/@ada/{root['id']}", "/@ada"):
+        assert "secret" not in (await page(stage, path)).text
+    await stage.sql(
+        "UPDATE statuses SET visibility = 'private', content = 'secret' WHERE id = ANY($1)", public_until_now
+    )
+    stage.http_context.statuses.clear()
+    for path in (f"/@bob/{quoting['id']}", "/@bob", "/", "/@ada"):
+        assert "secret" not in (await page(stage, path)).text, path
+
+
+async def test_accounts_that_are_gone_are_named_nowhere(stage: Stage, ada: Person, bob: Person) -> None:
+    await stage.sql("UPDATE accounts SET moved_to_id = $2 WHERE id = $1", ada.account.id, bob.account.id)
+    assert "has moved to" in (await page(stage, "/@ada")).text
+    await stage.sql("UPDATE accounts SET suspended_at = now() WHERE id = $1", bob.account.id)
+    assert "has moved to" not in (await page(stage, "/@ada")).text
 
 
 async def test_unlisted_statuses_are_on_no_list_of_the_public(stage: Stage, ada: Person) -> None:
@@ -349,6 +350,13 @@ async def test_hostile_text_stays_text_in_every_place(stage: Stage, ada: Person,
         assert (await feed(stage, path)).find("script") is None
 
 
+def test_templates_show_nothing_as_html_that_is_not_said_to_be_safe() -> None:
+    shown = [name for file in FOLDER.glob("*.html") for name in re.findall(r"\{\{([^{}]*)\|\s*safe", file.read_text())]
+    assert len(shown) > 10
+    # The picture is the QR code of the two-factor settings, which this server draws.
+    assert [name for name in shown if not name.strip().endswith("_html") and name.strip() != "picture"] == []
+
+
 # -- heads and headers
 
 
@@ -374,9 +382,11 @@ async def test_pages_are_indexed_as_their_authors_want(stage: Stage, ada: Person
         ("/", False), ("/tags/tea", False), ("/about", False), (f"/@ada/{status['id']}/embed", True),
     ):  # fmt: skip
         assert (await page(stage, path)).noindex == noindex, path
-    await bob.publish("me too #tea")
+    others = await bob.publish("me too #tea", quote_approval_policy="public")
     for path in ("/", "/tags/tea"):
         assert (await page(stage, path)).noindex, path
+    quoting = await ada.publish("look", quoted_status_id=others["id"])
+    assert (await page(stage, f"/@ada/{quoting['id']}")).noindex
 
 
 async def test_pages_may_be_kept_if_the_browser_asks_first(stage: Stage, ada: Person) -> None:
