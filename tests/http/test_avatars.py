@@ -28,6 +28,7 @@ async def test_two_accounts_without_a_picture_look_different_and_stay_the_same(
         answer = await stage.anybody().get(address.removeprefix(BASE))
         assert (answer.status, answer.headers["Content-Type"]) == (200, "image/png")
         assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+        assert answer.headers["Access-Control-Allow-Origin"] == "*"
         pictures[address] = answer.body
     assert len(set(pictures.values())) == 2
     await ada.put("/api/v1/accounts/update_credentials", {"display_name": "Ada L."})

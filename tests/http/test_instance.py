@@ -27,6 +27,12 @@ async def test_missing_pictures_are_pictures(stage: Stage) -> None:
         assert answer.headers["Cache-Control"] == "public, max-age=86400"
 
 
+async def test_apps_of_other_origins_may_read_the_pictures_that_stand_for_missing_ones(stage: Stage) -> None:
+    for path in ("/avatars/original/missing.png", "/headers/original/missing.png"):
+        answer = await stage.anybody().get(path)
+        assert answer.headers["Access-Control-Allow-Origin"] == "*"
+
+
 async def test_people_who_come_by_browser_find_a_page(stage: Stage) -> None:
     for path in ("/", "/about"):
         page = await stage.anybody().get(path)
