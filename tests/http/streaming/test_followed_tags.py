@@ -12,6 +12,8 @@ async def test_statuses_with_a_followed_hashtag_come_change_and_go(edge: Edge, a
         await bob.publish("#tea, too early")
         for name in ("tea", "milk"):
             await ada.post(f"/api/v1/tags/{name}/follow")
+        # The timeline has read its rows again by then: an edit in between would be part of the update that it finds.
+        await ada.get("/api/v1/timelines/home")
         status = await bob.publish("#tea and #milk")
         path = f"/api/v1/statuses/{status['id']}"
         await bob.put(path, {"status": "#tea alone"})
