@@ -55,7 +55,7 @@ class Outbox:
         self._relays[staffed.queue] = Relay(staffed, self._database, self._clock, self._ids, self._record)
 
     def carries_out(self, queue: EffectQueue[Any]) -> bool:
-        """True if this server carries out the effects of a queue. Nobody else would, so promise no others."""
+        """True if this server carries out the effects of a queue. Effects of other queues must not be promised."""
         return queue in self._relays
 
     @property

@@ -19,7 +19,7 @@ MARK = """
     WHERE id = $1
 """
 
-# Rows that sign somebody in, or that have the address or the password. Recovery codes go with `two_factor`.
+# Rows by which the user signs in, or that have the address or the password. Recovery codes go with `two_factor`.
 PRIVATE = ("users", "confirmations", "password_resets", "two_factor", "sign_in_challenges", "scheduled_statuses")
 
 STATUSES = "SELECT id FROM statuses WHERE account_id = $1 AND deleted_at IS NULL ORDER BY id DESC LIMIT $2"

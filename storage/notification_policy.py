@@ -131,7 +131,7 @@ async def hold(db: Connection, account_id: int) -> None:
 
 
 async def accept_senders(db: Connection, account_id: int, sender_ids: list[int], merge_id: int) -> None:
-    """Accept everything from these senders, whatever the policy says. What was filtered is merged with this id."""
+    """Accept all notifications from these senders, before the policy. The filtered ones are merged with this id."""
     await db.execute(ACCEPT, account_id, sender_ids, merge_id)
 
 

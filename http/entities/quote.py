@@ -10,7 +10,7 @@ import orjson
 from ...actors.rules.visibility import Approval, Perspective, Quotable, approval_for
 from ...actors.statuses import ShownStatus, quote_state
 
-NO_ONE = "nobody"
+NOT_QUOTABLE = "nobody"
 
 
 def approval_json(status: Quotable, viewer: Perspective) -> bytes:
@@ -48,7 +48,7 @@ def _approval(policy: str, manual_policy: str, current: Approval) -> bytes:
 
 
 def _kinds(policy: str) -> list[str]:
-    return [] if policy == NO_ONE else [policy]
+    return [] if policy == NOT_QUOTABLE else [policy]
 
 
 _APPROVALS: dict[tuple[str, str, Approval], bytes] = {}

@@ -14,10 +14,10 @@ from pyotp.totp import TOTP
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 
-from ..mail.mailserver import HOST, MailServer, mail_server
+from ..mail.mailserver import MailServer, mail_server
 from .browser import DESK, FITS, PHONE, chromium, fill, press, sign_in, text_of
-from .conftest import made
 from .server import PASSWORD, Server
+from .signing_up import signing_up
 
 NEW_PASSWORD = "quite another password"
 
@@ -31,17 +31,8 @@ def post() -> Iterator[MailServer]:
 @pytest.fixture(scope="module")
 def open_server(post: MailServer) -> Iterator[Server]:
     """A server that people may sign up at."""
-    with made() as one:
-        one.settings |= {
-            "TROUPE_REGISTRATIONS": "open",
-            "TROUPE_SMTP_HOST": HOST,
-            "TROUPE_SMTP_PORT": str(post.port),
-            "TROUPE_SMTP_TLS": "none",
-            "TROUPE_TITLE": "The Stage",
-        }
-        one.start()
+    with signing_up(post, TROUPE_REGISTRATIONS="open") as one:
         yield one
-        assert one.stop() == 0, one.log
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,10 @@ from mastodon import Mastodon, MastodonAPIError, MastodonUnauthorizedError
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 
-from ..mail.mailserver import HOST, MailServer, mail_server
+from ..mail.mailserver import MailServer, mail_server
 from .browser import DESK, FITS, PHONE, chromium, fill, press, text_of
-from .conftest import made
 from .server import PASSWORD, Server
+from .signing_up import signing_up
 
 SCOPES = ["read", "write", "follow"]
 CALLBACK = "com.example.app:/cb"
@@ -30,18 +30,8 @@ def post() -> Iterator[MailServer]:
 @pytest.fixture(scope="module")
 def open_server(post: MailServer) -> Iterator[Server]:
     """A server that people may sign up at."""
-    with made() as one:
-        one.settings |= {
-            "TROUPE_REGISTRATIONS": "approval",
-            "TROUPE_REQUIRE_REASON": "true",
-            "TROUPE_SMTP_HOST": HOST,
-            "TROUPE_SMTP_PORT": str(post.port),
-            "TROUPE_SMTP_TLS": "none",
-            "TROUPE_TITLE": "The Stage",
-        }
-        one.start()
+    with signing_up(post, TROUPE_REGISTRATIONS="approval", TROUPE_REQUIRE_REASON="true") as one:
         yield one
-        assert one.stop() == 0, one.log
 
 
 @pytest.fixture(scope="module")

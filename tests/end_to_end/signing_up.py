@@ -1,0 +1,23 @@
+"""A server that people may sign up at, with a mail server that is one."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from ..mail.mailserver import HOST, MailServer
+from .conftest import made
+from .server import Server
+
+
+@contextmanager
+def signing_up(post: MailServer, **settings: str) -> Generator[Server]:
+    """A running server with these settings. Its mails go to `post`."""
+    with made() as one:
+        one.settings |= settings | {
+            "TROUPE_SMTP_HOST": HOST,
+            "TROUPE_SMTP_PORT": str(post.port),
+            "TROUPE_SMTP_TLS": "none",
+            "TROUPE_TITLE": "The Stage",
+        }
+        one.start()
+        yield one
+        assert one.stop() == 0, one.log
