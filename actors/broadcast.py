@@ -326,6 +326,12 @@ class Broadcast:
         self.resync_home(account_id)
         self._reread_lists(account_id)
 
+    def moderated(self, account_id: int) -> None:
+        """Have every timeline that may show statuses of an account read its rows again."""
+        own = (*self._audience.of(account_id), *self._listed.of(account_id), *self._tagged.everybody)
+        for cell in dict.fromkeys((*own, *self._runtime.awake("public"), *self._runtime.awake("tag"))):
+            self._runtime.resync(cell.address)
+
     def resync_home(self, account_id: int) -> None:
         """Have the home alone read its rows again."""
         self._runtime.resync(home_address(account_id))

@@ -193,6 +193,14 @@ class RevokedToken:
 
 
 @dataclass(frozen=True, slots=True)
+class ModeratedAccount:
+    """The states that staff put an account in. Its user is `barred` if disabled, suspended or deleted."""
+
+    account_id: int
+    barred: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ChangedFilters:
     """All filters that an account has now."""
 
@@ -229,7 +237,8 @@ Fact = (
     ChangedAccount | ChangedUser | ChangedStatus | PublishedStatus | EditedStatus | EndedQuotes | DeletedStatus
     | MarkedStatus | UnmarkedStatus | ChangedConversationMutes | AddedNotifications | MergedNotifications
     | ChangedConversation | ChangedRelation | ChangedDomainBlocks | ChangedFollowedTags | ChangedList | ChangedPairs
-    | GoneStatus | RevokedToken | ChangedFilters | ChangedCustomEmojis | ChangedAnnouncement | CountedReaction
+    | GoneStatus | RevokedToken | ModeratedAccount | ChangedFilters | ChangedCustomEmojis | ChangedAnnouncement
+    | CountedReaction
 )  # fmt: skip
 F = TypeVar("F")
 
@@ -306,6 +315,7 @@ class Facts:
             ChangedRelation: self._announce_relation,
             ChangedDomainBlocks: self._announce_domain_blocks,
             ChangedFollowedTags: self._announce_followed_tags,
+            ModeratedAccount: self._announce_moderation,
         }
 
     def observe(self, kind: type[F], keep: Callable[[F], None]) -> None:
@@ -463,6 +473,9 @@ class Facts:
 
     def _announce_domain_blocks(self, fact: ChangedDomainBlocks, origin: Origin) -> None:
         self._broadcast.reread_home(fact.account_id)
+
+    def _announce_moderation(self, fact: ModeratedAccount, origin: Origin) -> None:
+        self._broadcast.moderated(fact.account_id)
 
     def _announce_followed_tags(self, fact: ChangedFollowedTags, origin: Origin) -> None:
         self._broadcast.resync_home(fact.account_id)

@@ -190,5 +190,6 @@ def entry_of(shown: ShownStatus) -> timeline_entries.TimelineEntry:
         account_domain=shown.author.domain,
         reblog_domain=shown.boosted.author.domain if shown.boosted else None,
         silenced=shown.author.silenced_at is not None,
+        withdrawn=shown.is_withdrawn,
         tags=tuple(tag.name for tag in status.tags),
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..actors.rules.roles import may
 from ..storage.engine.faults import machine_fault
 from .access import limits, rates, scopes
 from .access.authentication import INVALID, REVOKED, secret_in_head, secret_of, viewer_of
@@ -14,7 +15,7 @@ from .access.context import HttpContext
 from .access.rates import RateStatus, Rule
 from .answers import headers
 from .answers.answer import Answer
-from .answers.errors import MethodNotAllowed, NotFound, TooMany, Unauthorized, error_answer, is_expected
+from .answers.errors import Forbidden, MethodNotAllowed, NotFound, TooMany, Unauthorized, error_answer, is_expected
 from .intake.request import Request
 from .pages import templates
 from .router import Endpoint, EndpointCall
@@ -121,13 +122,15 @@ async def _identify(call: EndpointCall, secret: str | None) -> bool:
 
 
 def _authorize(endpoint: Endpoint, call: EndpointCall) -> None:
-    """Check that the user may act now and that the token has a scope of the endpoint."""
+    """Check that the user may act now, and that the token has a scope and the user a role for the endpoint."""
     if call.token is None:
         return
     if endpoint.auth == "user" or (endpoint.wants_viewer and call.token.account_id is not None):
         call.viewer = viewer_of(call.context, call.token, call.request.request_id, waiting=endpoint.waiting)
     if endpoint.auth != "none" or endpoint.wants_viewer:
         scopes.check(call.token.scopes, endpoint.scopes)
+    if endpoint.permission is not None and not may(call.token.role, endpoint.permission):
+        raise Forbidden("This action is not allowed")
 
 
 def _count(call: EndpointCall, rules: tuple[Rule, ...] = ()) -> None:

@@ -1,6 +1,6 @@
 """All endpoints of the server, and the table that finds one by method and path.
 
-A module in `api/`, `oauth/`, `settings/` or `web/` registers its endpoints by being there: nothing lists the modules.
+A module in one of `FOLDERS` registers its endpoints by being there: nothing lists the modules.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pkgutil import iter_modules
 
 from .router import SEGMENT, Endpoint, api
 
-FOLDERS = ("api", "oauth", "settings", "web")
+FOLDERS = ("admin", "api", "oauth", "settings", "web")
 
 
 @cache

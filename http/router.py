@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from types import NoneType
 from typing import Literal, TypedDict, Unpack, get_args
 
+from ..actors.rules.roles import Permission
 from ..storage.oauth import Token
 from .access.authentication import Viewer
 from .access.context import HttpContext
@@ -59,6 +60,7 @@ class Endpoint:
     function: Function
     auth: Auth
     scopes: tuple[str, ...]
+    permission: Permission | None
     rates: tuple[Rule, ...]
     file_rates: tuple[Rule, ...]
     body_limit: int
@@ -85,6 +87,7 @@ class Declaration(TypedDict, total=False):
 
     auth: Auth
     scopes: tuple[str, ...]
+    permission: Permission
     rates: tuple[Rule, ...]
     file_rates: tuple[Rule, ...]
     body_limit: int
@@ -104,6 +107,7 @@ class Router:
         path: str,
         auth: Auth = "none",
         scopes: tuple[str, ...] = (),
+        permission: Permission | None = None,
         rates: tuple[Rule, ...] = (),
         file_rates: tuple[Rule, ...] = (),
         body_limit: int = LARGEST_BODY,
@@ -112,6 +116,7 @@ class Router:
     ) -> Callable[[Function], Function]:
         """Declare the decorated function as the endpoint of these methods.
 
+        `permission` is what the user's role must allow (`actors/rules/roles.py`); with several, one of them is enough.
         A `page` is for browsers: errors become pages too. With `waiting`, users may call it who are not confirmed or
         approved yet. `rates` count each request, before its body is read; `file_rates` count each file of a request.
         """
@@ -121,7 +126,7 @@ class Router:
             for method in methods:
                 self.endpoints.append(
                     Endpoint(
-                        method, path, function, auth, scopes, rates, file_rates, body_limit, page, waiting,
+                        method, path, function, auth, scopes, permission, rates, file_rates, body_limit, page, waiting,
                         taken.input, taken.token, taken.viewer, tuple(taken.arguments),
                     )
                 )  # fmt: skip

@@ -79,6 +79,13 @@ async def delete_others(db: Connection, account_id: int, kept: bytes) -> None:
     await db.execute(DELETE_CHALLENGES, account_id)
 
 
+async def close(db: Connection, account_id: int) -> None:
+    """End the sessions, codes and push subscriptions of a user who may not sign in for now. Tokens stay."""
+    await delete_others(db, account_id, b"")
+    await db.execute(DELETE_GRANTS, account_id)
+    await delete_subscriptions(db, account_id)
+
+
 async def delete_subscriptions(db: Connection, account_id: int) -> None:
     """End the Web Push subscriptions of all devices of an account."""
     await db.execute(DELETE_SUBSCRIPTIONS, account_id)

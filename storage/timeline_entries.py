@@ -10,7 +10,9 @@ ENTRY_COLUMNS = """
     s.id, s.account_id, s.visibility, s.in_reply_to_id, s.in_reply_to_account_id, s.reblog_of_id,
     r.account_id AS reblog_account_id, coalesce(r.mentioned_ids, s.mentioned_ids) AS mentioned_ids,
     coalesce(r.language, s.language) AS language, s.local, coalesce(r.media_ids, s.media_ids) <> '{}' AS has_media,
-    a.domain AS account_domain, ra.domain AS reblog_domain, a.silenced_at IS NOT NULL AS silenced
+    a.domain AS account_domain, ra.domain AS reblog_domain, a.silenced_at IS NOT NULL AS silenced,
+    a.suspended_at IS NOT NULL OR a.deleted_at IS NOT NULL OR ra.suspended_at IS NOT NULL OR ra.deleted_at IS NOT NULL
+        AS withdrawn
 """
 
 MENTIONED = 7  # the position of mentioned_ids among them
@@ -19,7 +21,7 @@ MENTIONED = 7  # the position of mentioned_ids among them
 ENTRY_TAGS = (
     "ARRAY(SELECT t.name FROM status_tags st JOIN tags t ON t.id = st.tag_id WHERE st.status_id = s.id) AS tags"
 )
-TAGS = 14
+TAGS = 15
 
 ENTRY_JOINS = """
     JOIN accounts a ON a.id = s.account_id
@@ -60,7 +62,8 @@ DESCENDANTS = f"""
 class TimelineEntry:
     """The columns of a status that decide on which timelines it is.
 
-    A boost has its original's mentions, language and media. `tags` are the names of its hashtags, empty for boosts;
+    A boost has its original's mentions, language and media. It is `withdrawn` if its author, or the author of what it
+    boosts, is suspended or deleted. `tags` are the names of its hashtags, empty for boosts;
     only the query for home timelines of accounts that follow hashtags reads them.
     """
 
@@ -78,6 +81,7 @@ class TimelineEntry:
     account_domain: str | None = None
     reblog_domain: str | None = None
     silenced: bool = False
+    withdrawn: bool = False
     tags: tuple[str, ...] = ()
 
 

@@ -355,7 +355,7 @@ class Troupe:
             self.http_context.tokens.clear()
         if notice in (None, "tags"):
             self.http_context.trends.tags.forget()
-        if notice in (None, "announcements"):
+        if notice in (None, "announcements", "outbox"):
             self.actors.outbox.wake()
         if notice in (None, "custom_emojis"):
             self.custom_emojis.wake()

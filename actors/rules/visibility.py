@@ -146,6 +146,8 @@ class HasTimelinePlace(HasAudience, Protocol):
     @property
     def silenced(self) -> bool: ...
     @property
+    def withdrawn(self) -> bool: ...
+    @property
     def tags(self) -> Sequence[str]: ...
 
 
@@ -189,6 +191,8 @@ def belongs_at_home(entry: HasTimelinePlace, viewer: Perspective) -> bool:
 
 def belongs_by_author(entry: HasTimelinePlace, viewer: Perspective) -> bool:
     """True if the status belongs on the viewer's home timeline because its author is the viewer, or is followed."""
+    if entry.withdrawn:
+        return False
     if entry.account_id == viewer.account_id:
         return not boosts_shunned(entry, viewer)
     following = viewer.following.get(entry.account_id)
@@ -231,6 +235,7 @@ def belongs_in_public(entry: HasTimelinePlace) -> bool:
     """True if the status belongs on the public timelines: no boosts, no replies to others."""
     return (
         entry.visibility == "public"
+        and not entry.withdrawn
         and entry.reblog_of_id is None
         and (entry.in_reply_to_id is None or entry.in_reply_to_account_id == entry.account_id)
     )
@@ -243,7 +248,7 @@ def belongs_in_trends(entry: HasTimelinePlace, viewer: Perspective) -> bool:
 
 def belongs_under_tags(entry: HasTimelinePlace) -> bool:
     """True if the status belongs on the timelines of its hashtags: replies do, boosts don't."""
-    return entry.visibility == "public" and entry.reblog_of_id is None
+    return entry.visibility == "public" and not entry.withdrawn and entry.reblog_of_id is None
 
 
 def belongs_to_link(entry: HasTimelinePlace, viewer: Perspective) -> bool:
@@ -256,6 +261,8 @@ def belongs_in_thread(entry: HasTimelinePlace, viewer: Perspective) -> bool:
 
     Those of silenced authors only for their followers.
     """
+    if entry.withdrawn:
+        return False
     if entry.account_id == viewer.account_id:
         return True
     if not visible(entry, viewer) or shunned(entry, viewer):
@@ -268,7 +275,7 @@ def belongs_on_profile(entry: HasTimelinePlace, viewer: Perspective) -> bool:
 
     Blocks and mutes apply there only to the authors of boosted statuses.
     """
-    return visible(entry, viewer) and not boosts_shunned(entry, viewer)
+    return not entry.withdrawn and visible(entry, viewer) and not boosts_shunned(entry, viewer)
 
 
 def state_for(quoted: HasTimelinePlace, viewer: Perspective) -> QuoteState:

@@ -9,7 +9,14 @@ from typing import Protocol
 
 import trio
 
-from ...actors.facts import ChangedCustomEmojis, DeletedStatus, EditedStatus, Facts, RevokedToken
+from ...actors.facts import (
+    ChangedCustomEmojis,
+    DeletedStatus,
+    EditedStatus,
+    Facts,
+    ModeratedAccount,
+    RevokedToken,
+)  # fmt: skip
 from ...actors.kernel.clock import Clock
 from ...actors.kernel.ids import Ids
 from ...actors.kernel.runtime import Runtime
@@ -125,9 +132,16 @@ class HttpContext:
         self.facts.observe(EditedStatus, lambda fact: self.translations.drop(fact.id))
         self.facts.observe(DeletedStatus, lambda fact: self.translations.drop(fact.deleted.status.id))
         self.facts.observe(RevokedToken, self._end_token)
+        self.facts.observe(ModeratedAccount, self._moderated)
         self.facts.observe(ChangedCustomEmojis, self.rendered.use_emojis)
 
     def _end_token(self, fact: RevokedToken) -> None:
         """Drop a token from the cache and close its streams."""
         self.tokens.forget(fact.token_hash)
         self.streams.close_token(fact.token_hash)
+
+    def _moderated(self, fact: ModeratedAccount) -> None:
+        """Read the tokens of an account again, and close its streams if its user may not sign in any more."""
+        self.tokens.forget_account(fact.account_id)
+        if fact.barred:
+            self.streams.close_account(fact.account_id)

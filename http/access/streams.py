@@ -16,6 +16,7 @@ class End(Enum):
     LOST = 1013, "This stream failed, connect again"
     SLOW = 1008, "The connection is too slow"
     REVOKED = 1008, "The access token was revoked"
+    DISABLED = 1008, "Your login is currently disabled"
     BINARY = 1003, "Only text is understood"
 
     @property
@@ -62,6 +63,10 @@ class Streams:
     def close_token(self, token_hash: bytes) -> None:
         """Close the streams of a token that was revoked."""
         self._end(End.REVOKED, lambda session: session.token is not None and session.token.token_hash == token_hash)
+
+    def close_account(self, account_id: int) -> None:
+        """Close the streams of a user who may not sign in any more."""
+        self._end(End.DISABLED, lambda session: session.token is not None and session.token.account_id == account_id)
 
     def open_all(self) -> None:
         """Accept streams, for the first time or again."""

@@ -45,6 +45,12 @@ class Tokens:
         self._forgotten += 1
         self._found.pop(token_hash, None)
 
+    def forget_account(self, account_id: int) -> None:
+        """Drop the tokens of an account whose user, or whose state, has changed."""
+        self._forgotten += 1
+        for token_hash in [one for one, token in self._found.items() if token.account_id == account_id]:
+            del self._found[token_hash]
+
     def clear(self) -> None:
         """Drop all tokens, after the connection that announces changes was lost."""
         self._forgotten += 1

@@ -15,16 +15,12 @@ from ..pictures.avatars import avatar_path
 from .custom_emoji import emojis_of_account
 from .featured_tag import featured_tag_fields
 from .rendered import Renderings
+from .role import role_fields
 from .times import day, maybe_instant, midnight
 
 # The profile of a suspended account is not shown.
 HIDDEN_AVATAR = "/avatars/original/missing.png"
 MISSING_HEADER = "/headers/original/missing.png"
-
-# Roles and their permission bits as in the reference server. Its default role has the id -99, which breaks the rule
-# that ids are digits.
-PERMISSIONS = {"user": 0x10000, "moderator": 1308, "admin": 983036, "owner": 1}
-ROLE_IDS = {"user": "0", "moderator": "1", "admin": "2", "owner": "3"}
 
 MOST_REQUESTS_COUNTED = 40  # by the reference server; `requests` below comes counted
 
@@ -145,13 +141,7 @@ def credential_account_fields(
             "attribution_domains": account.attribution_domains,
             "quote_policy": user.default_quote_policy,
         },
-        "role": {
-            "id": ROLE_IDS[user.role],
-            "name": "" if user.role == "user" else user.role.capitalize(),
-            "color": "",
-            "permissions": str(PERMISSIONS[user.role]),
-            "highlighted": user.role != "user",
-        },
+        "role": role_fields(user.role),
         "follow_requests_count": requests,
     }
 

@@ -64,6 +64,7 @@ DIGITS = {"type": "string", "pattern": "^[0-9]{1,19}$"}
 
 StatusId = Annotated[int | None, BeforeValidator(_optional_id), WithJsonSchema(DIGITS)]
 AccountId = StatusId
+ReportId = StatusId
 Position = Annotated[int | None, BeforeValidator(_position), WithJsonSchema(DIGITS)]
 Cursor = Annotated[int | None, BeforeValidator(_cursor), WithJsonSchema(DIGITS)]
 Ids = Annotated[tuple[int, ...], BeforeValidator(_ids), WithJsonSchema({"type": "array", "items": DIGITS})]

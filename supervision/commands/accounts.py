@@ -6,6 +6,7 @@ import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import BinaryIO
+from urllib.parse import urlsplit
 
 import click
 
@@ -125,3 +126,53 @@ def _decide(decision: Callable[..., Awaitable[None]], name: str, data: str | Non
     except InvalidAccount as unfit:
         raise CommandRefused(f"{unfit}.") from None
     return username
+
+
+def _act(action: str, sentence: str, done: str) -> None:
+    """Add the command that puts an account in a state."""
+
+    @accounts.command(action, help=sentence)
+    @click.argument("name")
+    @click.option("--reason", default="", metavar="TEXT", help="Why, for the audit log and the account's user.")
+    @setting_options("data", "domain")
+    def act(name: str, reason: str, data: str | None, domain: str | None, config: Path | None) -> None:
+        from .moderating import act_on
+
+        click.echo(f"{done} @{_moderate(act_on, name, (action, reason), data, domain, config)}")
+
+
+def _undo(command: str, state: str, sentence: str, done: str) -> None:
+    """Add the command that takes an account out of a state."""
+
+    @accounts.command(command, help=sentence)
+    @click.argument("name")
+    @setting_options("data", "domain")
+    def undo(name: str, data: str | None, domain: str | None, config: Path | None) -> None:
+        from .moderating import undo_on
+
+        click.echo(f"{done} @{_moderate(undo_on, name, (state,), data, domain, config)}")
+
+
+def _moderate(
+    act: Callable[..., Awaitable[str]], name: str, how: tuple[str, ...], data: str | None, domain: str | None,
+    config: Path | None,
+) -> str:  # fmt: skip
+    from ..domain import base_url
+    from .making import InvalidAccount
+    from .rows import transact
+
+    settings = settings_from(config, data=data, domain=domain)
+    try:
+        return transact(settings, act, name, urlsplit(base_url(settings)).netloc, *how)
+    except InvalidAccount as unfit:
+        raise CommandRefused(f"{unfit}.") from None
+
+
+_act("disable", "Keep the user of NAME from signing in. Posts stay.", "Disabled")
+_act("silence", "Take NAME out of the public timelines and of all that strangers see.", "Silenced")
+_act("sensitive", "Mark all media of NAME as sensitive.", "Marked as sensitive:")
+_act("suspend", "Hide NAME and all its posts. It is deleted 30 days later, unless this is undone.", "Suspended")
+_undo("enable", "disable", "Let the user of NAME sign in again.", "Enabled")
+_undo("unsilence", "silence", "End the silence of NAME.", "Ended the silence of")
+_undo("unsensitive", "sensitive", "Mark the media of NAME no longer as sensitive.", "No longer sensitive:")
+_undo("unsuspend", "suspend", "End the suspension of NAME.", "Ended the suspension of")

@@ -10,7 +10,7 @@ from .imports import ROOT, imported
 SHARED_COMMANDS = {"interacting", "pairs", "quoting"}
 
 #: What several entities share.
-SHARED_ENTITIES = {"rendered", "times"}
+SHARED_ENTITIES = {"rendered", "role", "times"}
 
 #: An entity has the name that clients know; its endpoints and rows have these.
 ENTITIES = {
@@ -41,7 +41,7 @@ COMMANDS = [name for name in modules("actors/commands") if name not in SHARED_CO
 @pytest.mark.parametrize("noun", COMMANDS)
 def test_what_an_account_commands_is_stored_and_served_under_one_name(noun: str) -> None:
     assert noun in modules("storage")
-    assert noun in modules("http/api") + modules("http/settings")
+    assert noun in modules("http/api") + modules("http/settings") + modules("http/admin")
 
 
 @pytest.mark.parametrize("noun", modules("http/api"))

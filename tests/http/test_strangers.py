@@ -1,64 +1,26 @@
 """Rows of other accounts, unknown ids, and missing scopes: the contract's refusal, and no row is changed."""
 
-import inspect
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from troupe.http.access import scopes
-from troupe.http.answers.answer import Answer
-from troupe.http.dispatch import respond
 from troupe.http.endpoints import all_endpoints
-from troupe.http.intake.request import Request
-from troupe.http.router import SEGMENT, Endpoint
 from troupe.storage import media
 from troupe.storage.media import ProcessedMedia
 
 from ..clients import Person, Stage
-from .hostile import chunks
 from .stored import rows
+from .strangers import INVALID, MISSING, OUTSIDE, call, for_users
 
 # Grants nothing of what is asked for, each for itself.
 SINGLE = sorted(scope for scope in scopes.ALL if scope not in scopes.CHILDREN)
-
-# Fit for every endpoint, so that its id is what is wrong.
-BODY = b"""{
-    "status": "text", "title": "text", "choices": [0], "scheduled_at": "2100-01-01", "account_ids": ["1"],
-    "phrase": "text", "keyword": "text", "context": ["home"], "status_id": "1"
-}"""
-
-MISSING = (404, b'{"error":"Record not found"}')
-INVALID = (401, b'{"error":"The access token is invalid"}')
-OUTSIDE = (403, b'{"error":"This action is outside the authorized scopes"}')
-
-
-def pointing() -> Iterator[Endpoint]:
-    """The endpoints that take ids. Names of tags and groups belong to no account.
-
-    The pages of the settings know their reader by a session: `test_imports.py` asks for another user's import.
-    """
-    taking = (endpoint for endpoint in all_endpoints() if "<" in endpoint.path and takes_ids(endpoint))
-    return (endpoint for endpoint in taking if not endpoint.path.startswith("/settings/"))
-
-
-def takes_ids(endpoint: Endpoint) -> bool:
-    taken = inspect.signature(endpoint.function, eval_str=True).parameters
-    return all(taken[name].annotation is int for name in SEGMENT.findall(endpoint.path))
 
 
 async def schedule(person: Person) -> Any:
     at = datetime.now(UTC) + timedelta(hours=1)
     return (await person.post("/api/v1/statuses", {"status": "later", "scheduled_at": at.isoformat()})).json
-
-
-async def call(stage: Stage, endpoint: Endpoint, token: str | None, id: str) -> Answer:
-    headers = [(b"authorization", f"Bearer {token}".encode())] if token else []
-    if endpoint.method != "GET":
-        headers.append((b"content-type", b"application/json"))
-    request = Request(endpoint.method, endpoint.path, b"", headers, "127.0.0.1", chunks(BODY), "r1")
-    return await respond(stage.http_context, endpoint, request, dict.fromkeys(SEGMENT.findall(endpoint.path), id))
 
 
 FILTER = {"title": "mine", "context": ["home"], "keywords_attributes": [{"keyword": "mine"}]}
@@ -106,7 +68,7 @@ async def test_rows_of_other_accounts_are_missing(stage: Stage, private: dict[st
     eve = await stage.person("eve")
     before = await rows(stage)
     tried = 0
-    for endpoint in pointing():
+    for endpoint in for_users():
         id = next((id for prefix, id in private.items() if endpoint.path.startswith(prefix)), None)
         if id is None:
             assert endpoint.path.startswith(EVERYBODYS), f"whose is what {endpoint.path} is about?"
@@ -122,7 +84,7 @@ async def test_rows_of_other_accounts_are_missing(stage: Stage, private: dict[st
 
 async def test_unknown_ids_are_missing(stage: Stage, ada: Person) -> None:
     before = await rows(stage)
-    for endpoint in pointing():
+    for endpoint in for_users():
         answer = await call(stage, endpoint, ada.token, "103")
         assert answer.status == 404, f"{endpoint.method} {endpoint.path}: {answer.status} {answer.body!r}"
     assert await rows(stage) == before

@@ -14,6 +14,7 @@ from troupe.actors.effects.files import RemoveFiles, files_unused
 from troupe.actors.effects.imports import RunImport
 from troupe.actors.effects.lists import RereadList
 from troupe.actors.effects.mail import SendMail, SendNotice
+from troupe.actors.effects.moderation import EraseSuspended, TellModeration
 from troupe.actors.effects.notifications import StreamMerge, StreamNotification
 from troupe.actors.effects.polls import ClosePoll
 from troupe.actors.effects.previews import ForgetCard, PreviewLink
@@ -50,6 +51,8 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
     ("mail", {"letter": "confirmation", "account": 3}, SendMail("confirmation", 3)),
     ("import", {"id": 7, "account": 3}, RunImport(7, 3)),
     ("access", {"account": 3}, EndAccess(3)),
+    ("moderation", {"account": 3}, TellModeration(3)),
+    ("suspension", {"account": 3, "since": AT}, EraseSuspended(3, AT)),
     ("erase", {"account": 3}, EraseAccount(3)),
     (
         "notice", {"letter": "password_changed", "to": "ada@example.org", "username": "ada", "locale": "de"},

@@ -1,0 +1,132 @@
+"""Acts of staff on an account: disable, silence, suspend, mark as sensitive, and their undoing.
+
+Each is a turn of the account that it is done to. The command line calls the same acts, on the rows alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, get_args
+
+from ...storage import accounts, moderation, reports, sessions, strikes
+from ...storage.engine.database import Connection
+from ...storage.moderation import ModeratedRow, State
+from ...storage.strikes import NewStrike
+from ..account import AccountActor
+from ..effects.moderation import DeleteSuspended, account_moderated, moderation_facts, suspension_ends
+from ..kernel import Message, Refused, finished, turn
+from ..rules.roles import Permission
+from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
+from .account_deletions import DeleteAccount, delete_account
+
+NOT_FOUND = Refused(404, "Record not found")
+
+Action = Literal["none", "disable", "sensitive", "silence", "suspend"]
+ACTIONS: tuple[str, ...] = get_args(Action)
+# The names of the ends of states, in the audit log.
+UNDONE: dict[State, str] = {
+    "disable": "enable",
+    "sensitive": "unsensitive",
+    "silence": "unsilence",
+    "suspend": "unsuspend",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ModerateAccount(Message[None]):
+    """Command to the account that it is done to: warn its user, or put it in a state.
+
+    All its open reports are resolved, for a mere warning only the named one. With `mailed` its user is sent a mail.
+    """
+
+    staff: Staff
+    action: Action
+    text: str = ""
+    report_id: int | None = None
+    mailed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UndoModeration(Message[None]):
+    """Command to the account that it is done to: take it out of a state."""
+
+    staff: Staff
+    state: State
+
+
+@turn(AccountActor, ModerateAccount)
+async def moderate_account(account: AccountActor, message: ModerateAccount) -> Refused | None:
+    refused = await account.transact(moderate, act_in_turn(account, message.staff), account.id, message)
+    return refused or await publish_moderation(account)
+
+
+@turn(AccountActor, UndoModeration)
+async def undo_moderation(account: AccountActor, message: UndoModeration) -> Refused | None:
+    refused = await account.transact(undo, act_in_turn(account, message.staff), account.id, message.state)
+    return refused or await publish_moderation(account)
+
+
+@turn(AccountActor, DeleteSuspended)
+async def delete_suspended(account: AccountActor, message: DeleteSuspended) -> None:
+    row = (await account.context.database.read(accounts.find_many, [account.id])).get(account.id)
+    if row is not None and row.suspended_at == datetime.fromisoformat(message.since):
+        await finished(delete_account(account, DeleteAccount()))
+
+
+async def publish_moderation(account: AccountActor) -> None:
+    """Tell of the account's states at once. Files, mails and what a crash left have their queues."""
+    await account.publish(*await moderation_facts(account.context.database, account.id))
+    account.context.outbox.wake()
+
+
+async def moderate(db: Connection, act: StaffAct, account_id: int, message: ModerateAccount) -> Refused | None:
+    """Do an act of staff on an account, in a transaction."""
+    target = await moderation.lock(db, account_id)
+    if target is None:
+        return NOT_FOUND
+    if not await _permitted(db, act, target) or (message.action == "disable" and target.role is None):
+        return NOT_ALLOWED
+    if message.action == "none":
+        resolved = await reports.resolve(db, message.report_id, account_id, act.staff.account_id, act.now)
+    else:
+        await _enter(db, act, target, message.action)
+        resolved = await reports.resolve_about(db, account_id, act.staff.account_id, act.now)
+    strike = NewStrike(act.next_id(), account_id, act.staff.account_id, message.action, message.text, message.report_id)
+    await strikes.insert(db, strike, act.now)
+    await act.log(db, message.action, _named(target), message.text, reports=[str(id) for id in resolved])
+    await act.promise(db, [account_moderated(account_id)])
+    return None
+
+
+async def undo(db: Connection, act: StaffAct, account_id: int, state: State) -> Refused | None:
+    """Take an account out of a state, in a transaction. Only a suspension that there is not is refused."""
+    target = await moderation.lock(db, account_id)
+    if target is None:
+        return NOT_FOUND
+    if not await _permitted(db, act, target) or (state == "disable" and target.role is None):
+        return NOT_ALLOWED
+    if target.since(state) is None:
+        return NOT_ALLOWED if state == "suspend" else None
+    await moderation.set_state(db, account_id, state, None, act.now)
+    await act.log(db, UNDONE[state], _named(target))
+    await act.promise(db, [account_moderated(account_id)])
+    return None
+
+
+async def _enter(db: Connection, act: StaffAct, target: ModeratedRow, state: State) -> None:
+    """Put an account in a state. If it is in it already, the first time stays."""
+    if target.since(state) is None:
+        await moderation.set_state(db, target.id, state, act.now, act.now)
+        if state == "suspend":
+            await act.promise(db, [suspension_ends(target.id, act.now)])
+    if state in ("disable", "suspend"):
+        await sessions.close(db, target.id)
+
+
+async def _permitted(db: Connection, act: StaffAct, target: ModeratedRow) -> bool:
+    return await act.may(db, Permission.MANAGE_USERS) and await act.may_act_on(db, target.role)
+
+
+def _named(target: ModeratedRow) -> Target:
+    return Target("account", target.id, target.acct)

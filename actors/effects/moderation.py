@@ -1,0 +1,68 @@
+"""What follows from acts of staff on an account: telling of them, and erasing an account that stays suspended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ...storage import accounts, users
+from ...storage.engine.database import Database
+from ..broadcast import account_address
+from ..facts import ChangedAccount, ChangedUser, Fact, ModeratedAccount
+from ..kernel import Message
+from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
+
+# So long a suspension can be undone. Then the account is erased.
+SUSPENDED_FOR = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True)
+class TellModeration(Effect):
+    """Tell caches, streams and timelines of the states of an account."""
+
+    account: int
+
+
+@dataclass(frozen=True, slots=True)
+class EraseSuspended(Effect):
+    """Delete an account that is suspended since a time, unless this suspension was undone."""
+
+    account: int
+    since: str  # a time, as the row has it
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteSuspended(Message[None]):
+    """To an account: delete it, if it is still suspended since this time."""
+
+    since: str
+
+
+def account_moderated(account_id: int) -> Promise:
+    """Promise to tell of the states of an account. The turn tells them itself, unless it crashes."""
+    return Promise(TellModeration(account_id), f"moderation/{account_id}", account=account_id)
+
+
+def suspension_ends(account_id: int, since: datetime) -> Promise:
+    """Promise to delete an account that stays suspended."""
+    effect = EraseSuspended(account_id, since.isoformat())
+    return Promise(effect, f"suspension/{account_id}", due_at=since + SUSPENDED_FOR, account=account_id)
+
+
+async def moderation_facts(database: Database, account_id: int) -> Sequence[Fact]:
+    """Return what is to be told of an account, from its rows as they are now."""
+    row = (await database.read(accounts.find_many, [account_id])).get(account_id)
+    user = await database.read(users.find_user, account_id)
+    barred = row is None or bool(row.suspended_at or row.deleted_at or (user and user.disabled_at))
+    return ChangedUser(account_id, user), ChangedAccount(account_id, row), ModeratedAccount(account_id, barred)
+
+
+@carries_out("moderation", TellModeration, ANNOUNCEMENTS)
+async def tell_moderation(context: EffectContext, effect: TellModeration, attempt: Attempt) -> None:
+    await context.facts.apply(await moderation_facts(context.database, effect.account), attempt.origin)
+
+
+@carries_out("suspension", EraseSuspended, ANNOUNCEMENTS)
+async def erase_suspended(context: EffectContext, effect: EraseSuspended, attempt: Attempt) -> None:
+    await context.runtime.ask(account_address(effect.account), DeleteSuspended(effect.since), origin=attempt.origin)

@@ -1,0 +1,92 @@
+"""Staff: the people who act for the server, by the API or at the command line, and the record of their acts.
+
+An act is a function of a connection and a `StaffAct`. The turn of an account and the command line call the same
+function, each in a transaction of its own. What the act promises is then told by the relay of the running server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ..storage import audit_log, moderation, outbox
+from ..storage.audit_log import AuditEntry
+from ..storage.engine.database import Connection
+from .account import AccountActor
+from .effects.registry import Promise
+from .kernel import Ids, Refused
+from .outbox import new_effect
+from .rules.roles import Permission, may, outranks
+
+NOT_ALLOWED = Refused(403, "This action is not allowed")
+
+
+@dataclass(frozen=True, slots=True)
+class Staff:
+    """A person who acts for the server. `account_id` is None for the command line, which may do everything."""
+
+    account_id: int | None
+    name: str
+
+
+COMMAND_LINE = Staff(None, "command line")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an act is done to: its kind, such as `account` or `report`, its id and its name."""
+
+    type: str
+    id: int | None
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StaffAct:
+    """The act of one of the staff, in a transaction."""
+
+    staff: Staff
+    now: datetime
+    next_id: Callable[[], int]
+    promise: Callable[[Connection, Sequence[Promise]], Awaitable[object]]
+
+    async def may(self, db: Connection, permission: Permission) -> bool:
+        """True if the role allows it, by its row: a token may have been read before the role was taken away."""
+        return self.staff.account_id is None or may(await self._role(db), permission)
+
+    async def may_act_on(self, db: Connection, role: str | None) -> bool:
+        """True if the staff's role is higher than the role of the account that the act is done to."""
+        if self.staff.account_id is None:
+            return True
+        own = await self._role(db)
+        return own is not None and outranks(own, role)
+
+    async def log(self, db: Connection, action: str, target: Target, reason: str = "", **details: Any) -> None:
+        """Write the act into the audit log."""
+        entry = AuditEntry(
+            self.next_id(), self.staff.account_id, self.staff.name, action, target.type, target.id, target.name,
+            self.now, reason, details,
+        )  # fmt: skip
+        await audit_log.insert(db, entry)
+
+    async def _role(self, db: Connection) -> str | None:
+        return None if self.staff.account_id is None else await moderation.role_of(db, self.staff.account_id)
+
+
+def act_in_turn(account: AccountActor, staff: Staff) -> StaffAct:
+    """Return an act in the turn of an account. The turn wakes the queues of what it promised after its commit."""
+    context, origin = account.context, account.origin
+    return StaffAct(
+        staff, account.now, context.ids.next, lambda db, promises: context.outbox.promise(db, promises, origin)
+    )
+
+
+def act_at_command_line(ids: Ids, now: datetime) -> StaffAct:
+    """Return an act of the command line. The server is woken by a notice."""
+
+    async def promise(db: Connection, promises: Sequence[Promise]) -> None:
+        await outbox.insert_many(db, [new_effect(ids.next(), one) for one in promises], now)
+
+    return StaffAct(COMMAND_LINE, now, ids.next, promise)

@@ -1,0 +1,71 @@
+"""The states that staff put accounts in: disabled, silenced, sensitive, suspended."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from .engine.database import Connection
+
+State = Literal["disable", "sensitive", "silence", "suspend"]
+
+LOCK = """
+    SELECT a.id, a.username, a.domain, u.role, u.disabled_at, a.sensitized_at, a.silenced_at, a.suspended_at
+    FROM accounts a LEFT JOIN users u ON u.account_id = a.id
+    WHERE a.id = $1 AND a.deleted_at IS NULL FOR UPDATE OF a
+"""
+
+SET: dict[State, str] = {
+    "disable": "UPDATE users SET disabled_at = $2 WHERE account_id = $1",
+    "sensitive": "UPDATE accounts SET sensitized_at = $2, updated_at = $3 WHERE id = $1",
+    "silence": "UPDATE accounts SET silenced_at = $2, updated_at = $3 WHERE id = $1",
+    "suspend": "UPDATE accounts SET suspended_at = $2, updated_at = $3 WHERE id = $1",
+}
+
+ROLE = "SELECT role FROM users WHERE account_id = $1 AND disabled_at IS NULL FOR SHARE"
+
+
+@dataclass(frozen=True, slots=True)
+class ModeratedRow:
+    """The states of an account, each with the time since when. Accounts of other servers have no role."""
+
+    id: int
+    username: str
+    domain: str | None
+    role: str | None
+    disabled_at: datetime | None
+    sensitized_at: datetime | None
+    silenced_at: datetime | None
+    suspended_at: datetime | None
+
+    @property
+    def acct(self) -> str:
+        return self.username if self.domain is None else f"{self.username}@{self.domain}"
+
+    def since(self, state: State) -> datetime | None:
+        """Return when the account was put in a state. None if it is not in it."""
+        match state:
+            case "disable":
+                return self.disabled_at
+            case "sensitive":
+                return self.sensitized_at
+            case "silence":
+                return self.silenced_at
+            case "suspend":
+                return self.suspended_at
+
+
+async def lock(db: Connection, account_id: int) -> ModeratedRow | None:
+    """Return the states of an account, locked. None if there is none, or if it is deleted."""
+    row = await db.fetchrow(LOCK, account_id)
+    return ModeratedRow(**row) if row is not None else None
+
+
+async def set_state(db: Connection, account_id: int, state: State, since: datetime | None, now: datetime) -> None:
+    """Put an account in a state, or with None take it out."""
+    times = (since,) if state == "disable" else (since, now)
+    await db.execute(SET[state], account_id, *times)
+
+
+async def role_of(db: Connection, account_id: int) -> str | None:
+    """Return the role of a user who may sign in. It stays so until the end of the transaction."""
+    return await db.fetchval(ROLE, account_id)
