@@ -16,6 +16,7 @@ from troupe.actors.effects.registry import Staffed
 from troupe.actors.kernel import Ids, Runtime, SystemClock
 from troupe.actors.mail.sender import Letterhead, MailSender
 from troupe.actors.mail.templates import Sender
+from troupe.actors.media import processor
 from troupe.actors.media.processor import MediaProcessor
 from troupe.actors.outgoing.client import OutgoingClient
 from troupe.actors.previews.reader import PageReader
@@ -45,7 +46,20 @@ def options() -> dict[str, Any]:
 
 
 @pytest.fixture
-async def stage(dsn: str, tmp_path: Path, options: dict[str, Any]) -> AsyncIterator[Stage]:
+def without_probe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no process started that finds out what confinement lacks: it takes longer than most tests.
+
+    The tests of confinement (`tests/media`) and the end-to-end tests start servers that do.
+    """
+
+    async def nothing_missing(*_: object) -> list[str]:
+        return []
+
+    monkeypatch.setattr(processor, "probe", nothing_missing)
+
+
+@pytest.fixture
+async def stage(dsn: str, tmp_path: Path, options: dict[str, Any], without_probe: None) -> AsyncIterator[Stage]:
     records: list[tuple[str, dict[str, object]]] = []
 
     def record(event: str, /, **facts: object) -> None:
