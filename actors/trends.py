@@ -5,18 +5,18 @@ They are the same for all viewers. What a viewer is shown of them is decided by 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ..storage import tags, trends
-from ..storage.engine.database import Database
+from ..storage import tags, trend_reviews, trends
+from ..storage.engine.database import Connection, Database
 from ..storage.statuses import StatusTag
-from ..storage.trends import UsedLink, UsedTag
+from ..storage.trends import NotedStatus, UsedLink, UsedTag
 from .computed import Computed
 from .kernel.clock import Clock
 from .kernel.ids import first_id_at
-from .rules.trends import DAY, LEAST_ACCOUNTS, growth_score, response_score
+from .rules.trends import DAY, LEAST_ACCOUNTS, growth_score, publishers_of, response_score
 from .rules.visibility import Perspective, belongs_in_trends
 from .statuses import ShownStatus, entry_of, may_see
 
@@ -48,8 +48,24 @@ class TrendingLinks:
         return next((link for link in self.links if link.card.url == url), None)
 
 
+@dataclass(frozen=True, slots=True)
+class ReviewedLink:
+    """A link that many accounts share. `trendable` is what staff has decided, None if nothing."""
+
+    link: UsedLink
+    trendable: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedStatus:
+    """A status that many accounts respond to. `trendable` is what staff has decided, None if nothing."""
+
+    status: NotedStatus
+    trendable: bool | None
+
+
 class Trends:
-    """What trends on this server. With `review`, hashtags only if staff has allowed them."""
+    """What trends on this server. With `review`, only what staff has allowed."""
 
     def __init__(self, database: Database, clock: Clock, *, review: bool) -> None:
         self._database = database
@@ -59,35 +75,68 @@ class Trends:
         self.statuses = Computed(self._statuses, clock, LASTS)
         self.links = Computed(self._links, clock, LASTS)
 
+    def forget(self) -> None:
+        """Compute everything anew when it is asked for, because staff has decided."""
+        for kind in (self.tags, self.statuses, self.links):
+            kind.forget()
+
     async def _tags(self) -> TrendingTags:
-        days = last_days(self._clock.now())
+        now = self._clock.now()
+        found = await self._database.read(find_tags, now)
+        chosen = [one.tag for one in found if self._may_trend(one.trendable)][:MOST]
+        days = last_days(now)
         begins = [first_id_at(day) for day in days]
-        used = await self._database.read(trends.used_tags, begins, LEAST_ACCOUNTS)
-        chosen = [one.tag for one in ranked(used) if one.trendable or (one.trendable is None and not self._review)]
-        chosen = chosen[:MOST]
         uses = await self._database.read(tags.uses, [tag.id for tag in chosen], begins) if chosen else {}
         return TrendingTags(chosen, days, uses)
 
     async def _links(self) -> TrendingLinks:
-        days = last_days(self._clock.now())
-        used = await self._database.read(trends.used_links, [first_id_at(day) for day in days], LEAST_ACCOUNTS)
-        scores = {link.card.id: growth_score(link.accounts) for link in used}
-        found = sorted((link for link in used if scores[link.card.id]), key=lambda link: link.card.url)
-        return TrendingLinks(sorted(found, key=lambda link: scores[link.card.id], reverse=True)[:MOST], days)
+        now = self._clock.now()
+        found = await self._database.read(find_links, now)
+        return TrendingLinks([one.link for one in found if self._may_trend(one.trendable)][:MOST], last_days(now))
 
     async def _statuses(self) -> list[int]:
         """Return the ids of statuses, the first one trends most."""
-        now = self._clock.now()
-        noted = await self._database.read(trends.noted_statuses, first_id_at(now - DAY * DAYS), LEAST_ACCOUNTS)
-        scores = {one.id: response_score(one.accounts, now - one.created_at) for one in noted}
-        return sorted((id for id, score in scores.items() if score), key=lambda id: (-scores[id], -id))[:MOST]
+        found = await self._database.read(find_statuses, self._clock.now())
+        return [one.status.id for one in found if self._may_trend(one.trendable)][:MOST]
+
+    def _may_trend(self, trendable: bool | None) -> bool:
+        return trendable if trendable is not None else not self._review
 
 
-def ranked(used: Sequence[UsedTag]) -> list[UsedTag]:
-    """Return the hashtags that trend, the first one most."""
+async def find_tags(db: Connection, now: datetime) -> list[UsedTag]:
+    """Return the hashtags that trend or wait for a review, the first one most."""
+    days = last_days(now)
+    used = await trends.used_tags(db, [first_id_at(day) for day in days], LEAST_ACCOUNTS, days[0])
     scores = [(growth_score(one.accounts), one) for one in used]
-    found = [(score, one) for score, one in scores if score]
-    return [one for _, one in sorted(found, key=lambda pair: (-pair[0], pair[1].tag.name))]
+    return [one for score, one in sorted(scores, key=lambda pair: (-pair[0], pair[1].tag.name)) if score]
+
+
+async def find_links(db: Connection, now: datetime) -> list[ReviewedLink]:
+    """Return the links that trend, wait for a review or were forbidden, the first one most."""
+    days = last_days(now)
+    used = await trends.used_links(db, [first_id_at(day) for day in days], LEAST_ACCOUNTS, days[0])
+    scores = [(growth_score(one.accounts), one) for one in used]
+    found = [one for score, one in sorted(scores, key=lambda pair: (-pair[0], pair[1].card.url)) if score]
+    own = await trend_reviews.find_links(db, [one.card.id for one in found])
+    domains = {domain for one in found for domain in publishers_of(one.card.url)}
+    publishers = await trend_reviews.find_publishers(db, sorted(domains))
+    return [ReviewedLink(one, own.get(one.card.id, _of_publisher(one.card.url, publishers))) for one in found]
+
+
+async def find_statuses(db: Connection, now: datetime) -> list[ReviewedStatus]:
+    """Return the statuses that trend, wait for a review or were forbidden, the first one most."""
+    since = now - DAY * DAYS
+    noted = await trends.noted_statuses(db, first_id_at(since), LEAST_ACCOUNTS, since)
+    scores = [(response_score(one.accounts, now - one.created_at), one) for one in noted]
+    found = [one for score, one in sorted(scores, key=lambda pair: (-pair[0], -pair[1].id)) if score]
+    own = await trend_reviews.find_statuses(db, [one.id for one in found])
+    authors = await trend_reviews.find_authors(db, sorted({one.account_id for one in found}))
+    return [ReviewedStatus(one, own.get(one.id, authors.get(one.account_id))) for one in found]
+
+
+def _of_publisher(url: str, decisions: Mapping[str, bool]) -> bool | None:
+    """Return the decision on the nearest domain that has one."""
+    return next((decisions[domain] for domain in publishers_of(url) if domain in decisions), None)
 
 
 def last_days(now: datetime) -> list[datetime]:

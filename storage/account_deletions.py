@@ -65,6 +65,7 @@ PLAIN = (
     ("featured_tags", "account_id"),
     ("filters", "account_id"),
     ("followed_tags", "account_id"),
+    ("author_reviews", "account_id"),
     ("imports", "account_id"),
     ("ended_suggestions", "account_id"),
     ("ended_suggestions", "target_account_id"),

@@ -10,28 +10,45 @@ from .engine.database import Connection
 from .preview_cards import PreviewCard, card_of
 from .statuses import StatusTag
 
-# Rows that one call reads at most, the newest first.
-MOST_USES = 200_000
-MOST_POSTS = 50_000
+# One account has a limited part in what is read, so that no flood of posts displaces the posts of others: the newest
+# public statuses of an account on each day, their hashtags, and for trends of statuses the newest ones of the week, of
+# which those with most responses are taken. The accounts are those that posted last.
+MOST_AUTHORS = 20_000
+MOST_POSTS = 100
+MOST_USES = 200
+MOST_LATEST = 200
+MOST_RESPONDED = 20
 
 # Statuses whose accounts are counted, and the newest favourites and boosts of each that are looked at.
 MOST_CANDIDATES = 500
 MOST_RESPONSES = 1_000
 
-# Statuses with hashtags are read by the index of status_tags, so that all others cost nothing. The subquery is no join,
-# and neither is what has a LIMIT, so that each is a look into an index.
+# The subquery is no join, and neither is what has a LIMIT, so that each is a look into an index.
+AUTHORS = f"""
+    SELECT c.account_id AS id FROM account_counts c WHERE c.last_status_at >= $3 AND (
+        SELECT {{wanted}} a.silenced_at IS NULL AND a.suspended_at IS NULL AND a.deleted_at IS NULL
+        FROM accounts a WHERE a.id = c.account_id
+    ) ORDER BY c.last_status_at DESC NULLS LAST, c.account_id DESC LIMIT {MOST_AUTHORS}
+"""
+
+# The public statuses of one of the `authors` on one of the `days`.
+POSTS = f"""
+    SELECT s.id FROM statuses s
+    WHERE s.account_id = authors.id AND s.id >= days.first_id
+    AND s.id < coalesce(($1::bigint[])[days.day + 1], {2**63 - 1})
+    AND s.visibility = 'public' AND s.deleted_at IS NULL AND s.reblog_of_id IS NULL {{wanted}}
+    ORDER BY s.id DESC LIMIT {MOST_POSTS}
+"""
+
 TAGS = f"""
-    WITH used AS (
-        SELECT st.tag_id, st.status_id FROM status_tags st WHERE st.status_id >= ($1::bigint[])[1]
-        ORDER BY st.status_id DESC LIMIT {MOST_USES}
-    ), uses AS (
-        SELECT tag_id, width_bucket(status_id, $1::bigint[]) AS day, (
-            SELECT s.account_id FROM statuses s JOIN accounts a ON a.id = s.account_id
-            WHERE s.id = used.status_id AND s.visibility = 'public' AND s.deleted_at IS NULL AND s.reblog_of_id IS NULL
-            AND a.silenced_at IS NULL AND a.suspended_at IS NULL AND a.deleted_at IS NULL
-        ) AS account_id FROM used
+    WITH authors AS ({AUTHORS.format(wanted="")}), uses AS (
+        SELECT DISTINCT used.tag_id, days.day, authors.id
+        FROM authors CROSS JOIN unnest($1::bigint[]) WITH ORDINALITY AS days (first_id, day) CROSS JOIN LATERAL (
+            SELECT st.tag_id FROM ({POSTS.format(wanted="")}) AS post JOIN status_tags st ON st.status_id = post.id
+            ORDER BY st.status_id DESC, st.tag_id LIMIT {MOST_USES}
+        ) AS used
     ), daily AS (
-        SELECT tag_id, day, count(DISTINCT account_id) AS accounts FROM uses GROUP BY tag_id, day
+        SELECT tag_id, day, count(*) AS accounts FROM uses GROUP BY tag_id, day
     ), wide AS (
         SELECT tag_id, array_agg(day) AS days, array_agg(accounts) AS accounts FROM daily
         GROUP BY tag_id HAVING max(accounts) >= $2
@@ -45,19 +62,14 @@ TAGS = f"""
 
 # The same of links whose pages have cards, by their statuses without a warning.
 LINKS = f"""
-    WITH used AS (
-        SELECT sc.card_id, sc.status_id FROM status_cards sc WHERE sc.status_id >= ($1::bigint[])[1]
-        ORDER BY sc.status_id DESC LIMIT {MOST_USES}
-    ), uses AS (
-        SELECT card_id, width_bucket(status_id, $1::bigint[]) AS day, (
-            SELECT s.account_id FROM statuses s JOIN accounts a ON a.id = s.account_id
-            WHERE s.id = used.status_id AND s.visibility = 'public' AND s.deleted_at IS NULL AND s.reblog_of_id IS NULL
-            AND NOT s.sensitive AND s.spoiler_text = ''
-            AND a.silenced_at IS NULL AND a.suspended_at IS NULL AND a.deleted_at IS NULL
-        ) AS account_id FROM used
+    WITH authors AS ({AUTHORS.format(wanted="")}), uses AS (
+        SELECT used.card_id, days.day, authors.id, count(*) AS uses
+        FROM authors CROSS JOIN unnest($1::bigint[]) WITH ORDINALITY AS days (first_id, day) CROSS JOIN LATERAL (
+            SELECT (SELECT sc.card_id FROM status_cards sc WHERE sc.status_id = post.id) AS card_id
+            FROM ({POSTS.format(wanted="AND NOT s.sensitive AND s.spoiler_text = ''")}) AS post
+        ) AS used WHERE used.card_id IS NOT NULL GROUP BY used.card_id, days.day, authors.id
     ), daily AS (
-        SELECT card_id, day, count(account_id) AS uses, count(DISTINCT account_id) AS accounts
-        FROM uses GROUP BY card_id, day
+        SELECT card_id, day, sum(uses)::bigint AS uses, count(*) AS accounts FROM uses GROUP BY card_id, day
     ), wide AS (
         SELECT card_id, array_agg(day) AS days, array_agg(uses) AS uses, array_agg(accounts) AS accounts FROM daily
         GROUP BY card_id HAVING max(accounts) >= $2
@@ -71,23 +83,21 @@ LINKS = f"""
 # As on the public timelines, by authors who opted in to be found, without posts behind a warning. The counts say which
 # posts are worth a look at the accounts. Again the subqueries are no joins.
 STATUSES = f"""
-    WITH latest AS (
-        SELECT s.id, s.account_id, s.created_at FROM statuses s
-        WHERE s.visibility = 'public' AND s.deleted_at IS NULL AND s.reblog_of_id IS NULL
-        AND (s.in_reply_to_id IS NULL OR s.in_reply_to_account_id = s.account_id)
-        AND s.id >= $1 AND NOT s.sensitive AND s.spoiler_text = ''
-        ORDER BY s.id DESC LIMIT {MOST_POSTS}
-    ), counted AS (
-        SELECT latest.*, (
-            SELECT c.favourites + c.reblogs FROM status_counts c WHERE c.status_id = latest.id
-        ) AS responses FROM latest
-    ), candidates AS (
-        SELECT * FROM counted WHERE responses >= $2 AND (
-            SELECT a.discoverable AND a.silenced_at IS NULL AND a.suspended_at IS NULL AND a.deleted_at IS NULL
-            FROM accounts a WHERE a.id = counted.account_id
-        ) ORDER BY responses DESC, id DESC LIMIT {MOST_CANDIDATES}
+    WITH authors AS ({AUTHORS.format(wanted="a.discoverable AND")}), candidates AS (
+        SELECT authors.id AS account_id, post.id, post.created_at FROM authors CROSS JOIN LATERAL (
+            SELECT latest.id, latest.created_at, (
+                SELECT c.favourites + c.reblogs FROM status_counts c WHERE c.status_id = latest.id
+            ) AS responses FROM (
+                SELECT s.id, s.created_at FROM statuses s
+                WHERE s.account_id = authors.id AND s.id >= $1
+                AND s.visibility = 'public' AND s.deleted_at IS NULL AND s.reblog_of_id IS NULL
+                AND (s.in_reply_to_id IS NULL OR s.in_reply_to_account_id = s.account_id)
+                AND NOT s.sensitive AND s.spoiler_text = ''
+                ORDER BY s.id DESC LIMIT {MOST_LATEST}
+            ) AS latest ORDER BY responses DESC NULLS LAST, latest.id DESC LIMIT {MOST_RESPONDED}
+        ) AS post WHERE post.responses >= $2 ORDER BY post.responses DESC, post.id DESC LIMIT {MOST_CANDIDATES}
     )
-    SELECT c.id, c.created_at, (
+    SELECT c.id, c.account_id, c.created_at, (
         SELECT count(*) FROM (
             (
                 SELECT f.account_id FROM favourites f WHERE f.status_id = c.id
@@ -126,41 +136,45 @@ class UsedLink:
 
 @dataclass(frozen=True, slots=True)
 class NotedStatus:
-    """A status and the number of other accounts that favourited or boosted it."""
+    """A status, its author, and the number of other accounts that favourited or boosted it."""
 
     id: int
+    account_id: int
     created_at: datetime
     accounts: int
 
 
-async def used_tags(db: Connection, begins: Sequence[int], least: int) -> list[UsedTag]:
+async def used_tags(db: Connection, begins: Sequence[int], least: int, since: datetime) -> list[UsedTag]:
     """Return the hashtags that `least` accounts used on one of these days, without those that staff has forbidden.
 
-    The n-th day begins at the id `begins[n]`; the last one is today.
+    The n-th day begins at the id `begins[n]`; the last one is today. `since` is the beginning of the first one.
     """
     return [
         UsedTag(
             StatusTag(row["id"], row["name"], row["display_name"]), row["trendable"],
             _newest_first(len(begins), row["days"], row["accounts"]),
         )
-        for row in await db.fetch(TAGS, begins, least)
+        for row in await db.fetch(TAGS, begins, least, since)
     ]  # fmt: skip
 
 
-async def used_links(db: Connection, begins: Sequence[int], least: int) -> list[UsedLink]:
+async def used_links(db: Connection, begins: Sequence[int], least: int, since: datetime) -> list[UsedLink]:
     """Return the links that `least` accounts used on one of these days."""
     return [
         UsedLink(
             card_of(row["card"]), _newest_first(len(begins), row["days"], row["uses"]),
             _newest_first(len(begins), row["days"], row["accounts"]),
         )
-        for row in await db.fetch(LINKS, begins, least)
+        for row in await db.fetch(LINKS, begins, least, since)
     ]  # fmt: skip
 
 
-async def noted_statuses(db: Connection, since: int, least: int) -> list[NotedStatus]:
-    """Return the public statuses since an id to which other accounts responded, `least` times or more."""
-    return [NotedStatus(*row.values()) for row in await db.fetch(STATUSES, since, least)]
+async def noted_statuses(db: Connection, first_id: int, least: int, since: datetime) -> list[NotedStatus]:
+    """Return the public statuses from an id on to which other accounts responded, `least` times or more.
+
+    `since` is the time of that id.
+    """
+    return [NotedStatus(*row.values()) for row in await db.fetch(STATUSES, first_id, least, since)]
 
 
 def _newest_first(count: int, days: Sequence[int], accounts: Sequence[int]) -> tuple[int, ...]:

@@ -159,7 +159,8 @@ class Settings(BaseModel):
     )
     trends_review: bool = setting(
         True,
-        "Whether a hashtag trends only after staff has allowed it, with `troupe tags allow`. Forbidden ones never do.",
+        "Whether hashtags, links and posts trend only after staff has allowed them, with `troupe tags allow`,"
+        " `troupe links allow` and `troupe posts allow`. Forbidden ones never do.",
         "true or false",
     )
     rate_limits: bool = setting(

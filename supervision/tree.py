@@ -353,8 +353,8 @@ class Troupe:
         if notice in (None, "accounts"):
             self.actors.accounts.clear()
             self.http_context.tokens.clear()
-        if notice in (None, "tags"):
-            self.http_context.trends.tags.forget()
+        if notice in (None, "trends"):
+            self.http_context.trends.forget()
         if notice in (None, "announcements", "outbox"):
             self.actors.outbox.wake()
         if notice in (None, "custom_emojis"):

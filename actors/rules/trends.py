@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 from itertools import pairwise
+from urllib.parse import urlsplit
 
 LEAST_ACCOUNTS = 5  # fewer are no trend
 HALF_LIFE = timedelta(days=1)
@@ -26,6 +27,12 @@ def growth_score(days: Sequence[int]) -> float:
 def response_score(accounts: int, age: timedelta) -> float:
     """Return the score of a status that this number of other accounts favourited or boosted; 0 if it does not trend."""
     return _decayed(accounts, age) if accounts >= LEAST_ACCOUNTS else 0.0
+
+
+def publishers_of(url: str) -> list[str]:
+    """Return the domains that publish a page: its host, then the domains above it, as in `b.example`, `example`."""
+    labels = (urlsplit(url).hostname or "").split(".")
+    return [".".join(labels[place:]) for place in range(len(labels))]
 
 
 def _growth(accounts: int, before: int) -> float:

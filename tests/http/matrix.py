@@ -68,6 +68,8 @@ FILTER = """
 """
 REQUESTS_OF = "SELECT account_id, id FROM notification_requests WHERE from_account_id = ANY($1)"
 CARD = "INSERT INTO preview_cards (id, url, found, fetched_at) VALUES (1, 'https://trio.example/', true, now())"
+ALLOWED_LINKS = "INSERT INTO publisher_reviews VALUES ('trio.example', true, now())"
+ALLOWED_AUTHORS = "INSERT INTO author_reviews SELECT id, true, now() FROM accounts"
 CARDS = "INSERT INTO status_cards (status_id, card_id, id) SELECT id, 1, id FROM statuses WHERE reblog_of_id IS NULL"
 BOOKMARKS = FAVOURITES.replace("favourites", "bookmarks")
 
@@ -361,9 +363,10 @@ class World:
             await self.stage.http_context.database.transact(self._store, fan, "public")
         await self.stage.sql(CARD)
         await self.stage.sql(CARDS)
+        await self.stage.sql(ALLOWED_LINKS)
+        await self.stage.sql(ALLOWED_AUTHORS)
         self.stage.http_context.statuses.clear()
-        self.stage.http_context.trends.statuses.forget()
-        self.stage.http_context.trends.links.forget()
+        self.stage.http_context.trends.forget()
 
     async def follow_tag(self) -> None:
         """Let all viewers follow the hashtag that all posts have."""

@@ -500,8 +500,9 @@ def timeline(url: str, **more: object) -> str:
 
 
 async def trending(stage: Stage, path: str = LINKS) -> list[Any]:
-    """A page of trending links, computed now."""
+    """A page of trending links, computed now, of all sites."""
     await fetched(stage)
+    await stage.sql("INSERT INTO publisher_reviews VALUES ('test', true, now()) ON CONFLICT DO NOTHING")
     stage.http_context.trends.links.forget()
     answer = await stage.anybody().get(path)
     assert answer.status == 200
@@ -520,6 +521,32 @@ async def test_links_that_five_accounts_share_trend(stage: Stage, crowd: list[Pe
     assert [(day["accounts"], day["uses"]) for day in found["history"]] == [("5", "5")] + [("0", "0")] * 6
     days = [int(day["day"]) for day in found["history"]]
     assert [earlier - later for earlier, later in pairwise(days)] == [86400] * 6
+
+
+async def reviewed(stage: Stage, decision: str, *values: object) -> list[str]:
+    """The URLs of the links that trend after a decision of staff."""
+    await stage.sql(decision, *values)
+    stage.http_context.trends.forget()
+    return [one["url"] for one in (await stage.anybody().get(LINKS)).json]
+
+
+async def test_a_link_trends_when_staff_has_allowed_it_or_its_publisher(
+    stage: Stage, crowd: list[Person], web: Site
+) -> None:
+    tea = web.page("/tea", HEAD)
+    for fan in crowd:
+        await fan.publish(f"see {tea}")
+    await fetched(stage)
+    publisher = "INSERT INTO publisher_reviews VALUES ($1, $2, now())"
+    assert await reviewed(stage, publisher, "te.test", True) == []
+    assert await reviewed(stage, publisher, "example.test", True) == []
+    assert await reviewed(stage, publisher, "test", True) == [tea]
+    assert await reviewed(stage, publisher, web.host, False) == [], "the nearest domain decides"
+    page = "INSERT INTO link_reviews SELECT id, true, now() FROM preview_cards WHERE url = $1"
+    assert await reviewed(stage, page, tea) == [tea]
+    assert await reviewed(stage, "UPDATE publisher_reviews SET trendable = true") == [tea]
+    assert await reviewed(stage, "UPDATE link_reviews SET trendable = false") == []
+    assert (await crowd[0].get(timeline(tea))).status == 404
 
 
 @pytest.mark.parametrize("how", [{"visibility": "unlisted"}, {"spoiler_text": "hot"}, {"sensitive": "true"}])

@@ -107,6 +107,7 @@ async def be_discovered(stage: Stage, monkeypatch: pytest.MonkeyPatch, eve: Pers
     post = await eve.publish()
     await stage.sql("UPDATE accounts SET discoverable = true")
     await stage.sql("UPDATE tags SET trendable = true")
+    await stage.sql("INSERT INTO author_reviews SELECT id, true, now() FROM accounts")
     await stage.sql(
         "INSERT INTO favourites (id, account_id, status_id, created_at) SELECT $1, id, $1, now() FROM accounts"
         " WHERE username = 'ada'", int(post["id"]),

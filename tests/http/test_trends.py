@@ -27,7 +27,8 @@ async def names(stage: Stage, client: Client | None = None, path: str = TAGS) ->
 
 
 async def trending(stage: Stage, client: Client, path: str = STATUSES) -> list[str]:
-    """The ids of a page of statuses, computed now."""
+    """The ids of a page of statuses, computed now. All authors are allowed that staff has not reviewed."""
+    await stage.sql("INSERT INTO author_reviews SELECT id, true, now() FROM accounts ON CONFLICT DO NOTHING")
     stage.http_context.trends.statuses.forget()
     return ids(await client.get(path))
 
@@ -123,6 +124,12 @@ class TestWithoutReview:
     def options(self) -> dict[str, Any]:
         return {"rate_limits": False, "trends_review": False}
 
+    async def test_posts_trend_that_are_not_forbidden(self, stage: Stage, ada: Person, crowd: list[Person]) -> None:
+        post = await liked(ada, crowd)
+        assert await reviewed(stage) == [post]
+        await review(stage, "author", "account_id", ada.account.id, False)
+        assert await reviewed(stage) == []
+
     async def test_all_trend_but_the_forbidden(self, stage: Stage, crowd: list[Person]) -> None:
         for fan in crowd:
             await fan.publish("#tea #milk")
@@ -196,6 +203,35 @@ async def test_what_changed_since_is_not_shown(stage: Stage, ada: Person, crowd:
     assert ids(await stage.anybody().get(STATUSES)) == [post]
     await ada.delete(f"/api/v1/statuses/{post}")
     assert ids(await stage.anybody().get(STATUSES)) == []
+
+
+async def review(stage: Stage, kind: str, key: str, id: int, trendable: bool) -> None:
+    await stage.sql(
+        f"INSERT INTO {kind}_reviews ({key}, trendable, reviewed_at) VALUES ($1, $2, now())"
+        f" ON CONFLICT ({key}) DO UPDATE SET trendable = $2",
+        id, trendable,
+    )  # fmt: skip
+
+
+async def reviewed(stage: Stage) -> list[str]:
+    """The trending statuses, computed now."""
+    stage.http_context.trends.forget()
+    return ids(await stage.anybody().get(STATUSES))
+
+
+async def test_a_post_trends_when_staff_has_allowed_it_or_its_author(
+    stage: Stage, ada: Person, crowd: list[Person]
+) -> None:
+    first, second = await liked(ada, crowd), await liked(ada, crowd)
+    assert await reviewed(stage) == []
+    await review(stage, "status", "status_id", int(first), True)
+    assert await reviewed(stage) == [first]
+    await review(stage, "author", "account_id", ada.account.id, True)
+    assert await reviewed(stage) == [second, first]
+    await review(stage, "status", "status_id", int(second), False)
+    assert await reviewed(stage) == [first]
+    await review(stage, "author", "account_id", ada.account.id, False)
+    assert await reviewed(stage) == [first]
 
 
 class TestWithoutPreview:

@@ -59,6 +59,7 @@ from troupe.storage import (
     tags,
     timeline_entries,
     timelines,
+    trend_reviews,
     trends,
     two_factor,
     users,
@@ -134,6 +135,10 @@ FILL = """
     INSERT INTO preview_cards (id, url, found, fetched_at)
     SELECT n, 'https://p/' || n, true, now() FROM generate_series(1, 10000) n;
     INSERT INTO status_cards (status_id, card_id, id) SELECT id, id / 2, id FROM statuses WHERE id % 4 = 0;
+    INSERT INTO publisher_reviews SELECT 'd' || n || '.test', true, now() FROM generate_series(1, 5000) n;
+    INSERT INTO link_reviews SELECT id, true, now() FROM preview_cards;
+    INSERT INTO author_reviews SELECT id, true, now() FROM accounts;
+    INSERT INTO status_reviews SELECT id, true, now() FROM statuses;
     INSERT INTO mentions (status_id, account_id) SELECT id, 1 + id % 500 FROM statuses WHERE id % 3 = 0;
     INSERT INTO tags (id, name, display_name, created_at)
     SELECT n, 't' || n, 't' || n, now() FROM generate_series(1, 2000) n;
@@ -246,10 +251,18 @@ QUERIES = [
     ("a try of a medium", media.COUNT_TRY, (7,)),
     ("loose media", media.DELETE_LOOSE, (NOW, 100)),
     ("uses of tags", tags.USES, ([1, 2, 3], [100, 200, 300])),
-    ("trending tags", trends.TAGS, ([100, 200, 300], 5)),
-    ("trending links", trends.LINKS, ([100, 200, 300], 5)),
+    ("trending tags", trends.TAGS, ([100, 200, 300], 5, NOW)),
+    ("trending links", trends.LINKS, ([100, 200, 300], 5, NOW)),
     *both("statuses with a link", timelines.LINK, 7, *PAGE),
-    ("trending statuses", trends.STATUSES, (100, 5)),
+    ("trending statuses", trends.STATUSES, (100, 5, NOW)),
+    ("review of a publisher", trend_reviews.REVIEW_PUBLISHER, ("d1.test", True, NOW)),
+    ("review of a link", trend_reviews.REVIEW_LINK, (7, True, NOW)),
+    ("review of an author", trend_reviews.REVIEW_AUTHOR, (7, True, NOW)),
+    ("review of a status", trend_reviews.REVIEW_STATUS, (7, True, NOW)),
+    ("decisions on publishers", trend_reviews.FIND_PUBLISHERS, (["d1.test"],)),
+    ("decisions on links", trend_reviews.FIND_LINKS, ([7],)),
+    ("decisions on authors", trend_reviews.FIND_AUTHORS, ([7],)),
+    ("decisions on statuses", trend_reviews.FIND_STATUSES, ([7],)),
     ("review of a tag", tags.REVIEW, ("t7", True, NOW)),
     ("dismissed announcements", announcements.DISMISSED, (7,)),
     ("reactions", announcements.REACTIONS, ([1, 2], 7)),

@@ -1,15 +1,21 @@
 """Trends in the rows: which uses and which responses count."""
 
+import re
+from datetime import timedelta
+from typing import Any
+
 import pytest
 
-from troupe.storage import favourites, tags, trends
+from troupe.storage import favourites, preview_cards, tags, trends
 from troupe.storage.accounts import Account
+from troupe.storage.preview_cards import CardFacts
 from troupe.storage.statuses import Status, StatusTag
 
-from .conftest import Stage, new_id
+from .conftest import NOW, Stage, new_id
 
 TAG = StatusTag(1, "tea", "Tea")
 LEAST = 2
+BEGAN = NOW - timedelta(days=7)
 
 
 def use(stage: Stage, author: Account) -> Status:
@@ -17,8 +23,19 @@ def use(stage: Stage, author: Account) -> Status:
 
 
 def used(stage: Stage, *begins: int) -> dict[str, tuple[int, ...]]:
-    found = stage(trends.used_tags, begins or [1], LEAST)
+    found = stage(trends.used_tags, begins or [1], LEAST, BEGAN)
     return {one.tag.name: one.accounts for one in found}
+
+
+def shared(stage: Stage) -> dict[str, tuple[int, ...]]:
+    """The uses and accounts of each link."""
+    found = stage(trends.used_links, [1], LEAST, BEGAN)
+    return {one.card.url: (*one.uses, *one.accounts) for one in found}
+
+
+def share(stage: Stage, author: Account, url: str, **more: Any) -> None:
+    card = stage(preview_cards.store, new_id(), url, CardFacts(), stage.now)
+    assert stage(preview_cards.attach, stage.status(author, **more).id, card.id, new_id())
 
 
 def respond(stage: Stage, status: Status, *people: Account) -> None:
@@ -27,7 +44,7 @@ def respond(stage: Stage, status: Status, *people: Account) -> None:
 
 
 def noted(stage: Stage, since: int = 0) -> dict[int, int]:
-    return {one.id: one.accounts for one in stage(trends.noted_statuses, since, LEAST)}
+    return {one.id: one.accounts for one in stage(trends.noted_statuses, since, LEAST, BEGAN)}
 
 
 @pytest.fixture
@@ -85,13 +102,115 @@ def test_uses_that_do_not_count(stage: Stage, people: list[Account], change: str
 def test_the_decision_of_staff(stage: Stage, people: list[Account]) -> None:
     for person in people:
         use(stage, person)
-    decided = [one.trendable for one in stage(trends.used_tags, [1], LEAST)]
+    decided = [one.trendable for one in stage(trends.used_tags, [1], LEAST, BEGAN)]
     assert decided == [None]
     assert stage(tags.review, "tea", stage.now, trendable=True)
-    assert [one.trendable for one in stage(trends.used_tags, [1], LEAST)] == [True]
+    assert [one.trendable for one in stage(trends.used_tags, [1], LEAST, BEGAN)] == [True]
     assert stage(tags.review, "tea", stage.now, trendable=False)
-    assert stage(trends.used_tags, [1], LEAST) == []
+    assert stage(trends.used_tags, [1], LEAST, BEGAN) == []
     assert not stage(tags.review, "coffee", stage.now, trendable=True)
+
+
+def limit(monkeypatch: pytest.MonkeyPatch, query: str, before: int, limit: int) -> None:
+    """Give a query of trends another limit."""
+    text = getattr(trends, query)
+    assert f"LIMIT {before} " in f"{text} ".replace("\n", " ")
+    monkeypatch.setattr(trends, query, re.sub(rf"LIMIT {before}\b", f"LIMIT {limit}", text))
+
+
+def test_a_flood_of_hashtags_by_one_account_displaces_no_other(
+    stage: Stage, people: list[Account], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit(monkeypatch, "TAGS", trends.MOST_USES, 3)
+    for author in people[:2]:
+        use(stage, author)
+    flood(stage, people[2], posts=9)
+    assert used(stage) == {"tea": (2,)}
+    assert len(stage(trends.used_tags, [1], 1, BEGAN)) == 1 + 3
+
+
+@pytest.mark.parametrize("visibility", ["unlisted", "private", "direct"])
+def test_posts_that_do_not_count_take_no_place(
+    stage: Stage, people: list[Account], monkeypatch: pytest.MonkeyPatch, visibility: str
+) -> None:
+    limit(monkeypatch, "TAGS", trends.MOST_USES, 3)
+    limit(monkeypatch, "TAGS", trends.MOST_POSTS, 2)
+    for author in people[:2]:
+        use(stage, author)
+        flood(stage, author, posts=2, visibility=visibility)
+    assert used(stage) == {"tea": (2,)}
+
+
+def test_posts_of_one_day_leave_other_days_alone(
+    stage: Stage, people: list[Account], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit(monkeypatch, "TAGS", trends.MOST_POSTS, 2)
+    first, *_ = (use(stage, author) for author in people)
+    second = stage.status(people[0])
+    for _ in range(4):
+        stage.status(people[0])
+    use(stage, people[1])
+    assert used(stage, first.id, second.id) == {"tea": (1, 3)}
+    assert used(stage, first.id) == {"tea": (2,)}
+
+
+@pytest.mark.parametrize("change", ["silenced_at = now()", "suspended_at = now()", "deleted_at = now()"])
+def test_accounts_that_do_not_count_take_no_place(
+    stage: Stage, people: list[Account], change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit(monkeypatch, "TAGS", trends.MOST_AUTHORS, 2)
+    for author in people[:2]:
+        use(stage, author)
+    stage.now = NOW + timedelta(seconds=1)
+    use(stage, people[2])
+    assert used(stage) == {"tea": (2,)}
+    stage.sql(f"UPDATE accounts SET {change} WHERE username = 'cleo'")
+    assert used(stage) == {"tea": (2,)}
+    stage.sql(f"UPDATE accounts SET {change} WHERE username = 'bob'")
+    assert used(stage) == {}
+
+
+def test_accounts_that_were_silent_in_these_days_are_not_looked_at(stage: Stage, people: list[Account]) -> None:
+    for author in people:
+        use(stage, author)
+    assert stage(trends.used_tags, [1], LEAST, NOW + timedelta(seconds=1)) == []
+
+
+def test_a_flood_of_links_and_of_responses_displaces_no_other(
+    stage: Stage, people: list[Account], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit(monkeypatch, "LINKS", trends.MOST_POSTS, 3)
+    for author in people[:2]:
+        share(stage, author, "https://tea.test/")
+    for number in range(9):
+        share(stage, people[2], "https://tea.test/")
+        share(stage, people[2], f"https://flood.test/{number}")
+        share(stage, people[0], "https://tea.test/", visibility="private")
+    assert shared(stage) == {"https://tea.test/": (3, 3)}
+
+
+def test_one_author_has_few_of_the_statuses_with_most_responses(
+    stage: Stage, people: list[Account], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit(monkeypatch, "STATUSES", trends.MOST_RESPONDED, 2)
+    limit(monkeypatch, "STATUSES", trends.MOST_CANDIDATES, 3)
+    ada, bob, cleo = people
+    eve = stage.account("eve")
+    stage.sql("UPDATE accounts SET discoverable = true")
+    seldom = stage.status(ada)
+    respond(stage, seldom, bob, cleo)
+    flood = [stage.status(bob) for _ in range(4)]
+    for status in flood:
+        respond(stage, status, ada, cleo, eve)
+    assert noted(stage) == {seldom.id: 2, flood[3].id: 3, flood[2].id: 3}
+
+
+def flood(stage: Stage, author: Account, posts: int, **more: Any) -> None:
+    """Publish posts with eight new hashtags each."""
+    for _ in range(posts):
+        names = [f"x{new_id()}" for _ in range(8)]
+        made = tuple(stage(tags.ensure, StatusTag(new_id(), name, name), stage.now) for name in names)
+        stage.status(author, tags=made, **more)
 
 
 def test_an_account_responds_once_and_authors_to_themselves_not_at_all(stage: Stage, people: list[Account]) -> None:

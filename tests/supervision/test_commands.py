@@ -257,27 +257,58 @@ USED_TAG = """
     WITH writer AS (
         INSERT INTO accounts (id, username, uri, created_at, updated_at)
         SELECT n, 'u' || n, 'https://x/' || n, now(), now() FROM generate_series(1, 5) n RETURNING id
+    ), counts AS (
+        INSERT INTO account_counts (account_id, last_status_at) SELECT id, now() FROM writer
     ), post AS (
-        INSERT INTO statuses (id, account_id, uri, local, visibility, conversation_id, created_at)
-        SELECT $2 + id, id, 'https://x/s/' || id, true, 'public', id, now() FROM writer RETURNING id
+        INSERT INTO statuses (id, account_id, uri, url, local, visibility, conversation_id, created_at)
+        SELECT $2 + id, id, 'https://x/s/' || id, 'https://x/@u' || id || '/' || $2 + id, true, 'public', id, now()
+        FROM writer RETURNING id
     ), tag AS (
         INSERT INTO tags (id, name, display_name, created_at) VALUES (1, $1, $1, now()) RETURNING id
+    ), card AS (
+        INSERT INTO preview_cards (id, url, found, fetched_at) VALUES (1, 'https://news.test/' || $1, true, now())
+        RETURNING id
+    ), shared AS (
+        INSERT INTO status_cards (status_id, card_id, id) SELECT post.id, card.id, post.id FROM card, post
     )
     INSERT INTO status_tags (tag_id, status_id) SELECT tag.id, post.id FROM tag, post
+"""
+# The post of u1, which all favourite besides one more account.
+LIKED = """
+    WITH fan AS (
+        INSERT INTO accounts (id, username, uri, created_at, updated_at)
+        VALUES (6, 'u6', 'https://x/6', now(), now()) RETURNING id
+    ), found AS (
+        UPDATE accounts SET discoverable = true WHERE id = 1
+    ), counted AS (
+        INSERT INTO status_counts (status_id, favourites) VALUES ($1, 6)
+    )
+    INSERT INTO favourites (id, account_id, status_id, created_at)
+    SELECT id, id, $1, now() FROM (SELECT id FROM accounts UNION SELECT id FROM fan) AS anybody
 """
 TAG = "SELECT trendable, reviewed_at IS NOT NULL FROM tags WHERE name = $1"
 
 
-async def use_tag(db: Connection, name: str) -> None:
-    await db.execute(USED_TAG, name, first_id_at(datetime.now(UTC)))
+async def make_trend(db: Connection) -> str:
+    """Make a hashtag, a link and a post that trend, and return the URL of the post."""
+    first = first_id_at(datetime.now(UTC))
+    await db.execute(USED_TAG, "tea", first)
+    await db.execute(LIKED, first + 1)
+    return f"https://x/@u1/{first + 1}"
+
+
+@pytest.fixture(scope="module")
+def trending_post(data: Path) -> str:
+    with embedded(data, durable=False) as server:
+        return transact_once(server.dsn, make_trend)
 
 
 async def decision(db: Connection, name: str) -> tuple[Any, ...]:
     return tuple((await db.fetchrow(TAG, name)).values())
 
 
+@pytest.mark.usefixtures("trending_post")
 def test_hashtags_that_would_trend_wait_until_staff_decides(data: Path, dsn: str) -> None:
-    transact_once(dsn, use_tag, "tea")
     for words, told, decided in (
         (("waiting",), "#tea\n", (None, False)),
         (("allow", "#Tea"), "Allowed #tea\n", (True, True)),
@@ -288,6 +319,49 @@ def test_hashtags_that_would_trend_wait_until_staff_decides(data: Path, dsn: str
         done = run("tags", *words, "--data", data)
         assert (done.exit_code, done.stdout) == (0, told), done.stderr
         assert transact_once(dsn, decision, "tea") == decided
+
+
+def reviews(data: Path, kind: str, *steps: tuple[str, str]) -> None:
+    """Give commands of a kind one after the other, and compare what they print."""
+    for words, told in steps:
+        done = run(kind, *words.split(), "--data", data)
+        assert (done.exit_code, done.stdout) == (0, told), (words, done.stderr)
+
+
+@pytest.mark.usefixtures("trending_post")
+def test_links_that_would_trend_wait_until_staff_decides_on_them_or_their_domain(data: Path, dsn: str) -> None:
+    url = "https://news.test/tea"
+    reviews(data, "links", ("waiting", f"{url}\n"), ("allow News.Test", "Allowed news.test\n"), ("waiting", ""))
+    transact_once(dsn, lambda db: db.execute("DELETE FROM publisher_reviews"))
+    reviews(data, "links", ("waiting", f"{url}\n"), (f"forbid {url}#x", f"Forbade {url}\n"), ("waiting", ""))
+
+
+def test_posts_that_would_trend_wait_until_staff_decides_on_them_or_their_author(
+    data: Path, dsn: str, trending_post: str
+) -> None:
+    url = trending_post
+    reviews(data, "posts", ("waiting", f"{url}\n"), ("allow @U1", "Allowed @u1\n"), ("waiting", ""))
+    transact_once(dsn, lambda db: db.execute("DELETE FROM author_reviews"))
+    reviews(data, "posts", ("waiting", f"{url}\n"), (f"forbid {url}", f"Forbade {url}\n"), ("waiting", ""))
+
+
+@pytest.mark.parametrize(
+    ("kind", "named", "reason"),
+    [
+        ("links", "https://news.test/milk", "no post has the link https://news.test/milk."),
+        ("links", "no domain", "no domain is neither a domain nor the URL of a page: "),
+        ("links", "mailto://news.test/", "mailto://news.test/ is neither a domain nor the URL of a page: "),
+        ("posts", "zoe", "there is no local account zoe."),
+        ("posts", "https://x/@u1/12", "there is no post https://x/@u1/12."),
+        ("posts", "https://x/@u1/9999999999999999999", "there is no post https://x/@u1/9999999999999999999."),
+        ("posts", "https://x/@u1/x", "there is no post https://x/@u1/x."),
+    ],
+)
+@pytest.mark.parametrize("word", ["allow", "forbid"])
+def test_what_is_not_there_is_not_reviewed(data: Path, word: str, kind: str, named: str, reason: str) -> None:
+    refused = run(kind, word, named, "--data", data)
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert reason in refused.stderr
 
 
 @pytest.mark.parametrize("word", ["allow", "forbid"])
@@ -310,6 +384,8 @@ SMALL_COMMANDS = [
     ("tokens", "create", "zoe"),
     ("tags", "allow", "zoe"),
     ("tags", "waiting"),
+    ("links", "allow", "news.test"),
+    ("posts", "waiting"),
 ]
 
 
