@@ -15,6 +15,7 @@ from ..storage.accounts import Account
 from ..storage.announcements import ShownAnnouncement
 from ..storage.custom_emojis import CustomEmoji
 from ..storage.deletions import Deleted, Remains
+from ..storage.engine.database import Database
 from ..storage.filters import Filter
 from ..storage.notifications import Notification
 from ..storage.quotes import EndedQuote
@@ -23,7 +24,7 @@ from .broadcast import Broadcast, Related, account_address
 from .conversations import ShownConversation
 from .events import ReactionCounted
 from .kernel import NOWHERE, Address, Ids, Message, Origin
-from .notifications import ShownNotification
+from .notifications import show_notifications
 from .statuses import AccountCache, ShownStatus, StatusCache
 
 
@@ -282,7 +283,10 @@ LATE_TURNS_REMEMBERED = 10_000
 class Facts:
     """Applies facts in this process."""
 
-    def __init__(self, ids: Ids, accounts: AccountCache, statuses: StatusCache, broadcast: Broadcast) -> None:
+    def __init__(
+        self, database: Database, ids: Ids, accounts: AccountCache, statuses: StatusCache, broadcast: Broadcast
+    ) -> None:
+        self._database = database
         self._ids = ids
         self._accounts = accounts
         self._statuses = statuses
@@ -441,13 +445,9 @@ class Facts:
 
     async def _announce_notifications(self, fact: AddedNotifications, origin: Origin) -> None:
         """Notifications whose sender or status is gone are not shown."""
-        senders = await self._accounts.find_many(one.from_account_id for one in fact.notifications)
-        statuses = await self._statuses.show_many(one.status_id for one in fact.notifications if one.status_id)
-        for notification in fact.notifications:
-            sender = senders.get(notification.from_account_id)
-            shown = statuses.get(notification.status_id) if notification.status_id else None
-            if sender is not None and (shown is not None or notification.status_id is None):
-                self._broadcast.notified(ShownNotification(notification, sender, shown), origin)
+        shown = await show_notifications(self._database, self._accounts, self._statuses, fact.notifications)
+        for told in shown:
+            self._broadcast.notified(told, origin)
 
     def _announce_announcement(self, fact: ChangedAnnouncement, origin: Origin) -> None:
         self._broadcast.announced(fact.id, fact.shown, origin)

@@ -50,7 +50,7 @@ class StaffAct:
     staff: Staff
     now: datetime
     next_id: Callable[[], int]
-    promise: Callable[[Connection, Sequence[Promise]], Awaitable[object]]
+    promise: Callable[[Connection, Sequence[Promise]], Awaitable[list[int]]]  # returns ids for the turn to hand over
 
     async def may(self, db: Connection, permission: Permission) -> bool:
         """True if the role allows it, by its row: a token may have been read before the role was taken away."""
@@ -86,7 +86,8 @@ def act_in_turn(account: AccountActor, staff: Staff) -> StaffAct:
 def act_at_command_line(ids: Ids, now: datetime) -> StaffAct:
     """Return an act of the command line. The server is woken by a notice."""
 
-    async def promise(db: Connection, promises: Sequence[Promise]) -> None:
+    async def promise(db: Connection, promises: Sequence[Promise]) -> list[int]:
         await outbox.insert_many(db, [new_effect(ids.next(), one) for one in promises], now)
+        return []
 
     return StaffAct(COMMAND_LINE, now, ids.next, promise)

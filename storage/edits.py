@@ -63,6 +63,8 @@ DETACH = """
 
 SET_QUOTE_POLICY = "UPDATE statuses SET quote_policy = $2, quote_change_id = $3 WHERE id = $1"
 
+SET_SENSITIVE = "UPDATE statuses SET sensitive = $2, quote_change_id = $3 WHERE id = $1"
+
 # In the order of Edit's fields.
 HISTORY = """
     SELECT id, status_id, content, spoiler_text, sensitive, media, poll_options, mentioned_ids, created_at
@@ -137,6 +139,13 @@ async def revise(db: Connection, id: int, revision: Revision, now: datetime) -> 
 async def set_quote_policy(db: Connection, status_id: int, policy: str, change_id: int) -> None:
     """Set who may quote a status. This is not an edit. The status must be locked before the id is drawn."""
     await db.execute(SET_QUOTE_POLICY, status_id, policy, change_id)
+
+
+async def set_sensitive(db: Connection, status_id: int, change_id: int, *, sensitive: bool) -> None:
+    """Mark a status as sensitive, or no longer. This is not an edit. The status must be locked before the id is
+    drawn.
+    """
+    await db.execute(SET_SENSITIVE, status_id, sensitive, change_id)
 
 
 async def history(db: Connection, status_id: int) -> list[Edit]:

@@ -47,7 +47,7 @@ PAGE = f"""
     ), stretch AS (
         SELECT min(id) AS low, max(id) AS high FROM page
     )
-    SELECT page.id AS page_id, page.key, n.type, n.status_id, facts.* FROM page
+    SELECT page.id AS page_id, page.key, n.type, n.status_id, n.report_id, n.strike_id, facts.* FROM page
     JOIN notifications n ON n.id = page.id
     CROSS JOIN stretch
     CROSS JOIN LATERAL (
@@ -67,7 +67,8 @@ PAGES = (PAGE.format(order="DESC", beyond="<"), PAGE.format(order="ASC", beyond=
 MEMBER = "g.account_id = $1 AND ((g.group_key = $2 AND NOT g.filtered) OR g.id = $3::bigint)"
 
 ONE = f"""
-    SELECT NULL::bigint AS page_id, $2 AS key, min(g.type) AS type, min(g.status_id) AS status_id, {FACTS},
+    SELECT NULL::bigint AS page_id, $2 AS key, min(g.type) AS type, min(g.status_id) AS status_id,
+        min(g.report_id) AS report_id, min(g.strike_id) AS strike_id, {FACTS},
         NULL::bigint AS page_min_id, NULL::bigint AS page_max_id, NULL::timestamptz AS latest_at
     FROM notifications g WHERE {MEMBER} AND {alive("g")} HAVING count(*) > 0
 """
@@ -96,6 +97,8 @@ class Group:
     key: str
     type: str
     status_id: int | None
+    report_id: int | None
+    strike_id: int | None
     count: int
     most_recent_id: int
     account_ids: tuple[int, ...]

@@ -7,11 +7,14 @@ from typing import Any
 
 from . import notification_policy
 from .engine.database import Connection, Row
-from .engine.sql import Statement, rows_of
+from .engine.sql import Statement, quoted, rows_of
 from .paging import Page, both_ways
 from .push_subscriptions import PushAddress, wanting
 
-COLUMNS = "n.id, n.account_id, n.from_account_id, n.type, n.status_id, n.created_at, n.group_key, n.filtered"
+COLUMNS = """
+    n.id, n.account_id, n.from_account_id, n.type, n.status_id, n.created_at, n.group_key, n.filtered, n.report_id,
+    n.strike_id
+"""
 
 GROUPED = ("favourite", "reblog", "follow", "admin.sign_up")
 # Filtered notifications of these types make a request.
@@ -25,10 +28,11 @@ NEW_COLUMNS = {
     "type": "text",
     "status_id": "bigint",
 }
+OFFICIAL_COLUMNS = NEW_COLUMNS | {"report_id": "bigint", "strike_id": "bigint"}
 
-# No account is notified of its own actions, except of reports and polls. Mentions by staff pass all the filters below,
-# and every policy. Filtered notifications are stored and not returned: no account is told of them. The request of a
-# sender has the id of its first filtered notification.
+# No account is notified of its own actions, except of polls. Mentions by staff pass all the filters below, and every
+# policy. Filtered notifications are stored and not returned: no account is told of them. The request of a sender has
+# the id of its first filtered notification.
 INSERT = Statement(f"""
     WITH unwelcome AS NOT MATERIALIZED (
         SELECT account_id, target_account_id FROM blocks
@@ -93,6 +97,19 @@ INSERT = Statement(f"""
     )
     SELECT {COLUMNS}, push.ids AS push_ids, push.services AS push_services
     FROM n CROSS JOIN LATERAL ({wanting("n")}) push WHERE NOT n.filtered ORDER BY n.id
+""")
+
+
+# Of staff's work: reports and strikes. They are about the server, so that blocks, mutes and policies do not matter.
+INSERT_OFFICIAL = Statement(f"""
+    WITH n AS (
+        INSERT INTO notifications ({quoted(OFFICIAL_COLUMNS)}, created_at)
+        SELECT new.*, :now::timestamptz FROM {rows_of(OFFICIAL_COLUMNS, "new")}
+        ON CONFLICT DO NOTHING
+        RETURNING *
+    )
+    SELECT {COLUMNS}, push.ids AS push_ids, push.services AS push_services
+    FROM n CROSS JOIN LATERAL ({wanting("n")}) push ORDER BY n.id
 """)
 
 
@@ -172,6 +189,8 @@ class NewNotification:
     from_account_id: int
     type: str
     status_id: int | None = None
+    report_id: int | None = None
+    strike_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +205,8 @@ class Notification:
     created_at: datetime
     group_key: str
     filtered: bool = False
+    report_id: int | None = None
+    strike_id: int | None = None
     push_to: tuple[PushAddress, ...] = ()
 
 
@@ -204,6 +225,13 @@ async def insert_many(db: Connection, new: Sequence[NewNotification], now: datet
         return []
     rows = await db.fetch(*INSERT.bind_many(new, now=now, hour=int(now.timestamp() // 3600)))
     return [_made(**row) for row in rows]
+
+
+async def insert_official(db: Connection, new: Sequence[NewNotification], now: datetime) -> list[Notification]:
+    """Store notifications of reports and strikes, also for users who may not sign in now, and return them."""
+    if not new:
+        return []
+    return [_made(**row) for row in await db.fetch(*INSERT_OFFICIAL.bind_many(new, now=now))]
 
 
 async def since(db: Connection, account_id: int, after_id: int, limit: int) -> list[Notification]:

@@ -1,15 +1,56 @@
-"""Strikes: what staff decided about an account, and told its user."""
+"""Strikes: what staff decided about an account, and told its user; and the appeals of users against them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from .engine.database import Connection
+from .engine.database import Connection, Row, replaced
 from .engine.sql import Statement, insert_into
+from .paging import Page, both_ways
 
 INSERT = Statement(
     insert_into("strikes", "id, target_account_id, account_id, action, text, report_id, status_ids, created_at")
 )
+
+COLUMNS = """
+    s.id, s.target_account_id, s.account_id, s.action, s.text, s.status_ids, s.report_id, s.overruled_at, s.created_at,
+    ap.id AS appeal_id, ap.text AS appeal_text, ap.approved_at AS appeal_approved_at,
+    ap.rejected_at AS appeal_rejected_at, ap.created_at AS appealed_at
+"""
+
+JOINED = f"SELECT {COLUMNS} FROM strikes s LEFT JOIN appeals ap ON ap.strike_id = s.id"
+
+FIND_MANY = f"{JOINED} WHERE s.id = ANY($1::bigint[])"
+
+OF_ACCOUNT = f"{JOINED} WHERE s.target_account_id = $1 ORDER BY s.id DESC LIMIT $2"
+
+LOCK = f"{JOINED} WHERE s.id = $1 FOR UPDATE OF s"
+
+TEXTS = "SELECT spoiler_text, content FROM statuses WHERE id = ANY($1::bigint[]) ORDER BY id"
+
+OVERRULE = "UPDATE strikes SET overruled_at = $2 WHERE id = $1"
+
+INSERT_LINK = "INSERT INTO strike_links (token_hash, strike_id, created_at, expires_at) VALUES ($1, $2, $3, $4)"
+
+FIND_LINK = "SELECT strike_id FROM strike_links WHERE token_hash = $1 AND expires_at > $2"
+
+INSERT_APPEAL = """
+    INSERT INTO appeals (id, strike_id, account_id, text, created_at) VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (strike_id) DO NOTHING RETURNING id
+"""
+
+APPEALS = both_ways(f"""
+    SELECT {COLUMNS} FROM appeals ap JOIN strikes s ON s.id = ap.strike_id
+    WHERE ap.approved_at IS NULL AND ap.rejected_at IS NULL AND ap.id < $1 AND ap.id > $2
+    ORDER BY ap.id {{order}} LIMIT $3
+""")
+
+FIND_APPEAL = f"SELECT {COLUMNS} FROM appeals ap JOIN strikes s ON s.id = ap.strike_id WHERE ap.id = $1"
+
+DECIDE = {
+    True: "UPDATE appeals SET approved_at = $2, decided_by_id = $3 WHERE id = $1",
+    False: "UPDATE appeals SET rejected_at = $2, decided_by_id = $3 WHERE id = $1",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,5 +66,97 @@ class NewStrike:
     status_ids: Sequence[int] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Strike:
+    """A strike, with the appeal against it if there is one."""
+
+    id: int
+    target_account_id: int
+    account_id: int | None
+    action: str
+    text: str
+    status_ids: tuple[int, ...] | None
+    report_id: int | None
+    overruled_at: datetime | None
+    created_at: datetime
+    appeal_id: int | None = None
+    appeal_text: str | None = None
+    appeal_approved_at: datetime | None = None
+    appeal_rejected_at: datetime | None = None
+    appealed_at: datetime | None = None
+
+    @property
+    def is_decided(self) -> bool:
+        """True if there is an appeal that was approved or rejected."""
+        return self.appeal_approved_at is not None or self.appeal_rejected_at is not None
+
+
 async def insert(db: Connection, new: NewStrike, now: datetime) -> None:
     await db.execute(*INSERT.bind(new, created_at=now))
+
+
+async def find_many(db: Connection, ids: Sequence[int]) -> dict[int, Strike]:
+    return {row["id"]: _strike(row) for row in await db.fetch(FIND_MANY, ids)}
+
+
+async def find(db: Connection, id: int) -> Strike | None:
+    return (await find_many(db, [id])).get(id)
+
+
+async def of_account(db: Connection, account_id: int, limit: int) -> list[Strike]:
+    """Return the newest strikes of an account."""
+    return [_strike(row) for row in await db.fetch(OF_ACCOUNT, account_id, limit)]
+
+
+async def lock(db: Connection, id: int) -> Strike | None:
+    row = await db.fetchrow(LOCK, id)
+    return None if row is None else _strike(row)
+
+
+async def texts(db: Connection, status_ids: Sequence[int]) -> list[tuple[str, str]]:
+    """Return the warning and the HTML of statuses, also of removed ones."""
+    return [(row["spoiler_text"], row["content"]) for row in await db.fetch(TEXTS, status_ids)]
+
+
+async def overrule(db: Connection, id: int, now: datetime) -> None:
+    """Note that a strike counts no more."""
+    await db.execute(OVERRULE, id, now)
+
+
+# Appeals --------------------------------------------------------------------------------------------------------------
+
+
+async def insert_link(db: Connection, token_hash: bytes, strike_id: int, now: datetime, expires_at: datetime) -> None:
+    """Store a link of a mail, by which a user who can't sign in appeals."""
+    await db.execute(INSERT_LINK, token_hash, strike_id, now, expires_at)
+
+
+async def find_link(db: Connection, token_hash: bytes, now: datetime) -> int | None:
+    """Return the strike that a link is about. None if the link is not valid."""
+    return await db.fetchval(FIND_LINK, token_hash, now)
+
+
+async def insert_appeal(db: Connection, id: int, strike: Strike, text: str, now: datetime) -> bool:
+    """Store an appeal. False if there is one already."""
+    return await db.fetchval(INSERT_APPEAL, id, strike.id, strike.target_account_id, text, now) is not None
+
+
+async def open_appeals(db: Connection, page: Page) -> list[Strike]:
+    """Return the strikes with appeals that wait for a decision, by the appeals' ids, newest first."""
+    rows = [_strike(row) for row in await db.fetch(APPEALS[page.oldest_first], *page.bounds)]
+    return rows[::-1] if page.oldest_first else rows
+
+
+async def find_appealed(db: Connection, appeal_id: int) -> Strike | None:
+    """Return the strike of an appeal."""
+    row = await db.fetchrow(FIND_APPEAL, appeal_id)
+    return None if row is None else _strike(row)
+
+
+async def decide(db: Connection, appeal_id: int, by: int | None, now: datetime, *, approved: bool) -> None:
+    await db.execute(DECIDE[approved], appeal_id, now, by)
+
+
+def _strike(row: Row) -> Strike:
+    ids = row["status_ids"]
+    return Strike(**replaced(row, status_ids=None if ids is None else tuple(ids)))

@@ -44,6 +44,12 @@ INSERT_MANY = Statement(f"""
     SELECT new.*, :now::timestamptz FROM {rows_of(NEW_COLUMNS, "new")}
 """)
 
+WITH_ROLES = """
+    SELECT u.account_id FROM users u JOIN accounts a ON a.id = u.account_id
+    WHERE u.role = ANY($1::text[]) AND u.disabled_at IS NULL AND a.suspended_at IS NULL AND a.deleted_at IS NULL
+    ORDER BY u.account_id
+"""
+
 # Only if the hash is still the one that was checked: a password changed in the meantime stays changed.
 REPLACE_HASH = "UPDATE users SET password_hash = $3 WHERE account_id = $1 AND password_hash = $2"
 
@@ -108,6 +114,11 @@ async def find_user_by_login(db: Connection, name_or_email: str) -> User | None:
 async def taken_emails(db: Connection, emails: Sequence[str]) -> set[str]:
     """Return those of these e-mail addresses that a user has, in lower case."""
     return {row["email"] for row in await db.fetch(TAKEN_EMAILS, [email.lower() for email in emails])}
+
+
+async def with_roles(db: Connection, roles: Sequence[str]) -> list[int]:
+    """Return the accounts of users with one of these roles who may sign in."""
+    return [row["account_id"] for row in await db.fetch(WITH_ROLES, roles)]
 
 
 async def replace_hash(db: Connection, account_id: int, old: str, new: str) -> None:

@@ -144,7 +144,7 @@ class Actors:
         audience, tagged = Audience[int](), Audience[str]()
         listed, owned = Audience[int](), Audience[int]()
         broadcast = Broadcast(runtime, audience, tagged, listed, owned)
-        self.facts = Facts(ids, self.accounts, self.statuses, broadcast)
+        self.facts = Facts(database, ids, self.accounts, self.statuses, broadcast)
         pushes = PushContext(
             database, clock, self.accounts, self.statuses, record, partial(avatar_url, base_url=base_url),
             self._perspective, self._filters,

@@ -37,6 +37,7 @@ from . import (
     relations,
     scheduled_statuses,
     statuses,
+    strikes,
     suggestions,
     two_factor,
 )
@@ -75,6 +76,7 @@ __all__ = [
     "relations",
     "scheduled_statuses",
     "statuses",
+    "strikes",
     "suggestions",
     "two_factor",
 ]

@@ -119,6 +119,22 @@ async def set_quote_policy(account: AccountActor, message: SetQuotePolicy) -> Re
     return changed if isinstance(changed, Refused) else await _spread(account, status.id, changed)
 
 
+async def mark_sensitive(account: AccountActor, id: int, *, sensitive: bool) -> None:
+    """Mark an own status as sensitive, or no longer. This is not an edit of its author's. Nothing if it is gone."""
+    changed = await account.transact(_mark, account, id, account.origin, sensitive=sensitive)
+    if changed.edit_id is not None:
+        await _spread(account, id, changed)
+
+
+async def _mark(db: Connection, account: AccountActor, id: int, origin: Origin, *, sensitive: bool) -> Edited:
+    status = await statuses.lock_own(db, id, account.id)
+    if status is None or status.sensitive == sensitive:
+        return Edited()
+    change_id = account.context.ids.next()
+    await edits.set_sensitive(db, id, change_id, sensitive=sensitive)
+    return await _show_again(db, account, status, change_id, origin)
+
+
 async def _spread(account: AccountActor, id: int, edited: Edited) -> None:
     """Tell of a change of a status, after the commit and before the answer."""
     if edited.edit_id is None:

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
 
-from ...storage import accounts, moderation, reports, sessions, strikes
+from ...storage import accounts, moderation, reports, sessions
 from ...storage.engine.database import Connection
 from ...storage.moderation import ModeratedRow, State
-from ...storage.strikes import NewStrike
 from ..account import AccountActor
 from ..effects.moderation import DeleteSuspended, account_moderated, moderation_facts, suspension_ends
 from ..kernel import Message, Refused, finished, turn
 from ..rules.roles import Permission
 from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
 from .account_deletions import DeleteAccount, delete_account
+from .striking import Struck, publish_strike, strike
 
 NOT_FOUND = Refused(404, "Record not found")
 
@@ -57,8 +57,11 @@ class UndoModeration(Message[None]):
 
 @turn(AccountActor, ModerateAccount)
 async def moderate_account(account: AccountActor, message: ModerateAccount) -> Refused | None:
-    refused = await account.transact(moderate, act_in_turn(account, message.staff), account.id, message)
-    return refused or await publish_moderation(account)
+    struck = await account.transact(moderate, act_in_turn(account, message.staff), account.id, message)
+    if isinstance(struck, Refused):
+        return struck
+    await publish_strike(account, struck)
+    return await publish_moderation(account)
 
 
 @turn(AccountActor, UndoModeration)
@@ -80,23 +83,21 @@ async def publish_moderation(account: AccountActor) -> None:
     account.context.outbox.wake()
 
 
-async def moderate(db: Connection, act: StaffAct, account_id: int, message: ModerateAccount) -> Refused | None:
+async def moderate(db: Connection, act: StaffAct, account_id: int, message: ModerateAccount) -> Struck | Refused:
     """Do an act of staff on an account, in a transaction."""
     target = await moderation.lock(db, account_id)
     if target is None:
         return NOT_FOUND
-    if not await _permitted(db, act, target) or (message.action == "disable" and target.role is None):
+    if not await permitted(db, act, target) or (message.action == "disable" and target.role is None):
         return NOT_ALLOWED
     if message.action == "none":
         resolved = await reports.resolve(db, message.report_id, account_id, act.staff.account_id, act.now)
     else:
         await _enter(db, act, target, message.action)
         resolved = await reports.resolve_about(db, account_id, act.staff.account_id, act.now)
-    strike = NewStrike(act.next_id(), account_id, act.staff.account_id, message.action, message.text, message.report_id)
-    await strikes.insert(db, strike, act.now)
-    await act.log(db, message.action, _named(target), message.text, reports=[str(id) for id in resolved])
+    await act.log(db, message.action, named(target), message.text, reports=[str(id) for id in resolved])
     await act.promise(db, [account_moderated(account_id)])
-    return None
+    return await strike(db, act, target, message.action, message.text, message.report_id, mailed=message.mailed)
 
 
 async def undo(db: Connection, act: StaffAct, account_id: int, state: State) -> Refused | None:
@@ -104,14 +105,19 @@ async def undo(db: Connection, act: StaffAct, account_id: int, state: State) -> 
     target = await moderation.lock(db, account_id)
     if target is None:
         return NOT_FOUND
-    if not await _permitted(db, act, target) or (state == "disable" and target.role is None):
+    if not await permitted(db, act, target) or (state == "disable" and target.role is None):
         return NOT_ALLOWED
     if target.since(state) is None:
         return NOT_ALLOWED if state == "suspend" else None
-    await moderation.set_state(db, account_id, state, None, act.now)
-    await act.log(db, UNDONE[state], _named(target))
-    await act.promise(db, [account_moderated(account_id)])
+    await leave(db, act, target, state)
     return None
+
+
+async def leave(db: Connection, act: StaffAct, target: ModeratedRow, state: State) -> None:
+    """Take an account out of a state that it is in."""
+    await moderation.set_state(db, target.id, state, None, act.now)
+    await act.log(db, UNDONE[state], named(target))
+    await act.promise(db, [account_moderated(target.id)])
 
 
 async def _enter(db: Connection, act: StaffAct, target: ModeratedRow, state: State) -> None:
@@ -124,9 +130,10 @@ async def _enter(db: Connection, act: StaffAct, target: ModeratedRow, state: Sta
         await sessions.close(db, target.id)
 
 
-async def _permitted(db: Connection, act: StaffAct, target: ModeratedRow) -> bool:
+async def permitted(db: Connection, act: StaffAct, target: ModeratedRow) -> bool:
+    """True if the staff may act on this account."""
     return await act.may(db, Permission.MANAGE_USERS) and await act.may_act_on(db, target.role)
 
 
-def _named(target: ModeratedRow) -> Target:
+def named(target: ModeratedRow) -> Target:
     return Target("account", target.id, target.acct)

@@ -13,19 +13,24 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from ...storage import passwords, registration, users
+from ...storage import passwords, registration, strikes, users
 from ...storage.engine.database import Connection, Database
 from ...storage.passwords import PasswordReset
 from ...storage.registration import Confirmation
 from ...storage.secrets import hash_of
+from ...storage.strikes import Strike
 from ...storage.users import User
 from ..kernel import Clock
 from ..rules.mailboxes import is_mailbox
+from ..rules.markup import one_line, plain
 from .templates import CONFIRMATION, EMAIL_CHANGE, PASSWORD_RESET, Letter, Sender, text_of
 
 LINK_LASTS = timedelta(days=2)
 # A link that sets a new password opens the account: it is good for a shorter time.
 RESET_LASTS = timedelta(hours=6)
+# A strike can be appealed as long as its link is good (`commands/strikes.py`).
+APPEAL_LASTS = timedelta(days=20)
+MOST_EXCERPT = 200  # characters of a status in a mail
 
 
 class NotSent(Exception):
@@ -98,6 +103,48 @@ class MailSender:
         receiver = Addressee(notice.to, notice.username, notice.locale)
         await self._carry(receiver, notice.letter, id, promised_at, {})
 
+    async def send_strike(self, strike_id: int, account_id: int, id: int, promised_at: datetime) -> None:
+        """Write to a user what staff decided and why, with a link to appeal. Raises NotSent and Undeliverable."""
+        user = await self._database.read(users.find_user, account_id)
+        found = await self._database.read(strikes.find, strike_id)
+        if user is None or found is None:
+            return
+        secret, now = self._secret(), self._clock.now()
+        await self._database.transact(strikes.insert_link, hash_of(secret), strike_id, now, now + APPEAL_LASTS)
+        words = {
+            "text": found.text,
+            "posts": await self._excerpts(found),
+            "link": f"{self._head.base_url}/disputes/strike?token={secret}",
+        }
+        to = Addressee(user.email, user.username, user.locale)
+        await self._carry(to, f"strike_{found.action}", id, promised_at, words)
+
+    async def send_appeal(self, strike_id: int, account_id: int, id: int, promised_at: datetime) -> None:
+        """Write to one of the staff that a user appeals, or to that user what was decided.
+
+        Raises NotSent and Undeliverable.
+        """
+        user = await self._database.read(users.find_user, account_id)
+        found = await self._database.read(strikes.find, strike_id)
+        if user is None or found is None:
+            return
+        appealing = await self._database.read(users.find_user, found.target_account_id)
+        words = {
+            "appealing": "" if appealing is None else appealing.username,
+            "appeal": str(found.appeal_id),
+            "text": found.appeal_text or "",
+        }
+        kind = "appeal"
+        if account_id == found.target_account_id:
+            kind = "appeal_approved" if found.appeal_approved_at is not None else "appeal_rejected"
+        to = Addressee(user.email, user.username, user.locale)
+        await self._carry(to, kind, id, promised_at, words)
+
+    async def _excerpts(self, strike: Strike) -> str:
+        """Return the beginning of each status that a strike is about, also of removed ones, a line each."""
+        found = await self._database.read(strikes.texts, strike.status_ids or ())
+        return "\n".join(f"> {_beginning(warning or plain(content))}" for warning, content in found)
+
     async def _link(self, link: Link, user: User, to: str) -> str:
         secret, now = self._secret(), self._clock.now()
         await self._database.transact(link.store, hash_of(secret), user.account_id, to, now)
@@ -111,6 +158,11 @@ class MailSender:
         subject, body = text_of(kind, to.locale, words)
         domain = head.sender.mailbox.rpartition("@")[2]
         await self._carrier(Letter(f"<{kind}.{id}@{domain}>", head.sender, to.mailbox, subject, body, at))
+
+
+def _beginning(text: str) -> str:
+    line = one_line(text)
+    return line if len(line) <= MOST_EXCERPT else f"{line[: MOST_EXCERPT - 1].rstrip()}…"
 
 
 # Links ----------------------------------------------------------------------------------------------------------------

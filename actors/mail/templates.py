@@ -6,6 +6,7 @@ an empty line, the body. To add a language, add its files. Where a file is missi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,6 +20,7 @@ from string import Template
 
 FOLDER = Path(__file__).parent / "texts"
 FALLBACK = "en"
+EMPTY_PARAGRAPH = re.compile(r"\n{3,}")  # a word that stands alone may be empty
 
 # The letters that there are, by the names of their texts.
 CONFIRMATION = "confirmation"
@@ -68,7 +70,7 @@ class Letter:
 def text_of(kind: str, locale: str | None, words: Mapping[str, str]) -> tuple[str, str]:
     """Return the subject and body of a letter in the language of a user, or in English."""
     subject, _, body = _template(kind, locale).safe_substitute(words).partition("\n")
-    return subject, body.lstrip("\n")
+    return subject, EMPTY_PARAGRAPH.sub("\n\n", body).lstrip("\n")
 
 
 def languages(kind: str) -> list[str]:

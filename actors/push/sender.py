@@ -12,7 +12,7 @@ from ...storage.engine.database import Database
 from ...storage.push_subscriptions import PushSubscription
 from ..filtering import is_hidden
 from ..kernel import Clock, Origin, Record
-from ..notifications import ShownNotification
+from ..notifications import ShownNotification, show_notifications
 from ..outgoing.breaker import Breaker
 from ..outgoing.errors import ForbiddenTarget, OutgoingFailure
 from ..outgoing.retry_after import time_of
@@ -95,11 +95,8 @@ class PushSender:
         notification = await context.database.read(notifications.find, account_id, id)
         if notification is None:
             return None
-        sender = await context.accounts.find(notification.from_account_id)
-        status = await context.statuses.show(notification.status_id) if notification.status_id else None
-        if sender is None or (status is None and notification.status_id is not None):
-            return None
-        return ShownNotification(notification, sender, status)
+        shown = await show_notifications(context.database, context.accounts, context.statuses, [notification])
+        return shown[0] if shown else None
 
     async def _send(self, subscription: PushSubscription, message: bytes, topic: str) -> bool:
         try:

@@ -26,7 +26,7 @@ from ..context import ActorContext
 from ..conversations import shown_conversations
 from ..events import ConversationShown, NotificationShown, NotificationsMerged, StatusAmended
 from ..kernel import Answer, Cell, Message, Runtime, turn
-from ..notifications import ShownNotification
+from ..notifications import show_notifications
 from ..rules.visibility import Perspective, Relation, belongs_at_home, belongs_by_author, belongs_by_tag, hidden
 from .timeline import Timeline
 
@@ -112,14 +112,10 @@ class HomeTimeline(Timeline):
     async def show_notification(self, notification: notifications.Notification) -> None:
         if notification.id in self.feed.shown:
             return
-        account = await self.context.accounts.find(notification.from_account_id)
-        status_id = notification.status_id
-        shown = await self.context.statuses.show(status_id) if status_id is not None else None
-        if account is None or (shown is None and status_id is not None):
-            return
-        told = ShownNotification(notification, account, shown)
-        if told.is_for(self.perspective):
-            self.feed.announce(notification.id, NotificationShown(told))
+        context = self.context
+        for told in await show_notifications(context.database, context.accounts, context.statuses, [notification]):
+            if told.is_for(self.perspective):
+                self.feed.announce(notification.id, NotificationShown(told))
 
     async def show_merge(self) -> None:
         """Announce the latest merge of filtered notifications. It is read from rows, because hints may be lost."""

@@ -4,27 +4,38 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from pydantic import Field
+
 from ...actors.broadcast import account_address
 from ...actors.commands.moderation import ModerateAccount
+from ...actors.commands.strikes import ModerateStatuses
 from ...actors.rules.roles import Permission
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
-from ..intake.ids import ReportId
+from ..intake.ids import Ids, ReportId
 from ..intake.input import Input
-from ..intake.parameters import Choice, Flag, Text
+from ..intake.parameters import Choice, Flag, Prose
 from ..router import api
 from ..views.staff import staff_of
 
 WRITE = ("admin:write:accounts",)
 
 
-class ActionParameters(Input):
-    """What staff do to an account."""
+MOST_TEXT = 2000  # characters
+# Those of statuses are Troupe's own here: the reference has them on its pages alone.
+ActionType = Literal[
+    "none", "sensitive", "disable", "silence", "suspend", "delete_statuses", "mark_statuses_as_sensitive"
+]
 
-    type: Annotated[Literal["none", "sensitive", "disable", "silence", "suspend"], Choice]
+
+class ActionParameters(Input):
+    """What staff do to an account, or to statuses of it."""
+
+    type: Annotated[ActionType, Choice]
     report_id: ReportId = None
-    text: Text = ""
+    text: Annotated[Prose, Field(max_length=MOST_TEXT)] = ""
+    status_ids: Ids = ()
     send_email_notification: Flag = False
 
 
@@ -35,9 +46,13 @@ class ActionParameters(Input):
     permission=Permission.MANAGE_USERS,
 )
 async def act(context: HttpContext, viewer: Viewer, id: int, wanted: ActionParameters) -> Answer:
-    """Put an account in a state, or warn its user."""
-    message = ModerateAccount(
-        await staff_of(context, viewer), wanted.type, wanted.text, wanted.report_id, wanted.send_email_notification
-    )
+    """Put an account in a state, warn its user, or act on statuses of it."""
+    staff = await staff_of(context, viewer)
+    mailed = wanted.send_email_notification
+    match wanted.type:
+        case "delete_statuses" | "mark_statuses_as_sensitive" as type:
+            message = ModerateStatuses(staff, type, wanted.status_ids, wanted.text, wanted.report_id, mailed)
+        case type:
+            message = ModerateAccount(staff, type, wanted.text, wanted.report_id, mailed)
     await viewer.ask(message, account_address(id))
     return json({})

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import orjson
 
 from ...actors.commands.notifications import DismissGroup
 from ...actors.statuses import ShownStatus, may_see
-from ...storage import notification_groups
+from ...storage import notification_groups, strikes
+from ...storage.accounts import Account
 from ...storage.notification_groups import Group
 from ...storage.notifications import GROUPED
 from ...storage.paging import Page
@@ -18,6 +20,7 @@ from ..answers.answer import EMPTY, Answer, array, json
 from ..answers.errors import Malformed, NotFound
 from ..entities.account import account_json
 from ..entities.notification_group import group_fields, partial_account_fields
+from ..entities.strike import warning_json
 from ..intake.paging import Paged, clamp, links
 from ..intake.parameters import Count, Flag, Text, Texts
 from ..intake.request import Request
@@ -120,12 +123,27 @@ async def _render(
     parts = {
         b"accounts": [account_json(one, context.rendered, base_url) for id, one in accounts.items() if id in whole],
         b"statuses": await render_all(context, viewer, list(statuses.values())),
-        b"notification_groups": [orjson.dumps(group_fields(one)) for one in groups],
+        b"notification_groups": await _render_groups(context, groups, accounts),
     }
     if partial:
         rest = [one for id, one in accounts.items() if id not in whole]
         parts[b"partial_accounts"] = [orjson.dumps(partial_account_fields(one, base_url)) for one in rest]
     return b"{%b}" % b",".join(b'"%b":[%b]' % (name, b",".join(found)) for name, found in parts.items())
+
+
+async def _render_groups(context: HttpContext, groups: list[Group], accounts: Mapping[int, Account]) -> list[bytes]:
+    """Render the groups alone. A group with a strike is about one notification, from the account to itself."""
+    ids = [one.strike_id for one in groups if one.strike_id is not None]
+    struck = await context.database.read(strikes.find_many, ids) if ids else {}
+    rendered: list[bytes] = []
+    for group in groups:
+        body, strike = orjson.dumps(group_fields(group)), struck.get(group.strike_id or 0)
+        if strike is not None:
+            target = accounts[group.account_ids[0]]
+            warning = warning_json(strike, target, context.rendered, context.settings.base_url)
+            body = b'%b,"moderation_warning":%b}' % (body[:-1], warning)
+        rendered.append(body)
+    return rendered
 
 
 async def _seen(context: HttpContext, viewer: Viewer, groups: list[Group]) -> tuple[list[Group], Statuses, int]:

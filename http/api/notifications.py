@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from ...actors.account import ViewerPart
 from ...actors.commands.notifications import ClearNotifications, DismissNotification
-from ...actors.notifications import ShownNotification
+from ...actors.notifications import ShownNotification, show_notifications
 from ...storage import markers, notifications
 from ...storage.notifications import Notification
 from ...storage.paging import Page
@@ -137,13 +137,6 @@ async def _seen(
 
 async def _visible(context: HttpContext, viewer: Viewer, found: Sequence[Notification]) -> list[ShownNotification]:
     """Return notifications with their accounts and statuses, without those that the viewer may not see any more."""
-    senders = await context.accounts.find_many(one.from_account_id for one in found)
-    statuses = await context.statuses.show_many(one.status_id for one in found if one.status_id is not None)
+    shown = await show_notifications(context.database, context.accounts, context.statuses, found)
     perspective = await perspective_of(viewer)
-    visible: list[ShownNotification] = []
-    for one in found:
-        sender, shown = senders.get(one.from_account_id), statuses.get(one.status_id or 0)
-        if sender is None or (one.status_id is not None and shown is None):
-            continue
-        visible.append(ShownNotification(one, sender, shown))
-    return [one for one in visible if one.is_for(perspective)]
+    return [one for one in shown if one.is_for(perspective)]

@@ -9,6 +9,7 @@ from ...actors.notifications import ShownNotification
 from .account import account_json
 from .rendered import Renderings
 from .status import status_json
+from .strike import warning_json
 from .times import instant
 
 
@@ -25,6 +26,9 @@ def notification_json(shown: ShownNotification, renderings: Renderings, base_url
         fields["filtered"] = True
     head = orjson.dumps(fields)[:-1]
     account = account_json(shown.account, renderings, base_url)
+    if shown.strike is not None:
+        warning = warning_json(shown.strike, shown.account, renderings, base_url)
+        return b'%b,"account":%b,"moderation_warning":%b}' % (head, account, warning)
     if shown.status is None:
         return b'%b,"account":%b}' % (head, account)
     status = status_json(shown.status, renderings, base_url, viewer)

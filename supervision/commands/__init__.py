@@ -15,6 +15,8 @@ from ... import __version__
 PLACES = {
     "serve": "serve",
     "accounts": "accounts",
+    "appeals": "appeals",
+    "statuses": "statuses",
     "tokens": "tokens",
     "tags": "trends",
     "links": "trends",

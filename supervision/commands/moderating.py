@@ -41,8 +41,8 @@ async def find_account(db: Connection, handle: str, local_domain: str) -> Accoun
     return found
 
 
-async def _done(db: Connection, account: Account, refused: Refused | None) -> str:
-    if refused is not None:
+async def _done(db: Connection, account: Account, refused: object) -> str:
+    if isinstance(refused, Refused):
         raise InvalidAccount(f"@{account.acct}: {refused.text}")
     await notices.announce(db, "outbox")
     return account.acct

@@ -26,10 +26,11 @@ OUTSIDE = (403, b'{"error":"This action is outside the authorized scopes"}')
 def pointing() -> Iterator[Endpoint]:
     """The endpoints that take ids. Names of tags and groups belong to no account.
 
-    The pages of the settings know their reader by a session: `test_imports.py` asks for another user's import.
+    Pages know their reader by a session: `test_imports.py` asks for another user's import, `test_strikes.py` for a
+    strike.
     """
     taking = (endpoint for endpoint in all_endpoints() if "<" in endpoint.path and takes_ids(endpoint))
-    return (endpoint for endpoint in taking if not endpoint.path.startswith("/settings/"))
+    return (endpoint for endpoint in taking if not endpoint.path.startswith(("/settings/", "/disputes/")))
 
 
 def for_users() -> Iterator[Endpoint]:

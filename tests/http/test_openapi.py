@@ -24,7 +24,7 @@ PATHS: dict[str, dict[str, Any]] = DOCUMENT["paths"]
 # Answered, and no business of programs that read the document.
 UNTOLD = re.compile(
     r"/(|about|privacy|terms|health|ready|style.css|favicon.ico|robots.txt|manifest.json|thumbnail.png|apple-touch-icon.png)"
-    r"|/(media|avatars|headers|nodeinfo|\.well-known|auth)/.*|/oauth/authorize.*|/(@|settings|tags/|terms/|users/).*"
+    r"|/(media|avatars|headers|nodeinfo|\.well-known|auth)/.*|/oauth/authorize.*|/(@|disputes|settings|tags/|terms/|users/).*"
 )
 
 

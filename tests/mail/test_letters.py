@@ -6,10 +6,13 @@ from email.policy import default
 
 import pytest
 
-from troupe.actors.mail.templates import Letter, Sender, languages, text_of
+from troupe.actors.mail.templates import FOLDER, Letter, Sender, languages, text_of
 from troupe.actors.rules.mailboxes import is_mailbox, mailbox_of
 
-WORDS = {"username": "eve", "server": "Troupe", "base_url": "https://t.example", "link": "https://t.example/x?y=z"}
+LINK = "https://t.example/x?y=z"
+STRIKE = {"text": "Be kind.", "posts": "> hello", "appealing": "ada", "appeal": "7"}
+WORDS = {"username": "eve", "server": "Troupe", "base_url": "https://t.example", "link": LINK, **STRIKE}
+KINDS = sorted({path.name.partition(".")[0] for path in FOLDER.glob("*.txt")})
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HOSTILE = "Troupe\r\nBcc: all@example.org\r\n\r\n<b>\x00\u202e"
 
@@ -20,7 +23,7 @@ def letter(**more: str) -> Letter:
     return Letter("<a.1@t.example>", sender, written_at=NOW, **(facts | more))
 
 
-@pytest.mark.parametrize("kind", ["confirmation", "approval"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_a_text_leaves_no_word_open(kind: str, language: str) -> None:
     assert language in languages(kind)
@@ -28,6 +31,11 @@ def test_a_text_leaves_no_word_open(kind: str, language: str) -> None:
     assert "$" not in subject + body
     assert "\n" not in subject
     assert "eve" in body
+
+
+def test_an_empty_word_leaves_no_gap() -> None:
+    body = text_of("strike_silence", "en", WORDS | {"text": ""})[1]
+    assert "\n\n\n" not in body
 
 
 def test_every_letter_is_there_in_english() -> None:

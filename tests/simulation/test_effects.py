@@ -23,6 +23,7 @@ from troupe.actors.effects.registry import KINDS, NAMES, Effect
 from troupe.actors.effects.relations import RereadRelations
 from troupe.actors.effects.reminders import DomainBlocked, MuteEnded, Remind, StatusDue, Unlocked
 from troupe.actors.effects.statuses import AnnounceEdit, AnnounceStatus, ForgetCounts
+from troupe.actors.effects.strikes import CarryOutStrike, SendAppeal, SendStrike
 from troupe.actors.outbox import new_effect
 from troupe.storage import outbox
 from troupe.storage.outbox import NewEffect
@@ -52,6 +53,9 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
     ("import", {"id": 7, "account": 3}, RunImport(7, 3)),
     ("access", {"account": 3}, EndAccess(3)),
     ("moderation", {"account": 3}, TellModeration(3)),
+    ("strike", {"strike": 7, "account": 3}, CarryOutStrike(7, 3)),
+    ("strike_mail", {"strike": 7, "account": 3}, SendStrike(7, 3)),
+    ("appeal_mail", {"strike": 7, "account": 3}, SendAppeal(7, 3)),
     ("suspension", {"account": 3, "since": AT}, EraseSuspended(3, AT)),
     ("erase", {"account": 3}, EraseAccount(3)),
     (

@@ -1,0 +1,189 @@
+"""Acts of staff on single statuses, and appeals against strikes, in the turn of the account that they are about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
+from ...storage import moderation, reports, statuses, strikes, users
+from ...storage.engine.database import Connection
+from ...storage.moderation import State
+from ...storage.strikes import Strike
+from ..account import AccountActor
+from ..effects.mail import MAIL
+from ..effects.strikes import ActOnStatuses, appeal_mail, strike_carried_out
+from ..kernel import Message, Origin, Refused, finished, turn
+from ..rules.roles import PERMISSIONS, Permission, may
+from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
+from .edits import mark_sensitive
+from .interacting import invalid
+from .moderation import NOT_FOUND, leave, named, permitted, publish_moderation
+from .statuses import DeleteStatus, delete_status
+from .striking import Struck, publish_strike, strike
+
+StatusAction = Literal["delete_statuses", "mark_statuses_as_sensitive"]
+MOST_STATUSES = 100  # of one strike
+APPEAL_WITHIN = timedelta(days=20)
+MOST_APPEAL_TEXT = 2000  # characters
+# The states that a strike's action puts an account in.
+STATES: dict[str, State] = {
+    "disable": "disable",
+    "sensitive": "sensitive",
+    "silence": "silence",
+    "suspend": "suspend",
+}
+
+NO_STATUSES = invalid("Statuses can't be blank")
+TOO_MANY = invalid(f"Statuses is too long (maximum is {MOST_STATUSES} items)")
+BLANK = invalid("Text can't be blank")
+TOO_LONG = invalid(f"Text is too long (maximum is {MOST_APPEAL_TEXT} characters)")
+TOO_LATE = invalid("Strike can't be appealed any more")
+
+
+@dataclass(frozen=True, slots=True)
+class ModerateStatuses(Message[None]):
+    """Command to the author: remove statuses with their media, or mark them as sensitive."""
+
+    staff: Staff
+    action: StatusAction
+    status_ids: tuple[int, ...]
+    text: str = ""
+    report_id: int | None = None
+    mailed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Appeal(Message[None]):
+    """Command: appeal against a strike. Each strike can be appealed once."""
+
+    strike_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DecideAppeal(Message[None]):
+    """Command to the account that appeals: end the strike and what it did, or let it stand."""
+
+    staff: Staff
+    appeal_id: int
+    approved: bool
+
+
+# Statuses -------------------------------------------------------------------------------------------------------------
+
+
+@turn(AccountActor, ModerateStatuses)
+async def moderate_statuses(account: AccountActor, message: ModerateStatuses) -> Refused | None:
+    struck = await account.transact(strike_statuses, act_in_turn(account, message.staff), account.id, message)
+    if isinstance(struck, Refused):
+        return struck
+    await finished(act_on_statuses(account, ActOnStatuses(struck.id)))
+    await publish_strike(account, struck)
+    return None
+
+
+@turn(AccountActor, ActOnStatuses)
+async def act_on_statuses(account: AccountActor, message: ActOnStatuses) -> None:
+    """Do what is left to do, by the rows: a crash may have come in between, and so may an appeal."""
+    found = await account.context.database.read(strikes.find, message.strike_id)
+    if found is None:
+        return
+    for id in found.status_ids or ():
+        if found.action == "mark_statuses_as_sensitive":
+            await mark_sensitive(account, id, sensitive=found.overruled_at is None)
+        elif found.overruled_at is None:
+            await finished(delete_status(account, DeleteStatus(id, delete_media=True)))
+    account.context.outbox.wake()  # files
+
+
+async def strike_statuses(
+    db: Connection, act: StaffAct, account_id: int, message: ModerateStatuses
+) -> Struck | Refused:
+    """Strike an account for statuses of it, in a transaction. They are removed or marked afterwards."""
+    target = await moderation.lock(db, account_id)
+    if target is None:
+        return NOT_FOUND
+    if not await permitted(db, act, target) and not await act.may(db, Permission.MANAGE_REPORTS):
+        return NOT_ALLOWED
+    if not message.status_ids or len(message.status_ids) > MOST_STATUSES:
+        return TOO_MANY if message.status_ids else NO_STATUSES
+    found = await statuses.find_many(db, message.status_ids)
+    if any(id not in found or found[id].account_id != account_id for id in message.status_ids):
+        return NOT_FOUND
+    if message.report_id is not None:
+        await reports.resolve(db, message.report_id, account_id, act.staff.account_id, act.now)
+    ids = tuple(dict.fromkeys(message.status_ids))
+    if message.action == "mark_statuses_as_sensitive":  # the end of the strike must leave the others as they were
+        ids = tuple(id for id in ids if not found[id].sensitive)
+    await act.log(db, message.action, named(target), message.text, statuses=[str(id) for id in ids])
+    struck = await strike(db, act, target, message.action, message.text, message.report_id, ids, mailed=message.mailed)
+    await act.promise(db, [strike_carried_out(struck.id, account_id)])
+    return struck
+
+
+# Appeals --------------------------------------------------------------------------------------------------------------
+
+
+@turn(AccountActor, Appeal)
+async def appeal(account: AccountActor, message: Appeal) -> Refused | None:
+    refused = await account.transact(_appeal, account, message, account.origin)
+    account.context.outbox.wake(MAIL)
+    return refused
+
+
+async def _appeal(db: Connection, account: AccountActor, message: Appeal, origin: Origin) -> Refused | None:
+    """Store an appeal, and promise mails to those who decide about it."""
+    found, text = await strikes.lock(db, message.strike_id), message.text.strip()
+    if found is None or found.target_account_id != account.id:
+        return NOT_FOUND
+    if not text or len(text) > MOST_APPEAL_TEXT:
+        return TOO_LONG if text else BLANK
+    if not may_be_appealed(found) or account.now > found.created_at + APPEAL_WITHIN:
+        return TOO_LATE
+    if not await strikes.insert_appeal(db, account.context.ids.next(), found, text, account.now):
+        return TOO_LATE
+    deciding = await users.with_roles(db, [role for role in PERMISSIONS if may(role, Permission.MANAGE_APPEALS)])
+    await account.context.outbox.promise(db, [appeal_mail(found.id, id) for id in deciding], origin)
+    return None
+
+
+def may_be_appealed(struck: Strike) -> bool:
+    """True if nobody has appealed against the strike, and it counts."""
+    return struck.appeal_id is None and struck.overruled_at is None
+
+
+@turn(AccountActor, DecideAppeal)
+async def decide_appeal(account: AccountActor, message: DecideAppeal) -> Refused | None:
+    act = act_in_turn(account, message.staff)
+    decided = await account.transact(decide, act, message.appeal_id, approved=message.approved)
+    if isinstance(decided, Refused):
+        return decided
+    if message.approved:
+        await finished(act_on_statuses(account, ActOnStatuses(decided.id)))
+        await publish_moderation(account)
+    account.context.outbox.wake(MAIL)
+    return None
+
+
+async def decide(db: Connection, act: StaffAct, appeal_id: int, *, approved: bool) -> Strike | Refused:
+    """Decide about an appeal, in a transaction. What the strike did is undone if nothing has undone it before."""
+    found = await strikes.find_appealed(db, appeal_id)
+    target = None if found is None else await moderation.lock(db, found.target_account_id)
+    if found is None or target is None:
+        return NOT_FOUND
+    if not await act.may(db, Permission.MANAGE_APPEALS) or not await act.may_act_on(db, target.role):
+        return NOT_ALLOWED
+    locked = await strikes.lock(db, found.id)
+    if locked is None or locked.is_decided:
+        return NOT_ALLOWED
+    await strikes.decide(db, appeal_id, act.staff.account_id, act.now, approved=approved)
+    await act.log(db, "approve_appeal" if approved else "reject_appeal", Target("appeal", appeal_id, target.acct))
+    if approved:
+        await strikes.overrule(db, found.id, act.now)
+        state = STATES.get(found.action)
+        if state is not None and target.since(state) is not None:
+            await leave(db, act, target, state)
+        await act.promise(db, [strike_carried_out(found.id, target.id)])
+    await act.promise(db, [appeal_mail(found.id, target.id)])
+    return found

@@ -1,0 +1,66 @@
+"""Appeals against strikes, for staff. These endpoints are Troupe's own: the reference has pages for them."""
+
+from __future__ import annotations
+
+from ...actors.broadcast import account_address
+from ...actors.commands.strikes import DecideAppeal
+from ...actors.rules.roles import Permission
+from ...storage import strikes
+from ...storage.strikes import Strike
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer, array
+from ..answers.errors import NotFound
+from ..entities.strike import appeal_json
+from ..intake.paging import Paged, links
+from ..intake.request import Request
+from ..router import api
+from ..views.staff import staff_of
+
+READ = ("admin:read:accounts", "admin:read")
+WRITE = ("admin:write:accounts", "admin:write")
+ON_A_PAGE = 40
+
+
+@api.get("/api/v1/admin/appeals", auth="user", scopes=READ, permission=Permission.MANAGE_APPEALS)
+async def show_appeals(context: HttpContext, request: Request, paged: Paged) -> Answer:
+    """Appeals that wait for a decision, newest first."""
+    found = await context.database.read(strikes.open_appeals, paged.page(ON_A_PAGE))
+    ids = [strike.appeal_id for strike in found if strike.appeal_id is not None]
+    return array(
+        [await _render(context, one) for one in found],
+        links(context.settings.base_url + request.path, request.query_texts, ids),
+    )
+
+
+@api.post("/api/v1/admin/appeals/<id>/approve", auth="user", scopes=WRITE, permission=Permission.MANAGE_APPEALS)
+async def approve(context: HttpContext, viewer: Viewer, id: int) -> Answer:
+    """End the strike, and what it did."""
+    return await _decide(context, viewer, id, approved=True)
+
+
+@api.post("/api/v1/admin/appeals/<id>/reject", auth="user", scopes=WRITE, permission=Permission.MANAGE_APPEALS)
+async def reject(context: HttpContext, viewer: Viewer, id: int) -> Answer:
+    """Let the strike stand."""
+    return await _decide(context, viewer, id, approved=False)
+
+
+async def _decide(context: HttpContext, viewer: Viewer, id: int, *, approved: bool) -> Answer:
+    struck = await _find(context, id)
+    message = DecideAppeal(await staff_of(context, viewer), id, approved)
+    await viewer.ask(message, account_address(struck.target_account_id))
+    return Answer(await _render(context, await _find(context, id)))
+
+
+async def _find(context: HttpContext, id: int) -> Strike:
+    found = await context.database.read(strikes.find_appealed, id)
+    if found is None:
+        raise NotFound
+    return found
+
+
+async def _render(context: HttpContext, struck: Strike) -> bytes:
+    target = await context.accounts.find(struck.target_account_id)
+    if target is None:
+        raise NotFound
+    return appeal_json(struck, target, context.rendered, context.settings.base_url)

@@ -1,0 +1,50 @@
+"""`troupe statuses`: acts of staff on single posts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .options import CommandRefused, setting_options, settings_from
+
+
+@click.group
+def statuses() -> None:
+    """Posts."""
+
+
+_reason = click.option("--reason", default="", metavar="TEXT", help="Why, for the audit log and the authors.")
+_ids = click.argument("ids", nargs=-1, required=True, type=int, metavar="ID...")
+
+
+@statuses.command
+@_ids
+@_reason
+@click.confirmation_option(prompt="Removed posts can't come back. Remove them?")
+@setting_options("data")
+def remove(ids: tuple[int, ...], reason: str, data: str | None, config: Path | None) -> None:
+    """Remove posts with their media. Their authors are told by a mail, and can appeal."""
+    click.echo(f"Removed {len(ids)} posts of {_act('delete_statuses', ids, reason, data, config)}")
+
+
+@statuses.command
+@_ids
+@_reason
+@setting_options("data")
+def sensitive(ids: tuple[int, ...], reason: str, data: str | None, config: Path | None) -> None:
+    """Mark posts as sensitive. Their authors are told by a mail, and can appeal."""
+    done = _act("mark_statuses_as_sensitive", ids, reason, data, config)
+    click.echo(f"Marked {len(ids)} posts of {done} as sensitive")
+
+
+def _act(action: str, ids: tuple[int, ...], reason: str, data: str | None, config: Path | None) -> str:
+    from .appealing import act_on
+    from .making import InvalidAccount
+    from .rows import transact
+
+    try:
+        authors = transact(settings_from(config, data=data), act_on, ids, action, reason)
+    except InvalidAccount as unfit:
+        raise CommandRefused(f"{unfit}.") from None
+    return ", ".join(f"@{author}" for author in authors)
