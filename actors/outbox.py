@@ -38,7 +38,7 @@ class Outbox:
     def __init__(
         self, database: Database, runtime: Runtime, clock: Clock, ids: Ids, accounts: AccountCache,
         statuses: StatusCache, broadcast: Broadcast, facts: Facts, record: Record,
-        *, remove_files: FileRemover | None, queues: Iterable[Staffed[Any]],
+        remove_files: FileRemover | None,
     ) -> None:  # fmt: skip
         context = EffectContext(database, clock, ids, runtime, accounts, statuses, facts, self, remove_files)
         self._database = database
@@ -47,11 +47,9 @@ class Outbox:
         self._record = record
         self._announcements = AnnouncementRelay(context, broadcast, record)
         self._relays: dict[EffectQueue[Any], Relay[Any]] = {ANNOUNCEMENTS: self._announcements}
-        for staffed in queues:
-            self.add(staffed)
 
     def add(self, staffed: Staffed[Any]) -> None:
-        """Add a queue whose context needs the outbox itself. To be called before the relays are run."""
+        """Add a queue, with the context that its effects are carried out with. Called before the relays are run."""
         self._relays[staffed.queue] = Relay(staffed, self._database, self._clock, self._ids, self._record)
 
     def carries_out(self, queue: EffectQueue[Any]) -> bool:

@@ -23,6 +23,6 @@ def serve(config: Path | None, **chosen: str | None) -> None:
     settings = settings_from(config, **chosen)
     for line in unknown_variables(os.environ):
         click.echo(f"Ignored: {line}", err=True)
-    from .. import tree
+    from .. import process
 
-    raise SystemExit(tree.serve(settings))
+    raise SystemExit(process.serve(settings))

@@ -28,8 +28,10 @@ from troupe.http.access.context import HttpContext
 from troupe.storage.engine.database import Unavailable
 from troupe.storage.engine.pool import open_pool
 from troupe.storage.files import Folder
+from troupe.supervision.actor_system import ActorSystem
 from troupe.supervision.configuration import Settings
-from troupe.supervision.tree import Actors, translator_of
+from troupe.supervision.queues import preview_queue, push_queue
+from troupe.supervision.translation import translator_of
 
 from .. import clients
 from ..clients import Letterbox, Person, Stage
@@ -76,17 +78,19 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any], without_probe
         head = Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url)
         post = MailSender(pool, clock, head, letterbox, secret=_secrets())
         outgoing = OutgoingClient("Troupe/test", test_hosts=settings.test_hosts, resolve=_elsewhere, tls=WITHOUT_ROOTS)
-        acting = Actors(
+        acting = ActorSystem(
             pool, runtime, clock, ids, record, base_url=settings.base_url, local_domain=settings.local_domain,
-            remove_files=partial(trio.to_thread.run_sync, folder.remove), queues=[Staffed(MAIL, post)],
-            deliver=WebPush(outgoing, PushEncryption(push_key, clock, settings.push_contact)),
+            remove_files=partial(trio.to_thread.run_sync, folder.remove),
         )  # fmt: skip
+        push = WebPush(outgoing, PushEncryption(push_key, clock, settings.push_contact))
+        acting.outbox.add(Staffed(MAIL, post))
+        acting.outbox.add(push_queue(acting, record, push))
         media = MediaProcessor(
             pool, runtime, clock, record, acting.outbox, folder,
             key=lambda: secrets.token_hex(16),
         )  # fmt: skip
         if settings.link_previews:
-            acting.add_previews(PageReader(outgoing, media, clock))
+            acting.outbox.add(preview_queue(acting, PageReader(outgoing, media, clock)))
         for child in (*acting.children(), *acting.relays()):
             await nursery.start(child.run, stopping)
         await nursery.start(media.run, stopping)

@@ -30,8 +30,8 @@ from ....http.streaming.channels import StreamQuery, by_name
 from ....http.streaming.frames import WebSocketFrames
 from ....http.streaming.session import Session
 from ....storage.files import Folder
+from ...actor_system import ActorSystem
 from ...configuration import Settings
-from ...tree import Actors
 from ..run import Run
 
 ROOM = 256  # frames that may wait for a client
@@ -53,7 +53,7 @@ class SimulatedReply:
 class SimulatedApi:
     """The API of one server process."""
 
-    def __init__(self, run: Run, runtime: Runtime, actors: Actors, record: Record) -> None:
+    def __init__(self, run: Run, runtime: Runtime, actors: ActorSystem, record: Record) -> None:
         folder = Path(tempfile.gettempdir()) / "troupe-simulation-without-media"  # there are no uploads here
         settings = Settings(domain=actors.actor_context.local_domain, rate_limits=False, data=folder)
         numbers = count(1)

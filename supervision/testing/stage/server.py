@@ -22,9 +22,10 @@ from ....actors.push.delivery import PushReply
 from ....storage.engine.database import Unavailable
 from ....storage.preview_cards import CardFacts
 from ....storage.push_subscriptions import PushSubscription
+from ...actor_system import ActorSystem
 from ...parking import Parking
+from ...queues import preview_queue, push_queue
 from ...supervisor import Child, Supervisor
-from ...tree import Actors
 from ..faults import Fault
 from ..run import Run
 from .api import SimulatedApi
@@ -82,13 +83,17 @@ class SimulatedServer:
             run.database, run.clock, Letterhead(Sender(f"noreply@{DOMAIN}", "Troupe"), BASE_URL), self._carry,
             secret=self._secret,
         )  # fmt: skip
-        self.actors = Actors(
+        self.actors = ActorSystem(
             run.database, self.runtime, run.clock, self._ids, self.record,
             base_url=BASE_URL, local_domain=DOMAIN, idle=self._idle,
-            queues=[Staffed(MAIL, post)] if self._has_mail else [], deliver=self._push if self._has_push else None,
         )  # fmt: skip
+        add = self.actors.outbox.add
+        if self._has_mail:
+            add(Staffed(MAIL, post))
+        if self._has_push:
+            add(push_queue(self.actors, self.record, self._push))
         if self._has_previews:
-            self.actors.add_previews(self._read_page)
+            add(preview_queue(self.actors, self._read_page))
         self._api: SimulatedApi | None = None
         children = [*self.actors.children(), Child("parking", parking.run), *self.actors.relays()]
         self._supervisor = Supervisor("simulation", children, self.record)

@@ -1,0 +1,93 @@
+"""The actors of one server process, and the parts that they share: caches, facts and the outbox.
+
+The server and the simulation kit make them here, each over its own database, clock and source of ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from ..actors import commands
+from ..actors.account import AccountActor
+from ..actors.audience import Audience
+from ..actors.broadcast import Broadcast
+from ..actors.context import ActorContext
+from ..actors.effects.registry import FileRemover
+from ..actors.entity import EntityActor
+from ..actors.facts import Facts
+from ..actors.kernel import IDLE, Cell, Clock, Ids, Record, Runtime
+from ..actors.outbox import Outbox
+from ..actors.statuses import AccountCache, StatusCache
+from ..actors.timelines.home import HomeTimeline
+from ..actors.timelines.list import ListTimeline
+from ..actors.timelines.public import PublicTimeline
+from ..actors.timelines.tag import TagTimeline
+from ..storage.engine.database import Database
+from .supervisor import Child
+
+__all__ = ["ActorSystem", "commands"]  # importing the commands registers their turns
+
+# Every request for a hashtag's timeline wakes it, also for a tag that does not exist.
+MOST_TAGS = 10_000
+
+
+class ActorSystem:
+    """A pool of each kind of actor, with the parts that all of them share."""
+
+    def __init__(
+        self,
+        database: Database,
+        runtime: Runtime,
+        clock: Clock,
+        ids: Ids,
+        record: Record,
+        *,
+        base_url: str,
+        local_domain: str,
+        idle: float = IDLE,
+        remove_files: FileRemover | None = None,
+    ) -> None:
+        self.runtime = runtime
+        self.accounts = AccountCache(database)
+        self.statuses = StatusCache(database, self.accounts)
+        audience, tagged = Audience[int](), Audience[str]()
+        listed, owned = Audience[int](), Audience[int]()
+        broadcast = Broadcast(runtime, audience, tagged, listed, owned)
+        self.facts = Facts(database, ids, self.accounts, self.statuses, broadcast)
+        self.outbox = Outbox(
+            database, runtime, clock, ids, self.accounts, self.statuses, broadcast, self.facts, record, remove_files
+        )
+        self.actor_context = ActorContext(
+            database, clock, ids, self.accounts, self.statuses, audience, tagged, listed, owned, broadcast,
+            self.facts, self.outbox, base_url, local_domain,
+        )  # fmt: skip
+        add = partial(runtime.add, idle=idle)
+        self.pools = {
+            "accounts": add("account", AccountActor, self._factory(AccountActor)),
+            "homes": add("home", HomeTimeline, self._factory(HomeTimeline)),
+            "lists": add("list", ListTimeline, self._factory(ListTimeline)),
+            "publics": add("public", PublicTimeline, self._factory(PublicTimeline)),
+            "tags": add("tag", TagTimeline, self._factory(TagTimeline), most_awake=MOST_TAGS),
+        }
+
+    def _factory(self, actor: type[EntityActor]) -> Callable[[Cell], EntityActor]:
+        """Return the function that makes the incarnations of one kind of actor."""
+        return lambda cell: actor(cell, self.runtime, self.actor_context)
+
+    def children(self) -> list[Child]:
+        """The pools, then the housekeeping of all of them."""
+        pools = [Child(name, pool.run, inspect=pool.census) for name, pool in self.pools.items()]
+        return [*pools, Child("housekeeping", self.runtime.run)]
+
+    def relays(self) -> list[Child]:
+        """A child for each queue of the outbox. They start after the pools."""
+        return [
+            Child(relay.queue.name, relay.run, grace=relay.queue.grace, inspect=relay.inspect)
+            for relay in self.outbox.relays
+        ]
+
+    def cut_streams(self) -> None:
+        """Close the streams of all actors."""
+        for pool in self.pools.values():
+            pool.cut_streams()

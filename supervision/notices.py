@@ -1,0 +1,22 @@
+"""Notices that another program, such as a command of the command line, has changed the database."""
+
+from __future__ import annotations
+
+from ..actors.custom_emojis import CustomEmojiLoader
+from ..http.access.context import HttpContext
+from .actor_system import ActorSystem
+
+
+def apply_notice(
+    notice: str | None, actors: ActorSystem, http_context: HttpContext, custom_emojis: CustomEmojiLoader
+) -> None:
+    """Drop or read again what the notice is about. None means that some notices may be lost: then everything."""
+    if notice in (None, "accounts"):
+        actors.accounts.clear()
+        http_context.tokens.clear()
+    if notice in (None, "trends"):
+        http_context.trends.forget()
+    if notice in (None, "announcements", "outbox"):
+        actors.outbox.wake()
+    if notice in (None, "custom_emojis"):
+        custom_emojis.wake()

@@ -1,0 +1,150 @@
+"""The process of `troupe serve`: its database, its log and its signals around the supervision tree."""
+
+from __future__ import annotations
+
+import gc
+import os
+import traceback
+from contextlib import ExitStack
+
+import trio
+
+from ..actors.kernel import SystemClock
+from ..http.server.descriptors import raise_limit
+from ..storage.engine.data_folder import make_private
+from ..storage.engine.database import Fenced
+from ..storage.engine.embedded import embedded
+from .configuration import Settings
+from .domain import remember
+from .failures import FAILED, explained
+from .greeting import greeting
+from .log import SupervisionLog, as_json, as_text, in_colour, route_libraries
+from .runs import begin_run, end_run
+from .signals import EndSignals, Interrupted
+from .tree import Troupe
+from .vocabulary import Level
+from .writer import Writer, announce, hold_standard_streams
+
+STDOUT = 1
+
+# Most objects live as long as a cache entry does: collecting young ones less often halves the cost (measured).
+COLLECT_AFTER = (50_000, 20, 50)
+
+
+def serve(settings: Settings) -> int:
+    """Run the server to its end and return the exit code. This is the whole of `troupe serve`."""
+    log, writer = _open_log(settings)
+    route_libraries(log)
+    signals = EndSignals()
+    with signals.handled():
+        try:
+            _run(settings, log, signals)
+            end_run(settings.data, settings.node)
+            log.flush()  # no record is written after the last one
+            log.record("shutdown.done")
+            return 0
+        except (Exception, BaseExceptionGroup) as error:
+            return _explain(error, log)
+        finally:
+            log.close()
+            writer.close()
+
+
+def _open_log(settings: Settings) -> tuple[SupervisionLog, Writer]:
+    hold_standard_streams()
+    terminal = os.isatty(STDOUT)
+    form = as_json if settings.log_format == "json" or (settings.log_format == "auto" and not terminal) else (
+        in_colour if terminal else as_text
+    )  # fmt: skip
+
+    writer = Writer(STDOUT)
+    log = SupervisionLog(writer.write, SystemClock(), form, Level[settings.log_level.upper()], lost=writer.take_lost)
+    return log, writer
+
+
+def _run(settings: Settings, log: SupervisionLog, signals: EndSignals) -> None:
+    with ExitStack() as stack:
+        try:
+            with signals.interrupting():
+                raise_limit()
+                make_private(settings.data)
+                troupe = _make(settings, log, stack)
+        except Interrupted:
+            log.record("shutdown.begun", decision=signals.first)
+            return
+        trio.run(_supervise, troupe, signals)
+
+
+def _make(settings: Settings, log: SupervisionLog, stack: ExitStack) -> Troupe:
+    """Make the server on its database. The embedded PostgreSQL runs as long as the stack is open."""
+    if settings.database_url:
+        return Troupe(settings, settings.database_url.get_secret_value(), log)
+    postgres = stack.enter_context(embedded(settings.data))
+    return Troupe(settings, postgres.dsn, log, postgres.start)
+
+
+async def _supervise(troupe: Troupe, signals: EndSignals) -> None:
+    """Run until a signal asks for the end, also while the children start, or until supervision gives up."""
+    stopping, starting = trio.Event(), trio.CancelScope()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(_obey, troupe, signals, stopping, starting)
+        async with trio.open_nursery() as running:
+            await running.start(troupe.log.run, stopping)
+            with starting:
+                await running.start(troupe.supervisor.run, stopping)
+                _started(troupe)
+                _settle_memory()
+        nursery.cancel_scope.cancel()
+
+
+async def _obey(
+    troupe: Troupe,
+    signals: EndSignals,
+    stopping: trio.Event,
+    starting: trio.CancelScope,
+    *,
+    task_status: trio.TaskStatus[None],
+) -> None:
+    with signals.received() as received:
+        task_status.started()
+        async for name in received:
+            if not stopping.is_set():
+                troupe.log.record("shutdown.begun", decision=name)
+                stopping.set()
+                starting.cancel()
+            else:
+                troupe.log.record("shutdown.hurried", decision=name)
+                troupe.supervisor.hurry()
+
+
+def _started(troupe: Troupe) -> None:
+    settings, log = troupe.settings, troupe.log
+    remember(settings)
+    before = begin_run(settings.data, settings.node)
+    if before and before != troupe.database.predecessor:
+        log.record("shutdown.missed", node=before)
+    if settings.sign_ups != settings.registrations:
+        log.record("registrations.closed", decision="sign-ups are closed")
+    if settings.test_hosts:
+        log.record("test_hosts.allowed", decision=f"private addresses allowed: {', '.join(settings.test_hosts)}")
+    log.record("server.listening", address=settings.base_url)
+    announce(greeting(settings))
+
+
+def _settle_memory() -> None:
+    """Freeze the objects made at start, so that the collector never scans them again, and collect less often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)
+
+
+def _explain(error: BaseException, log: SupervisionLog) -> int:
+    """Print why the server ends, in a line. The decisions of supervision are in the log."""
+    failure = explained(error)
+    if failure is None:
+        announce("".join(traceback.format_exception(error)))
+        return FAILED
+    if isinstance(failure.error, Fenced):
+        log.record("node.fenced", error=str(failure.error), decision="exit")
+    announce(f"troupe: {failure.message}")
+    return failure.exit_code

@@ -1,0 +1,69 @@
+"""The queues of effects that talk to other servers, each with the context that its effects are carried out with.
+
+The queue of announcements is the outbox's own (`actors/announcements.py`).
+"""
+
+from __future__ import annotations
+
+import secrets
+from functools import partial
+
+from ..actors.account import PerspectiveOf, ViewerFlags
+from ..actors.broadcast import account_address
+from ..actors.effects.mail import MAIL
+from ..actors.effects.previews import PREVIEWS, PreviewContext, ReadPage
+from ..actors.effects.push import PUSH
+from ..actors.effects.registry import Staffed
+from ..actors.kernel import Clock, Origin, Record
+from ..actors.mail.sender import Letterhead, MailSender
+from ..actors.mail.smtp import Smtp
+from ..actors.mail.templates import Sender
+from ..actors.push.delivery import Deliver
+from ..actors.push.sender import PushContext, PushSender
+from ..actors.rules.filters import Filters
+from ..actors.rules.visibility import Perspective
+from ..http.entities.account import avatar_url
+from ..storage.engine.database import Database
+from .actor_system import ActorSystem
+from .configuration import Settings
+
+
+def mail_queue(settings: Settings, database: Database, clock: Clock) -> Staffed[MailSender]:
+    """The mails that transactions have promised. Without a mail server they wait in the outbox."""
+    return Staffed(MAIL, _mail_sender(settings, database, clock))
+
+
+def push_queue(actors: ActorSystem, record: Record, deliver: Deliver) -> Staffed[PushSender]:
+    """The messages to the devices of users."""
+
+    async def perspective(account_id: int, origin: Origin) -> Perspective:
+        return await actors.runtime.ask(account_address(account_id), PerspectiveOf(), origin=origin)
+
+    async def filters(account_id: int, origin: Origin) -> Filters:
+        return (await actors.runtime.ask(account_address(account_id), ViewerFlags(()), origin=origin)).filters
+
+    shared = actors.actor_context
+    context = PushContext(
+        shared.database, shared.clock, shared.accounts, shared.statuses, record,
+        partial(avatar_url, base_url=shared.base_url), perspective, filters,
+    )  # fmt: skip
+    return Staffed(PUSH, PushSender(context, deliver))
+
+
+def preview_queue(actors: ActorSystem, read: ReadPage) -> Staffed[PreviewContext]:
+    """The pages that statuses link to."""
+    shared = actors.actor_context
+    context = PreviewContext(
+        shared.database, shared.clock, shared.ids, shared.outbox, shared.base_url, shared.local_domain, read
+    )
+    return Staffed(PREVIEWS, context)
+
+
+def _mail_sender(settings: Settings, database: Database, clock: Clock) -> MailSender | None:
+    if settings.smtp_host is None:
+        return None
+    password = settings.smtp_password.get_secret_value() if settings.smtp_password else None
+    name = settings.mail_sender.rpartition("@")[2]
+    smtp = Smtp(settings.smtp_host, settings.smtp_port, settings.smtp_tls, name, settings.smtp_user, password)
+    head = Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url)
+    return MailSender(database, clock, head, smtp, secret=lambda: secrets.token_urlsafe(32))
