@@ -9,6 +9,7 @@ import pytest
 from troupe.storage import (
     account_deletions,
     accounts,
+    admin_accounts,
     announcements,
     blocks,
     bookmarks,
@@ -64,6 +65,7 @@ from troupe.storage import (
     two_factor,
     users,
 )
+from troupe.storage.admin_accounts import AccountFilter
 from troupe.storage.engine.connect import connect
 
 from ..databases import Databases
@@ -79,8 +81,13 @@ FILL = """
     FROM generate_series(1, 20000) n;
     INSERT INTO account_counts (account_id, last_status_at)
     SELECT id, CASE WHEN id % 2 = 0 THEN now() - id * interval '1 minute' END FROM accounts;
-    INSERT INTO users (account_id, email, confirmed_at, approved_at, created_at)
-    SELECT id, username || '@x.test', now(), now(), now() FROM accounts WHERE domain IS NULL;
+    UPDATE accounts
+    SET silenced_at = CASE id % 100 WHEN 7 THEN now() END, sensitized_at = CASE id % 100 WHEN 8 THEN now() END,
+        suspended_at = CASE id % 100 WHEN 9 THEN now() END, display_name = 'name ' || id;
+    INSERT INTO users (account_id, email, role, sign_up_ip, confirmed_at, approved_at, disabled_at, created_at)
+    SELECT id, username || '@x.test', CASE id % 100 WHEN 7 THEN 'admin' ELSE 'user' END,
+        '10.0.0.0'::inet + id, now(), CASE WHEN id % 50 <> 8 THEN now() END, CASE id % 100 WHEN 7 THEN now() END, now()
+    FROM accounts WHERE domain IS NULL;
     INSERT INTO applications (id, client_id, secret_hash, name, redirect_uris, scopes, created_at)
     SELECT n, 'c' || n, decode(repeat('00', 32), 'hex'), 'app', '{https://a/}', '{read}', now()
     FROM generate_series(1, 20000) n;
@@ -214,7 +221,35 @@ def both(name: str, queries: tuple[str, str], *args: object) -> list[tuple[str, 
 
 DEVICES = f"SELECT push.* FROM notifications n, LATERAL ({push_subscriptions.wanting('n')}) push WHERE n.id = $1"
 
+LISTED: dict[str, AccountFilter] = {
+    "all": AccountFilter(),
+    "local": AccountFilter(local=True),
+    "remote": AccountFilter(local=False),
+    "active": AccountFilter(statuses=frozenset({"active"})),
+    "pending": AccountFilter(statuses=frozenset({"pending"})),
+    "disabled": AccountFilter(statuses=frozenset({"disabled"})),
+    "silenced": AccountFilter(statuses=frozenset({"silenced"})),
+    "suspended": AccountFilter(statuses=frozenset({"suspended"})),
+    "sensitized": AccountFilter(statuses=frozenset({"sensitized"})),
+    "staff": AccountFilter(staff=True),
+    "username": AccountFilter(username="u12"),
+    "display name": AccountFilter(display_name="name 12"),
+    "e-mail address": AccountFilter(email="u12@"),
+    "domain": AccountFilter(domain="d7.test"),
+    "network": AccountFilter(network="10.0.0.0/28"),
+    "username and network": AccountFilter(local=True, username="u12", network="10.0.0.0/28"),
+}
+
+
+def listed(name: str, wanted: AccountFilter) -> list[tuple[str, str, tuple[object, ...]]]:
+    newest, values = admin_accounts.page_query(wanted)
+    oldest, _ = admin_accounts.page_query(wanted, oldest_first=True)
+    return both(f"accounts for staff, {name}", (newest, oldest), *PAGE, *values)
+
+
 QUERIES = [
+    *(query for name, wanted in LISTED.items() for query in listed(name, wanted)),
+    ("users for staff", admin_accounts.FIND_USERS, ([7, 8],)),
     *both("home", timelines.HOME, 7, *PAGE),
     *both("home with hashtags", timelines.HOME_WITH_TAGS, 7, *PAGE),
     *(

@@ -1,0 +1,159 @@
+"""Accounts for staff: lists by filters, and one account."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from ipaddress import ip_network
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator
+from pydantic_core import PydanticCustomError
+
+from ...actors.broadcast import account_address
+from ...actors.commands.moderation import UndoModeration
+from ...actors.rules.identity import domain_of
+from ...actors.rules.roles import ROLES, Permission, rank
+from ...storage import admin_accounts
+from ...storage.admin_accounts import AccountFilter, Status
+from ...storage.moderation import State
+from ...storage.paging import Page
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer, json
+from ..intake.paging import Paged, links
+from ..intake.parameters import Choice, Flag, MaybeText, MaybeTexts
+from ..intake.request import Request
+from ..router import api
+from ..views.admin_accounts import READ_ACCOUNTS, render_admin_account, render_admin_accounts
+from ..views.staff import staff_of
+
+WRITE_ACCOUNTS = ("admin:write:accounts",)
+ACCOUNTS = 100  # on a page, unless the request says how many
+UNKNOWN_DOMAIN = "."  # of no account
+STATUSES: tuple[Status, ...] = ("active", "pending", "disabled", "silenced", "suspended", "sensitized")
+
+
+def _network(text: str | None) -> str | None:
+    """Return an address or a network as PostgreSQL reads it."""
+    if not text:
+        return None
+    try:
+        return str(ip_network(text.strip(), strict=False))
+    except ValueError:
+        raise PydanticCustomError("invalid", "is invalid") from None
+
+
+class Sought(Paged):
+    """The filters that both versions of the list have. Names and e-mail addresses are sought by their beginning."""
+
+    username: MaybeText = None
+    display_name: MaybeText = None
+    by_domain: MaybeText = None
+    email: MaybeText = None
+    ip: Annotated[MaybeText, AfterValidator(_network)] = None
+
+    def texts(self) -> AccountFilter:
+        """Return the filter of these parameters. An empty text is none."""
+        return AccountFilter(
+            username=self.username.strip().removeprefix("@") or None if self.username else None,
+            display_name=self.display_name or None,
+            domain=domain_of(self.by_domain) or UNKNOWN_DOMAIN if self.by_domain else None,
+            email=self.email or None,
+            network=self.ip,
+        )
+
+
+class FlaggedAccounts(Sought):
+    """The filters of the first version, where each state is a parameter. An account must be in all given states."""
+
+    local: Flag = False
+    remote: Flag = False
+    active: Flag = False
+    pending: Flag = False
+    disabled: Flag = False
+    silenced: Flag = False
+    suspended: Flag = False
+    sensitized: Flag = False
+    staff: Flag = False
+
+    def wanted(self) -> AccountFilter:
+        return replace(
+            self.texts(),
+            local=None if self.local == self.remote else self.local,
+            statuses=frozenset(status for status in STATUSES if getattr(self, status)),
+            staff=self.staff,
+        )
+
+
+class SoughtAccounts(Sought):
+    """The filters of the second version."""
+
+    origin: Annotated[Literal["local", "remote"] | None, Choice] = None
+    status: Annotated[Status | None, Choice] = None
+    permissions: Annotated[Literal["staff"] | None, Choice] = None
+    role_ids: MaybeTexts = None
+    invited_by: MaybeText = None
+
+    def wanted(self) -> AccountFilter:
+        return replace(
+            self.texts(),
+            local=None if self.origin is None else self.origin == "local",
+            statuses=frozenset([self.status] if self.status else ()),
+            staff=self.permissions == "staff",
+            roles=_roles(self.role_ids) if self.role_ids else None,
+        )
+
+
+@api.get("/api/v1/admin/accounts", auth="user", scopes=READ_ACCOUNTS, permission=Permission.MANAGE_USERS)
+async def show_flagged(context: HttpContext, request: Request, viewer: Viewer, sought: FlaggedAccounts) -> Answer:
+    """Accounts by filters, the newest first."""
+    return await _answer(context, request, viewer, sought.wanted(), sought.page(ACCOUNTS))
+
+
+@api.get("/api/v2/admin/accounts", auth="user", scopes=READ_ACCOUNTS, permission=Permission.MANAGE_USERS)
+async def show_sought(context: HttpContext, request: Request, viewer: Viewer, sought: SoughtAccounts) -> Answer:
+    """Accounts by filters, the newest first."""
+    if sought.invited_by:
+        return json([])  # the server has no invitations
+    return await _answer(context, request, viewer, sought.wanted(), sought.page(ACCOUNTS))
+
+
+@api.get("/api/v1/admin/accounts/<id>", auth="user", scopes=READ_ACCOUNTS, permission=Permission.MANAGE_USERS)
+async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
+    """One account."""
+    return json(await render_admin_account(context, viewer, id))
+
+
+def _undo(command: str, state: State, sentence: str) -> None:
+    """Declare the endpoint that takes an account out of a state."""
+
+    @api.post(
+        f"/api/v1/admin/accounts/<id>/{command}",
+        auth="user",
+        scopes=WRITE_ACCOUNTS,
+        permission=Permission.MANAGE_USERS,
+    )
+    async def undo(context: HttpContext, viewer: Viewer, id: int) -> Answer:
+        await viewer.ask(UndoModeration(await staff_of(context, viewer), state), account_address(id))
+        return json(await render_admin_account(context, viewer, id))
+
+    undo.__doc__ = sentence
+
+
+_undo("enable", "disable", "Let the user of an account sign in again.")
+_undo("unsilence", "silence", "End the silence of an account.")
+_undo("unsensitive", "sensitive", "Mark the media of an account no longer as sensitive.")
+_undo("unsuspend", "suspend", "End the suspension of an account.")
+
+
+async def _answer(context: HttpContext, request: Request, viewer: Viewer, wanted: AccountFilter, page: Page) -> Answer:
+    ids = await context.database.read(admin_accounts.page, wanted, page)
+    rendered = await render_admin_accounts(context, viewer, ids)
+    url = context.settings.base_url + request.path
+    return json(list(rendered.values()), headers=links(url, request.query_texts, ids, full=len(ids) == page.limit))
+
+
+def _roles(ids: Iterable[str]) -> frozenset[str]:
+    """Return the roles with these ids, which are their ranks."""
+    return frozenset(role for role in ROLES if str(rank(role)) in ids)

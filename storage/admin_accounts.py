@@ -1,0 +1,122 @@
+"""Accounts as staff see them: with their users, by filters that can be combined."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from .engine.database import Connection
+from .paging import Page
+from .search import begins
+
+Status = Literal["active", "pending", "disabled", "silenced", "suspended", "sensitized"]
+
+FIND_USERS = """
+    SELECT account_id, email, host(sign_up_ip) AS ip, locale, invite_request, role, confirmed_at, approved_at,
+        disabled_at, created_by_application_id, created_at
+    FROM users WHERE account_id = ANY($1::bigint[])
+"""
+
+# A join with users makes a page of local accounts. Bounds and order are those of the joined column, because PostgreSQL
+# concludes from `a.id = u.account_id` that both are ordered alike, but not that both have the same bounds.
+PAGE = """
+    SELECT {key} AS id FROM accounts a {join}
+    WHERE a.deleted_at IS NULL AND {key} < $1 AND {key} > $2 {conditions}
+    ORDER BY {key} {order} LIMIT $3
+"""
+
+USERS = "JOIN users u ON u.account_id = a.id"
+
+STATUSES: dict[Status, str] = {
+    "active": """
+        a.suspended_at IS NULL AND NOT coalesce((
+            SELECT v.approved_at IS NULL OR v.disabled_at IS NOT NULL FROM users v WHERE v.account_id = a.id
+        ), false)
+    """,
+    "pending": "u.approved_at IS NULL",
+    "disabled": "u.disabled_at IS NOT NULL",
+    "silenced": "a.silenced_at IS NOT NULL",
+    "suspended": "a.suspended_at IS NOT NULL",
+    "sensitized": "a.sensitized_at IS NOT NULL",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AccountFilter:
+    """What accounts of a list must be. Each value that is given leaves out accounts."""
+
+    local: bool | None = None
+    statuses: frozenset[Status] = frozenset()
+    roles: frozenset[str] | None = None
+    staff: bool = False
+    username: str | None = None  # the beginning of it, as of the next two
+    display_name: str | None = None
+    email: str | None = None
+    domain: str | None = None
+    network: str | None = None  # an address of a local account is in it
+
+
+@dataclass(frozen=True, slots=True)
+class AdminUser:
+    """The user of a local account, with what only staff may read."""
+
+    account_id: int
+    email: str
+    ip: str | None
+    locale: str | None
+    invite_request: str | None
+    role: str
+    confirmed_at: datetime | None
+    approved_at: datetime | None
+    disabled_at: datetime | None
+    created_by_application_id: int | None
+    created_at: datetime
+
+
+async def find_users(db: Connection, ids: Sequence[int]) -> dict[int, AdminUser]:
+    """Return the users of accounts by the accounts' ids. Accounts of other servers have none."""
+    return {row["account_id"]: AdminUser(**row) for row in await db.fetch(FIND_USERS, ids)}
+
+
+async def page(db: Connection, wanted: AccountFilter, page: Page) -> list[int]:
+    """Return the ids of a page of accounts, newest first, without those that are deleted."""
+    query, values = page_query(wanted, oldest_first=page.oldest_first)
+    rows = await db.fetch(query, *page.bounds, *values)
+    return sorted((row["id"] for row in rows), reverse=True)
+
+
+def page_query(wanted: AccountFilter, *, oldest_first: bool = False) -> tuple[str, list[object]]:
+    """Return the query of a filter, and the values of its parameters from $4 on.
+
+    Each combination of filters is a statement of its own, so that its plan can use the index of the filter.
+    """
+    conditions = [STATUSES[status] for status in sorted(wanted.statuses)]
+    values: list[object] = []
+    if wanted.local is not None:
+        conditions.append("a.domain IS NULL" if wanted.local else "a.domain IS NOT NULL")
+    if wanted.staff:
+        conditions.append("u.role <> 'user'")
+    for condition, value in _with_values(wanted):
+        if value is not None:
+            values.append(value)
+            conditions.append(condition.replace("$", f"${len(values) + 3}"))
+    joined = any("u." in condition for condition in conditions)
+    query = PAGE.format(
+        key="u.account_id" if joined else "a.id",
+        join=USERS if joined else "",
+        conditions=" ".join(f"AND ({condition})" for condition in conditions),
+        order="ASC" if oldest_first else "DESC",
+    )
+    return query, values
+
+
+def _with_values(wanted: AccountFilter) -> list[tuple[str, object]]:
+    """Return conditions, with `$` for their value, and the values. None if the filter does not have one."""
+    return [
+        ("u.role = ANY($::text[])", None if wanted.roles is None else sorted(wanted.roles)),
+        (begins("lower(a.username)", "lower($::text)"), wanted.username),
+        (begins("lower(a.display_name)", "lower($::text)"), wanted.display_name),
+        (begins("lower(u.email)", "lower($::text)"), wanted.email),
+        ("a.domain = lower($::text)", wanted.domain),
+        ("u.sign_up_ip <<= $::inet", wanted.network),
+    ]
