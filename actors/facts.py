@@ -202,6 +202,11 @@ class ModeratedAccount:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangedTrends:
+    """What may trend: staff have decided."""
+
+
+@dataclass(frozen=True, slots=True)
 class ChangedFilters:
     """All filters that an account has now."""
 
@@ -239,7 +244,7 @@ Fact = (
     | MarkedStatus | UnmarkedStatus | ChangedConversationMutes | AddedNotifications | MergedNotifications
     | ChangedConversation | ChangedRelation | ChangedDomainBlocks | ChangedFollowedTags | ChangedList | ChangedPairs
     | GoneStatus | RevokedToken | ModeratedAccount | ChangedFilters | ChangedCustomEmojis | ChangedAnnouncement
-    | CountedReaction
+    | CountedReaction | ChangedTrends
 )  # fmt: skip
 F = TypeVar("F")
 

@@ -24,6 +24,8 @@ OF_STATUS = f"""
 
 FIND = "SELECT id, found, fetched_at FROM preview_cards WHERE url = $1"
 
+FIND_BY_ID = "SELECT to_jsonb(card) AS card FROM preview_cards card WHERE id = $1 AND found"
+
 # Until the transaction ends the card can't be deleted.
 HOLD = f"{FIND} FOR KEY SHARE"
 
@@ -128,6 +130,12 @@ async def find(db: Connection, url: str) -> FetchedCard | None:
     """Return what is known of an address."""
     row = await db.fetchrow(FIND, url)
     return None if row is None else FetchedCard(**row)
+
+
+async def find_by_id(db: Connection, id: int) -> PreviewCard | None:
+    """Return a card. None if its page has nothing to show."""
+    row = await db.fetchval(FIND_BY_ID, id)
+    return None if row is None else card_of(row)
 
 
 async def hold(db: Connection, url: str) -> FetchedCard | None:

@@ -1,6 +1,7 @@
 """Hashtags and the statuses that have them, newest first. The reader decides which ones the viewer may see."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from .engine.database import Connection, Row
@@ -44,6 +45,18 @@ USES = """
     AND s.visibility = 'public' AND s.deleted_at IS NULL GROUP BY 1, 2
 """
 
+COLUMNS = "id, name, display_name, usable, listable, trendable, reviewed_at"
+
+CHANGE = """
+    UPDATE tags SET display_name = coalesce($3, display_name), usable = coalesce($4, usable),
+        listable = coalesce($5, listable), trendable = coalesce($6, trendable), reviewed_at = $2
+    WHERE id = $1 RETURNING name
+"""
+
+FIND_MANY = f"SELECT {COLUMNS} FROM tags WHERE id = ANY($1::bigint[])"
+
+ALL = both_ways(f"SELECT {COLUMNS} FROM tags WHERE id < $1 AND id > $2 ORDER BY id {{order}} LIMIT $3")
+
 FIND = "SELECT id, name, display_name FROM tags WHERE name = $1"
 
 FIND_BY_ID = "SELECT id, name, display_name FROM tags WHERE id = $1"
@@ -55,6 +68,17 @@ ENSURE = """
 """
 
 REVIEW = "UPDATE tags SET trendable = $2, reviewed_at = $3 WHERE name = $1 RETURNING id"
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedTag:
+    """A hashtag with what staff have decided. `trendable` is None before."""
+
+    tag: StatusTag
+    usable: bool
+    listable: bool
+    trendable: bool | None
+    reviewed_at: datetime | None
 
 
 async def entries(
@@ -100,6 +124,30 @@ async def ensure(db: Connection, new: StatusTag, now: datetime) -> StatusTag:
 async def review(db: Connection, name: str, now: datetime, *, trendable: bool) -> bool:
     """Store whether a hashtag may trend. False if there is no such hashtag."""
     return await db.fetchval(REVIEW, name, trendable, now) is not None
+
+
+async def change(
+    db: Connection, id: int, now: datetime, *, display_name: str | None, usable: bool | None, listable: bool | None,
+    trendable: bool | None,
+) -> str | None:  # fmt: skip
+    """Change what a hashtag may do, and return its name. None leaves a value as it is. None if there is no such one."""
+    return await db.fetchval(CHANGE, id, now, display_name, usable, listable, trendable)
+
+
+async def reviewed(db: Connection, ids: Sequence[int]) -> dict[int, ReviewedTag]:
+    """Return hashtags by id."""
+    return {row["id"]: _reviewed(row) for row in await db.fetch(FIND_MANY, ids)}
+
+
+async def all_reviewed(db: Connection, page: Page) -> list[ReviewedTag]:
+    """Return all hashtags, the newest first."""
+    rows = [_reviewed(row) for row in await db.fetch(ALL[page.oldest_first], *page.bounds)]
+    return rows[::-1] if page.oldest_first else rows
+
+
+def _reviewed(row: Row) -> ReviewedTag:
+    id, name, display_name, *decided = row.values()
+    return ReviewedTag(StatusTag(id, name, display_name), *decided)
 
 
 def _tag(row: Row | None) -> StatusTag | None:

@@ -39,6 +39,7 @@ from . import (
     statuses,
     strikes,
     suggestions,
+    trend_reviews,
     two_factor,
 )
 
@@ -78,5 +79,6 @@ __all__ = [
     "statuses",
     "strikes",
     "suggestions",
+    "trend_reviews",
     "two_factor",
 ]

@@ -11,6 +11,7 @@ import trio
 
 from ...actors.facts import (
     ChangedCustomEmojis,
+    ChangedTrends,
     DeletedStatus,
     EditedStatus,
     Facts,
@@ -133,6 +134,7 @@ class HttpContext:
         self.facts.observe(DeletedStatus, lambda fact: self.translations.drop(fact.deleted.status.id))
         self.facts.observe(RevokedToken, self._end_token)
         self.facts.observe(ModeratedAccount, self._moderated)
+        self.facts.observe(ChangedTrends, lambda fact: self.trends.forget())
         self.facts.observe(ChangedCustomEmojis, self.rendered.use_emojis)
 
     def _end_token(self, fact: RevokedToken) -> None:

@@ -1,4 +1,4 @@
-"""Tag, with the days on which it was used."""
+"""Tag, with the days on which it was used, and Admin::Tag."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from datetime import datetime
 
 from ...actors.rules.text import tag_url
 from ...storage.statuses import StatusTag
+from ...storage.tags import ReviewedTag
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +43,16 @@ def tag_fields(
 def day_fields(begins: datetime, uses: int, accounts: int) -> dict[str, str]:
     """Return a day of the history of a hashtag or a link."""
     return {"day": str(int(begins.timestamp())), "uses": str(uses), "accounts": str(accounts)}
+
+
+def reviewed_tag_fields(
+    reviewed: ReviewedTag, days: Sequence[datetime], uses: Mapping[int, tuple[int, int]], base_url: str, *, review: bool
+) -> dict[str, object]:
+    """Return a hashtag for staff. With `review`, hashtags that staff have not allowed do not trend."""
+    trendable = not review if reviewed.trendable is None else reviewed.trendable
+    return tag_fields(reviewed.tag, days, uses, base_url) | {
+        "trendable": trendable,
+        "usable": reviewed.usable,
+        "listable": reviewed.listable,
+        "requires_review": reviewed.reviewed_at is None,
+    }

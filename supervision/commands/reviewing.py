@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from ...actors.commands.trend_reviews import Kind, review
 from ...actors.kernel.ids import Ids
 from ...actors.outgoing.errors import ForbiddenTarget
 from ...actors.outgoing.targets import named_target
 from ...actors.rules.text import tag_name
+from ...actors.staff import act_at_command_line
 from ...actors.trends import find_links, find_statuses, find_tags
-from ...storage import accounts, preview_cards, statuses, tags, trend_reviews
+from ...storage import accounts, preview_cards, statuses
 from ...storage.engine import notices
 from ...storage.engine.database import Connection
 
@@ -23,7 +25,7 @@ class NotReviewed(Exception):
 async def review_tag(db: Connection, named: str, trendable: bool, ids: Ids, now: datetime) -> str:
     """Store whether a hashtag may trend, and return its name."""
     name = tag_name(named)
-    if not await tags.review(db, name, now, trendable=trendable):
+    if not await _decide(db, "tag", name, trendable, ids, now):
         raise NotReviewed(f"no post has the hashtag #{name}")
     await notices.announce(db, NOTICE)
     return f"#{name}"
@@ -37,11 +39,11 @@ async def review_links(db: Connection, named: str, trendable: bool, ids: Ids, no
         raise NotReviewed(f"{named} is neither a domain nor the URL of a page: {error}") from None
     if "://" in named:
         card = await preview_cards.find(db, target.url)
-        if card is None or not await trend_reviews.review_link(db, card.id, now, trendable=trendable):
+        if card is None or not await _decide(db, "link", card.id, trendable, ids, now):
             raise NotReviewed(f"no post has the link {target.url}")
         shown = target.url
     else:
-        await trend_reviews.review_publisher(db, target.host, now, trendable=trendable)
+        await _decide(db, "publisher", target.host, trendable, ids, now)
         shown = target.host
     await notices.announce(db, NOTICE)
     return shown
@@ -50,25 +52,29 @@ async def review_links(db: Connection, named: str, trendable: bool, ids: Ids, no
 async def review_posts(db: Connection, named: str, trendable: bool, ids: Ids, now: datetime) -> str:
     """Store whether one post may trend, if a URL is named, else all of an account. Return what was named."""
     if "://" in named:
-        await _review_post(db, named, trendable, now)
+        await _review_post(db, named, trendable, ids, now)
         shown = named
     else:
         found = await accounts.find_local_many(db, [named.removeprefix("@")])
         if not found:
             raise NotReviewed(f"there is no local account {named}")
         (account,) = found.values()
-        await trend_reviews.review_author(db, account.id, now, trendable=trendable)
+        await _decide(db, "author", account.id, trendable, ids, now)
         shown = f"@{account.username}"
     await notices.announce(db, NOTICE)
     return shown
 
 
-async def _review_post(db: Connection, url: str, trendable: bool, now: datetime) -> None:
+async def _review_post(db: Connection, url: str, trendable: bool, ids: Ids, now: datetime) -> None:
     last = url.rpartition("/")[2]
     status = await statuses.find(db, int(last)) if last.isascii() and last.isdigit() and len(last) < 19 else None
     if status is None or status.url != url:
         raise NotReviewed(f"there is no post {url}")
-    await trend_reviews.review_status(db, status.id, now, trendable=trendable)
+    await _decide(db, "status", status.id, trendable, ids, now)
+
+
+async def _decide(db: Connection, kind: Kind, key: int | str, trendable: bool, ids: Ids, now: datetime) -> bool:
+    return await review(db, act_at_command_line(ids, now), kind, key, trendable=trendable) is None
 
 
 async def find_waiting_tags(db: Connection, ids: Ids, now: datetime) -> list[str]:

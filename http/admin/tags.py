@@ -1,0 +1,85 @@
+"""Hashtags for staff: all of them, and what each may do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from ...actors.commands.trend_reviews import ChangeTag
+from ...actors.kernel.ids import first_id_at
+from ...actors.rules.roles import Permission
+from ...actors.rules.text import whole_hashtag
+from ...actors.trends import last_days
+from ...storage import tags
+from ...storage.tags import ReviewedTag
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer, json
+from ..answers.errors import NotFound, invalid
+from ..entities.tag import reviewed_tag_fields
+from ..intake.input import Input
+from ..intake.paging import Paged, links
+from ..intake.parameters import MaybeFlag, MaybeText
+from ..intake.request import Request
+from ..router import api
+from ..views.staff import staff_of
+
+READ = ("admin:read",)
+WRITE = ("admin:write",)
+ON_A_PAGE = 100
+LONGEST_NAME = 255
+
+
+class TagForm(Input):
+    display_name: Annotated[MaybeText, Field(max_length=LONGEST_NAME)] = None
+    listable: MaybeFlag = None
+    trendable: MaybeFlag = None
+    usable: MaybeFlag = None
+
+
+@api.get("/api/v1/admin/tags", auth="user", scopes=READ, permission=Permission.MANAGE_TAXONOMIES)
+async def show_all(context: HttpContext, request: Request, paged: Paged) -> Answer:
+    """All hashtags, the newest first."""
+    found = await context.database.read(tags.all_reviewed, paged.page(ON_A_PAGE))
+    headers = links(context.settings.base_url + request.path, request.query_texts, [one.tag.id for one in found])
+    return json(await rendered(context, found), headers=headers)
+
+
+@api.get("/api/v1/admin/tags/<id>", auth="user", scopes=READ, permission=Permission.MANAGE_TAXONOMIES)
+async def show(context: HttpContext, id: int) -> Answer:
+    return await tag_answer(context, id)
+
+
+@api.put("/api/v1/admin/tags/<id>", auth="user", scopes=WRITE, permission=Permission.MANAGE_TAXONOMIES)
+async def change(context: HttpContext, viewer: Viewer, id: int, wanted: TagForm) -> Answer:
+    """Change what a hashtag may do, and how it is written: in other letters of the same name."""
+    before, name = await find(context, id), wanted.display_name or None
+    if name is not None and ((hashtag := whole_hashtag(name)) is None or hashtag.name != before.tag.name):
+        raise invalid("Display name is invalid")
+    staff = await staff_of(context, viewer)
+    await viewer.ask(ChangeTag(staff, id, name, wanted.usable, wanted.listable, wanted.trendable))
+    return await tag_answer(context, id)
+
+
+async def tag_answer(context: HttpContext, id: int) -> Answer:
+    """Answer with one hashtag. Raises NotFound."""
+    return json((await rendered(context, [await find(context, id)]))[0])
+
+
+async def find(context: HttpContext, id: int) -> ReviewedTag:
+    """Return a hashtag. Raises NotFound."""
+    found = (await context.database.read(tags.reviewed, [id])).get(id)
+    if found is None:
+        raise NotFound
+    return found
+
+
+async def rendered(context: HttpContext, found: Sequence[ReviewedTag]) -> list[dict[str, object]]:
+    """Return hashtags as staff see them, with the days on which they were used."""
+    days = last_days(context.clock.now())
+    ids = [one.tag.id for one in found]
+    uses = await context.database.read(tags.uses, ids, [first_id_at(day) for day in days]) if ids else {}
+    base_url, review = context.settings.base_url, context.settings.trends_review
+    return [reviewed_tag_fields(one, days, uses.get(one.tag.id, {}), base_url, review=review) for one in found]

@@ -1,0 +1,92 @@
+"""What trends or would trend, for staff, who decide what may."""
+
+from __future__ import annotations
+
+from ...actors.commands.trend_reviews import Kind, ReviewTrend
+from ...actors.rules.roles import Permission
+from ...actors.trends import find_links, find_statuses, find_tags, last_days
+from ...storage import preview_cards, tags
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer, array, json
+from ..answers.errors import NotFound
+from ..entities.preview_card import card_fields, link_fields
+from ..intake.paging import PagedByOffset
+from ..intake.request import Request
+from ..router import api
+from ..views.staff import staff_of
+from ..views.statuses import render_all
+from .tags import READ, WRITE, find, rendered, tag_answer
+
+MANAGE = Permission.MANAGE_TAXONOMIES
+ON_A_PAGE = 20
+
+
+@api.get("/api/v1/admin/trends/tags", auth="user", scopes=READ, permission=MANAGE)
+async def show_tags(context: HttpContext, paged: PagedByOffset) -> Answer:
+    """The hashtags that trend or wait for a decision, the first one most."""
+    limit, offset = paged.stretch(ON_A_PAGE)
+    found = await context.database.read(find_tags, context.clock.now())
+    ids = [one.tag.id for one in found[offset : offset + limit]]
+    known = await context.database.read(tags.reviewed, ids)
+    return json(await rendered(context, [known[id] for id in ids if id in known]))
+
+
+@api.get("/api/v1/admin/trends/statuses", auth="user", scopes=READ, permission=MANAGE)
+async def show_statuses(context: HttpContext, viewer: Viewer, paged: PagedByOffset) -> Answer:
+    """The statuses that trend, wait for a decision or were forbidden, the first one most."""
+    limit, offset = paged.stretch(ON_A_PAGE)
+    found = await context.database.read(find_statuses, context.clock.now())
+    shown = await context.statuses.show_many(one.status.id for one in found[offset : offset + limit])
+    return array(await render_all(context, viewer, list(shown.values())))
+
+
+@api.get("/api/v1/admin/trends/links", auth="user", scopes=READ, permission=MANAGE)
+async def show_links(context: HttpContext, paged: PagedByOffset) -> Answer:
+    """The links that trend, wait for a decision or were forbidden, the first one most."""
+    limit, offset = paged.stretch(ON_A_PAGE)
+    now, base_url = context.clock.now(), context.settings.base_url
+    found = (await context.database.read(find_links, now))[offset : offset + limit]
+    return json(
+        [
+            link_fields(one.link, last_days(now), base_url, None)
+            | {"id": str(one.link.card.id), "requires_review": one.trendable is None}
+            for one in found
+        ]
+    )
+
+
+@api.post("/api/v1/admin/trends/tags/<id>/approve", auth="user", scopes=WRITE, permission=MANAGE)
+@api.post("/api/v1/admin/trends/tags/<id>/reject", auth="user", scopes=WRITE, permission=MANAGE)
+async def review_tag(context: HttpContext, request: Request, viewer: Viewer, id: int) -> Answer:
+    """Let a hashtag trend, or keep it out of the trends."""
+    await _review(context, request, viewer, "tag", (await find(context, id)).tag.name)
+    return await tag_answer(context, id)
+
+
+@api.post("/api/v1/admin/trends/statuses/<id>/approve", auth="user", scopes=WRITE, permission=MANAGE)
+@api.post("/api/v1/admin/trends/statuses/<id>/reject", auth="user", scopes=WRITE, permission=MANAGE)
+async def review_status(context: HttpContext, request: Request, viewer: Viewer, id: int) -> Answer:
+    """Let a status trend, or keep it out of the trends."""
+    shown = await context.statuses.show(id)
+    if shown is None or shown.is_withdrawn or shown.status.visibility != "public":
+        raise NotFound
+    await _review(context, request, viewer, "status", id)
+    return Answer((await render_all(context, viewer, [shown]))[0])
+
+
+@api.post("/api/v1/admin/trends/links/<id>/approve", auth="user", scopes=WRITE, permission=MANAGE)
+@api.post("/api/v1/admin/trends/links/<id>/reject", auth="user", scopes=WRITE, permission=MANAGE)
+async def review_link(context: HttpContext, request: Request, viewer: Viewer, id: int) -> Answer:
+    """Let a link trend, or keep it out of the trends."""
+    card = await context.database.read(preview_cards.find_by_id, id)
+    if card is None:
+        raise NotFound
+    await _review(context, request, viewer, "link", id)
+    reviewed: dict[str, object] = {"id": str(id), "requires_review": False, "history": []}
+    return json(card_fields(card, context.settings.base_url, None) | reviewed)
+
+
+async def _review(context: HttpContext, request: Request, viewer: Viewer, kind: Kind, key: int | str) -> None:
+    trendable = request.path.endswith("/approve")
+    await viewer.ask(ReviewTrend(await staff_of(context, viewer), kind, key, trendable))

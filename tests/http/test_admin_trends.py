@@ -1,0 +1,85 @@
+"""Staff decide by the API what may trend, and the trends follow at once."""
+
+from typing import Any
+
+import pytest
+
+from ..clients import SCOPES, Person, Stage, ids
+from .stored import rows
+
+STAFF = (*SCOPES, "admin:read", "admin:write")
+ADMIN = "/api/v1/admin/trends"
+
+
+@pytest.fixture
+async def mod(stage: Stage) -> Person:
+    return await stage.person("mod", STAFF, role="moderator")
+
+
+@pytest.fixture
+async def crowd(stage: Stage) -> list[Person]:
+    return [await stage.person(f"fan{number}") for number in range(5)]
+
+
+async def names(person: Person) -> list[str]:
+    return [tag["name"] for tag in (await person.get("/api/v1/trends/tags")).json]
+
+
+async def acts(stage: Stage) -> list[Any]:
+    return await stage.rows("SELECT actor, action, target_type, target FROM audit_log ORDER BY id")
+
+
+async def test_a_hashtag_waits_and_is_approved_and_rejected(stage: Stage, mod: Person, crowd: list[Person]) -> None:
+    for fan in crowd:
+        await fan.publish("#tea")
+    assert await names(mod) == []
+    (waiting,) = (await mod.get(f"{ADMIN}/tags")).json
+    assert (waiting["name"], waiting["trendable"], waiting["requires_review"]) == ("tea", False, True)
+    assert waiting["history"][0]["accounts"] == "5"
+    approved = await mod.post(f"{ADMIN}/tags/{waiting['id']}/approve")
+    assert (approved.json["trendable"], approved.json["requires_review"]) == (True, False)
+    assert await names(mod) == ["tea"]
+    assert not (await mod.post(f"{ADMIN}/tags/{waiting['id']}/reject")).json["trendable"]
+    assert await names(mod) == []
+    assert await acts(stage) == [["mod", "allow_trend", "tag", "tea"], ["mod", "forbid_trend", "tag", "tea"]]
+
+
+async def test_a_status_is_approved_and_rejected(stage: Stage, mod: Person, crowd: list[Person]) -> None:
+    await crowd[0].send("PATCH", "/api/v1/accounts/update_credentials", form={"discoverable": "true"})
+    post = (await crowd[0].publish("well said"))["id"]
+    for fan in [*crowd[1:], mod]:
+        await fan.post(f"/api/v1/statuses/{post}/favourite")
+    assert ids(await mod.get("/api/v1/trends/statuses")) == []
+    assert ids(await mod.get(f"{ADMIN}/statuses")) == [post]
+    assert (await mod.post(f"{ADMIN}/statuses/{post}/approve")).json["id"] == post
+    assert ids(await mod.get("/api/v1/trends/statuses")) == [post]
+    await mod.post(f"{ADMIN}/statuses/{post}/reject")
+    assert ids(await mod.get("/api/v1/trends/statuses")) == []
+
+
+async def test_private_posts_are_not_shown_to_staff_here(mod: Person, crowd: list[Person]) -> None:
+    post = (await crowd[0].publish("between us", visibility="private"))["id"]
+    assert (await mod.post(f"{ADMIN}/statuses/{post}/approve")).status == 404
+
+
+async def test_a_hashtag_is_changed(stage: Stage, mod: Person, crowd: list[Person]) -> None:
+    await crowd[0].publish("#blacktea")
+    (tag,) = (await mod.get("/api/v1/admin/tags")).json
+    path = f"/api/v1/admin/tags/{tag['id']}"
+    changed = await mod.put(path, {"display_name": "BlackTea", "listable": "false"})
+    assert (changed.status, changed.json["listable"], changed.json["usable"]) == (200, False, True)
+    assert await stage.rows("SELECT display_name FROM tags") == [["BlackTea"]]
+    assert (await crowd[1].get("/api/v2/search?q=%23blacktea&type=hashtags")).json["hashtags"] == []
+    before = await rows(stage)
+    for wrong in ("GreenTea", "two words", "x" * 256):
+        assert (await mod.put(path, {"display_name": wrong})).status == 422, wrong
+    assert await rows(stage) == before
+    assert (await mod.get(path)).json["requires_review"] is False
+
+
+async def test_a_link_is_approved(stage: Stage, mod: Person) -> None:
+    await stage.sql("INSERT INTO preview_cards (id, url, found, fetched_at) VALUES (1, 'https://n.test/', true, now())")
+    shown = await mod.post(f"{ADMIN}/links/1/approve")
+    assert (shown.status, shown.json["url"], shown.json["id"]) == (200, "https://n.test/", "1")
+    assert await stage.rows("SELECT card_id, trendable FROM link_reviews") == [[1, True]]
+    assert (await mod.get(f"{ADMIN}/links")).json == []
