@@ -332,6 +332,12 @@ class Broadcast:
         for cell in dict.fromkeys((*own, *self._runtime.awake("public"), *self._runtime.awake("tag"))):
             self._runtime.resync(cell.address)
 
+    def reread_timelines(self) -> None:
+        """Have every awake timeline read its rows again."""
+        for kind in ("home", "list", "public", "tag"):
+            for cell in self._runtime.awake(kind):
+                self._runtime.resync(cell.address)
+
     def resync_home(self, account_id: int) -> None:
         """Have the home alone read its rows again."""
         self._runtime.resync(home_address(account_id))

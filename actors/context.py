@@ -10,6 +10,7 @@ from .broadcast import Broadcast
 from .facts import Facts
 from .kernel import Clock, Ids
 from .outbox import Outbox
+from .server_blocks import ServerBlocks
 from .statuses import AccountCache, StatusCache
 
 
@@ -33,5 +34,6 @@ class ActorContext:
     broadcast: Broadcast
     facts: Facts
     outbox: Outbox
+    blocks: ServerBlocks
     base_url: str
     local_domain: str

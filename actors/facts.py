@@ -207,6 +207,13 @@ class ChangedTrends:
 
 
 @dataclass(frozen=True, slots=True)
+class ModeratedDomain:
+    """The states of some of a domain's accounts, and of its subdomains'."""
+
+    domain: str
+
+
+@dataclass(frozen=True, slots=True)
 class ChangedFilters:
     """All filters that an account has now."""
 
@@ -243,8 +250,8 @@ Fact = (
     ChangedAccount | ChangedUser | ChangedStatus | PublishedStatus | EditedStatus | EndedQuotes | DeletedStatus
     | MarkedStatus | UnmarkedStatus | ChangedConversationMutes | AddedNotifications | MergedNotifications
     | ChangedConversation | ChangedRelation | ChangedDomainBlocks | ChangedFollowedTags | ChangedList | ChangedPairs
-    | GoneStatus | RevokedToken | ModeratedAccount | ChangedFilters | ChangedCustomEmojis | ChangedAnnouncement
-    | CountedReaction | ChangedTrends
+    | GoneStatus | RevokedToken | ModeratedAccount | ModeratedDomain | ChangedFilters | ChangedCustomEmojis
+    | ChangedAnnouncement | CountedReaction | ChangedTrends
 )  # fmt: skip
 F = TypeVar("F")
 
@@ -307,6 +314,7 @@ class Facts:
             DeletedStatus: self._keep_deleted,
             GoneStatus: self._keep_gone,
             ChangedPairs: self._keep_pairs,
+            ModeratedDomain: self._keep_domain,
         }
         self._announce: dict[type, Callable[[Any, Origin], Awaitable[None] | None]] = {
             PublishedStatus: self._announce_published,
@@ -325,6 +333,7 @@ class Facts:
             ChangedDomainBlocks: self._announce_domain_blocks,
             ChangedFollowedTags: self._announce_followed_tags,
             ModeratedAccount: self._announce_moderation,
+            ModeratedDomain: self._announce_domain,
         }
 
     def observe(self, kind: type[F], keep: Callable[[F], None]) -> None:
@@ -417,6 +426,10 @@ class Facts:
         for account_id in fact.accounts:
             self._accounts.drop(account_id)
 
+    def _keep_domain(self, fact: ModeratedDomain) -> None:
+        """Which of its accounts are in the cache is not known without reading them."""
+        self._accounts.clear()
+
     # Awake actors ---------------------------------------------------------------------------------------------------
 
     async def _announce_published(self, fact: PublishedStatus, origin: Origin) -> None:
@@ -481,6 +494,9 @@ class Facts:
 
     def _announce_moderation(self, fact: ModeratedAccount, origin: Origin) -> None:
         self._broadcast.moderated(fact.account_id)
+
+    def _announce_domain(self, fact: ModeratedDomain, origin: Origin) -> None:
+        self._broadcast.reread_timelines()
 
     def _announce_followed_tags(self, fact: ChangedFollowedTags, origin: Origin) -> None:
         self._broadcast.resync_home(fact.account_id)

@@ -4,22 +4,14 @@ from .engine.database import Connection
 
 # Every table whose ids the server draws. A test compares them with PostgreSQL's catalogue.
 TABLES = (
-    *("access_tokens", "account_conversations", "account_domain_blocks", "accounts", "announcements", "appeals"),
-    *("applications", "audit_log"),
-    *("blocks", "bookmarks", "custom_emojis", "dead_letters", "endorsements", "favourites", "featured_tags"),
-    *("filter_keywords", "filter_statuses", "filters", "follow_requests", "followed_tags", "follows", "imports"),
-    *("list_accounts", "lists", "media_attachments", "mutes", "notification_requests", "notifications", "outbox"),
-    *(
-        "pins",
-        "poll_votes",
-        "polls",
-        "preview_cards",
-        "push_subscriptions",
-        "report_notes",
-        "reports",
-        "scheduled_statuses",
-    ),
-    *("status_cards", "status_edits", "statuses", "strikes", "tags"),
+    *("access_tokens", "account_conversations", "account_domain_blocks", "accounts", "allowed_domains"),
+    *("announcements", "appeals", "applications", "audit_log", "blocked_domains", "blocked_email_domains"),
+    *("blocked_emails", "blocked_networks", "blocks", "bookmarks", "custom_emojis", "dead_letters"),
+    *("endorsements", "favourites", "featured_tags", "filter_keywords", "filter_statuses", "filters"),
+    *("follow_requests", "followed_tags", "follows", "imports", "invites", "list_accounts", "lists"),
+    *("media_attachments", "mutes", "notification_requests", "notifications", "outbox", "pins"),
+    *("poll_votes", "polls", "preview_cards", "push_subscriptions", "report_notes", "reports"),
+    *("scheduled_statuses", "status_cards", "status_edits", "statuses", "strikes", "tags"),
 )
 
 HIGHEST = f"SELECT greatest({', '.join(f'(SELECT max(id) FROM {table})' for table in TABLES)}, 0)"

@@ -18,6 +18,7 @@ from ..actors.entity import EntityActor
 from ..actors.facts import Facts
 from ..actors.kernel import IDLE, Cell, Clock, Ids, Record, Runtime
 from ..actors.outbox import Outbox
+from ..actors.server_blocks import ServerBlocks
 from ..actors.statuses import AccountCache, StatusCache
 from ..actors.timelines.home import HomeTimeline
 from ..actors.timelines.list import ListTimeline
@@ -58,9 +59,10 @@ class ActorSystem:
         self.outbox = Outbox(
             database, runtime, clock, ids, self.accounts, self.statuses, broadcast, self.facts, record, remove_files
         )
+        self.blocks = ServerBlocks(database)
         self.actor_context = ActorContext(
             database, clock, ids, self.accounts, self.statuses, audience, tagged, listed, owned, broadcast,
-            self.facts, self.outbox, base_url, local_domain,
+            self.facts, self.outbox, self.blocks, base_url, local_domain,
         )  # fmt: skip
         add = partial(runtime.add, idle=idle)
         self.pools = {

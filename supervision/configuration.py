@@ -154,6 +154,12 @@ class Settings(BaseModel):
         "a URL such as http://127.0.0.1:5000 or https://translate.example.org",
     )
     translation_key: Secret = setting(None, "The key that this server asks for, if it does.", "a key")
+    domain_blocks_shown: Literal["public", "users", "nobody"] = setting(
+        "public", "Who may read which domains the server blocks.", "public, users or nobody"
+    )
+    domain_blocks_comments: Literal["public", "users", "nobody"] = setting(
+        "public", "Who of them may read the public comments of these blocks.", "public, users or nobody"
+    )
     search_results: int = setting(
         40, "The most results of one kind that a search answers with.", "a number from 1 to 200", ge=1, le=200
     )

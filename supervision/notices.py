@@ -18,5 +18,7 @@ def apply_notice(
         http_context.trends.forget()
     if notice in (None, "announcements", "outbox"):
         actors.outbox.wake()
+    if notice in (None, "blocks"):
+        actors.blocks.wake()
     if notice in (None, "custom_emojis"):
         custom_emojis.wake()

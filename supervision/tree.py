@@ -11,6 +11,7 @@ troupe (rest_for_one, 3 crashes in 30 s)
 ├── watchdog        turns that keep the loop busy, seen by a thread of its own
 ├── parking         messages that crashed twice, into dead_letters
 ├── emojis          the custom emoji, held in memory
+├── blocks          the server-wide blocks, held in memory
 ├── outgoing        the connections to other servers
 ├── translation     the connections to the translation service, if there is one
 ├── announcements   what turns have promised to tell, and a crash kept from being told
@@ -104,7 +105,7 @@ class Troupe:
             settings=settings, database=self.database, runtime=self.runtime, clock=clock, ids=ids, record=log.record,
             secret=lambda: secrets.token_urlsafe(32), push_key=self._push_key,
             accounts=self.actors.accounts, statuses=self.actors.statuses, facts=self.actors.facts,
-            media=self.media, outgoing=self.outgoing, translator=self.translator,
+            blocks=self.actors.blocks, media=self.media, outgoing=self.outgoing, translator=self.translator,
         )  # fmt: skip
         self.custom_emojis = CustomEmojiLoader(self.database, self.actors.facts)
         self.expiry = Expiry(self.database, clock, log.record, self.actors.facts, self.http_context.tokens)
@@ -132,6 +133,7 @@ class Troupe:
             Child("watchdog", Watchdog(self.runtime.pools, self.log.record).run),
             Child("parking", self.parking.run),
             Child("emojis", self.custom_emojis.run),
+            Child("blocks", self.actors.blocks.run),
             Child("outgoing", self.outgoing.run, inspect=self.outgoing.inspect),
             *([Child("translation", self.translator.run)] if self.translator else []),
             *self.actors.relays(),

@@ -6,6 +6,7 @@ Importing this registers the turn of every command.
 from . import (
     account_deletions,
     announcements,
+    blocked_domains,
     bookmarks,
     conversation_mutes,
     conversations,
@@ -46,6 +47,7 @@ from . import (
 __all__ = [
     "account_deletions",
     "announcements",
+    "blocked_domains",
     "bookmarks",
     "conversation_mutes",
     "conversations",

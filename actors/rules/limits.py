@@ -38,6 +38,7 @@ FEATURED_TAGS = 10
 LISTS = 50
 REACTION_KINDS = 8  # to one announcement, of all accounts together
 ANNOUNCEMENT_CHARACTERS = 5_000
+BLOCK_COMMENT_CHARACTERS = 2_000
 LIST_TITLE_CHARACTERS = 256
 
 # Of filters. The counts are of one account. Reading costs the more the longer the keywords are together.

@@ -69,6 +69,11 @@ def taken(attribute: str) -> Complaint:
     return Complaint(attribute, "ERR_TAKEN", TAKEN)
 
 
+def blocked() -> Complaint:
+    """Return the error that the server takes no addresses of a provider."""
+    return Complaint("email", "ERR_BLOCKED", "uses a disallowed e-mail provider")
+
+
 def complaints_about_password(password: str) -> Iterator[Complaint]:
     """Return the errors of a new password."""
     if not password.strip():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import trio
 
@@ -26,6 +26,7 @@ from ...actors.media.processor import MediaProcessor
 from ...actors.outgoing.client import OutgoingClient
 from ...actors.policies import OperatorPolicies
 from ...actors.push_key import PushKey
+from ...actors.server_blocks import ServerBlocks
 from ...actors.statuses import AccountCache, StatusCache
 from ...actors.suggestions import Suggestions
 from ...actors.translation.port import Translator
@@ -78,6 +79,10 @@ class HttpSettings(Protocol):
     @property
     def public_preview(self) -> bool: ...
     @property
+    def domain_blocks_shown(self) -> Literal["public", "users", "nobody"]: ...
+    @property
+    def domain_blocks_comments(self) -> Literal["public", "users", "nobody"]: ...
+    @property
     def search_results(self) -> int: ...
     @property
     def trends_review(self) -> bool: ...
@@ -106,6 +111,7 @@ class HttpContext:
     accounts: AccountCache
     statuses: StatusCache
     facts: Facts
+    blocks: ServerBlocks
     media: MediaProcessor
     outgoing: OutgoingClient
     translator: Translator | None = None

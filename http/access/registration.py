@@ -13,7 +13,7 @@ from ...actors.rules import passwords
 from ...actors.rules.complaints import Complaint
 from ...actors.rules.languages import language_code
 from ...actors.rules.mailboxes import mailbox_of
-from ...actors.rules.registration import Form, complaints, taken
+from ...actors.rules.registration import Form, blocked, complaints, taken
 from ...storage import registration
 from ...storage.oauth import NewToken
 from ...storage.users import User
@@ -36,8 +36,10 @@ async def complaints_about(context: HttpContext, form: Form) -> list[Complaint]:
             local_domain=settings.local_domain,
         )
     )
-    wrong = {complaint.attribute for complaint in found}
     mailbox = mailbox_of(form.email, settings.local_domain)
+    if mailbox is not None and context.blocks.domains.standing_of(mailbox.rpartition("@")[2]).suspended:
+        found.append(blocked())
+    wrong = {complaint.attribute for complaint in found}
     has = await context.database.read(registration.taken, form.username, mailbox or "")
     return [*found, *(taken(attribute) for attribute in has if attribute not in wrong)]
 

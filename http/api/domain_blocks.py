@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from ...actors.commands.domain_blocks import BlockDomain, UnblockDomain
-from ...actors.rules.identity import domain_of
 from ...storage import domain_blocks
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, json
-from ..answers.errors import invalid
-from ..intake.input import Input
+from ..intake.domains import Domain
 from ..intake.paging import Paged
-from ..intake.parameters import Text
 from ..intake.request import Request
 from ..router import api
 from ..views.listing import row_links
@@ -20,19 +17,6 @@ READ = ("read:blocks", "follow")
 WRITE = ("write:blocks", "follow")
 
 DOMAINS = 100  # on a page, unless the request says how many
-
-
-class Domain(Input):
-    domain: Text = ""
-
-    def name(self) -> str:
-        """The domain as it is stored."""
-        if not self.domain.strip():
-            raise invalid("Domain can't be blank")
-        name = domain_of(self.domain)
-        if name is None:
-            raise invalid("Domain is not a valid domain name")
-        return name
 
 
 @api.get("/api/v1/domain_blocks", auth="user", scopes=READ)

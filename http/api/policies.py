@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..access.context import HttpContext
-from ..answers.answer import Answer, array, json
+from ..answers.answer import Answer, json
 from ..answers.errors import NotFound
 from ..entities.policy import policy_fields, rule_fields, terms_fields
 from ..router import api
@@ -12,12 +12,6 @@ from ..router import api
 @api.get("/api/v1/instance/rules")
 async def show_rules(context: HttpContext) -> Answer:
     return json([rule_fields(rule) for rule in (await context.policies.current()).rules])
-
-
-@api.get("/api/v1/instance/domain_blocks")
-def show_none() -> Answer:
-    """An empty list: there are no blocked servers."""
-    return array([])
 
 
 @api.get("/api/v1/instance/extended_description")

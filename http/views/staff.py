@@ -1,12 +1,47 @@
-"""The viewer as one of the staff, whose name stands in the audit log."""
+"""What the endpoints of staff share: the viewer's name in the audit log, and pages of rows."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol, TypeVar
+
 from ...actors.staff import Staff
+from ...storage.engine.database import Connection
+from ...storage.paging import Page
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
+from ..answers.answer import Answer, json
+from ..intake.paging import Paged, links
+from ..intake.request import Request
+
+ON_A_PAGE = 100  # unless the request says how many
+
+
+class Numbered(Protocol):
+    """A row with an id."""
+
+    @property
+    def id(self) -> int: ...
+
+
+R = TypeVar("R", bound=Numbered)
 
 
 async def staff_of(context: HttpContext, viewer: Viewer) -> Staff:
     account = await context.accounts.find(viewer.account_id)
     return Staff(viewer.account_id, str(viewer.account_id) if account is None else account.username)
+
+
+async def page_of_rows(
+    context: HttpContext,
+    request: Request,
+    paged: Paged,
+    find: Callable[[Connection, Page], Awaitable[Sequence[R]]],
+    fields: Callable[[R], dict[str, object]],
+) -> Answer:
+    """Answer with a page of rows that staff manage, newest first."""
+    page = paged.page(ON_A_PAGE)
+    rows = await context.database.read(find, page)
+    url = context.settings.base_url + request.path
+    ids = [row.id for row in rows]
+    return json([fields(row) for row in rows], 200, links(url, request.query_texts, ids, full=len(ids) == page.limit))

@@ -23,6 +23,7 @@ PLACES = {
     "posts": "trends",
     "emoji": "emoji",
     "announcements": "announcements",
+    "domains": "domains",
     "migrate": "migrate",
     "tree": "tree",
 }

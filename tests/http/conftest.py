@@ -99,7 +99,7 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any], without_probe
         http_context = HttpContext(
             settings=settings, database=pool, runtime=runtime, clock=clock, ids=ids, record=record,
             secret=_secrets(), push_key=push_key, accounts=acting.accounts,
-            statuses=acting.statuses, facts=acting.facts, media=media, outgoing=outgoing,
+            statuses=acting.statuses, facts=acting.facts, blocks=acting.blocks, media=media, outgoing=outgoing,
             translator=translator,
         )  # fmt: skip
         nursery.start_soon(http_context.readiness.run)

@@ -61,7 +61,7 @@ class SimulatedApi:
             settings=settings, database=run.database, runtime=runtime, clock=run.clock,
             ids=actors.actor_context.ids,
             record=record, secret=lambda: f"secret-{next(numbers)}", push_key=PushKey(),
-            accounts=actors.accounts, statuses=actors.statuses, facts=actors.facts,
+            accounts=actors.accounts, statuses=actors.statuses, facts=actors.facts, blocks=actors.blocks,
             media=MediaProcessor(
                 run.database, runtime, run.clock, record, actors.outbox, Folder(folder, settings.node),
                 key=lambda: f"{next(numbers)}",

@@ -1,0 +1,178 @@
+"""Acts of staff on the domains that the whole server blocks. The command line calls the same acts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ...storage import blocked_domains, instance
+from ...storage.blocked_domains import BlockedDomain, Severity
+from ...storage.engine.database import Connection
+from ..account import AccountActor
+from ..effects.blocked_domains import domain_moderated
+from ..facts import ModeratedDomain
+from ..kernel import Message, Refused, turn
+from ..rules.domains import DomainRules, is_stricter, is_within
+from ..rules.roles import Permission
+from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
+
+NOT_FOUND = Refused(404, "Record not found")
+
+
+@dataclass(frozen=True, slots=True)
+class DomainTerms:
+    """What a block of a domain says. None: not said, so that it stays as it is."""
+
+    severity: Severity | None = None
+    reject_media: bool | None = None
+    reject_reports: bool | None = None
+    private_comment: str | None = None
+    public_comment: str | None = None
+    obfuscate: bool | None = None
+
+    def of(self, block: BlockedDomain) -> BlockedDomain:
+        """Return a block with these terms."""
+        return replace(
+            block,
+            severity=block.severity if self.severity is None else self.severity,
+            reject_media=block.reject_media if self.reject_media is None else self.reject_media,
+            reject_reports=block.reject_reports if self.reject_reports is None else self.reject_reports,
+            private_comment=_comment(block.private_comment, self.private_comment),
+            public_comment=_comment(block.public_comment, self.public_comment),
+            obfuscate=block.obfuscate if self.obfuscate is None else self.obfuscate,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ImposedBlock:
+    """The answer to a new block: it, or the block that was there and is at least as strict."""
+
+    block: BlockedDomain
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ImposeDomainBlock(Message[ImposedBlock]):
+    """Command of staff: block a domain and its subdomains."""
+
+    staff: Staff
+    domain: str
+    terms: DomainTerms
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeDomainBlock(Message[BlockedDomain]):
+    """Command of staff: change a block of a domain."""
+
+    staff: Staff
+    id: int
+    terms: DomainTerms
+
+
+@dataclass(frozen=True, slots=True)
+class LiftDomainBlock(Message[None]):
+    """Command of staff: end a block of a domain. Accounts that it has silenced or suspended are so no more."""
+
+    staff: Staff
+    id: int
+
+
+@turn(AccountActor, ImposeDomainBlock)
+async def impose_domain_block(account: AccountActor, message: ImposeDomainBlock) -> ImposedBlock | Refused:
+    act = act_in_turn(account, message.staff)
+    imposed = await account.transact(impose, act, message.domain, message.terms)
+    await _publish(account, message.domain)
+    return imposed
+
+
+@turn(AccountActor, ChangeDomainBlock)
+async def change_domain_block(account: AccountActor, message: ChangeDomainBlock) -> BlockedDomain | Refused:
+    changed = await account.transact(change, act_in_turn(account, message.staff), message.id, message.terms)
+    if isinstance(changed, BlockedDomain):
+        await _publish(account, changed.domain)
+    return changed
+
+
+@turn(AccountActor, LiftDomainBlock)
+async def lift_domain_block(account: AccountActor, message: LiftDomainBlock) -> Refused | None:
+    lifted = await account.transact(lift, act_in_turn(account, message.staff), message.id)
+    if isinstance(lifted, Refused):
+        return lifted
+    await _publish(account, lifted.domain)
+    return None
+
+
+async def _publish(account: AccountActor, domain: str) -> None:
+    """Have the change hold before the answer. The relay tells of it again."""
+    await account.context.blocks.reload()
+    await account.publish(ModeratedDomain(domain))
+    account.context.outbox.wake()
+
+
+async def impose(db: Connection, act: StaffAct, domain: str, terms: DomainTerms) -> ImposedBlock | Refused:
+    """Block a domain, in a transaction. A block that is there and forbids more stays as it is."""
+    if not await act.may(db, Permission.MANAGE_FEDERATION):
+        return NOT_ALLOWED
+    before = await blocked_domains.lock(db)
+    plain = BlockedDomain(act.next_id(), domain, "silence", False, False, None, None, False, act.now)
+    block = terms.of(plain)
+    existing = DomainRules(before).block_of(domain)
+    if existing is not None and (existing.domain == domain or not is_stricter(block, existing)):
+        return ImposedBlock(existing, is_new=False)
+    await blocked_domains.insert(db, block)
+    await _mark(db, act, block, before)
+    await _log(db, act, "block_domain", block)
+    return ImposedBlock(block, is_new=True)
+
+
+async def change(db: Connection, act: StaffAct, id: int, terms: DomainTerms) -> BlockedDomain | Refused:
+    """Change a block, in a transaction."""
+    if not await act.may(db, Permission.MANAGE_FEDERATION):
+        return NOT_ALLOWED
+    before = await blocked_domains.lock(db)
+    block = next((one for one in before if one.id == id), None)
+    if block is None:
+        return NOT_FOUND
+    changed = terms.of(block)
+    await blocked_domains.update(db, changed)
+    await _mark(db, act, changed, before)
+    await _log(db, act, "change_domain_block", changed)
+    return changed
+
+
+async def lift(db: Connection, act: StaffAct, id: int) -> BlockedDomain | Refused:
+    """End a block, in a transaction."""
+    if not await act.may(db, Permission.MANAGE_FEDERATION):
+        return NOT_ALLOWED
+    before = await blocked_domains.lock(db)
+    block = next((one for one in before if one.id == id), None)
+    if block is None:
+        return NOT_FOUND
+    await blocked_domains.delete(db, id)
+    await _mark(db, act, block, before)
+    await _log(db, act, "unblock_domain", block)
+    return block
+
+
+async def _mark(db: Connection, act: StaffAct, changed: BlockedDomain, before: list[BlockedDomain]) -> None:
+    """Put the accounts of a domain and its subdomains in the states that the blocks give them now."""
+    rules, former = DomainRules(await blocked_domains.find_all(db)), DomainRules(before)
+    stamps = {changed.created_at}
+    groups: dict[BlockedDomain | None, list[str]] = {}
+    for domain in await instance.peers(db):
+        if is_within(domain, changed.domain):
+            groups.setdefault(rules.block_of(domain), []).append(domain)
+            stamps |= {block.created_at for block in (*rules.blocks_of(domain), *former.blocks_of(domain))}
+    marked = [await blocked_domains.mark(db, names, [*stamps], block, act.now) for block, names in groups.items()]
+    if any(marked):
+        await act.promise(db, [domain_moderated(changed.domain)])
+
+
+async def _log(db: Connection, act: StaffAct, action: str, block: BlockedDomain) -> None:
+    await act.log(
+        db, action, Target("domain_block", block.id, block.domain), block.private_comment or "",
+        severity=block.severity, reject_media=block.reject_media, reject_reports=block.reject_reports,
+    )  # fmt: skip
+
+
+def _comment(old: str | None, new: str | None) -> str | None:
+    return old if new is None else new or None

@@ -1,0 +1,25 @@
+"""What follows from a block of a domain that has changed the states of accounts: timelines read their rows again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..facts import ModeratedDomain
+from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
+
+
+@dataclass(frozen=True, slots=True)
+class TellDomain(Effect):
+    """Have caches and timelines read the states of a domain's accounts again."""
+
+    domain: str
+
+
+def domain_moderated(domain: str) -> Promise:
+    """Promise to tell of the states of a domain's accounts."""
+    return Promise(TellDomain(domain), f"domain/{domain}")
+
+
+@carries_out("moderated_domain", TellDomain, ANNOUNCEMENTS)
+async def tell_domain(context: EffectContext, effect: TellDomain, attempt: Attempt) -> None:
+    await context.facts.apply([ModeratedDomain(effect.domain)], attempt.origin)

@@ -1,0 +1,97 @@
+"""What a domain may, by the blocks of staff: the one place that decides it.
+
+The block of the longest name rules: one of `example.com` is one of its subdomains too, unless these have their own.
+On a server with limited federation, a domain that is not allowed counts as suspended.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from ...storage.blocked_domains import BlockedDomain, Severity
+
+RANKS: dict[Severity, int] = {"noop": 0, "silence": 1, "suspend": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class DomainStanding:
+    """What a domain may not."""
+
+    suspended: bool = False
+    silenced: bool = False
+    rejects_media: bool = False
+    rejects_reports: bool = False
+
+
+UNRESTRICTED = DomainStanding()
+SUSPENDED = DomainStanding(suspended=True, rejects_media=True, rejects_reports=True)
+
+
+class DomainRules:
+    """All blocks of domains in memory, and with `allowed` the only domains that the server deals with."""
+
+    def __init__(self, blocks: Iterable[BlockedDomain] = (), allowed: Collection[str] | None = None) -> None:
+        self._blocks = {block.domain: block for block in blocks}
+        self._allowed = None if allowed is None else frozenset(allowed)
+
+    def block_of(self, domain: str) -> BlockedDomain | None:
+        """Return the block that rules a domain."""
+        if not self._blocks:
+            return None
+        return next((self._blocks[name] for name in with_parents(domain) if name in self._blocks), None)
+
+    def blocks_of(self, domain: str) -> Iterator[BlockedDomain]:
+        """Return all blocks of a domain and of those that it is a part of."""
+        return (self._blocks[name] for name in with_parents(domain) if name in self._blocks)
+
+    def standing_of(self, domain: str) -> DomainStanding:
+        """Return what a domain may not. It is in lower-case ASCII, as `domain_of` returns it."""
+        if self._allowed is not None and not any(name in self._allowed for name in with_parents(domain)):
+            return SUSPENDED
+        block = self.block_of(domain)
+        if block is None:
+            return UNRESTRICTED
+        if block.severity == "suspend":
+            return SUSPENDED
+        return DomainStanding(False, block.severity == "silence", block.reject_media, block.reject_reports)
+
+
+def with_parents(domain: str) -> Iterator[str]:
+    """Return a domain, and the domains that it is a part of, the longest first. A port belongs to the name alone."""
+    yield domain
+    name = domain.partition(":")[0]
+    if name != domain:
+        yield name
+    while "." in name:
+        name = name.partition(".")[2]
+        yield name
+
+
+def is_within(domain: str, other: str) -> bool:
+    """True for a domain and its subdomains."""
+    return domain == other or domain.partition(":")[0] == other or domain.partition(":")[0].endswith(f".{other}")
+
+
+def is_stricter(block: BlockedDomain, other: BlockedDomain) -> bool:
+    """True if a block forbids no less than another one."""
+    if block.severity == "suspend":
+        return True
+    if RANKS[block.severity] < RANKS[other.severity]:
+        return False
+    return (block.reject_media or not other.reject_media) and (block.reject_reports or not other.reject_reports)
+
+
+def digest_of(domain: str) -> str:
+    """Return the SHA-256 of a domain, by which others can find one whose name is not shown in full."""
+    return hashlib.sha256(domain.encode()).hexdigest()
+
+
+def obfuscated(domain: str) -> str:
+    """Return a domain with stars in place of all but its first and last characters. Dots stay."""
+    shown = len(domain) // 4
+    return "".join(
+        "*" if shown < place < len(domain) - shown and character != "." else character
+        for place, character in enumerate(domain)
+    )

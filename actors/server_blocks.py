@@ -1,0 +1,66 @@
+"""The server-wide blocks in memory: there are few, and each request asks for some of them.
+
+The turn that changes a block reads all of them again before it answers. Changes by other programs come as notices.
+"""
+
+from __future__ import annotations
+
+import trio
+
+from ..storage import blocked_domains
+from ..storage.engine.database import Connection, Database, StorageError
+from .rules.domains import DomainRules
+
+NOTICE = "blocks"
+RETRY = 1.0  # seconds until rows that could not be read are read again
+
+
+class ServerBlocks:
+    """The blocks as the rows have them, and the child that reads them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._reading = trio.Lock()
+        self._changed = trio.Event()
+        self.domains = DomainRules()
+
+    def wake(self) -> None:
+        """Read the rows again."""
+        self._changed.set()
+
+    async def reload(self) -> None:
+        """Read the rows again, after a commit. While the database is lost, the child goes on trying."""
+        try:
+            await self._read()
+        except StorageError:
+            self.wake()
+
+    async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        await self._read_at_last()
+        task_status.started()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._keep_current)
+            await stopping.wait()
+            nursery.cancel_scope.cancel()
+
+    async def _keep_current(self) -> None:
+        while True:
+            await self._changed.wait()
+            self._changed = trio.Event()  # before the rows are read: a change meanwhile is read in the next round
+            await self._read_at_last()
+
+    async def _read_at_last(self) -> None:
+        while True:
+            try:
+                return await self._read()
+            except StorageError:
+                await trio.sleep(RETRY)  # the lost database is logged elsewhere
+
+    async def _read(self) -> None:
+        """One after the other, so that no older rows replace newer ones."""
+        async with self._reading:
+            self.domains = await self._database.read(_rules)
+
+
+async def _rules(db: Connection) -> DomainRules:
+    return DomainRules(await blocked_domains.find_all(db))

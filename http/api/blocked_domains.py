@@ -1,0 +1,32 @@
+"""The domains that the server blocks, for those who may read them by the operator's choice."""
+
+from __future__ import annotations
+
+from ...storage import blocked_domains
+from ...storage.blocked_domains import BlockedDomain
+from ..access.authentication import USER_REQUIRED, Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer, json
+from ..answers.errors import NotFound, Unauthorized
+from ..entities.blocked_domain import public_domain_fields
+from ..router import api
+
+
+@api.get("/api/v1/instance/domain_blocks")
+async def show_public(context: HttpContext, viewer: Viewer | None) -> Answer:
+    """The blocks that limit what users see, the strictest first."""
+    match context.settings.domain_blocks_shown:
+        case "nobody":
+            raise NotFound
+        case "users" if viewer is None:
+            raise Unauthorized(USER_REQUIRED)
+        case _:
+            pass
+    commented = context.settings.domain_blocks_comments
+    with_comment = commented == "public" or (commented == "users" and viewer is not None)
+    shown = [one for one in await context.database.read(blocked_domains.find_all) if one.severity != "noop"]
+    return json([public_domain_fields(one, with_comment=with_comment) for one in sorted(shown, key=_mildness)])
+
+
+def _mildness(block: BlockedDomain) -> tuple[bool, str]:
+    return block.severity != "suspend", block.domain

@@ -1,0 +1,160 @@
+"""Blocks of domains, directly in the rows, for the commands."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from ...actors.commands.blocked_domains import DomainTerms, change, impose, lift
+from ...actors.kernel import Refused
+from ...actors.kernel.ids import Ids
+from ...actors.rules.identity import domain_of
+from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
+from ...actors.server_blocks import NOTICE
+from ...actors.staff import act_at_command_line
+from ...http.entities.blocked_domain import blocked_domain_fields
+from ...storage import blocked_domains
+from ...storage.blocked_domains import BlockedDomain, Severity
+from ...storage.engine import notices
+from ...storage.engine.database import Connection
+from .acting import NotDone
+
+T = TypeVar("T")
+
+# The columns of the reference server's files. Those of other versions may be missing.
+CSV = ("#domain", "#severity", "#reject_media", "#reject_reports", "#public_comment", "#obfuscate")
+SEVERITIES: Mapping[str, Severity] = {"noop": "noop", "silence": "silence", "suspend": "suspend"}
+# More lines than any list of blocks that is in use, and few enough for one transaction.
+MOST_LINES = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class ListedBlock:
+    """A line of a file of blocks."""
+
+    domain: str
+    terms: DomainTerms
+
+
+async def listed(db: Connection, ids: Ids, now: datetime) -> list[dict[str, object]]:
+    """Return all blocks, in the order of their domains."""
+    return [blocked_domain_fields(one) for one in await blocked_domains.find_all(db)]
+
+
+async def block(db: Connection, written: str, wanted: DomainTerms, ids: Ids, now: datetime) -> str:
+    """Block a domain, or change its block. Return its name."""
+    domain = checked_domain(written)
+    _check_comments(wanted)
+    act = act_at_command_line(ids, now)
+    existing = await _find(db, domain)
+    if existing is not None:
+        _allowed(await change(db, act, existing.id, wanted))
+    else:
+        imposed = _allowed(await impose(db, act, domain, wanted))
+        if not imposed.is_new:
+            raise NotDone(f"{imposed.block.domain} is blocked as strictly already.")
+    await announce(db)
+    return domain
+
+
+async def unblock(db: Connection, written: str, ids: Ids, now: datetime) -> str:
+    """End the block of a domain. Return its name."""
+    domain = checked_domain(written)
+    existing = await _find(db, domain)
+    if existing is None:
+        raise NotDone(f"{domain} is not blocked.")
+    _allowed(await lift(db, act_at_command_line(ids, now), existing.id))
+    await announce(db)
+    return domain
+
+
+async def exported(db: Connection, ids: Ids, now: datetime) -> str:
+    """Return all blocks as CSV."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(CSV)
+    for one in await blocked_domains.find_all(db):
+        flags = (_flag(one.reject_media), _flag(one.reject_reports))
+        rows.writerow((one.domain, one.severity, *flags, one.public_comment or "", _flag(one.obfuscate)))
+    return text.getvalue()
+
+
+async def imported(db: Connection, lines: Iterable[ListedBlock], dry_run: bool, ids: Ids, now: datetime) -> list[str]:
+    """Block the domains of a file. Return those that were not blocked before."""
+    known = {one.domain for one in await blocked_domains.lock(db)}
+    new = {line.domain: line for line in lines if line.domain not in known}
+    if dry_run:
+        return list(new)
+    act, done = act_at_command_line(ids, now), list[str]()
+    for line in new.values():
+        if _allowed(await impose(db, act, line.domain, line.terms)).is_new:
+            done.append(line.domain)
+    await announce(db)
+    return done
+
+
+def read_csv(file: Iterable[str]) -> list[ListedBlock]:
+    """Return the blocks of a CSV file. Without a heading, each line begins with a domain. Raises NotDone."""
+    try:
+        rows = [row for row in csv.reader(file) if row and row[0].strip()]
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise NotDone(f"The file is no CSV file: {error}.") from None
+    if len(rows) > MOST_LINES:
+        raise NotDone(f"The file has more than {MOST_LINES} lines.")
+    names = [name.strip().removeprefix("#") for name in rows[0]] if rows else []
+    if "domain" not in names:
+        return [_line(number, {"domain": row[0]}) for number, row in enumerate(rows, 1)]
+    return [_line(number, dict(zip(names, row, strict=False))) for number, row in enumerate(rows[1:], 2)]
+
+
+def checked_domain(written: str) -> str:
+    """Return a domain as it is stored. Raises NotDone."""
+    domain = domain_of(written)
+    if domain is None:
+        raise NotDone(f"{written!r} is no domain.")
+    return domain
+
+
+async def announce(db: Connection) -> None:
+    """Have the running server read the blocks again, and carry out what the act has promised."""
+    await notices.announce(db, NOTICE)
+    await notices.announce(db, "outbox")
+
+
+def _line(number: int, row: Mapping[str, str]) -> ListedBlock:
+    domain = domain_of(row["domain"])
+    if domain is None:
+        raise NotDone(f"Line {number}: {row['domain']!r} is no domain. No domain was blocked.")
+    severity = SEVERITIES.get(row.get("severity", "").strip().lower() or "suspend")
+    if severity is None:
+        raise NotDone(f"Line {number}: {row['severity']!r} is no severity. No domain was blocked.")
+    comment = (row.get("public_comment") or "")[:BLOCK_COMMENT_CHARACTERS] or None
+    media, reports, obfuscate = (_is_set(row.get(name)) for name in ("reject_media", "reject_reports", "obfuscate"))
+    return ListedBlock(domain, DomainTerms(severity, media, reports, None, comment, obfuscate))
+
+
+def _is_set(value: str | None) -> bool:
+    return (value or "").strip().lower() in ("true", "1", "t", "yes")
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _check_comments(terms: DomainTerms) -> None:
+    if any(len(text or "") > BLOCK_COMMENT_CHARACTERS for text in (terms.private_comment, terms.public_comment)):
+        raise NotDone(f"The comment has more than {BLOCK_COMMENT_CHARACTERS} characters.")
+
+
+async def _find(db: Connection, domain: str) -> BlockedDomain | None:
+    return next((one for one in await blocked_domains.lock(db) if one.domain == domain), None)
+
+
+def _allowed(outcome: T | Refused) -> T:
+    if isinstance(outcome, Refused):
+        raise NotDone(outcome.text)
+    return outcome

@@ -1,0 +1,99 @@
+"""`troupe domains`: the other servers that this one limits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Literal, TextIO
+
+import click
+
+from .acting import act
+from .options import setting_options
+
+
+@click.group
+def domains() -> None:
+    """Domains of other servers, with their subdomains."""
+
+
+@domains.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@setting_options("data")
+def list_(as_json: bool, data: str | None, config: Path | None) -> None:
+    """List the blocked domains, one a line: domain, severity, private comment."""
+    from .blocking_domains import listed
+
+    found = act(config, listed, data=data)
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+    else:
+        for one in found:
+            click.echo(f"{one['domain']}\t{one['severity']}\t{one['private_comment'] or ''}")
+
+
+@domains.command
+@click.argument("domain")
+@click.option(
+    "--severity",
+    type=click.Choice(["noop", "silence", "suspend"]),
+    help="What happens to its accounts: nothing, no reach beyond their followers, no contact.  [default: silence]",
+)
+@click.option("--reject-media/--accept-media", default=None, help="Whether files from there are refused.")
+@click.option("--reject-reports/--accept-reports", default=None, help="Whether reports from there are refused.")
+@click.option("--private-comment", metavar="TEXT", help="Why, for staff.")
+@click.option("--public-comment", metavar="TEXT", help="Why, for those who may read the blocks.")
+@click.option("--obfuscate/--no-obfuscate", default=None, help="Whether the name is shown with stars in it.")
+@setting_options("data")
+def block(
+    domain: str,
+    severity: Literal["noop", "silence", "suspend"] | None,
+    reject_media: bool | None,
+    reject_reports: bool | None,
+    private_comment: str | None,
+    public_comment: str | None,
+    obfuscate: bool | None,
+    data: str | None,
+    config: Path | None,
+) -> None:
+    """Block DOMAIN and its subdomains, or change the block. What is not said stays as it is."""
+    from ...actors.commands.blocked_domains import DomainTerms
+    from .blocking_domains import block as block_domain
+
+    terms = DomainTerms(severity, reject_media, reject_reports, private_comment, public_comment, obfuscate)
+    click.echo(f"Blocked {act(config, block_domain, domain, terms, data=data)}")
+
+
+@domains.command
+@click.argument("domain")
+@setting_options("data")
+def unblock(domain: str, data: str | None, config: Path | None) -> None:
+    """End the block of DOMAIN. Accounts that it has silenced or suspended are so no more."""
+    from .blocking_domains import unblock as unblock_domain
+
+    click.echo(f"Unblocked {act(config, unblock_domain, domain, data=data)}")
+
+
+@domains.command
+@setting_options("data")
+def export(data: str | None, config: Path | None) -> None:
+    """Print the blocks as CSV, as Mastodon's pages of staff import them."""
+    from .blocking_domains import exported
+
+    click.echo(act(config, exported, data=data), nl=False)
+
+
+@domains.command("import")
+@click.argument("file", type=click.File("r", encoding="utf-8-sig"))
+@click.option("--dry-run", is_flag=True, help="Only print what would be blocked.")
+@setting_options("data")
+def import_(file: TextIO, dry_run: bool, data: str | None, config: Path | None) -> None:
+    """Block the domains of FILE, a CSV file as `export` prints it; `-` reads standard input.
+
+    Domains that are blocked already stay as they are. All lines are imported, or none.
+    """
+    from .blocking_domains import imported, read_csv
+
+    lines = read_csv(file)
+    for domain in act(config, imported, lines, dry_run, data=data):
+        click.echo(f"{'Would block' if dry_run else 'Blocked'} {domain}")

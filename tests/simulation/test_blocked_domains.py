@@ -1,0 +1,51 @@
+"""Staff who block, change and unblock domains at the same time, while actors crash and commits are lost."""
+
+from contextlib import suppress
+
+from troupe.actors.commands.blocked_domains import DomainTerms, ImposeDomainBlock, LiftDomainBlock
+from troupe.actors.kernel import Refused
+from troupe.actors.staff import Staff
+from troupe.storage.accounts import NewAccount
+from troupe.storage.engine.database import Connection
+from troupe.supervision.testing import simulation
+from troupe.supervision.testing.stage import Simulation, stage
+from troupe.supervision.testing.stage.people import Person
+
+from ..rows import create_account
+
+DOMAINS = ("bad.example", "sub.bad.example")
+STATES = "SELECT domain, silenced_at, suspended_at FROM accounts WHERE domain IS NOT NULL"
+BLOCKS = "SELECT id, domain, severity, created_at FROM blocked_domains"
+
+
+async def promote(db: Connection, account_id: int) -> None:
+    await db.execute("UPDATE users SET role = 'admin' WHERE account_id = $1", account_id)
+
+
+@simulation(seeds=40, faults=2, world=stage)
+async def test_the_states_of_accounts_are_those_of_the_blocks(sim: Simulation) -> None:
+    ada, bob = await sim.people("ada", "bob")
+    for person in (ada, bob):
+        sim.run.database.arrange(promote, person.id)
+    for domain in DOMAINS:
+        uri = f"https://{domain}/users/far"
+        new = NewAccount(sim.new_id(), "far", domain, uri, uri)
+        sim.run.database.arrange(create_account, new, sim.run.clock.now())
+
+    async def block(person: Person, domain: str, terms: DomainTerms, *, then_lift: bool) -> None:
+        staff = Staff(person.id, "staff")
+        imposed = await person.insist(ImposeDomainBlock(staff, domain, terms))
+        if then_lift:
+            with suppress(Refused):  # lifted by the try before, whose answer was lost
+                await person.insist(LiftDomainBlock(staff, imposed.block.id))
+
+    async with sim.together() as go:
+        go(lambda: block(ada, DOMAINS[0], DomainTerms("suspend"), then_lift=False), name="ada")
+        go(lambda: block(bob, DOMAINS[1], DomainTerms("suspend"), then_lift=True), name="bob")
+    await sim.calm()
+
+    blocks = {row["domain"]: row for row in sim.run.database.rows(BLOCKS)}
+    assert list(blocks) == [DOMAINS[0]]
+    for row in sim.run.database.rows(STATES):
+        assert (row["silenced_at"], row["suspended_at"]) == (None, blocks[DOMAINS[0]]["created_at"]), row["domain"]
+    assert sim.actors.blocks.domains.standing_of(DOMAINS[1]).suspended

@@ -1,0 +1,127 @@
+"""`troupe domains`: what is printed, stored and refused."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from troupe.storage.engine.connect import transact_once
+from troupe.storage.engine.database import Connection, Row
+from troupe.storage.engine.embedded import embedded
+from troupe.storage.engine.term import upgrade
+from troupe.supervision.commands import troupe
+
+HEAD = "#domain,#severity,#reject_media,#reject_reports,#public_comment,#obfuscate\n"
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[tuple[Path, str]]:
+    """A data folder whose PostgreSQL runs, and its address."""
+    with TemporaryDirectory() as made, embedded(Path(made), durable=False) as server:
+        upgrade(server.dsn)
+        yield Path(made), server.dsn
+
+
+@pytest.fixture
+def data(folder: tuple[Path, str]) -> Path:
+    path, dsn = folder
+    transact_once(dsn, execute, "DELETE FROM blocked_domains")
+    return path
+
+
+async def execute(db: Connection, query: str, *args: object) -> list[Row]:
+    return await db.fetch(query, *args)
+
+
+def run(data: Path, *words: str, text: str | None = None) -> Result:
+    return CliRunner().invoke(troupe, ["domains", *words, "--data", str(data)], input=text)
+
+
+def blocks(data: Path) -> list[Any]:
+    return json.loads(run(data, "list", "--json").stdout)
+
+
+def test_a_domain_is_blocked_changed_and_unblocked(data: Path) -> None:
+    made = run(data, "block", "BAD.example", "--severity", "suspend", "--private-comment", "spam", "--reject-media")
+    assert (made.exit_code, made.stdout) == (0, "Blocked bad.example\n")
+    assert run(data, "list").stdout == "bad.example\tsuspend\tspam\n"
+    changed = run(data, "block", "bad.example", "--severity", "silence", "--public-comment", "loud")
+    assert changed.exit_code == 0
+    (block,) = blocks(data)
+    assert (block["severity"], block["reject_media"], block["private_comment"], block["public_comment"]) == (
+        "silence", True, "spam", "loud",
+    )  # fmt: skip
+    assert run(data, "unblock", "bad.example").stdout == "Unblocked bad.example\n"
+    assert blocks(data) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("block", "no domain"), "Error: 'no domain' is no domain.\n"),
+        (
+            ("block", "bad.example", "--public-comment", "x" * 2001),
+            "Error: The comment has more than 2000 characters.\n",
+        ),
+        (("unblock", "good.example"), "Error: good.example is not blocked.\n"),
+    ],
+)
+def test_what_can_not_be_done_is_said(data: Path, words: tuple[str, ...], error: str) -> None:
+    refused = run(data, *words)
+    assert (refused.exit_code, refused.stderr) == (1, error)
+    assert blocks(data) == []
+
+
+def test_a_part_of_a_domain_is_not_blocked_less_strictly(data: Path) -> None:
+    run(data, "block", "bad.example", "--severity", "suspend")
+    refused = run(data, "block", "sub.bad.example")
+    assert (refused.exit_code, refused.stderr) == (1, "Error: bad.example is blocked as strictly already.\n")
+
+
+def test_blocks_are_exported_and_imported(data: Path) -> None:
+    run(data, "block", "bad.example", "--severity", "suspend", "--obfuscate", "--public-comment", 'a, "b"')
+    run(data, "block", "quiet.example", "--reject-reports")
+    text = run(data, "export").stdout
+    assert text == (f'{HEAD}bad.example,suspend,false,false,"a, ""b""",true\nquiet.example,silence,false,true,,false\n')
+    before = [{**one, "id": "", "created_at": ""} for one in blocks(data)]
+    for domain in ("bad.example", "quiet.example"):
+        run(data, "unblock", domain)
+    assert run(data, "import", "-", "--dry-run", text=text).stdout == (
+        "Would block bad.example\nWould block quiet.example\n"
+    )
+    assert blocks(data) == []
+    assert run(data, "import", "-", text=text).stdout == "Blocked bad.example\nBlocked quiet.example\n"
+    assert [{**one, "id": "", "created_at": ""} for one in blocks(data)] == before
+    assert run(data, "import", "-", text=text).stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (f"{HEAD}good.example,silence,,,,\nno domain,suspend,,,,\n", "Line 3: 'no domain' is no domain."),
+        (f"{HEAD}good.example,kill,,,,\n", "Line 2: 'kill' is no severity."),
+    ],
+)
+def test_a_file_with_a_wrong_line_blocks_nothing(data: Path, text: str, error: str) -> None:
+    refused = run(data, "import", "-", text=text)
+    assert (refused.exit_code, refused.stderr) == (1, f"Error: {error} No domain was blocked.\n")
+    assert blocks(data) == []
+
+
+def test_a_list_of_bare_domains_is_imported_as_suspensions(data: Path) -> None:
+    assert run(data, "import", "-", text="a.example\nb.example\n").exit_code == 0
+    assert [(one["domain"], one["severity"]) for one in blocks(data)] == [
+        ("a.example", "suspend"), ("b.example", "suspend"),
+    ]  # fmt: skip
+
+
+def test_acts_at_the_command_line_are_in_the_audit_log(folder: tuple[Path, str], data: Path) -> None:
+    run(data, "block", "logged.example", "--private-comment", "spam")
+    rows = transact_once(
+        folder[1], execute, "SELECT actor, action, reason FROM audit_log WHERE target = $1", "logged.example"
+    )
+    assert [tuple(row.values()) for row in rows] == [("command line", "block_domain", "spam")]
