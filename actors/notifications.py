@@ -1,14 +1,16 @@
-"""Notifications as they are shown: with the account that caused them, and their status or strike."""
+"""Notifications as they are shown: with the account that caused them, and their status, report or strike."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..storage import accounts, strikes
+from ..storage import strikes
+from ..storage.accounts import Account
 from ..storage.engine.database import Database
 from ..storage.notifications import Notification
 from ..storage.strikes import Strike
+from .reports import ShownReport, find_reports
 from .rules.visibility import Perspective
 from .statuses import AccountCache, ShownStatus, StatusCache, may_see
 
@@ -18,13 +20,21 @@ class ShownNotification:
     """A notification with what its JSON needs."""
 
     notification: Notification
-    account: accounts.Account
+    account: Account
     status: ShownStatus | None
     strike: Strike | None = None
+    report: ShownReport | None = None
 
     @property
     def id(self) -> int:
         return self.notification.id
+
+    @property
+    def is_complete(self) -> bool:
+        """True if nothing that it is about is gone."""
+        named = self.notification
+        about = ((named.status_id, self.status), (named.strike_id, self.strike), (named.report_id, self.report))
+        return all(id is None or row is not None for id, row in about)
 
     def is_for(self, viewer: Perspective) -> bool:
         """True if its recipient may still see it. A mention is shown to the mentioned account even after a block."""
@@ -34,22 +44,19 @@ class ShownNotification:
 async def show_notifications(
     database: Database, accounts: AccountCache, statuses: StatusCache, found: Sequence[Notification]
 ) -> list[ShownNotification]:
-    """Return notifications with what they need, without those whose sender, status or strike is gone."""
-    senders = await accounts.find_many(one.from_account_id for one in found)
+    """Return notifications with what they need, without those whose sender, status, strike or report is gone."""
+    people = await accounts.find_many(one.from_account_id for one in found)
     shown = await statuses.show_many(one.status_id for one in found if one.status_id is not None)
     ids = [one.strike_id for one in found if one.strike_id is not None]
     struck = await database.read(strikes.find_many, ids) if ids else {}
+    reported = await find_reports(database, accounts, [one.report_id for one in found if one.report_id is not None])
     complete: list[ShownNotification] = []
     for one in found:
-        sender, status, strike = (
-            senders.get(one.from_account_id),
-            shown.get(one.status_id or 0),
-            struck.get(one.strike_id or 0),
-        )
-        gone = (one.status_id is not None and status is None) or (one.strike_id is not None and strike is None)
-        if sender is not None and not gone:
-            complete.append(ShownNotification(one, sender, status, strike))
-    return complete
+        if (account := people.get(one.from_account_id)) is not None:
+            status, strike = shown.get(one.status_id or 0), struck.get(one.strike_id or 0)
+            report = reported.get(one.report_id or 0)
+            complete.append(ShownNotification(one, account, status, strike, report))
+    return [told for told in complete if told.is_complete]
 
 
 def is_shown(type: str, status: ShownStatus, viewer: Perspective) -> bool:

@@ -109,6 +109,10 @@ class StatusCache(RowCache[statuses.Status]):
         """
         return await self._complete(await self.find_many(ids))
 
+    async def show_rows(self, rows: dict[int, statuses.Status]) -> dict[int, ShownStatus]:
+        """Return the records of rows that were just read, also of deleted statuses, which are not in the cache."""
+        return await self._complete(rows)
+
     async def show_row(self, row: statuses.Status, author: accounts.Account) -> ShownStatus:
         """Return the records of a status whose row was just stored or read, and may not be in the cache."""
         shown = ShownStatus(row, author)

@@ -22,6 +22,12 @@ OF_STATUS = f"""
     FROM (SELECT {COLUMNS} FROM media_attachments WHERE status_id = s.id) AS m WHERE m.id = ANY(s.media_ids)
 """
 
+# The same for statuses that may be deleted: a deletion takes their attachments away.
+THAT_STATUS_HAD = f"""
+    SELECT jsonb_agg(to_jsonb(m) ORDER BY array_position(s.media_ids, m.id))
+    FROM (SELECT {COLUMNS} FROM media_attachments WHERE id = ANY(s.media_ids)) AS m WHERE m.account_id = s.account_id
+"""
+
 # Locked until the transaction ends, in one order for all, so that two statuses never take the same attachment.
 LOCK = f"{FIND_MANY} ORDER BY id FOR UPDATE"
 

@@ -10,7 +10,7 @@ from .engine.database import Connection
 from .engine.sql import Statement, insert_into
 
 
-def columns(counts: str, mentions: str, tags: str, card: str) -> str:
+def columns(counts: str, mentions: str, tags: str, card: str, attached: str = media.OF_STATUS) -> str:
     """Return the columns in the order of Status's fields. The status is `s`, its original `r`, and its app `app`."""
     return f"""
         s.id, s.account_id, s.uri, s.url, s.local, s.text, s.content, s.content_type, s.spoiler_text, s.visibility,
@@ -29,7 +29,7 @@ def columns(counts: str, mentions: str, tags: str, card: str) -> str:
             SELECT jsonb_agg(jsonb_build_array(t.id, t.name, t.display_name) ORDER BY t.name)
             FROM {tags} t WHERE t.status_id = s.id
         ) AS tags,
-        CASE WHEN s.media_ids <> '{{}}' THEN ({media.OF_STATUS}) END AS media,
+        CASE WHEN s.media_ids <> '{{}}' THEN ({attached}) END AS media,
         CASE WHEN s.poll_id IS NOT NULL THEN ({polls.OF_STATUS}) END AS poll,
         {card} AS card
     """
@@ -117,15 +117,24 @@ COUNTS = """
 
 TAGS = "(SELECT st.status_id, t.* FROM status_tags st JOIN tags t ON t.id = st.tag_id)"
 
-FIND_MANY = f"""
-    SELECT {columns(COUNTS, mentions="mentions", tags=TAGS, card=f"({preview_cards.OF_STATUS})")}
+FROM = """
     FROM statuses s
     JOIN status_counts c ON c.status_id = s.id
     LEFT JOIN applications app ON app.id = s.application_id
     LEFT JOIN statuses r ON r.id = s.reblog_of_id
+"""
+
+CARD = f"({preview_cards.OF_STATUS})"
+
+FIND_MANY = f"""
+    SELECT {columns(COUNTS, mentions="mentions", tags=TAGS, card=CARD)} {FROM}
     WHERE s.id = ANY($1::bigint[]) AND s.deleted_at IS NULL
 """
 
+FIND_STORED = f"""
+    SELECT {columns(COUNTS, mentions="mentions", tags=TAGS, card=CARD, attached=media.THAT_STATUS_HAD)} {FROM}
+    WHERE s.id = ANY($1::bigint[])
+"""
 
 FIND_REBLOG = "SELECT id FROM statuses WHERE account_id = $1 AND reblog_of_id = $2 AND deleted_at IS NULL"
 
@@ -133,6 +142,12 @@ LOCK = "SELECT id FROM statuses WHERE id = $1 AND account_id = $2 AND deleted_at
 
 # Until the transaction ends the status can't be deleted: a deletion locks the row FOR UPDATE.
 HOLD = "SELECT id FROM statuses WHERE id = $1 AND deleted_at IS NULL FOR KEY SHARE"
+
+
+# In one order for all, so that two transactions never wait for each other.
+HOLD_MANY = """
+    SELECT id FROM statuses WHERE id = ANY($1::bigint[]) AND deleted_at IS NULL ORDER BY id FOR KEY SHARE
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +293,11 @@ async def find_many(db: Connection, ids: Sequence[int]) -> dict[int, Status]:
     return {row["id"]: _status(row.values()) for row in await db.fetch(FIND_MANY, ids)}
 
 
+async def find_stored(db: Connection, ids: Sequence[int]) -> dict[int, Status]:
+    """Return statuses by id, also deleted ones as long as their rows are there. Only staff may see those."""
+    return {row["id"]: _status(row.values()) for row in await db.fetch(FIND_STORED, ids)}
+
+
 async def find_reblog(db: Connection, account_id: int, status_id: int) -> int | None:
     """Return the id of this account's boost of a status."""
     return await db.fetchval(FIND_REBLOG, account_id, status_id)
@@ -286,6 +306,11 @@ async def find_reblog(db: Connection, account_id: int, status_id: int) -> int | 
 async def hold(db: Connection, id: int) -> bool:
     """Lock a status against deletion until the transaction ends. False if it is deleted."""
     return await db.fetchval(HOLD, id) is not None
+
+
+async def hold_many(db: Connection, ids: Sequence[int]) -> bool:
+    """Lock statuses against deletion until the transaction ends. False if one of them is deleted."""
+    return len(await db.fetch(HOLD_MANY, ids)) == len(set(ids))
 
 
 async def lock_own(db: Connection, id: int, account_id: int) -> Status | None:

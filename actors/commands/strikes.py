@@ -14,7 +14,7 @@ from ..account import AccountActor
 from ..effects.mail import MAIL
 from ..effects.strikes import ActOnStatuses, appeal_mail, strike_carried_out
 from ..kernel import Message, Origin, Refused, finished, turn
-from ..rules.roles import PERMISSIONS, Permission, may
+from ..rules.roles import Permission, roles_with
 from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
 from .edits import mark_sensitive
 from .interacting import invalid
@@ -143,7 +143,7 @@ async def _appeal(db: Connection, account: AccountActor, message: Appeal, origin
         return TOO_LATE
     if not await strikes.insert_appeal(db, account.context.ids.next(), found, text, account.now):
         return TOO_LATE
-    deciding = await users.with_roles(db, [role for role in PERMISSIONS if may(role, Permission.MANAGE_APPEALS)])
+    deciding = await users.with_roles(db, roles_with(Permission.MANAGE_APPEALS))
     await account.context.outbox.promise(db, [appeal_mail(found.id, id) for id in deciding], origin)
     return None
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from ...storage import passwords, registration, strikes, users
+from ...storage import accounts, passwords, registration, reports, strikes, users
 from ...storage.engine.database import Connection, Database
 from ...storage.passwords import PasswordReset
 from ...storage.registration import Confirmation
@@ -23,6 +23,7 @@ from ...storage.users import User
 from ..kernel import Clock
 from ..rules.mailboxes import is_mailbox
 from ..rules.markup import one_line, plain
+from ..rules.roles import Permission, may
 from .templates import CONFIRMATION, EMAIL_CHANGE, PASSWORD_RESET, Letter, Sender, text_of
 
 LINK_LASTS = timedelta(days=2)
@@ -140,6 +141,21 @@ class MailSender:
         to = Addressee(user.email, user.username, user.locale)
         await self._carry(to, kind, id, promised_at, words)
 
+    async def send_report(self, report_id: int, account_id: int, id: int, promised_at: datetime) -> None:
+        """Write to one of the staff that there is a report, unless it is resolved. Raises NotSent and Undeliverable."""
+        user = await self._database.read(users.find_user, account_id)
+        report = await self._database.read(reports.find, report_id)
+        if user is None or report is None or report.action_taken_at is not None or not _handles_reports(user):
+            return
+        found = await self._database.read(accounts.find_many, [report.target_account_id])
+        words = {
+            "target": found[report.target_account_id].acct,
+            "category": report.category,
+            "posts": str(len(report.status_ids)),
+            "report": str(report.id),
+        }
+        await self._carry(Addressee(user.email, user.username, user.locale), "report", id, promised_at, words)
+
     async def _excerpts(self, strike: Strike) -> str:
         """Return the beginning of each status that a strike is about, also of removed ones, a line each."""
         found = await self._database.read(strikes.texts, strike.status_ids or ())
@@ -158,6 +174,10 @@ class MailSender:
         subject, body = text_of(kind, to.locale, words)
         domain = head.sender.mailbox.rpartition("@")[2]
         await self._carrier(Letter(f"<{kind}.{id}@{domain}>", head.sender, to.mailbox, subject, body, at))
+
+
+def _handles_reports(user: User) -> bool:
+    return may(user.role, Permission.MANAGE_REPORTS) and user.disabled_at is None
 
 
 def _beginning(text: str) -> str:

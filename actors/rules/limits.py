@@ -70,6 +70,7 @@ FOLLOWED_TAGS = 500  # each is a part of the query that rebuilds the home timeli
 SCHEDULED_STATUSES = 300
 SCHEDULED_STATUSES_A_DAY = 25
 REPORT_COMMENT_CHARACTERS = 1_000
+REPORT_STATUSES = 50  # staff reads them all at once
 
 # From the most visible to the least.
 VISIBILITIES: tuple[Visibility, ...] = ("public", "unlisted", "private", "direct")

@@ -61,6 +61,11 @@ def may(role: str | None, permission: Permission) -> bool:
     return bool(held & (permission | Permission.ADMINISTRATOR))
 
 
+def roles_with(permission: Permission) -> list[str]:
+    """Return the roles that have a permission."""
+    return [role for role in ROLES if may(role, permission)]
+
+
 def is_staff(role: str | None) -> bool:
     return role is not None and role != "user"
 

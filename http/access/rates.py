@@ -56,6 +56,7 @@ STATUSES = Rule("statuses", 300, 3 * HOUR)
 DELETIONS = Rule("deletions", 30, 30 * MINUTE)
 MEDIA = Rule("media", 30, 30 * MINUTE)
 FOLLOWS = Rule("follows", 400, DAY)
+REPORTS = Rule("reports", 400, DAY)
 TRANSLATIONS = Rule("translations", 100, 15 * MINUTE)
 # Certain calls, per address
 APPS = Rule("apps", 5, 10 * MINUTE, per_address=True)

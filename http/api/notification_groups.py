@@ -8,6 +8,7 @@ from dataclasses import replace
 import orjson
 
 from ...actors.commands.notifications import DismissGroup
+from ...actors.reports import find_reports
 from ...actors.statuses import ShownStatus, may_see
 from ...storage import notification_groups, strikes
 from ...storage.accounts import Account
@@ -20,6 +21,7 @@ from ..answers.answer import EMPTY, Answer, array, json
 from ..answers.errors import Malformed, NotFound
 from ..entities.account import account_json
 from ..entities.notification_group import group_fields, partial_account_fields
+from ..entities.report import report_fields
 from ..entities.strike import warning_json
 from ..intake.paging import Paged, clamp, links
 from ..intake.parameters import Count, Flag, Text, Texts
@@ -135,14 +137,19 @@ async def _render_groups(context: HttpContext, groups: list[Group], accounts: Ma
     """Render the groups alone. A group with a strike is about one notification, from the account to itself."""
     ids = [one.strike_id for one in groups if one.strike_id is not None]
     struck = await context.database.read(strikes.find_many, ids) if ids else {}
+    reported = await find_reports(
+        context.database, context.accounts, [one.report_id for one in groups if one.report_id is not None]
+    )
+    base_url = context.settings.base_url
     rendered: list[bytes] = []
     for group in groups:
-        body, strike = orjson.dumps(group_fields(group)), struck.get(group.strike_id or 0)
+        fields, strike = group_fields(group), struck.get(group.strike_id or 0)
         if strike is not None:
-            target = accounts[group.account_ids[0]]
-            warning = warning_json(strike, target, context.rendered, context.settings.base_url)
-            body = b'%b,"moderation_warning":%b}' % (body[:-1], warning)
-        rendered.append(body)
+            warning = warning_json(strike, accounts[group.account_ids[0]], context.rendered, base_url)
+            fields["moderation_warning"] = orjson.Fragment(warning)
+        if (report := reported.get(group.report_id or 0)) is not None:
+            fields["report"] = report_fields(report, context.rendered, base_url)
+        rendered.append(orjson.dumps(fields))
     return rendered
 
 

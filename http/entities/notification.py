@@ -8,6 +8,7 @@ from ...actors.account import ViewerPart
 from ...actors.notifications import ShownNotification
 from .account import account_json
 from .rendered import Renderings
+from .report import report_fields
 from .status import status_json
 from .strike import warning_json
 from .times import instant
@@ -24,6 +25,8 @@ def notification_json(shown: ShownNotification, renderings: Renderings, base_url
     }
     if notification.filtered:
         fields["filtered"] = True
+    if shown.report is not None:
+        fields["report"] = report_fields(shown.report, renderings, base_url)
     head = orjson.dumps(fields)[:-1]
     account = account_json(shown.account, renderings, base_url)
     if shown.strike is not None:

@@ -7,7 +7,7 @@ import pytest
 from .imports import ROOT, imported
 
 #: What several commands share, and no noun of the API.
-SHARED_COMMANDS = {"interacting", "pairs", "quoting", "striking"}
+SHARED_COMMANDS = {"interacting", "pairs", "quoting", "report_handling", "striking"}
 
 #: What several entities share.
 SHARED_ENTITIES = {"rendered", "role", "times"}

@@ -11,7 +11,8 @@ from troupe.actors.rules.mailboxes import is_mailbox, mailbox_of
 
 LINK = "https://t.example/x?y=z"
 STRIKE = {"text": "Be kind.", "posts": "> hello", "appealing": "ada", "appeal": "7"}
-WORDS = {"username": "eve", "server": "Troupe", "base_url": "https://t.example", "link": LINK, **STRIKE}
+REPORT = {"report": "7", "target": "bob", "category": "spam"}
+WORDS = {"username": "eve", "server": "Troupe", "base_url": "https://t.example", "link": LINK, **STRIKE, **REPORT}
 KINDS = sorted({path.name.partition(".")[0] for path in FOLDER.glob("*.txt")})
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HOSTILE = "Troupe\r\nBcc: all@example.org\r\n\r\n<b>\x00\u202e"

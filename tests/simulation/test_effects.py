@@ -22,6 +22,7 @@ from troupe.actors.effects.push import SendPush
 from troupe.actors.effects.registry import KINDS, NAMES, Effect
 from troupe.actors.effects.relations import RereadRelations
 from troupe.actors.effects.reminders import DomainBlocked, MuteEnded, Remind, StatusDue, Unlocked
+from troupe.actors.effects.reports import SendReport
 from troupe.actors.effects.statuses import AnnounceEdit, AnnounceStatus, ForgetCounts
 from troupe.actors.effects.strikes import CarryOutStrike, SendAppeal, SendStrike
 from troupe.actors.outbox import new_effect
@@ -56,6 +57,7 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
     ("strike", {"strike": 7, "account": 3}, CarryOutStrike(7, 3)),
     ("strike_mail", {"strike": 7, "account": 3}, SendStrike(7, 3)),
     ("appeal_mail", {"strike": 7, "account": 3}, SendAppeal(7, 3)),
+    ("report_mail", {"report": 7, "account": 3}, SendReport(7, 3)),
     ("suspension", {"account": 3, "since": AT}, EraseSuspended(3, AT)),
     ("erase", {"account": 3}, EraseAccount(3)),
     (

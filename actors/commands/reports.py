@@ -1,0 +1,95 @@
+"""Filing a report, in the turn of the account that reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...storage import notifications, reports, statuses, users
+from ...storage.engine.database import Connection
+from ...storage.notifications import NewNotification, Notification
+from ...storage.reports import Category, NewReport, Report
+from ..account import AccountActor
+from ..effects.mail import MAIL
+from ..effects.notifications import notifications_added
+from ..effects.reports import report_mail
+from ..facts import AddedNotifications
+from ..kernel import Message, Origin, Refused, turn
+from ..rules.roles import Permission, roles_with
+from ..statuses import ShownStatus, may_see
+
+NOT_FOUND = Refused(404, "Record not found")
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport(Message[Report]):
+    """Command: report an account and, if wanted, statuses of it. The answer is the report as stored.
+
+    No status is named twice. With rules the report is about their violation; that they exist was checked.
+    """
+
+    target_id: int
+    status_ids: tuple[int, ...] = ()
+    rule_ids: tuple[int, ...] = ()
+    category: Category = "other"
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """The outcome of the transaction."""
+
+    report: Report
+    told: list[Notification]
+    promised: list[int]
+
+
+@turn(AccountActor, FileReport)
+async def file_report(account: AccountActor, message: FileReport) -> Report | Refused:
+    shown = await account.context.statuses.show_many(message.status_ids)
+    if len(shown) < len(message.status_ids) or not all(_may_report(one, account, message) for one in shown.values()):
+        return NOT_FOUND
+    new = NewReport(
+        account.context.ids.next(), account.id, message.target_id, message.status_ids, message.rule_ids or None,
+        "violation" if message.rule_ids else message.category, message.comment,
+    )  # fmt: skip
+    filed = await account.transact(_file, account, new, account.origin)
+    if filed is None:
+        return NOT_FOUND
+    await account.publish(AddedNotifications(filed.told), promised=filed.promised)
+    account.context.outbox.wake(MAIL)
+    return filed.report
+
+
+def _may_report(shown: ShownStatus, account: AccountActor, message: FileReport) -> bool:
+    return shown.status.account_id == message.target_id and may_see(shown, account.current_perspective())
+
+
+async def _file(db: Connection, account: AccountActor, new: NewReport, origin: Origin) -> Filed | None:
+    """Store a report. None if the account or one of the statuses is gone."""
+    if not await reports.lock_reported(db, new.target_account_id):
+        return None
+    if not await statuses.hold_many(db, new.status_ids):
+        return None
+    is_first = not await reports.has_open(db, new.target_account_id)
+    report = await reports.insert(db, new, account.now)
+    if not is_first:
+        return Filed(report, [], [])
+    recipients = await users.with_roles(db, roles_with(Permission.MANAGE_REPORTS))
+    return await _tell(db, account, report, [id for id in recipients if id not in _involved(report)], origin)
+
+
+def _involved(report: Report) -> tuple[int, int]:
+    """Return the accounts that are not told of a report, although they may read it if they are staff."""
+    return report.account_id, report.target_account_id
+
+
+async def _tell(db: Connection, account: AccountActor, report: Report, recipients: list[int], origin: Origin) -> Filed:
+    """Notify staff of a report, and promise the mails."""
+    context, outbox = account.context, account.context.outbox
+    news = [
+        NewNotification(context.ids.next(), id, report.account_id, "admin.report", report_id=report.id)
+        for id in recipients
+    ]
+    told = await notifications.insert_official(db, news, account.now)
+    await outbox.promise(db, [report_mail(report.id, id) for id in recipients], origin)
+    return Filed(report, told, await outbox.promise(db, notifications_added(told), origin))

@@ -1,0 +1,99 @@
+"""Reports, for staff: listed, shown, changed, assigned, resolved and reopened."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from ...actors.commands.report_handling import AssignReport, ChangeReport, ReopenReport, ResolveReport
+from ...actors.rules.roles import Permission
+from ...storage import reports
+from ...storage.reports import Report, ReportFilter
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer, array
+from ..answers.errors import NotFound
+from ..intake.ids import AccountId, MaybeIds
+from ..intake.input import Input
+from ..intake.paging import Paged, links
+from ..intake.parameters import Choice, Flag
+from ..intake.request import Request
+from ..router import Declaration, api
+from ..views.reports import check_rules, render_reports
+from ..views.staff import staff_of
+
+READING: Declaration = {
+    "auth": "user", "scopes": ("admin:read:reports",), "permission": Permission.MANAGE_REPORTS,
+}  # fmt: skip
+WRITING: Declaration = {
+    "auth": "user", "scopes": ("admin:write:reports",), "permission": Permission.MANAGE_REPORTS,
+}  # fmt: skip
+ON_A_PAGE = 100
+
+
+class ReportQuery(Paged):
+    """Which reports are listed: open ones, unless `resolved`."""
+
+    resolved: Flag = False
+    account_id: AccountId = None
+    target_account_id: AccountId = None
+
+
+class ReportChange(Input):
+    """What is changed; a value that is not given stays as it is."""
+
+    category: Annotated[Literal["spam", "legal", "violation", "other"] | None, Choice] = None
+    rule_ids: MaybeIds = None
+
+
+@api.get("/api/v1/admin/reports", **READING)
+async def show_all(context: HttpContext, request: Request, viewer: Viewer, wanted: ReportQuery) -> Answer:
+    """A page of reports, the latest first."""
+    page = wanted.page(ON_A_PAGE)
+    chosen = ReportFilter(wanted.resolved, wanted.account_id, wanted.target_account_id)
+    found = await context.database.read(reports.page, chosen, page)
+    url, ids = context.settings.base_url + request.path, [one.id for one in found]
+    headers = links(url, request.query_texts, ids, full=len(found) == page.limit)
+    return array(await render_reports(context, viewer, found), headers)
+
+
+@api.get("/api/v1/admin/reports/<id>", **READING)
+async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
+    found = await context.database.read(reports.find, id)
+    if found is None:
+        raise NotFound
+    return await _answer(context, viewer, found)
+
+
+@api.put("/api/v1/admin/reports/<id>", **WRITING)
+async def update(context: HttpContext, viewer: Viewer, id: int, wanted: ReportChange) -> Answer:
+    """Change the category of a report, and the rules that it names."""
+    rule_ids = None if wanted.rule_ids is None else tuple(dict.fromkeys(wanted.rule_ids))
+    await check_rules(context, rule_ids or ())
+    message = ChangeReport(await staff_of(context, viewer), id, wanted.category, rule_ids)
+    return await _answer(context, viewer, await viewer.ask(message))
+
+
+@api.post("/api/v1/admin/reports/<id>/assign_to_self", **WRITING)
+async def assign_to_self(context: HttpContext, viewer: Viewer, id: int) -> Answer:
+    """Take a report on, also from another moderator."""
+    return await _answer(context, viewer, await viewer.ask(AssignReport(await staff_of(context, viewer), id)))
+
+
+@api.post("/api/v1/admin/reports/<id>/unassign", **WRITING)
+async def unassign(context: HttpContext, viewer: Viewer, id: int) -> Answer:
+    message = AssignReport(await staff_of(context, viewer), id, unassign=True)
+    return await _answer(context, viewer, await viewer.ask(message))
+
+
+@api.post("/api/v1/admin/reports/<id>/resolve", **WRITING)
+async def resolve(context: HttpContext, viewer: Viewer, id: int) -> Answer:
+    return await _answer(context, viewer, await viewer.ask(ResolveReport(await staff_of(context, viewer), id)))
+
+
+@api.post("/api/v1/admin/reports/<id>/reopen", **WRITING)
+async def reopen(context: HttpContext, viewer: Viewer, id: int) -> Answer:
+    return await _answer(context, viewer, await viewer.ask(ReopenReport(await staff_of(context, viewer), id)))
+
+
+async def _answer(context: HttpContext, viewer: Viewer, report: Report) -> Answer:
+    return Answer((await render_reports(context, viewer, [report]))[0])
