@@ -1,0 +1,217 @@
+"""Figures for staff: measures by day, dimensions, and how many users stay."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from ... import __version__
+from ...actors.kernel.ids import first_id_at
+from ...actors.rules.identity import domain_of
+from ...actors.rules.roles import Permission
+from ...storage import dashboard
+from ...storage.dashboard import (
+    DIMENSIONS,
+    DIMENSIONS_OF_DOMAIN,
+    DIMENSIONS_OF_TAG,
+    OF_DOMAIN,
+    OF_SERVER,
+    OF_TAG,
+    Periods,
+)
+from ..access.context import HttpContext
+from ..answers.answer import Answer, json
+from ..answers.errors import invalid
+from ..entities.dashboard import cohort_fields, dimension_fields, measure_fields
+from ..intake.ids import StatusId
+from ..intake.input import Input
+from ..intake.paging import clamp
+from ..intake.parameters import Choice, Count, Maybe, Several, Text
+from ..router import api
+
+READ = ("admin:read",)
+MANAGE = Permission.VIEW_DASHBOARD
+MOST_DAYS = 366
+MOST_COHORTS = 62
+MOST_KEYS = 20
+SHOWN = 10  # keys of a dimension, unless the request says how many
+UNITS = {"instance_media_attachments": "bytes"}
+VERSIONS = "software_versions"
+EARLIEST, LATEST = datetime(2000, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
+# The keys that are about a hashtag or another server.
+MEASURES_ABOUT = frozenset({*OF_TAG, *OF_DOMAIN})
+DIMENSIONS_ABOUT = frozenset({*DIMENSIONS_OF_TAG, *DIMENSIONS_OF_DOMAIN})
+
+
+def _time(value: object) -> datetime:
+    """A time in ISO 8601, within the centuries that ids can tell."""
+    try:
+        written = datetime.fromisoformat(str(value).strip())
+        found = (written if written.tzinfo else written.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        found = None
+    if found is None or not EARLIEST <= found <= LATEST:
+        raise PydanticCustomError("invalid", "is invalid")
+    return found
+
+
+Time = Annotated[datetime, BeforeValidator(_time)]
+Keys = Annotated[tuple[Text, ...], Several, AfterValidator(lambda keys: tuple(dict.fromkeys(keys))[:MOST_KEYS])]
+
+
+class AboutTag(Input):
+    id: StatusId = None
+
+
+class AboutDomain(Input):
+    domain: Text = ""
+
+
+TagPart = Annotated[AboutTag | None, Maybe]
+DomainPart = Annotated[AboutDomain | None, Maybe]
+
+
+class FigureQuery(Input):
+    """The keys, and what those are about that are about a hashtag or another server."""
+
+    keys: Keys
+    tag_accounts: TagPart = None
+    tag_uses: TagPart = None
+    tag_servers: TagPart = None
+    tag_languages: TagPart = None
+    instance_accounts: DomainPart = None
+    instance_media_attachments: DomainPart = None
+    instance_reports: DomainPart = None
+    instance_statuses: DomainPart = None
+    instance_follows: DomainPart = None
+    instance_followers: DomainPart = None
+    instance_languages: DomainPart = None
+
+    def about(self, key: str) -> int | str | None:
+        """Return the hashtag's id or the domain that a key is about. None without one."""
+        part: AboutTag | AboutDomain | None = getattr(self, key, None)
+        if isinstance(part, AboutTag):
+            return part.id
+        return domain_of(part.domain) if part is not None else None
+
+
+class MeasureQuery(FigureQuery):
+    start_at: Time
+    end_at: Time
+
+
+class DimensionQuery(FigureQuery):
+    start_at: Annotated[Time | None, Maybe] = None
+    end_at: Annotated[Time | None, Maybe] = None
+    limit: Count = None
+
+
+class RetentionQuery(Input):
+    start_at: Annotated[Time | None, Maybe] = None
+    end_at: Annotated[Time | None, Maybe] = None
+    frequency: Annotated[Literal["day", "month"], Choice] = Field(default="day")
+
+
+@api.post("/api/v1/admin/measures", auth="user", scopes=READ, permission=MANAGE)
+async def show_measures(context: HttpContext, wanted: MeasureQuery) -> Answer:
+    """Measures for each day from `start_at` to `end_at`. Keys that are unknown, or about nothing, are left out."""
+    days = _days(wanted.start_at, wanted.end_at)
+    before = [day - timedelta(days=len(days)) for day in days]
+    found: list[dict[str, object]] = []
+    for key in wanted.keys:
+        about = wanted.about(key)
+        if key not in OF_SERVER and (key not in MEASURES_ABOUT or about is None):
+            continue
+        now = await context.database.read(dashboard.measure, key, _periods(days, _next_day), about)
+        earlier = await context.database.read(dashboard.measure, key, _periods(before, _next_day), about)
+        found.append(measure_fields(key, days, now, sum(now), sum(earlier), UNITS.get(key)))
+    return json(found)
+
+
+@api.post("/api/v1/admin/dimensions", auth="user", scopes=READ, permission=MANAGE)
+async def show_dimensions(context: HttpContext, wanted: DimensionQuery) -> Answer:
+    """Dimensions over a time, without one over the last month."""
+    now = context.clock.now()
+    end = wanted.end_at or now
+    low, high = first_id_at(wanted.start_at or end - timedelta(days=30)), first_id_at(end + timedelta(days=1))
+    limit = clamp(wanted.limit, SHOWN, 100)
+    found: list[dict[str, object]] = []
+    for key in wanted.keys:
+        about = wanted.about(key)
+        if key == VERSIONS:
+            found.append(dimension_fields(key, await _versions(context)))
+        elif key in DIMENSIONS or (key in DIMENSIONS_ABOUT and about is not None):
+            rows = await context.database.read(dashboard.dimension, key, low, high, limit, about)
+            here = context.settings.local_domain
+            named = [(one or here, one or here, str(value)) for one, value in rows]
+            found.append(dimension_fields(key, named, "bytes" if key == "space_usage" else None))
+    return json(found)
+
+
+@api.post("/api/v1/admin/retention", auth="user", scopes=READ, permission=MANAGE)
+async def show_retention(context: HttpContext, wanted: RetentionQuery) -> Answer:
+    """For the users who signed up in each day or month: how many of them were active in it and in each later one."""
+    if wanted.start_at is None or wanted.end_at is None:
+        return json([])
+    monthly = wanted.frequency == "month"
+    following = _next_month if monthly else _next_day
+    begins = _stretch(_first(wanted.start_at, monthly=monthly), wanted.end_at, following, MOST_COHORTS)
+    periods = _periods(begins, following)
+    sizes = await context.database.read(dashboard.new_users, periods)
+    active = await context.database.read(dashboard.retention, periods.low, periods.high)
+    return json(
+        [
+            cohort_fields(
+                begin, wanted.frequency, begins[cohort:],
+                [active.get((cohort, period), 0) for period in range(cohort, len(begins))], sizes[cohort],
+            )
+            for cohort, begin in enumerate(begins)
+        ]
+    )  # fmt: skip
+
+
+async def _versions(context: HttpContext) -> list[tuple[str, str, str]]:
+    postgres = await context.database.read(lambda db: db.fetchval("SHOW server_version"))
+    return [
+        ("troupe", "Troupe", __version__),
+        ("python", "Python", platform.python_version()),
+        ("postgresql", "PostgreSQL", str(postgres).partition(" ")[0]),
+    ]
+
+
+def _days(start: datetime, end: datetime) -> list[datetime]:
+    return _stretch(_first(start, monthly=False), end, _next_day, MOST_DAYS)
+
+
+def _stretch(start: datetime, end: datetime, following: Callable[[datetime], datetime], most: int) -> list[datetime]:
+    """Return the beginnings of the periods from one time to another. Raises 422 for too many."""
+    begins: list[datetime] = []
+    while start <= end:
+        if len(begins) == most:
+            raise invalid(f"Dates are too far apart (maximum is {most} periods)")
+        begins.append(start)
+        start = following(start)
+    return begins
+
+
+def _first(time: datetime, *, monthly: bool) -> datetime:
+    day = time.replace(hour=0, minute=0, second=0, microsecond=0)
+    return day.replace(day=1) if monthly else day
+
+
+def _next_day(time: datetime) -> datetime:
+    return time + timedelta(days=1)
+
+
+def _next_month(time: datetime) -> datetime:
+    return (time.replace(day=1) + timedelta(days=32)).replace(day=1)
+
+
+def _periods(begins: list[datetime], following: Callable[[datetime], datetime]) -> Periods:
+    ends = [following(begin) for begin in begins]
+    return Periods([first_id_at(one) for one in begins], [first_id_at(one) for one in ends], begins, ends)
