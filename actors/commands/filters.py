@@ -132,14 +132,14 @@ class DeleteFilterStatus(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class ChangePhrase(Message[Filter]):
-    """Command: change a keyword together with its filter, as the first version of the API does.
+    """Command: change a keyword together with its filter, as the first version of the API does. What is None stays.
 
     Refused if the filter has other keywords and would be changed itself.
     """
 
     id: int
     phrase: str
-    contexts: tuple[str, ...]
+    contexts: tuple[str, ...] | None
     action: FilterAction
     whole_word: bool | None = None
     expiry: Expiry | None = None
@@ -242,7 +242,8 @@ async def change_phrase(account: AccountActor, message: ChangePhrase) -> Filter 
     if before is None:
         return NOT_FOUND
     expires_at = before.expires_at if message.expiry is None else _moment(account, message.expiry)
-    group = replace(before, contexts=message.contexts, action=message.action, expires_at=expires_at)
+    contexts = before.contexts if message.contexts is None else message.contexts
+    group = replace(before, contexts=contexts, action=message.action, expires_at=expires_at)
     if group != before and len(before.keywords) > 1:
         return SEVERAL_KEYWORDS
     after = _with_keyword(group, KeywordChange(message.id, message.phrase, message.whole_word))

@@ -23,13 +23,17 @@ class PhraseForm(Lifetime):
     irreversible: Flag = False
     whole_word: MaybeFlag = None
 
-    def check(self) -> None:
-        if found := keyword_complaints(self.phrase, "Phrase") + context_complaints(self.context or ()):
+    def check(self, *, whole: bool) -> None:
+        """Refuse what is blank or too long and, for a new filter, contexts that are missing."""
+        found = keyword_complaints(self.phrase, "Phrase")
+        if self.context is not None or whole:
+            found += context_complaints(self.context or ())
+        if found:
             raise invalid(*found)
 
     @property
-    def contexts(self) -> tuple[str, ...]:
-        return in_order(self.context or ())
+    def contexts(self) -> tuple[str, ...] | None:
+        return None if self.context is None else in_order(self.context)
 
     @property
     def action(self) -> FilterAction:
@@ -46,10 +50,10 @@ async def show_all(context: HttpContext, viewer: Viewer) -> Answer:
 @api.post("/api/v1/filters", auth="user", scopes=WRITE)
 async def create(viewer: Viewer, form: PhraseForm) -> Answer:
     """Filter a phrase. Unless said otherwise it stands for whole words, and the filter never expires."""
-    form.check()
+    form.check(whole=True)
     keyword = KeywordChange(keyword=form.phrase, whole_word=form.whole_word)
     new = CreateFilter(
-        phrase_title(form.phrase), form.contexts, form.action, form.expiry() or Expiry(None), (keyword,)
+        phrase_title(form.phrase), form.contexts or (), form.action, form.expiry() or Expiry(None), (keyword,)
     )  # fmt: skip
     made = await viewer.ask(new)
     return json(phrase_fields(made, made.keywords[0]))
@@ -62,8 +66,8 @@ async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
 
 @api.put("/api/v1/filters/<id>", auth="user", scopes=WRITE)
 async def change(viewer: Viewer, id: int, form: PhraseForm) -> Answer:
-    """Change a phrase and its filter. Without `whole_word` and `expires_in` these stay as they are."""
-    form.check()
+    """Change a phrase and its filter. Without `context`, `whole_word` and `expires_in` these stay as they are."""
+    form.check(whole=False)
     changed = ChangePhrase(id, form.phrase, form.contexts, form.action, form.whole_word, form.expiry())
     return _answer(await viewer.ask(changed), id)
 

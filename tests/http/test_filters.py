@@ -88,6 +88,19 @@ async def test_bad_input_is_refused_and_changes_nothing(ada: Person, more: dict[
     assert (await ada.get(FILTERS_V2)).json == [made]
 
 
+async def test_a_phrase_keeps_its_contexts_when_a_change_names_none(ada: Person) -> None:
+    made = (await ada.post(FILTERS_V1, json={"phrase": "zebra", "context": ["home", "thread"]})).json
+    path = f"{FILTERS_V1}/{made['id']}"
+    assert (await ada.put(path, json={"phrase": "lion"})).json == made | {"phrase": "lion"}
+    for wrong in ([], ["everywhere"]):
+        refused = await ada.put(path, json={"phrase": "gnu", "context": wrong})
+        assert refused.status == 422
+        assert "Context None or invalid context supplied" in refused.json["error"]
+    refused = await ada.post(FILTERS_V1, json={"phrase": "gnu"})
+    assert (refused.status, "Context can't be blank" in refused.json["error"]) == (422, True)
+    assert (await ada.get(FILTERS_V1)).json == [made | {"phrase": "lion"}]
+
+
 @pytest.mark.parametrize("keyword", ["k" * 1_000_000, "zebra\0", "\ud800"])
 async def test_hostile_keywords_are_refused(ada: Person, keyword: str) -> None:
     made = await create(ada, "zebra")

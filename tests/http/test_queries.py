@@ -62,7 +62,17 @@ async def bob(bob: Person, stage: Stage, ada: Person, eve: Person) -> Person:
         for reader in (ada, eve):
             for deed in ("favourite", "bookmark"):
                 assert (await reader.post(f"/api/v1/statuses/{made['id']}/{deed}")).status == 200
+            assert (await reader.post(f"/api/v1/tags/tag{number}/follow")).status == 200
     return bob
+
+
+@pytest.fixture
+async def quoted(bob: Person) -> str:
+    """The id of a post of his that he has quoted."""
+    post = await bob.publish("quote me")
+    for number in range(MANY):
+        await bob.publish(f"{number}", quoted_status_id=post["id"])
+    return post["id"]
 
 
 @pytest.fixture
@@ -81,12 +91,14 @@ async def eve(stage: Stage) -> Person:
         "/api/v1/favourites",
         "/api/v1/bookmarks",
         "/api/v1/accounts/{bob}/statuses",
+        "/api/v1/followed_tags",
+        "/api/v1/statuses/{quoted}/quotes",
     ],
 )
 async def test_a_longer_page_asks_no_more_often(
-    stage: Stage, ada: Person, eve: Person, bob: Person, asked: list[str], path: str
+    stage: Stage, ada: Person, eve: Person, bob: Person, quoted: str, asked: list[str], path: str
 ) -> None:
-    path = path.format(bob=bob.id)
+    path = path.format(bob=bob.id, quoted=quoted)
     assert (await stage.anybody().get(path)).status in (200, 401)  # wakes the timeline
     counts: list[int] = []
     for reader, limit in ((ada, FEW), (eve, MANY)):
@@ -95,6 +107,7 @@ async def test_a_longer_page_asks_no_more_often(
         asked.clear()
         answer = await reader.get(f"{path}?limit={limit}")
         assert answer.status == 200
+        assert len(answer.json) >= FEW
         counts.append(len(asked))
     few, many = counts
     assert many <= few, asked
@@ -187,6 +200,31 @@ async def test_custom_emoji_are_rendered_without_a_query(
         asked.clear()
         assert '"shortcode":"cat"' in (await ada.get(shown)).text
         assert asked == []
+
+
+@pytest.mark.parametrize("path", ["/api/v1/filters", "/api/v2/filters"])
+async def test_more_filters_are_read_by_one_query(ada: Person, asked: list[str], path: str) -> None:
+    status = await ada.publish("tea")
+    for number in range(FEW):
+        keywords = [{"keyword": f"{number} {word}"} for word in ("tea", "coffee")]
+        form = {"title": "drinks", "context": ["home"], "keywords_attributes": keywords}
+        made = await ada.post("/api/v2/filters", json=form)
+        named = await ada.post(f"/api/v2/filters/{made.json['id']}/statuses", {"status_id": status["id"]})
+        assert named.status == 200
+        asked.clear()
+        assert len((await ada.get(path)).json) > number
+        assert len(asked) == 1, asked
+
+
+async def test_a_home_with_followed_hashtags_asks_nothing(ada: Person, bob: Person, asked: list[str]) -> None:
+    assert (await ada.post("/api/v1/tags/coffee/follow")).status == 200
+    await ada.post(f"/api/v1/accounts/{bob.id}/unfollow")
+    posts = [(await bob.publish(f"{number} #coffee"))["id"] for number in range(MANY)]
+    await ada.get(HOME)
+    asked.clear()
+    home = await ada.get(HOME)
+    assert [one["id"] for one in home.json][:MANY] == posts[::-1]
+    assert asked == []
 
 
 async def test_filters_in_memory_cost_no_query(ada: Person, bob: Person, asked: list[str]) -> None:

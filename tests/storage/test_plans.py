@@ -27,6 +27,7 @@ from troupe.storage import (
     exports,
     favourites,
     featured_tags,
+    filters,
     follow_requests,
     followed_tags,
     follows,
@@ -189,6 +190,8 @@ FILL = """
     SELECT id, 1 + id % 500, 1 + id % 1999, 'favourite', id, now() FROM statuses WHERE 1 + id % 500 <> 1 + id % 1999;
     INSERT INTO filters (id, account_id, title, contexts, action, created_at, updated_at)
     SELECT n, 1 + n % 500, 'x', '{home}', 'warn', now(), now() FROM generate_series(1, 5000) n;
+    INSERT INTO filter_keywords (id, filter_id, keyword, created_at)
+    SELECT n, 1 + n % 5000, 'x', now() FROM generate_series(1, 15000) n;
     INSERT INTO filter_statuses (id, filter_id, status_id, created_at)
     SELECT n, 1 + n % 5000, n, now() FROM generate_series(1, 5000) n;
     UPDATE notifications SET filtered = true, type = 'mention' WHERE id % 10 = 0;
@@ -316,6 +319,14 @@ QUERIES = [
     *both("followed tags", followed_tags.PAGE, 7, *PAGE),
     ("all followed tags", followed_tags.OF_ACCOUNT, (7,)),
     ("end of the follow of a tag", followed_tags.DELETE, (7, "t1")),
+    ("follow of a tag", followed_tags.INSERT, (1, 7, 8, NOW)),
+    ("filters", filters.OF_ACCOUNT, (7,)),
+    ("change of a filter", filters.CHANGE.text, (None,) * len(filters.CHANGE.names)),
+    ("end of a filter", filters.DELETE, (8, 7)),
+    ("keywords of a filter", filters.PUT_KEYWORDS.text, (None,) * len(filters.PUT_KEYWORDS.names)),
+    ("end of keywords", filters.DELETE_KEYWORDS, (7, [7, 8])),
+    ("status that a filter names", filters.INSERT_STATUS, (1, 7, 8, NOW)),
+    ("end of statuses that a filter names", filters.DELETE_STATUSES, (7, [7, 8])),
     ("tag by name", tags.FIND, ("t7",)),
     ("deletion of a status", deletions.DELETE, ([7], NOW)),
     *both("scheduled statuses", scheduled_statuses.PAGE, 7, *PAGE),

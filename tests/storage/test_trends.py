@@ -129,6 +129,16 @@ def test_a_flood_of_hashtags_by_one_account_displaces_no_other(
     assert len(stage(trends.used_tags, [1], 1, BEGAN)) == 1 + 3
 
 
+def test_boosts_take_no_place(stage: Stage, people: list[Account], monkeypatch: pytest.MonkeyPatch) -> None:
+    limit(monkeypatch, "TAGS", trends.MOST_POSTS, 2)
+    posts = [stage.status(people[2]) for _ in range(2)]
+    for author in people[:2]:
+        use(stage, author)
+        for post in posts:
+            stage.boost(author, post)
+    assert used(stage) == {"tea": (2,)}
+
+
 @pytest.mark.parametrize("visibility", ["unlisted", "private", "direct"])
 def test_posts_that_do_not_count_take_no_place(
     stage: Stage, people: list[Account], monkeypatch: pytest.MonkeyPatch, visibility: str
@@ -222,9 +232,14 @@ def test_an_account_responds_once_and_authors_to_themselves_not_at_all(stage: St
     assert noted(stage) == {post.id: 1}
     stage.boost(cleo, post)
     assert noted(stage) == {post.id: 2}
-    stage.sql("UPDATE accounts SET silenced_at = now() WHERE id = $1", cleo.id)
-    assert noted(stage) == {post.id: 1}
+    for change in ("silenced_at", "suspended_at"):
+        stage.sql(f"UPDATE accounts SET {change} = now() WHERE id = $1", cleo.id)
+        assert noted(stage) == {post.id: 1}, change
+        stage.sql(f"UPDATE accounts SET {change} = NULL WHERE id = $1", cleo.id)
+    assert noted(stage) == {post.id: 2}
     assert noted(stage, post.id + 1) == {}
+    stage.sql("UPDATE statuses SET deleted_at = now() WHERE reblog_of_id IS NOT NULL")
+    assert noted(stage) == {post.id: 1}
 
 
 @pytest.mark.parametrize(
