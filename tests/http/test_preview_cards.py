@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from troupe.actors.effects.previews import PREVIEWS
 from ..clients import Person, Stage, ids, link
 from ..outgoing.peer import Asked, Respond, always, answer
 from ..previews.site import PATIENCE, Site, site
+from ..waiting import until_found, until_none
 from .uploading import part, picture
 
 HEAD = """
@@ -50,15 +52,23 @@ async def web() -> AsyncIterator[Site]:
 
 async def fetched(stage: Stage) -> None:
     """Wait until every link was looked at, and every status with a card is shown again."""
-    with trio.fail_after(PATIENCE):
-        while await stage.rows("SELECT FROM outbox WHERE attempts = 0"):
-            await trio.lowlevel.checkpoint()
+    await until_none(lambda: stage.rows("SELECT FROM outbox WHERE attempts = 0"))
 
 
 async def card_of(stage: Stage, person: Person, status: Any) -> Any:
     """The card of a status once its link was looked at."""
     await fetched(stage)
     return (await person.get(f"/api/v1/statuses/{status['id']}")).json["card"]
+
+
+async def shown_card(person: Person, path: str) -> Any:
+    """The card of a status as it is shown now."""
+    return (await person.get(path)).json["card"]
+
+
+async def newest_card(person: Person) -> Any:
+    """The card of the newest public status as it is shown now."""
+    return (await person.get("/api/v1/timelines/public")).json[0]["card"]
 
 
 async def preview(stage: Stage, person: Person, url: str) -> Any:
@@ -390,9 +400,7 @@ async def test_a_slow_site_delays_no_other_one(stage: Stage, ada: Person, web: S
         await ada.publish(f"see {web.url('/slow', 'slow.test')}?{number}")
     await web.was_asked("/slow?0")
     status = await ada.publish(f"see {web.page('/tea', HEAD)}")
-    with trio.fail_after(PATIENCE):
-        while not (await ada.get(f"/api/v1/statuses/{status['id']}")).json["card"]:
-            await trio.lowlevel.checkpoint()
+    await until_found(lambda: shown_card(ada, f"/api/v1/statuses/{status['id']}"))
     assert len([one for one in web.peer.asked if one.path.startswith("/slow")]) == 1, "one at a time of one site"
     for event in held:
         event.set()
@@ -407,9 +415,7 @@ async def test_a_page_in_trouble_is_fetched_again(stage: Stage, ada: Person, web
     web.page("/tea", HEAD)
     await stage.sql("UPDATE outbox SET due_at = now() WHERE kind = 'preview'")
     stage.outbox.wake(PREVIEWS)
-    with trio.fail_after(PATIENCE):
-        while not (await ada.get("/api/v1/timelines/public")).json[0]["card"]:
-            await trio.lowlevel.checkpoint()
+    await until_found(lambda: newest_card(ada))
 
 
 async def test_a_page_that_stays_in_trouble_is_given_up_for_all_its_statuses(
@@ -420,16 +426,11 @@ async def test_a_page_that_stays_in_trouble_is_given_up_for_all_its_statuses(
         await person.publish(f"see {url}")
     for tries in range(1, 5):
         await web.was_asked("/tea", tries)
-        with trio.fail_after(PATIENCE):
-            while not await stage.rows(
-                "SELECT FROM outbox WHERE attempts = $1 UNION ALL SELECT FROM preview_cards", tries
-            ):
-                await trio.lowlevel.checkpoint()
+        tried = "SELECT FROM outbox WHERE attempts = $1 UNION ALL SELECT FROM preview_cards"
+        await until_found(partial(stage.rows, tried, tries))
         await stage.sql("UPDATE outbox SET due_at = now() WHERE attempts > 0")
         stage.outbox.wake(PREVIEWS)
-    with trio.fail_after(PATIENCE):
-        while await stage.rows("SELECT FROM outbox"):
-            await trio.lowlevel.checkpoint()
+    await until_none(lambda: stage.rows("SELECT FROM outbox"))
     assert web.asked("/tea") == 4
     assert await stage.rows("SELECT url, found FROM preview_cards") == [[url, False]]
     assert [facts["effect"] for facts in stage.told("outbox.given_up")] == ["preview"]

@@ -7,8 +7,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
-import trio
-import trio.lowlevel
 
 from troupe.actors.effects.push import PUSH, SendPush
 from troupe.actors.effects.registry import Promise
@@ -17,7 +15,8 @@ from troupe.storage import outbox
 
 from ..checklist.rows import rows
 from ..clients import Client, Person, Stage
-from ..push.service import PATIENCE, RESET, PushService, push_service, refusal
+from ..push.service import RESET, PushService, push_service, refusal
+from ..waiting import until_found, until_none
 
 PATH = "/api/v1/push/subscription"
 
@@ -40,22 +39,26 @@ async def subscribe(client: Client, service: PushService, path: str, *alerts: st
     return made.json
 
 
-async def tried(stage: Stage) -> list[list[Any]]:
-    """The pushes that wait for another try: the tries, why the last one failed, and seconds until the next."""
+async def subscribed(client: Client) -> bool:
+    return (await client.get(PATH)).status == 200
+
+
+async def tried(stage: Stage, count: int = 1) -> list[list[Any]]:
+    """Wait for pushes that wait for another try: the tries, why the last one failed, and seconds until the next."""
     query = """
         SELECT attempts, error, extract(epoch FROM due_at - now())::integer FROM outbox
         WHERE kind = 'push' AND attempts > 0
     """
-    with trio.fail_after(PATIENCE):
-        while not (found := await stage.rows(query)):
-            await trio.lowlevel.checkpoint()
-    return found
+
+    async def enough() -> list[list[Any]]:
+        waiting = await stage.rows(query)
+        return waiting if len(waiting) >= count else []
+
+    return await until_found(enough)
 
 
 async def all_sent(stage: Stage) -> None:
-    with trio.fail_after(PATIENCE):
-        while await stage.rows("SELECT FROM outbox WHERE kind = 'push'"):
-            await trio.lowlevel.checkpoint()
+    await until_none(lambda: stage.rows("SELECT FROM outbox WHERE kind = 'push'"))
 
 
 # What a device gets
@@ -302,10 +305,8 @@ async def test_a_service_that_asked_for_time_is_left_alone_for_all_devices(
     await bob.publish("@ada hi")
     await tried(stage)
     await ada.publish("@bob hi")
-    with trio.fail_after(PATIENCE):
-        while len(found := await tried(stage)) < 2:
-            await trio.lowlevel.checkpoint()
-    assert {error for _, error, _ in found} == {
+    waiting = await tried(stage, 2)
+    assert {error for _, error, _ in waiting} == {
         "Later: the push service answered 503", "Later: the push service is left alone",
     }  # fmt: skip
     assert len(service.peer.asked) == 1
@@ -357,9 +358,7 @@ async def test_an_endpoint_that_comes_to_lead_inwards_is_never_connected_to(
     query = "UPDATE push_subscriptions SET endpoint = $1"
     await stage.sql(query, f"https://inside.example:{service.peer.port}/ada")
     await bob.publish("@ada hi")
-    with trio.fail_after(PATIENCE):
-        while (await ada.get(PATH)).status == 200:
-            await trio.lowlevel.checkpoint()
+    await until_none(lambda: subscribed(ada))
     await all_sent(stage)
     await subscribe(ada, service, "/ada", "mention")
     await stage.sql(query, "https://inside.example/ada")

@@ -1,0 +1,30 @@
+"""Waiting for changes that tests can only look for: in rows, in answers, in files."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import trio
+
+PATIENCE = 20  # seconds, for what comes soon
+# Seconds between two looks. A look costs a query or a request: without a pause the test takes the CPU that the server
+# needs to get ready.
+PAUSE = 0.005
+
+T = TypeVar("T")
+
+
+async def until_found(look: Callable[[], Awaitable[T]]) -> T:
+    """Look until something is found, and return it."""
+    with trio.fail_after(PATIENCE):
+        while not (result := await look()):  # noqa: ASYNC110 - no event tells of what other processes do
+            await trio.sleep(PAUSE)
+    return result
+
+
+async def until_none(look: Callable[[], Awaitable[object]]) -> None:
+    """Look until nothing is found any more."""
+    with trio.fail_after(PATIENCE):
+        while await look():  # noqa: ASYNC110 - as above
+            await trio.sleep(PAUSE)
