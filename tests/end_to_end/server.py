@@ -21,6 +21,8 @@ from mastodon import Mastodon
 
 from troupe.storage.engine.embedded import embedded
 
+from . import forked
+
 PASSWORD = "correct horse battery"
 SCOPES = "read write follow push"
 
@@ -72,7 +74,7 @@ class Server:
         self.port = free_port()
         # Without previews: posts of tests have links to servers that are not there.
         self.settings = {"TROUPE_RATE_LIMITS": "false", "TROUPE_LINK_PREVIEWS": "false"} | settings
-        self.process: subprocess.Popen[str] | None = None
+        self.process: subprocess.Popen[str] | forked.ForkedProcess | None = None
         self._log: deque[str] = deque(maxlen=2000)
         self._listens = False
 
@@ -95,17 +97,20 @@ class Server:
         return [json.loads(line)["event"] for line in list(self._log) if line.startswith("{")]
 
     def start(self, *through: str, argument: Callable[[list[str]], list[str]] = list) -> None:
-        """Start it and wait until it listens, which it says in its log. `through` is a program that starts it."""
-        settled = self.launch(*through, argument=argument)
+        """Start it and wait until it listens, which it says in its log. `through` is a program that starts it.
+
+        Without such a program it is forked (see `forked.py`). The tests of starts and of signals also `launch` servers
+        that import themselves.
+        """
+        settled = self.launch(*through, argument=argument) if through else self._fork()
         if not settled.wait(START) or not self._listens:
             self.kill()
             raise AssertionError(f"The server does not listen:\n{self.log}")
 
     def launch(self, *through: str, argument: Callable[[list[str]], list[str]] = list) -> threading.Event:
         """Start it, as the leader of a process group. The event is set when it listens, and when it has ended."""
-        command = [*TROUPE, "serve", "--data", str(self.data), "--port", str(self.port)]
-        self.process = subprocess.Popen(
-            [*through, *argument(command)],
+        self.process = process = subprocess.Popen(
+            [*through, *argument([*TROUPE, *self._serve()])],
             cwd=self.data.parent,
             env=self._environment(),
             stdin=subprocess.DEVNULL,
@@ -114,9 +119,20 @@ class Server:
             text=True,
             process_group=0,
         )
-        assert self.process.stdout is not None
+        assert process.stdout is not None
+        return self._follow(process.stdout)
+
+    def _fork(self) -> threading.Event:
+        """As `launch`, without the time in which a server imports what it is made of."""
+        self.process, output = forked.started(self._serve(), self.data.parent, self._environment())
+        return self._follow(output)
+
+    def _serve(self) -> tuple[str, ...]:
+        return ("serve", "--data", str(self.data), "--port", str(self.port))
+
+    def _follow(self, output: IO[str]) -> threading.Event:
         self._listens, settled = False, threading.Event()
-        self._reader = threading.Thread(target=self._read, args=(self.process.stdout, settled), daemon=True)
+        self._reader = threading.Thread(target=self._read, args=(output, settled), daemon=True)
         self._reader.start()
         return settled
 
@@ -170,9 +186,10 @@ class Server:
         """Accounts with tokens, in one command. Tests share a server, so each name gets a number."""
         entries = [{"username": f"{name}{next(_numbers)}", "password": PASSWORD} for name in names]
         lines = [json.dumps(entry | {"email": f"{entry['username']}@example.org"}) for entry in entries]
-        made = self.troupe("accounts", "import", "-", "--scopes", SCOPES, text="\n".join(lines))
-        assert made.returncode == 0, made.stderr
-        answers = [json.loads(line) for line in made.stdout.splitlines()]
+        words = ("accounts", "import", "-", "--scopes", SCOPES, "--data", str(self.data))
+        code, output, errors = forked.done(words, self.data.parent, self._environment(), "\n".join(lines), COMMAND)
+        assert code == 0, errors
+        answers = [json.loads(line) for line in output.splitlines()]
         return [Person(one["name"], one["id"], one["token"], self.url) for one in answers]
 
     def _read(self, output: IO[str], settled: threading.Event) -> None:
@@ -189,7 +206,7 @@ class Server:
         plain = {name: value for name, value in os.environ.items() if not name.startswith(("TROUPE_", "PG"))}
         return plain | {"PYTHONUNBUFFERED": "1"} | self.settings
 
-    def _running(self) -> subprocess.Popen[str]:
+    def _running(self) -> subprocess.Popen[str] | forked.ForkedProcess:
         assert self.process is not None, "the server was not started"
         return self.process
 
