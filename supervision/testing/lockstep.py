@@ -59,6 +59,7 @@ class Lockstep:
         self._loop = asyncio.SelectorEventLoop()
         self._connection: Any = self.block(connecting)
         self._runs = 0
+        self.transactions = 0  # so far, those included that were rolled back
 
     def block(self, work: Coroutine[Any, Any, T]) -> T:
         """Run work to its end while no other task runs."""
@@ -79,6 +80,7 @@ class Lockstep:
 
     def transact(self, work: Callable[[SqlConnection], Awaitable[T]], *, commit: bool = True) -> T:
         """Run `work` in a savepoint of its own. With `commit=False` it is run and then rolled back."""
+        self.transactions += 1
         return self.block(self._transact(work, COMMIT if commit else UNDO))
 
     async def _transact(self, work: Callable[[SqlConnection], Awaitable[T]], end: str) -> T:
@@ -114,6 +116,11 @@ class LockstepDatabase:
         self._faults = faults
         self._note = note
         self._back_at = 0.0
+
+    @property
+    def transactions(self) -> int:
+        """The number of transactions so far: while it stays, all rows do."""
+        return self._lockstep.transactions
 
     async def transact(
         self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs

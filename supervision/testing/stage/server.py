@@ -29,6 +29,7 @@ from ...supervisor import Child, Supervisor
 from ..faults import Fault
 from ..run import Run
 from .api import SimulatedApi
+from .looks import RememberedLooks
 from .patience import insist
 from .postgres import sandbox
 from .runtime import runtime_class
@@ -84,7 +85,7 @@ class SimulatedServer:
             secret=self._secret,
         )  # fmt: skip
         self.actors = ActorSystem(
-            run.database, self.runtime, run.clock, self._ids, self.record,
+            RememberedLooks(run.database), self.runtime, run.clock, self._ids, self.record,
             base_url=BASE_URL, local_domain=DOMAIN, idle=self._idle,
         )  # fmt: skip
         add = self.actors.outbox.add
