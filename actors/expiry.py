@@ -32,6 +32,8 @@ REVOKED_KEPT = timedelta(days=30)
 DEAD_LETTERS_KEPT = timedelta(days=30)
 # For this time the page of imports shows what became of each.
 IMPORTS_KEPT = timedelta(days=30)
+# Staff see the attempts of the last seven days.
+ATTEMPTS_KEPT = timedelta(days=8)
 APPLICATION_TOKENS_UNUSED = timedelta(days=30)
 APPLICATION_TOKENS_NEVER_USED = timedelta(days=2)
 APPLICATIONS_UNUSED = timedelta(days=7)
@@ -91,6 +93,8 @@ class Expiry:
         await self._all(expiry.delete_resets, now)
         await self._all(expiry.delete_challenges, now)
         await self._all(expiry.delete_imports, now - IMPORTS_KEPT)
+        await self._all(expiry.delete_network_blocks, now)
+        await self._all(expiry.delete_email_attempts, (now - ATTEMPTS_KEPT).date())
         await self._all(expiry.delete_dead_letters, first_id_at(now - DEAD_LETTERS_KEPT))
         await self._all(expiry.delete_ended_suggestions, first_id_at(now - INTERACTIONS_COUNT))
         await self._all(expiry.delete_revoked_tokens, now - REVOKED_KEPT, fact=RevokedToken)

@@ -5,11 +5,14 @@ The turn that changes a block reads all of them again before it answers. Changes
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import trio
 
-from ..storage import blocked_domains
+from ..storage import blocked_domains, blocked_networks
 from ..storage.engine.database import Connection, Database, StorageError
 from .rules.domains import DomainRules
+from .rules.networks import NetworkRules
 
 NOTICE = "blocks"
 RETRY = 1.0  # seconds until rows that could not be read are read again
@@ -22,7 +25,13 @@ class ServerBlocks:
         self._database = database
         self._reading = trio.Lock()
         self._changed = trio.Event()
+        self._observers: list[Callable[[], None]] = []
         self.domains = DomainRules()
+        self.networks = NetworkRules()
+
+    def observe(self, read: Callable[[], None]) -> None:
+        """Have a function called whenever the blocks were read."""
+        self._observers.append(read)
 
     def wake(self) -> None:
         """Read the rows again."""
@@ -59,8 +68,10 @@ class ServerBlocks:
     async def _read(self) -> None:
         """One after the other, so that no older rows replace newer ones."""
         async with self._reading:
-            self.domains = await self._database.read(_rules)
+            self.domains, self.networks = await self._database.read(_rules)
+            for observe in self._observers:
+                observe()
 
 
-async def _rules(db: Connection) -> DomainRules:
-    return DomainRules(await blocked_domains.find_all(db))
+async def _rules(db: Connection) -> tuple[DomainRules, NetworkRules]:
+    return DomainRules(await blocked_domains.find_all(db)), NetworkRules(await blocked_networks.find_all(db))

@@ -1,6 +1,7 @@
 """The ASGI application: the layers that a request passes, from the outermost to the innermost.
 
     NormalizedPaths   gives each path the one spelling that limits, headers and endpoints go by
+    NetworkGate       refuses clients of networks that staff keep out
     StreamingRoutes   answers WebSockets and server-sent events
     RequestBodies     lets a body through as fast as an endpoint reads it
     FastPath          answers plain requests for the API's endpoints
@@ -29,6 +30,7 @@ from .dispatch import refuse_route, respond
 from .endpoints import all_endpoints
 from .fast_path import FastPath
 from .intake.request import LARGEST_BODY, Request, request_of
+from .network_gate import NetworkGate
 from .router import Endpoint
 from .server.bodies import KEY, RequestBodies
 from .server.paths import NormalizedPaths, without_host
@@ -49,7 +51,7 @@ def make_app(context: HttpContext) -> QuartTrio:
     app.register_error_handler(HTTPException, _no_route(context))
     fast = FastPath(context, endpoints, without_host(app.asgi_app))
     # Quart's own way of wrapping an application: its server calls `asgi_app`.
-    app.asgi_app = NormalizedPaths(StreamingRoutes(context, RequestBodies(fast)))
+    app.asgi_app = NormalizedPaths(NetworkGate(context, StreamingRoutes(context, RequestBodies(fast))))
     return app
 
 

@@ -35,19 +35,14 @@ UPDATE = Statement(f"UPDATE blocked_domains SET {assigned(CHANGEABLE)} WHERE id 
 DELETE = "DELETE FROM blocked_domains WHERE id = $1"
 
 # $2: the stamps of blocks of these domains, before and after the change.
-MARK = """
-    WITH marked AS (
-        SELECT id,
-            CASE WHEN silenced_at IS NULL OR silenced_at = ANY($2) THEN $3::timestamptz ELSE silenced_at END
-                AS silenced,
-            CASE WHEN suspended_at IS NULL OR suspended_at = ANY($2) THEN $4::timestamptz ELSE suspended_at END
-                AS suspended
-        FROM accounts WHERE domain = ANY($1::text[])
-    )
-    UPDATE accounts a SET silenced_at = silenced, suspended_at = suspended, updated_at = $5
-    FROM marked WHERE a.id = marked.id
-    AND (a.silenced_at IS DISTINCT FROM silenced OR a.suspended_at IS DISTINCT FROM suspended)
-    RETURNING a.id
+SILENCED = "CASE WHEN silenced_at IS NULL OR silenced_at = ANY($2) THEN $3::timestamptz ELSE silenced_at END"
+SUSPENDED = "CASE WHEN suspended_at IS NULL OR suspended_at = ANY($2) THEN $4::timestamptz ELSE suspended_at END"
+
+MARK = f"""
+    UPDATE accounts SET silenced_at = {SILENCED}, suspended_at = {SUSPENDED}, updated_at = $5
+    WHERE domain = ANY($1::text[])
+    AND (silenced_at IS DISTINCT FROM {SILENCED} OR suspended_at IS DISTINCT FROM {SUSPENDED})
+    RETURNING id
 """
 
 

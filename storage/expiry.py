@@ -5,7 +5,7 @@ Each function deletes one batch. Rows that another transaction holds are skipped
 """
 
 from collections.abc import Collection
-from datetime import datetime
+from datetime import date, datetime
 
 from .engine.database import Connection
 
@@ -30,6 +30,10 @@ DELETE_RESETS = _older("password_resets", "token_hash", "expires_at", "token_has
 DELETE_CHALLENGES = _older("sign_in_challenges", "token_hash", "expires_at", "token_hash")
 
 DELETE_IMPORTS = _older("imports", "id", "finished_at", "id")
+
+DELETE_NETWORK_BLOCKS = _older("blocked_networks", "id", "expires_at", "id")
+
+DELETE_EMAIL_ATTEMPTS = _older("email_domain_attempts", "ctid", "day", "block_id")
 
 DELETE_DEAD_LETTERS = _older("dead_letters", "id", "id", "id")  # ids sort by time
 
@@ -111,6 +115,16 @@ async def delete_challenges(db: Connection, before: datetime, limit: int) -> lis
 async def delete_imports(db: Connection, before: datetime, limit: int) -> list[int]:
     """Delete imports that were finished at `before` or earlier, with their lines. Return their ids."""
     return [row["id"] for row in await db.fetch(DELETE_IMPORTS, before, limit)]
+
+
+async def delete_network_blocks(db: Connection, now: datetime, limit: int) -> list[int]:
+    """Delete blocks of networks that have ended."""
+    return [row["id"] for row in await db.fetch(DELETE_NETWORK_BLOCKS, now, limit)]
+
+
+async def delete_email_attempts(db: Connection, day: date, limit: int) -> list[int]:
+    """Delete counts of attempts to sign up, up to a day."""
+    return [row["block_id"] for row in await db.fetch(DELETE_EMAIL_ATTEMPTS, day, limit)]
 
 
 async def delete_dead_letters(db: Connection, up_to: int, limit: int) -> list[int]:

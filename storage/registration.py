@@ -34,6 +34,13 @@ REJECT = """
     WHERE a.id = $1 AND u.account_id = a.id AND u.approved_at IS NULL RETURNING a.id
 """
 
+# The expression is that of the index.
+TAKEN_SPELLING = """
+    SELECT true FROM users WHERE
+    replace(split_part(split_part(lower(email), '@', 1), '+', 1), '.', '') || '@' || split_part(lower(email), '@', 2)
+    = lower($1) LIMIT 1
+"""
+
 Attribute = Literal["username", "email"]
 # The unique indexes, and the attributes that they protect.
 UNIQUE: Mapping[str, Attribute] = {
@@ -76,12 +83,15 @@ async def create(db: Connection, account: NewAccount, user: NewUser, token: NewT
         await oauth.insert_token(db, token, now)
 
 
-async def taken(db: Connection, username: str, email: str) -> list[Attribute]:
-    """Return which of name and address are taken. The result holds only for this moment."""
+async def taken(db: Connection, username: str, canonical: str) -> list[Attribute]:
+    """Return which of name and address are taken. The result holds only for this moment.
+
+    The address is in its canonical form: another spelling of a user's address is taken too.
+    """
     found: list[Attribute] = []
     if await accounts.find_local_many(db, [username]):
         found.append("username")
-    if await users.taken_emails(db, [email]):
+    if await db.fetchval(TAKEN_SPELLING, canonical):
         found.append("email")
     return found
 

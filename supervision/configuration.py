@@ -42,6 +42,20 @@ def _nothing_if_empty(value: object) -> object:
     return None if value == "" else value
 
 
+def _name_server(value: object) -> object:
+    """Return address and port of `192.0.2.53`, `192.0.2.53:5353` or `[2001:db8::53]:5353`."""
+    if not isinstance(value, str):
+        return value
+    bare = value.count(":") > 1 and not value.startswith("[")  # an IPv6 address without a port
+    host, port = (value, "") if bare else (_without_port(value), _port(value))
+    if port and not (port.isdecimal() and 1 <= int(port) <= 65535):
+        raise ValueError("the port is no number from 1 to 65535")
+    return str(ipaddress.ip_address(host)), int(port or 53)
+
+
+NameServers = Annotated[
+    tuple[Annotated[tuple[str, int], BeforeValidator(_name_server)], ...], BeforeValidator(_from_commas)
+]
 Names = Annotated[tuple[str, ...], BeforeValidator(_from_commas)]
 Networks = Annotated[tuple[Network, ...], BeforeValidator(_from_commas)]
 Text = Annotated[str | None, BeforeValidator(_nothing_if_empty)]
@@ -117,6 +131,24 @@ class Settings(BaseModel):
         tuple(sorted(RESERVED)),
         "Names that are refused at sign-up, also when digits stand for their letters.",
         "names with commas between, such as admin, support",
+    )
+    check_email_domains: bool = setting(
+        True,
+        "Whether sign-ups and changed addresses need a domain that takes mails. A server whose own name is known only"
+        " inside of its network asks for none.",
+        "true or false",
+    )
+    dns_servers: NameServers = setting(
+        (),
+        "The DNS servers that are asked for this. Without any those that the machine asks.",
+        "addresses with commas between, each with a port or not, such as 192.0.2.53, 127.0.0.1:5353",
+        max_length=5,
+    )
+    disposable_emails: Literal["refused", "accepted"] = setting(
+        "refused",
+        "Whether the providers of throw-away addresses are refused, by the list of the package"
+        " `disposable-email-domains`.",
+        "refused or accepted",
     )
     smtp_host: Text = setting(
         None, "The server that takes mails. Without one no mail is sent.", "a name or an IP address"

@@ -42,6 +42,7 @@ from ..actors.kernel import Ids, Runtime, SystemClock
 from ..actors.kernel.watchdog import Watchdog
 from ..actors.media.processor import MediaProcessor
 from ..actors.outgoing.client import OutgoingClient
+from ..actors.outgoing.mail_servers import MailServerLookup
 from ..actors.previews.reader import PageReader
 from ..actors.push.delivery import WebPush
 from ..actors.push.encryption import PushEncryption
@@ -105,7 +106,8 @@ class Troupe:
             settings=settings, database=self.database, runtime=self.runtime, clock=clock, ids=ids, record=log.record,
             secret=lambda: secrets.token_urlsafe(32), push_key=self._push_key,
             accounts=self.actors.accounts, statuses=self.actors.statuses, facts=self.actors.facts,
-            blocks=self.actors.blocks, media=self.media, outgoing=self.outgoing, translator=self.translator,
+            blocks=self.actors.blocks, media=self.media, outgoing=self.outgoing,
+            mail_servers=MailServerLookup(settings.dns_servers), translator=self.translator,
         )  # fmt: skip
         self.custom_emojis = CustomEmojiLoader(self.database, self.actors.facts)
         self.expiry = Expiry(self.database, clock, log.record, self.actors.facts, self.http_context.tokens)

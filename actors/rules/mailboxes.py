@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import re
 
@@ -27,12 +28,27 @@ def mailbox_of(written: str, local_domain: str) -> str | None:
     if not at or len(local) > LONGEST_LOCAL or not LOCAL.fullmatch(local) or ":" in host:
         return None
     domain = domain_of(host)
-    if domain is None and ONE_LABEL.fullmatch(host) and _is_inside(local_domain):
+    if domain is None and ONE_LABEL.fullmatch(host) and is_inside(local_domain):
         domain = host.lower()
     return None if domain is None else f"{local}@{domain}"
 
 
-def _is_inside(local_domain: str) -> bool:
+def canonical(mailbox: str) -> str:
+    """Return the form that all spellings of an address share: in lower case, without its tag, dots and blanks.
+
+    Many providers deliver `e.v.e+news@example.org` to `eve@example.org`. Blocks and sign-ups compare this form, so that
+    no further spelling of an address is another address.
+    """
+    local, _, host = mailbox.strip().lower().rpartition("@")
+    return f"{local.partition('+')[0].replace('.', '')}@{host}"
+
+
+def canonical_hash(mailbox: str) -> bytes:
+    """Return the SHA-256 of the canonical form."""
+    return hashlib.sha256(canonical(mailbox).encode()).digest()
+
+
+def is_inside(local_domain: str) -> bool:
     """True if the server's own domain is known only inside its network: one label, or a loopback address."""
     host = local_domain.partition(":")[0]
     if "." not in host or host.endswith(".localhost"):

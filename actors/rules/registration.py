@@ -74,6 +74,11 @@ def blocked() -> Complaint:
     return Complaint("email", "ERR_BLOCKED", "uses a disallowed e-mail provider")
 
 
+def unreachable() -> Complaint:
+    """Return the error that no mails can be sent to an address."""
+    return Complaint("email", "ERR_UNREACHABLE", "does not seem to exist")
+
+
 def complaints_about_password(password: str) -> Iterator[Complaint]:
     """Return the errors of a new password."""
     if not password.strip():

@@ -24,6 +24,7 @@ from ...actors.kernel.runtime import Runtime
 from ...actors.kernel.surroundings import Record
 from ...actors.media.processor import MediaProcessor
 from ...actors.outgoing.client import OutgoingClient
+from ...actors.outgoing.mail_servers import FindMailServers
 from ...actors.policies import OperatorPolicies
 from ...actors.push_key import PushKey
 from ...actors.server_blocks import ServerBlocks
@@ -79,6 +80,10 @@ class HttpSettings(Protocol):
     @property
     def public_preview(self) -> bool: ...
     @property
+    def check_email_domains(self) -> bool: ...
+    @property
+    def disposable_emails(self) -> Literal["refused", "accepted"]: ...
+    @property
     def domain_blocks_shown(self) -> Literal["public", "users", "nobody"]: ...
     @property
     def domain_blocks_comments(self) -> Literal["public", "users", "nobody"]: ...
@@ -114,6 +119,7 @@ class HttpContext:
     blocks: ServerBlocks
     media: MediaProcessor
     outgoing: OutgoingClient
+    mail_servers: FindMailServers
     translator: Translator | None = None
     tokens: Tokens = field(default_factory=Tokens)
     rates: Rates = field(default_factory=Rates)
@@ -136,12 +142,19 @@ class HttpContext:
         object.__setattr__(self, "trends", trends)
         object.__setattr__(self, "suggestions", Suggestions(self.database, self.clock))
         object.__setattr__(self, "translations", Translations(self.translator, self.clock, self.record))
+        self.blocks.observe(self._end_barred)
         self.facts.observe(EditedStatus, lambda fact: self.translations.drop(fact.id))
         self.facts.observe(DeletedStatus, lambda fact: self.translations.drop(fact.deleted.status.id))
         self.facts.observe(RevokedToken, self._end_token)
         self.facts.observe(ModeratedAccount, self._moderated)
         self.facts.observe(ChangedTrends, lambda fact: self.trends.forget())
         self.facts.observe(ChangedCustomEmojis, self.rendered.use_emojis)
+
+    def _end_barred(self) -> None:
+        """Close the streams of networks that have no access any more."""
+        networks, now = self.blocks.networks, self.clock.now()
+        if networks.bar_some:
+            self.streams.close_addresses(lambda address: networks.severity_for(address, now) == "no_access")
 
     def _end_token(self, fact: RevokedToken) -> None:
         """Drop a token from the cache and close its streams."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import trio
 
@@ -12,21 +13,48 @@ from ...actors.kernel import Address
 from ...actors.rules import passwords
 from ...actors.rules.complaints import Complaint
 from ...actors.rules.languages import language_code
-from ...actors.rules.mailboxes import mailbox_of
-from ...actors.rules.registration import Form, blocked, complaints, taken
+from ...actors.rules.mailboxes import canonical, mailbox_of
+from ...actors.rules.registration import Form, complaints, taken
 from ...storage import registration
 from ...storage.oauth import NewToken
 from ...storage.users import User
-from ..answers.errors import TooMany
+from ..answers.errors import Forbidden, TooMany
 from ..intake.request import Request
 from . import rates
 from .context import HttpContext
+from .emails import verdict_on
 
 MakeToken = Callable[[int], NewToken]
 
 
-async def complaints_about(context: HttpContext, form: Form) -> list[Complaint]:
-    """Return all errors of a form. A name that is free now may still be taken by another sign-up."""
+@dataclass(frozen=True, slots=True)
+class CheckedForm:
+    """All errors of a form. One without errors may need the approval of staff, whatever the server's setting is."""
+
+    complaints: list[Complaint]
+    needs_approval: bool = False
+
+
+async def check(context: HttpContext, request: Request, form: Form) -> CheckedForm:
+    """Check a form and its sender. Raises Forbidden if nobody may sign up from there.
+
+    A name that is free now may still be taken by another sign-up.
+    """
+    address = request.address(context.settings.trusted_proxies)
+    severity = context.blocks.networks.severity_for(address, context.clock.now())
+    if severity in ("sign_up_block", "no_access"):
+        raise Forbidden("This action is not allowed")
+    found = await _complaints_about(context, form)
+    mailbox = mailbox_of(form.email, context.settings.local_domain)
+    if found or mailbox is None:
+        return CheckedForm(found)
+    # Last, and for forms without errors alone: it may ask other servers.
+    verdict = await verdict_on(context, mailbox, address)
+    needs_approval = verdict.needs_approval or severity == "sign_up_requires_approval"
+    return CheckedForm([verdict.complaint] if verdict.complaint else [], needs_approval)
+
+
+async def _complaints_about(context: HttpContext, form: Form) -> list[Complaint]:
     settings = context.settings
     found = list(
         complaints(
@@ -37,10 +65,8 @@ async def complaints_about(context: HttpContext, form: Form) -> list[Complaint]:
         )
     )
     mailbox = mailbox_of(form.email, settings.local_domain)
-    if mailbox is not None and context.blocks.domains.standing_of(mailbox.rpartition("@")[2]).suspended:
-        found.append(blocked())
     wrong = {complaint.attribute for complaint in found}
-    has = await context.database.read(registration.taken, form.username, mailbox or "")
+    has = await context.database.read(registration.taken, form.username, canonical(mailbox or ""))
     return [*found, *(taken(attribute) for attribute in has if attribute not in wrong)]
 
 
@@ -48,6 +74,7 @@ async def sign_up(
     context: HttpContext,
     request: Request,
     form: Form,
+    checked: CheckedForm,
     application_id: int | None = None,
     token: MakeToken | None = None,
 ) -> User:
@@ -63,7 +90,7 @@ async def sign_up(
         password_hash,
         language_code(form.locale),
         form.reason.strip() or None,
-        context.settings.sign_ups == "open",
+        context.settings.sign_ups == "open" and not checked.needs_approval,
         application_id,
         token(id) if token is not None else None,
         _ip(request.address(context.settings.trusted_proxies)),

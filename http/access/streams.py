@@ -17,6 +17,7 @@ class End(Enum):
     SLOW = 1008, "The connection is too slow"
     REVOKED = 1008, "The access token was revoked"
     DISABLED = 1008, "Your login is currently disabled"
+    BARRED = 1008, "This action is not allowed"
     BINARY = 1003, "Only text is understood"
 
     @property
@@ -37,6 +38,9 @@ class OpenStream(Protocol):
 
     @property
     def token(self) -> Token | None: ...
+
+    @property
+    def address(self) -> str: ...
 
     def end(self, why: End) -> None: ...
 
@@ -67,6 +71,10 @@ class Streams:
     def close_account(self, account_id: int) -> None:
         """Close the streams of a user who may not sign in any more."""
         self._end(End.DISABLED, lambda session: session.token is not None and session.token.account_id == account_id)
+
+    def close_addresses(self, barred: Callable[[str], bool]) -> None:
+        """Close the streams of clients that may not use the server any more."""
+        self._end(End.BARRED, lambda session: barred(session.address))
 
     def open_all(self) -> None:
         """Accept streams, for the first time or again."""

@@ -5,16 +5,18 @@ from __future__ import annotations
 from ...actors.commands.registration import NOT_AWAITED, ResendConfirmation
 from ...actors.rules.complaints import refusal
 from ...actors.rules.mailboxes import mailbox_of
-from ...actors.rules.registration import complaints_about_email
+from ...actors.rules.registration import blocked, complaints_about_email
 from ...storage import users
 from ..access import rates
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
+from ..access.emails import verdict_on
 from ..access.registration import count_mail
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import Forbidden, NotFound
 from ..intake.input import Input
 from ..intake.parameters import Text
+from ..intake.request import Request
 from ..router import api
 
 OTHER_APP = "This method is only available to the application the user originally signed-up with"
@@ -31,7 +33,7 @@ class NewEmail(Input):
     rates=(rates.CONFIRMATIONS, rates.CONFIRMATIONS_OF_USER),
     waiting=True,
 )
-async def resend_confirmation(context: HttpContext, viewer: Viewer, given: NewEmail) -> Answer:
+async def resend_confirmation(context: HttpContext, request: Request, viewer: Viewer, given: NewEmail) -> Answer:
     """Send another confirmation mail, to another address if one is given."""
     user = await context.database.read(users.find_user, viewer.account_id)
     if user is None:
@@ -44,8 +46,17 @@ async def resend_confirmation(context: HttpContext, viewer: Viewer, given: NewEm
         raise refusal(found)
     email = mailbox_of(given.email, context.settings.local_domain)
     count_mail(context, email or user.email)
+    if email is not None:
+        await _check(context, request, email)
     await viewer.ask(ResendConfirmation(email))
     return EMPTY
+
+
+async def _check(context: HttpContext, request: Request, email: str) -> None:
+    """Raise a refusal of an address that may not be used, or only with an approval that the sign-up did not need."""
+    verdict = await verdict_on(context, email, request.address(context.settings.trusted_proxies))
+    if verdict.complaint is not None or verdict.needs_approval:
+        raise refusal([verdict.complaint or blocked()])
 
 
 @api.get("/api/v1/emails/check_confirmation", auth="user", scopes=("read:accounts",), waiting=True)

@@ -12,7 +12,7 @@ from ...storage.oauth import NewToken, Token
 from ...storage.secrets import hash_of
 from ..access import rates
 from ..access.context import HttpContext
-from ..access.registration import complaints_about, sign_up
+from ..access.registration import check, sign_up
 from ..answers.answer import Answer, json
 from ..answers.errors import Forbidden
 from ..entities.token import token_fields
@@ -45,14 +45,15 @@ async def register(context: HttpContext, request: Request, token: Token, given: 
     if token.account_id is not None:
         raise Forbidden("This method requires an client credentials authentication")
     form = given.form()
-    if found := await complaints_about(context, form):
-        raise refusal(found)
+    checked = await check(context, request, form)
+    if checked.complaints:
+        raise refusal(checked.complaints)
     application = await context.database.read(oauth.find_application, token.application_id)
     if application is None:
         raise Forbidden
     secret, token_id = context.secret(), context.ids.next()
     user = await sign_up(
-        context, request, form, application.id,
+        context, request, form, checked, application.id,
         lambda id: NewToken(token_id, hash_of(secret), application.id, id, application.scopes),
     )  # fmt: skip
     return json(token_fields(secret, application.scopes, user.created_at))

@@ -131,17 +131,21 @@ class Request:
 
     def address(self, trusted: Sequence[Network] = ()) -> str:
         """Return the client's address: the peer's, or the one that the trusted proxies give."""
-        forwarded = self.header(b"x-forwarded-for")
-        if forwarded is None or not trusted:
-            return self.peer
-        here = self.peer
-        # From the nearest proxy outwards: the first address that is not a trusted proxy's is the client's. The client
-        # may have written the entries before it.
-        for hop in filter(None, map(str.strip, reversed(forwarded.split(",")))):
-            if not _inside(here, trusted) or (address := _without_port(hop)) is None:
-                break
-            here = address
-        return here
+        return client_address(self.peer, self.header(b"x-forwarded-for"), trusted)
+
+
+def client_address(peer: str, forwarded: str | None, trusted: Sequence[Network]) -> str:
+    """Return the address of a client, by the peer of its connection and the header that proxies write."""
+    if forwarded is None or not trusted:
+        return peer
+    here = peer
+    # From the nearest proxy outwards: the first address that is not a trusted proxy's is the client's. The client may
+    # have written the entries before it.
+    for hop in filter(None, map(str.strip, reversed(forwarded.split(",")))):
+        if not _inside(here, trusted) or (address := _without_port(hop)) is None:
+            break
+        here = address
+    return here
 
 
 def _without_port(hop: str) -> str | None:

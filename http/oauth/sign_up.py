@@ -9,7 +9,7 @@ from ...actors.rules.registration import Form
 from ...actors.rules.usernames import USERNAME_CHARACTERS
 from ..access import limits, rates
 from ..access.context import HttpContext
-from ..access.registration import complaints_about, sign_up
+from ..access.registration import check, sign_up
 from ..answers.answer import Answer, redirect
 from ..answers.errors import Forbidden
 from ..intake.input import Input
@@ -62,11 +62,13 @@ async def act(context: HttpContext, request: Request, posted: SignUpForm) -> Ans
     form = posted.form(_language(request))
     if not sessions.is_own_form(sessions.secret_of(request), posted.form_token):
         return _page(context, request, form, {"form": OUTDATED})
-    if found := await complaints_about(context, form):
-        return _page(context, request, form, {one.attribute: _sentence(one.attribute, one.text) for one in found})
+    checked = await check(context, request, form)
+    if checked.complaints:
+        problems = {one.attribute: _sentence(one.attribute, one.text) for one in checked.complaints}
+        return _page(context, request, form, problems)
     limits.count_for_address(context, request, rates.ACCOUNTS)  # as for accounts that apps make
     try:
-        await sign_up(context, request, form)
+        await sign_up(context, request, form, checked)
     except Refused as refusal:  # another sign-up has taken the name
         named = list(refusal.details or ())
         return _page(context, request, form, {name: _sentence(name, rules.TAKEN) for name in named})

@@ -10,10 +10,12 @@ from ...actors.commands.email_changes import ChangeEmail, ConfirmNewEmail
 from ...actors.kernel import Address
 from ...actors.rules.limits import EMAIL_CHARACTERS
 from ...actors.rules.mailboxes import mailbox_of
+from ...actors.rules.registration import blocked
 from ...storage import email_changes
 from ...storage.secrets import hash_of
 from ..access import rates
 from ..access.context import HttpContext
+from ..access.emails import verdict_on
 from ..access.registration import count_mail
 from ..answers.answer import Answer, redirect
 from ..intake.input import Input
@@ -53,6 +55,10 @@ async def change(context: HttpContext, request: Request, posted: NewEmailForm) -
     if not await me.has_password(posted.password):
         return _page(me, {"password": WRONG_PASSWORD}, posted.email)
     count_mail(context, mailbox)
+    verdict = await verdict_on(context, mailbox, request.address(context.settings.trusted_proxies))
+    if verdict.complaint is not None or verdict.needs_approval:
+        text = (verdict.complaint or blocked()).text
+        return _page(me, {"email": f"The address {text}."}, posted.email)
     await me.ask(ChangeEmail(mailbox))
     return redirect("/settings?done=email_asked")
 

@@ -59,8 +59,9 @@ async def admit(
     finally:
         count_for_account(context, request, token, STREAMS)
     session = Session(
-        context.runtime, token, Origin(request.request_id), frames, context.settings.stream_queue, context.record
-    )
+        context.runtime, token, Origin(request.request_id), frames, context.settings.stream_queue, context.record,
+        request.address(context.settings.trusted_proxies),
+    )  # fmt: skip
     context.streams.add(session)
     try:
         # Once more, now that a revocation would find the session: one may have come in between.

@@ -48,9 +48,17 @@ class Session:
     """The streams of a connection as one queue of frames. `sse` and `websocket` take frames from it and send them."""
 
     def __init__(
-        self, runtime: Runtime, token: Token | None, origin: Origin, frames: Frames, room: int, record: Record
+        self,
+        runtime: Runtime,
+        token: Token | None,
+        origin: Origin,
+        frames: Frames,
+        room: int,
+        record: Record,
+        address: str = "",
     ) -> None:
         self.token = token
+        self.address = address  # of the client
         self.sifts = viewer_filter(ANONYMOUS)
         self._filters: Filters | None = None  # until the account has told which it has
         self._viewer = NO_VIEWER  # with the filters and the perspective of the account

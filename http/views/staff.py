@@ -10,7 +10,7 @@ from ...storage.engine.database import Connection
 from ...storage.paging import Page
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
-from ..answers.answer import Answer, json
+from ..answers.answer import Answer, Headers, json
 from ..intake.paging import Paged, links
 from ..intake.request import Request
 
@@ -42,6 +42,10 @@ async def page_of_rows(
     """Answer with a page of rows that staff manage, newest first."""
     page = paged.page(ON_A_PAGE)
     rows = await context.database.read(find, page)
-    url = context.settings.base_url + request.path
-    ids = [row.id for row in rows]
-    return json([fields(row) for row in rows], 200, links(url, request.query_texts, ids, full=len(ids) == page.limit))
+    return json([fields(row) for row in rows], 200, links_of(context, request, rows, page.limit))
+
+
+def links_of(context: HttpContext, request: Request, rows: Sequence[Numbered], limit: int) -> Headers:
+    """Return the links to newer and older rows. There is no link to older rows if the page was not full."""
+    url, ids = context.settings.base_url + request.path, [row.id for row in rows]
+    return links(url, request.query_texts, ids, full=len(ids) == limit)

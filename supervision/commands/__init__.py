@@ -24,6 +24,9 @@ PLACES = {
     "emoji": "emoji",
     "announcements": "announcements",
     "domains": "domains",
+    "email-domains": "email_domains",
+    "emails": "emails",
+    "ips": "ips",
     "migrate": "migrate",
     "tree": "tree",
 }
@@ -48,7 +51,7 @@ class Lazily(click.Group):
         if cmd_name not in PLACES:
             return None
         module = import_module(f".{PLACES[cmd_name]}", __name__)
-        return getattr(module, cmd_name)
+        return getattr(module, cmd_name.replace("-", "_"))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command. An error with a known cause becomes one line and an exit code."""

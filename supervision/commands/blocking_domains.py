@@ -7,10 +7,8 @@ import io
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
 
 from ...actors.commands.blocked_domains import DomainTerms, change, impose, lift
-from ...actors.kernel import Refused
 from ...actors.kernel.ids import Ids
 from ...actors.rules.identity import domain_of
 from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
@@ -21,9 +19,7 @@ from ...storage import blocked_domains
 from ...storage.blocked_domains import BlockedDomain, Severity
 from ...storage.engine import notices
 from ...storage.engine.database import Connection
-from .acting import NotDone
-
-T = TypeVar("T")
+from .acting import NotDone, allowed
 
 # The columns of the reference server's files. Those of other versions may be missing.
 CSV = ("#domain", "#severity", "#reject_media", "#reject_reports", "#public_comment", "#obfuscate")
@@ -52,9 +48,9 @@ async def block(db: Connection, written: str, wanted: DomainTerms, ids: Ids, now
     act = act_at_command_line(ids, now)
     existing = await _find(db, domain)
     if existing is not None:
-        _allowed(await change(db, act, existing.id, wanted))
+        allowed(await change(db, act, existing.id, wanted))
     else:
-        imposed = _allowed(await impose(db, act, domain, wanted))
+        imposed = allowed(await impose(db, act, domain, wanted))
         if not imposed.is_new:
             raise NotDone(f"{imposed.block.domain} is blocked as strictly already.")
     await announce(db)
@@ -67,7 +63,7 @@ async def unblock(db: Connection, written: str, ids: Ids, now: datetime) -> str:
     existing = await _find(db, domain)
     if existing is None:
         raise NotDone(f"{domain} is not blocked.")
-    _allowed(await lift(db, act_at_command_line(ids, now), existing.id))
+    allowed(await lift(db, act_at_command_line(ids, now), existing.id))
     await announce(db)
     return domain
 
@@ -91,7 +87,7 @@ async def imported(db: Connection, lines: Iterable[ListedBlock], dry_run: bool, 
         return list(new)
     act, done = act_at_command_line(ids, now), list[str]()
     for line in new.values():
-        if _allowed(await impose(db, act, line.domain, line.terms)).is_new:
+        if allowed(await impose(db, act, line.domain, line.terms)).is_new:
             done.append(line.domain)
     await announce(db)
     return done
@@ -152,9 +148,3 @@ def _check_comments(terms: DomainTerms) -> None:
 
 async def _find(db: Connection, domain: str) -> BlockedDomain | None:
     return next((one for one in await blocked_domains.lock(db) if one.domain == domain), None)
-
-
-def _allowed(outcome: T | Refused) -> T:
-    if isinstance(outcome, Refused):
-        raise NotDone(outcome.text)
-    return outcome

@@ -19,6 +19,7 @@ from troupe.actors.mail.templates import Sender
 from troupe.actors.media import processor
 from troupe.actors.media.processor import MediaProcessor
 from troupe.actors.outgoing.client import OutgoingClient
+from troupe.actors.outgoing.mail_servers import UNKNOWN, MailServerLookup, MailServers
 from troupe.actors.previews.reader import PageReader
 from troupe.actors.push.delivery import WebPush
 from troupe.actors.push.encryption import PushEncryption
@@ -100,12 +101,18 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any], without_probe
             settings=settings, database=pool, runtime=runtime, clock=clock, ids=ids, record=record,
             secret=_secrets(), push_key=push_key, accounts=acting.accounts,
             statuses=acting.statuses, facts=acting.facts, blocks=acting.blocks, media=media, outgoing=outgoing,
+            mail_servers=MailServerLookup(settings.dns_servers) if settings.dns_servers else _no_answer,
             translator=translator,
         )  # fmt: skip
         nursery.start_soon(http_context.readiness.run)
         yield Stage(http_context, letterbox, acting.outbox, records)
         stopping.set()
         nursery.cancel_scope.cancel()
+
+
+async def _no_answer(domain: str) -> MailServers:
+    """Look mail servers up without a network."""
+    return UNKNOWN
 
 
 async def _elsewhere(host: str, port: int) -> Sequence[str]:

@@ -11,6 +11,10 @@ from troupe.storage import (
     accounts,
     admin_accounts,
     announcements,
+    blocked_domains,
+    blocked_email_domains,
+    blocked_emails,
+    blocked_networks,
     blocks,
     bookmarks,
     conversation_mutes,
@@ -210,6 +214,18 @@ FILL = """
     INSERT INTO confirmations
     SELECT sha256(n::text::bytea), 1 + n % 500, 'u@x.test', now(), now() + interval '1 day' * n
     FROM generate_series(1, 3000) n;
+    INSERT INTO blocked_domains (
+        id, domain, severity, reject_media, reject_reports, obfuscate, created_at
+    )
+    SELECT n, 'b' || n || '.test', 'silence', false, false, false, now() FROM generate_series(1, 3000) n;
+    INSERT INTO blocked_networks (id, network, severity, created_at, expires_at)
+    SELECT n, ('10.' || n / 250 || '.' || n % 250 || '.0/24')::cidr, 'no_access', now(), now() + interval '1 day' * n
+    FROM generate_series(1, 3000) n;
+    INSERT INTO blocked_emails SELECT n, sha256(n::text::bytea), now() FROM generate_series(1, 3000) n;
+    INSERT INTO blocked_email_domains
+    SELECT n, 'd' || n || '.test', false, now() FROM generate_series(1, 3000) n;
+    INSERT INTO email_domain_attempts
+    SELECT n, current_date - d, '192.0.2.7', 1 FROM generate_series(1, 3000) n, generate_series(0, 6) d;
     INSERT INTO dead_letters (id, address, kind, message, error, created_at)
     SELECT n, 'home/1', 'x', '{}', 'x', now() FROM generate_series(1, 3000) n;
 """
@@ -462,6 +478,18 @@ QUERIES = [
     ("old dead letters", expiry.DELETE_DEAD_LETTERS, (10**18, 500)),
     ("tokens revoked long ago", expiry.DELETE_REVOKED_TOKENS, (NOW, 500)),
     ("unconfirmed sign-ups", expiry.DELETE_SIGN_UPS, (NOW, NOW, NOW, 500)),
+    *both("server-wide blocks of domains", blocked_domains.PAGE, *PAGE),
+    ("accounts of blocked domains", blocked_domains.MARK, (["d1.test"], [NOW], None, NOW, NOW)),
+    *both("blocks of networks", blocked_networks.PAGE, *PAGE),
+    *both("blocks of addresses", blocked_emails.PAGE, *PAGE),
+    ("block of an address", blocked_emails.FIND_BY_HASH, (b"x" * 32,)),
+    *both("blocks of e-mail domains", blocked_email_domains.PAGE, *PAGE),
+    ("blocks among e-mail domains", blocked_email_domains.FIND_AMONG, (["d1.test", "d2.test"],)),
+    ("attempts to sign up", blocked_email_domains.HISTORY, ([1, 2], NOW.date())),
+    ("attempt to sign up", blocked_email_domains.COUNT, ([1, 2], NOW.date(), "192.0.2.7")),
+    ("another spelling of an address", registration.TAKEN_SPELLING, ("u7@x.test",)),
+    ("blocks of networks that are over", expiry.DELETE_NETWORK_BLOCKS, (NOW, 500)),
+    ("old attempts to sign up", expiry.DELETE_EMAIL_ATTEMPTS, (NOW.date(), 500)),
     ("idempotency key", idempotency.FIND, (7, "6", NOW)),
     ("expired idempotency keys", idempotency.INSERT, (7, "6", 1, None, NOW, NOW)),
 ]

@@ -21,6 +21,7 @@ import trio
 from ....actors.kernel import Origin, Record, Runtime
 from ....actors.media.processor import MediaProcessor
 from ....actors.outgoing.client import OutgoingClient
+from ....actors.outgoing.mail_servers import UNKNOWN, MailServers
 from ....actors.push_key import PushKey
 from ....http.access.context import HttpContext
 from ....http.dispatch import respond
@@ -39,6 +40,10 @@ ROOM = 256  # frames that may wait for a client
 
 class Dropped(Exception):
     """Raised when the server was killed before it answered."""
+
+
+async def _no_answer(domain: str) -> MailServers:
+    return UNKNOWN
 
 
 class SimulatedReply:
@@ -66,6 +71,7 @@ class SimulatedApi:
                 run.database, runtime, run.clock, record, actors.outbox, Folder(folder, settings.node),
                 key=lambda: f"{next(numbers)}",
             ),
+            mail_servers=_no_answer,
             outgoing=OutgoingClient("simulation", resolve=_anywhere, tls=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)),
         )  # fmt: skip
         self._frames = WebSocketFrames(self.http_context.rendered, settings.base_url)

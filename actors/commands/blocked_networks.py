@@ -1,0 +1,139 @@
+"""Acts of staff on the networks that the server keeps out. The command line calls the same acts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from ...storage import blocked_networks
+from ...storage.blocked_networks import BlockedNetwork, NetworkSeverity, NetworkTaken
+from ...storage.engine.database import Connection
+from ..account import AccountActor
+from ..kernel import Message, Refused, turn
+from ..rules.roles import Permission
+from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
+
+NOT_FOUND = Refused(404, "Record not found")
+TAKEN = Refused(422, "Validation failed: Ip has already been taken")
+NO_SEVERITY = Refused(422, "Validation failed: Severity can't be blank")
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkTerms:
+    """What a block of a network says. None: not said, so that it stays as it is. `expires_in` 0 means never."""
+
+    network: str | None = None
+    severity: NetworkSeverity | None = None
+    comment: str | None = None
+    expires_in: int | None = None
+
+    def of(self, block: BlockedNetwork, now: datetime) -> BlockedNetwork:
+        """Return a block with these terms."""
+        return replace(
+            block,
+            network=block.network if self.network is None else self.network,
+            severity=block.severity if self.severity is None else self.severity,
+            comment=block.comment if self.comment is None else self.comment,
+            expires_at=block.expires_at if self.expires_in is None else _end(self.expires_in, now),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BlockNetwork(Message[BlockedNetwork]):
+    """Command of staff: block a network."""
+
+    staff: Staff
+    network: str
+    terms: NetworkTerms
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeNetworkBlock(Message[BlockedNetwork]):
+    """Command of staff: change a block of a network."""
+
+    staff: Staff
+    id: int
+    terms: NetworkTerms
+
+
+@dataclass(frozen=True, slots=True)
+class UnblockNetwork(Message[None]):
+    """Command of staff: end a block of a network."""
+
+    staff: Staff
+    id: int
+
+
+@turn(AccountActor, BlockNetwork)
+async def block_network(account: AccountActor, message: BlockNetwork) -> BlockedNetwork | Refused:
+    act = act_in_turn(account, message.staff)
+    return await _done(account, block, act, message.network, message.terms)
+
+
+@turn(AccountActor, ChangeNetworkBlock)
+async def change_network_block(account: AccountActor, message: ChangeNetworkBlock) -> BlockedNetwork | Refused:
+    return await _done(account, change, act_in_turn(account, message.staff), message.id, message.terms)
+
+
+@turn(AccountActor, UnblockNetwork)
+async def unblock_network(account: AccountActor, message: UnblockNetwork) -> Refused | None:
+    ended = await _done(account, unblock, act_in_turn(account, message.staff), message.id)
+    return ended if isinstance(ended, Refused) else None
+
+
+async def _done(
+    account: AccountActor, work: Callable[..., Awaitable[BlockedNetwork | Refused]], *args: object
+) -> BlockedNetwork | Refused:
+    """Do an act, and have it hold before the answer."""
+    try:
+        outcome = await account.transact(work, *args)
+    except NetworkTaken:
+        return TAKEN
+    await account.context.blocks.reload()
+    return outcome
+
+
+async def block(db: Connection, act: StaffAct, network: str, terms: NetworkTerms) -> BlockedNetwork | Refused:
+    """Block a network, in a transaction. Raises NetworkTaken."""
+    if not await act.may(db, Permission.MANAGE_BLOCKS):
+        return NOT_ALLOWED
+    if terms.severity is None:
+        return NO_SEVERITY
+    made = terms.of(BlockedNetwork(act.next_id(), network, terms.severity, "", act.now, None), act.now)
+    await blocked_networks.insert(db, made)
+    await _log(db, act, "block_network", made)
+    return made
+
+
+async def change(db: Connection, act: StaffAct, id: int, terms: NetworkTerms) -> BlockedNetwork | Refused:
+    """Change a block, in a transaction. Raises NetworkTaken."""
+    if not await act.may(db, Permission.MANAGE_BLOCKS):
+        return NOT_ALLOWED
+    found = await blocked_networks.lock(db, id)
+    if found is None:
+        return NOT_FOUND
+    changed = terms.of(found, act.now)
+    await blocked_networks.update(db, changed)
+    await _log(db, act, "change_network_block", changed)
+    return changed
+
+
+async def unblock(db: Connection, act: StaffAct, id: int) -> BlockedNetwork | Refused:
+    """End a block, in a transaction."""
+    if not await act.may(db, Permission.MANAGE_BLOCKS):
+        return NOT_ALLOWED
+    found = await blocked_networks.lock(db, id)
+    if found is None:
+        return NOT_FOUND
+    await blocked_networks.delete(db, id)
+    await _log(db, act, "unblock_network", found)
+    return found
+
+
+async def _log(db: Connection, act: StaffAct, action: str, block: BlockedNetwork) -> None:
+    await act.log(db, action, Target("ip_block", block.id, block.network), block.comment, severity=block.severity)
+
+
+def _end(seconds: int, now: datetime) -> datetime | None:
+    return now + timedelta(seconds=seconds) if seconds else None

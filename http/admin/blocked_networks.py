@@ -1,0 +1,95 @@
+"""The networks that the server keeps out, or keeps from signing up."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ...actors.commands.blocked_networks import BlockNetwork, ChangeNetworkBlock, NetworkTerms, UnblockNetwork
+from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
+from ...actors.rules.networks import address_of, network_of
+from ...actors.rules.roles import Permission
+from ...storage import blocked_networks
+from ...storage.blocked_networks import NetworkSeverity
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import EMPTY, Answer, json
+from ..answers.errors import NotFound, invalid
+from ..entities.blocked_network import blocked_network_fields
+from ..intake.input import Input
+from ..intake.paging import Paged
+from ..intake.parameters import Choice, MaybeProse, MaybeSeconds, MaybeText
+from ..intake.request import Request
+from ..router import api
+from ..views.staff import page_of_rows, staff_of
+
+READ = ("admin:read:ip_blocks",)
+WRITE = ("admin:write:ip_blocks",)
+PERMISSION = Permission.MANAGE_BLOCKS
+NOTHING = "0.0.0.0/32"  # what the API blocks when no address is given
+LONGEST = 100 * 366 * 86_400  # seconds
+
+
+class NetworkBlockParameters(Input):
+    """What a block says. A parameter that is not sent keeps its value."""
+
+    ip: MaybeText = None
+    severity: Annotated[NetworkSeverity | None, Choice] = None
+    comment: MaybeProse = None
+    expires_in: MaybeSeconds = None
+
+    def terms(self, context: HttpContext, request: Request) -> NetworkTerms:
+        if self.comment and len(self.comment) > BLOCK_COMMENT_CHARACTERS:
+            raise invalid(f"Comment is too long (maximum is {BLOCK_COMMENT_CHARACTERS} characters)")
+        if self.expires_in is not None and self.expires_in > LONGEST:
+            raise invalid("Expires in is too long")
+        return NetworkTerms(self._network(context, request), self.severity, self.comment, self._seconds())
+
+    def _network(self, context: HttpContext, request: Request) -> str | None:
+        """The network as it is stored. A block of one's own network would shut out who could end it."""
+        if not self.ip:
+            return None
+        network = network_of(self.ip)
+        if network is None:
+            raise invalid("Ip is invalid")
+        own = address_of(request.address(context.settings.trusted_proxies))
+        if self.severity == "no_access" and own is not None and not own.is_loopback and own in network:
+            raise invalid("Ip is your own")
+        return str(network)
+
+    def _seconds(self) -> int | None:
+        """0, for never, if the parameter was sent without a value."""
+        return self.expires_in or (0 if "expires_in" in self.model_fields_set else None)
+
+
+@api.get("/api/v1/admin/ip_blocks", auth="user", scopes=READ, permission=PERMISSION)
+async def show_all(context: HttpContext, request: Request, paged: Paged) -> Answer:
+    return await page_of_rows(context, request, paged, blocked_networks.page, blocked_network_fields)
+
+
+@api.get("/api/v1/admin/ip_blocks/<id>", auth="user", scopes=READ, permission=PERMISSION)
+async def show(context: HttpContext, id: int) -> Answer:
+    found = await context.database.read(blocked_networks.find, id)
+    if found is None:
+        raise NotFound
+    return json(blocked_network_fields(found))
+
+
+@api.post("/api/v1/admin/ip_blocks", auth="user", scopes=WRITE, permission=PERMISSION)
+async def block(context: HttpContext, request: Request, viewer: Viewer, wanted: NetworkBlockParameters) -> Answer:
+    terms = wanted.terms(context, request)
+    message = BlockNetwork(await staff_of(context, viewer), terms.network or NOTHING, terms)
+    return json(blocked_network_fields(await viewer.ask(message)))
+
+
+@api.put("/api/v1/admin/ip_blocks/<id>", auth="user", scopes=WRITE, permission=PERMISSION)
+async def change(
+    context: HttpContext, request: Request, viewer: Viewer, id: int, wanted: NetworkBlockParameters
+) -> Answer:
+    message = ChangeNetworkBlock(await staff_of(context, viewer), id, wanted.terms(context, request))
+    return json(blocked_network_fields(await viewer.ask(message)))
+
+
+@api.delete("/api/v1/admin/ip_blocks/<id>", auth="user", scopes=WRITE, permission=PERMISSION)
+async def unblock(context: HttpContext, viewer: Viewer, id: int) -> Answer:
+    await viewer.ask(UnblockNetwork(await staff_of(context, viewer), id))
+    return EMPTY

@@ -1,0 +1,91 @@
+"""`troupe ips`, `troupe emails` and `troupe email-domains`: what is printed, stored and refused."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from click.testing import CliRunner, Result
+
+from troupe.storage.engine.connect import transact_once
+from troupe.storage.engine.database import Connection
+from troupe.storage.engine.embedded import embedded
+from troupe.storage.engine.term import upgrade
+from troupe.supervision.commands import troupe
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[tuple[Path, str]]:
+    """A data folder whose PostgreSQL runs, and its address."""
+    with TemporaryDirectory() as made, embedded(Path(made), durable=False) as server:
+        upgrade(server.dsn)
+        yield Path(made), server.dsn
+
+
+@pytest.fixture
+def data(folder: tuple[Path, str]) -> Path:
+    path, dsn = folder
+    transact_once(dsn, clear)
+    return path
+
+
+async def clear(db: Connection) -> None:
+    for table in ("blocked_networks", "blocked_emails", "blocked_email_domains", "audit_log"):
+        await db.execute(f"DELETE FROM {table}")
+
+
+async def logged(db: Connection) -> list[tuple[str, str]]:
+    rows = await db.fetch("SELECT actor, action FROM audit_log ORDER BY id")
+    return [(row["actor"], row["action"]) for row in rows]
+
+
+def run(data: Path, *words: str) -> Result:
+    return CliRunner().invoke(troupe, [*words, "--data", str(data)])
+
+
+def test_a_network_is_blocked_changed_and_unblocked(folder: tuple[Path, str], data: Path) -> None:
+    made = run(data, "ips", "block", "192.0.2.7/24", "--comment", "bots", "--days", "2")
+    assert (made.exit_code, made.stdout) == (0, "Blocked 192.0.2.0/24\n")
+    (block,) = json.loads(run(data, "ips", "list", "--json").stdout)
+    assert (block["ip"], block["severity"], block["comment"]) == ("192.0.2.0/24", "no_access", "bots")
+    assert block["expires_at"] is not None
+    run(data, "ips", "block", "192.0.2.0/24", "--severity", "sign_up_block", "--days", "0")
+    assert run(data, "ips", "list").stdout == "192.0.2.0/24\tsign_up_block\tnever\tbots\n"
+    assert run(data, "ips", "unblock", "192.0.2.0/24").stdout == "Unblocked 192.0.2.0/24\n"
+    assert json.loads(run(data, "ips", "list", "--json").stdout) == []
+    actions = ("block_network", "change_network_block", "unblock_network")
+    assert transact_once(folder[1], logged) == [("command line", action) for action in actions]
+
+
+def test_an_address_is_blocked_in_all_spellings(data: Path) -> None:
+    assert run(data, "emails", "test", "eve@example.org").stdout == "not blocked\n"
+    assert run(data, "emails", "block", "E.ve+x@Example.org").exit_code == 0
+    assert run(data, "emails", "test", "eve@example.org").stdout == "blocked\n"
+    assert run(data, "emails", "unblock", "eve@example.org").exit_code == 0
+    assert run(data, "emails", "test", "e.ve+x@example.org").stdout == "not blocked\n"
+
+
+def test_an_email_domain_is_blocked(data: Path) -> None:
+    assert run(data, "email-domains", "block", "Bad.example").stdout == "Blocked bad.example\n"
+    run(data, "email-domains", "block", "odd.example", "--with-approval")
+    assert run(data, "email-domains", "list").stdout == "bad.example\trefused\nodd.example\tapproval\n"
+    assert run(data, "email-domains", "unblock", "bad.example").exit_code == 0
+    found = json.loads(run(data, "email-domains", "list", "--json").stdout)
+    assert [one["domain"] for one in found] == ["odd.example"]
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("ips", "block", "192.0.2.300"), "Error: '192.0.2.300' is no address or network.\n"),
+        (("ips", "unblock", "192.0.2.3"), "Error: 192.0.2.3/32 is not blocked.\n"),
+        (("emails", "block", "eve"), "Error: 'eve' is no e-mail address.\n"),
+        (("emails", "unblock", "eve@x.org"), "Error: eve@x.org is not blocked.\n"),
+        (("email-domains", "block", "a b"), "Error: 'a b' is no domain.\n"),
+        (("email-domains", "unblock", "good.example"), "Error: good.example is not blocked.\n"),
+    ],
+)
+def test_what_can_not_be_done_is_said(data: Path, words: tuple[str, ...], error: str) -> None:
+    refused = run(data, *words)
+    assert (refused.exit_code, refused.stderr) == (1, error)
