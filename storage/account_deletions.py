@@ -1,4 +1,4 @@
-"""The deletion of a local account. Its row stays, so that the name stays taken; everything else goes, in batches."""
+"""The deletion of an account. Its row stays, so that the name stays taken; everything else goes, in batches."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,7 +8,7 @@ from .engine.database import Connection
 
 LOCK = """
     SELECT ARRAY_REMOVE(ARRAY[avatar_file, header_file], NULL) AS files FROM accounts
-    WHERE id = $1 AND domain IS NULL AND deleted_at IS NULL FOR UPDATE
+    WHERE id = $1 AND deleted_at IS NULL FOR UPDATE
 """
 
 MARK = """

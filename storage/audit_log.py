@@ -6,15 +6,15 @@ from typing import Any
 
 from .engine.database import Connection
 from .engine.sql import Statement, insert_into
-from .paging import Page, both_ways
+from .paging import Page
 
 COLUMNS = "id, actor_id, actor, action, target_type, target_id, target, reason, details, created_at"
 
 INSERT = Statement(insert_into("audit_log", COLUMNS))
 
-PAGE = both_ways(f"""
-    SELECT {COLUMNS} FROM audit_log WHERE id < $1 AND id > $2 ORDER BY id {{order}} LIMIT $3
-""")
+PAGE = f"""
+    SELECT {COLUMNS} FROM audit_log WHERE id < $1 AND id > $2 {{conditions}} ORDER BY id {{order}} LIMIT $3
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,37 @@ async def insert(db: Connection, entry: AuditEntry) -> None:
     await db.execute(*INSERT.bind(entry))
 
 
-async def page(db: Connection, page: Page) -> list[AuditEntry]:
+@dataclass(frozen=True, slots=True)
+class AuditFilter:
+    """What entries of a list must have. Each value that is given leaves out entries."""
+
+    actor_id: int | None = None
+    target_type: str | None = None
+    target_id: int | None = None
+    action: str | None = None
+    account: str | None = None  # the name of the account that acted, or that the act was done to
+
+
+async def page(db: Connection, wanted: AuditFilter, page: Page) -> list[AuditEntry]:
     """Return entries, newest first."""
-    rows = await db.fetch(PAGE[page.oldest_first], *page.bounds)
+    query, values = page_query(wanted, oldest_first=page.oldest_first)
+    rows = await db.fetch(query, *page.bounds, *values)
     entries = [AuditEntry(**row) for row in rows]
     return entries if not page.oldest_first else entries[::-1]
+
+
+def page_query(wanted: AuditFilter, *, oldest_first: bool = False) -> tuple[str, list[object]]:
+    """Return the query of a filter, and the values of its parameters from $4 on."""
+    conditions = {
+        "actor_id = $": wanted.actor_id,
+        "target_type = $": wanted.target_type,
+        "target_id = $": wanted.target_id,
+        "action = $": wanted.action,
+        "actor = $ OR (target_type = 'account' AND target = $)": wanted.account,
+    }
+    given = {condition: value for condition, value in conditions.items() if value is not None}
+    numbered = [condition.replace("$", f"${number}") for number, condition in enumerate(given, 4)]
+    query = PAGE.format(
+        conditions=" ".join(f"AND ({condition})" for condition in numbered), order="ASC" if oldest_first else "DESC"
+    )
+    return query, list(given.values())

@@ -39,8 +39,10 @@ COUNT = f"""
 """
 
 CONTACT = """
-    SELECT account_id FROM users WHERE role = ANY('{owner,admin}') AND disabled_at IS NULL
-    ORDER BY role = 'owner' DESC, account_id LIMIT 1
+    SELECT u.account_id FROM users u JOIN accounts a ON a.id = u.account_id
+    WHERE u.role = ANY('{owner,admin}') AND u.disabled_at IS NULL
+    AND u.confirmed_at IS NOT NULL AND u.approved_at IS NOT NULL AND a.suspended_at IS NULL
+    ORDER BY u.role = 'owner' DESC, u.account_id LIMIT 1
 """
 
 HAS_USERS = "SELECT to_regclass('users') IS NOT NULL"
@@ -74,7 +76,7 @@ async def numbers(db: Connection, active_since: datetime) -> Numbers:
 
 
 async def contact_account_id(db: Connection) -> int | None:
-    """Return the first owner, or else the first admin, for the instance page."""
+    """Return the first owner who may sign in, or else the first such admin, for the instance page."""
     return await db.fetchval(CONTACT)
 
 

@@ -21,6 +21,18 @@ SET: dict[State, str] = {
     "suspend": "UPDATE accounts SET suspended_at = $2, updated_at = $3 WHERE id = $1",
 }
 
+# Two acts that take away two owners at once must take turns, otherwise each would find the other owner.
+TURN_OF_OWNERS = "SELECT pg_advisory_xact_lock(7461004)"
+
+HAS_OTHER_OWNER = """
+    SELECT EXISTS (
+        SELECT FROM users u JOIN accounts a ON a.id = u.account_id
+        WHERE u.role = 'owner' AND u.account_id <> $1 AND u.disabled_at IS NULL
+        AND u.confirmed_at IS NOT NULL AND u.approved_at IS NOT NULL
+        AND a.suspended_at IS NULL AND a.deleted_at IS NULL
+    )
+"""
+
 ROLE = "SELECT role FROM users WHERE account_id = $1 AND disabled_at IS NULL FOR SHARE"
 
 
@@ -69,3 +81,11 @@ async def set_state(db: Connection, account_id: int, state: State, since: dateti
 async def role_of(db: Connection, account_id: int) -> str | None:
     """Return the role of a user who may sign in. It stays so until the end of the transaction."""
     return await db.fetchval(ROLE, account_id)
+
+
+async def is_last_owner(db: Connection, account_id: int) -> bool:
+    """True if no other owner could sign in without this account. It stays so until the end of the transaction."""
+    if await db.fetchval("SELECT role FROM users WHERE account_id = $1", account_id) != "owner":
+        return False
+    await db.execute(TURN_OF_OWNERS)
+    return not await db.fetchval(HAS_OTHER_OWNER, account_id)

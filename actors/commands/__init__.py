@@ -5,6 +5,7 @@ Importing this registers the turn of every command.
 
 from . import (
     account_deletions,
+    accounts,
     announcements,
     blocked_domains,
     blocked_email_domains,
@@ -51,6 +52,7 @@ from . import (
 
 __all__ = [
     "account_deletions",
+    "accounts",
     "announcements",
     "blocked_domains",
     "blocked_email_domains",

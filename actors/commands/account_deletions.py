@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...storage import account_deletions, accounts, media, users
+from ...storage import account_deletions, accounts, media, moderation, users
 from ...storage.account_deletions import DeletedAccount
 from ...storage.engine.database import Connection
 from ..account import AccountActor
@@ -18,9 +18,11 @@ from ..effects.access import access_ended
 from ..effects.account_deletions import EraseSome, account_deleted
 from ..effects.files import files_unused
 from ..effects.mail import MAIL, notice
+from ..effects.registry import Promise
 from ..facts import ChangedAccount, ChangedUser, RevokedToken
-from ..kernel import Message, Origin, finished, turn
+from ..kernel import Message, Origin, Refused, finished, turn
 from ..mail.templates import ACCOUNT_DELETED
+from ..staff import LAST_OWNER
 from .favourites import Unfavourite, unfavourite
 from .follow_requests import remove_followers
 from .pairs import publish_changes
@@ -39,10 +41,15 @@ class DeleteAccount(Message[None]):
 
 
 @turn(AccountActor, DeleteAccount)
-async def delete_account(account: AccountActor, message: DeleteAccount) -> None:
+async def delete_account(account: AccountActor, message: DeleteAccount) -> Refused | None:
     deleted = await account.transact(_delete, account, account.now, account.origin)
-    if deleted is None:
-        return
+    if isinstance(deleted, Refused):
+        return deleted
+    return None if deleted is None else await publish_deletion(account, deleted)
+
+
+async def publish_deletion(account: AccountActor, deleted: DeletedAccount) -> None:
+    """End the streams and the tokens of a deleted account at once. Its posts and files go afterwards, in batches."""
     await account.publish(
         ChangedUser(account.id, None),
         ChangedAccount(account.id),
@@ -52,17 +59,33 @@ async def delete_account(account: AccountActor, message: DeleteAccount) -> None:
     account.context.outbox.wake(MAIL)
 
 
-async def _delete(db: Connection, account: AccountActor, now: datetime, origin: Origin) -> DeletedAccount | None:
-    user = await users.find_user(db, account.id)
-    deleted = await account_deletions.mark(db, account.id, now)
+async def _delete(
+    db: Connection, account: AccountActor, now: datetime, origin: Origin
+) -> DeletedAccount | Refused | None:
+    if await moderation.is_last_owner(db, account.id):
+        return LAST_OWNER
+    return await mark_deleted(
+        db, account.id, now, lambda db, promises: account.context.outbox.promise(db, promises, origin)
+    )
+
+
+async def mark_deleted(
+    db: Connection,
+    account_id: int,
+    now: datetime,
+    promise: Callable[[Connection, Sequence[Promise]], Awaitable[object]],
+) -> DeletedAccount | None:
+    """Delete the user and all access, in a transaction, and promise the rest. None if the account was deleted."""
+    user = await users.find_user(db, account_id)
+    deleted = await account_deletions.mark(db, account_id, now)
     if deleted is None:
         return None
-    promises = [access_ended(account.id), account_deleted(account.id)]
+    promises = [access_ended(account_id), account_deleted(account_id)]
     if user is not None:
         promises.append(notice(ACCOUNT_DELETED, user))
     if deleted.files:
         promises.append(files_unused(deleted.files))
-    await account.context.outbox.promise(db, promises, origin)
+    await promise(db, promises)
     return deleted
 
 

@@ -16,7 +16,7 @@ from ..account import AccountActor
 from ..effects.moderation import DeleteSuspended, account_moderated, moderation_facts, suspension_ends
 from ..kernel import Message, Refused, finished, turn
 from ..rules.roles import Permission
-from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
+from ..staff import LAST_OWNER, NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
 from .account_deletions import DeleteAccount, delete_account
 from .striking import Struck, publish_strike, strike
 
@@ -90,6 +90,8 @@ async def moderate(db: Connection, act: StaffAct, account_id: int, message: Mode
         return NOT_FOUND
     if not await permitted(db, act, target) or (message.action == "disable" and target.role is None):
         return NOT_ALLOWED
+    if message.action in ("disable", "suspend") and await moderation.is_last_owner(db, account_id):
+        return LAST_OWNER
     if message.action == "none":
         resolved = await reports.resolve(db, message.report_id, account_id, act.staff.account_id, act.now)
     else:

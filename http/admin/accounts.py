@@ -1,4 +1,4 @@
-"""Accounts for staff: lists by filters, and one account."""
+"""Accounts for staff: lists by filters, one account, the judgement of sign-ups, and the end of an account."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
 from ...actors.broadcast import account_address
+from ...actors.commands.accounts import ApproveSignUp, DeleteSuspendedNow, RejectSignUp
 from ...actors.commands.moderation import UndoModeration
 from ...actors.rules.identity import domain_of
 from ...actors.rules.roles import ROLES, Permission, rank
@@ -145,6 +146,29 @@ _undo("enable", "disable", "Let the user of an account sign in again.")
 _undo("unsilence", "silence", "End the silence of an account.")
 _undo("unsensitive", "sensitive", "Mark the media of an account no longer as sensitive.")
 _undo("unsuspend", "suspend", "End the suspension of an account.")
+
+
+@api.post("/api/v1/admin/accounts/<id>/approve", auth="user", scopes=WRITE_ACCOUNTS, permission=Permission.MANAGE_USERS)
+async def approve(context: HttpContext, viewer: Viewer, id: int) -> Answer:
+    """Approve a sign-up."""
+    await viewer.ask(ApproveSignUp(await staff_of(context, viewer)), account_address(id))
+    return json(await render_admin_account(context, viewer, id))
+
+
+@api.post("/api/v1/admin/accounts/<id>/reject", auth="user", scopes=WRITE_ACCOUNTS, permission=Permission.MANAGE_USERS)
+async def reject(context: HttpContext, viewer: Viewer, id: int) -> Answer:
+    """Delete the account of a sign-up that is not approved. The answer shows it as it was."""
+    shown = await render_admin_account(context, viewer, id)
+    await viewer.ask(RejectSignUp(await staff_of(context, viewer)), account_address(id))
+    return json(shown)
+
+
+@api.delete("/api/v1/admin/accounts/<id>", auth="user", scopes=WRITE_ACCOUNTS, permission=Permission.DELETE_USER_DATA)
+async def delete(context: HttpContext, viewer: Viewer, id: int) -> Answer:
+    """Delete a suspended account at once. The answer shows it as it was."""
+    shown = await render_admin_account(context, viewer, id)
+    await viewer.ask(DeleteSuspendedNow(await staff_of(context, viewer)), account_address(id))
+    return json(shown)
 
 
 async def _answer(context: HttpContext, request: Request, viewer: Viewer, wanted: AccountFilter, page: Page) -> Answer:

@@ -92,40 +92,28 @@ def import_(file: BinaryIO, scopes: str | None, data: str | None, domain: str | 
 
 @accounts.command
 @click.argument("name")
-@setting_options("data")
-def approve(name: str, data: str | None, config: Path | None) -> None:
+@setting_options("data", "domain")
+def approve(name: str, data: str | None, domain: str | None, config: Path | None) -> None:
     """Approve the sign-up of NAME.
 
     A mail is sent, and the account can sign in as soon as its address is confirmed too.
     """
-    from .making import approve as let_in
+    from .moderating import approve_on
 
-    click.echo(f"Approved @{_decide(let_in, name, data, config)}")
+    click.echo(f"Approved @{_moderate(approve_on, name, (), data, domain, config)}")
 
 
 @accounts.command
 @click.argument("name")
-@setting_options("data")
-def reject(name: str, data: str | None, config: Path | None) -> None:
+@setting_options("data", "domain")
+def reject(name: str, data: str | None, domain: str | None, config: Path | None) -> None:
     """Delete the account of NAME, a sign-up that is not approved.
 
     Name and address are free again. No mail is sent.
     """
-    from .making import reject as turn_away
+    from .moderating import reject_on
 
-    click.echo(f"Rejected @{_decide(turn_away, name, data, config)}")
-
-
-def _decide(decision: Callable[..., Awaitable[None]], name: str, data: str | None, config: Path | None) -> str:
-    from .making import InvalidAccount
-    from .rows import transact
-
-    username = name.removeprefix("@")
-    try:
-        transact(settings_from(config, data=data), decision, username)
-    except InvalidAccount as unfit:
-        raise CommandRefused(f"{unfit}.") from None
-    return username
+    click.echo(f"Rejected @{_moderate(reject_on, name, (), data, domain, config)}")
 
 
 def _act(action: str, sentence: str, done: str) -> None:

@@ -9,11 +9,11 @@ from datetime import datetime
 
 from ...actors.effects.mail import mail
 from ...actors.kernel.ids import Ids
-from ...actors.mail.templates import APPROVAL, CONFIRMATION
+from ...actors.mail.templates import CONFIRMATION
 from ...actors.outbox import new_effect
 from ...actors.rules.identity import USERNAME, local_account
 from ...http.access import scopes as scope_tree
-from ...storage import accounts, oauth, outbox, registration, users
+from ...storage import accounts, oauth, outbox, users
 from ...storage.accounts import Account
 from ...storage.engine import notices
 from ...storage.engine.database import Connection
@@ -106,23 +106,6 @@ async def make_token(db: Connection, username: str, scopes: tuple[str, ...], ids
     application = await _application(db, ids, now)
     await oauth.insert_token(db, NewToken(ids.next(), hash_of(token), application, account.id, scopes), now)
     return token
-
-
-async def approve(db: Connection, username: str, ids: Ids, now: datetime) -> None:
-    """Approve a sign-up, and promise a mail about it."""
-    account = await _local(db, username)
-    if not await registration.approve(db, account.id, now):
-        raise InvalidAccount(f"@{account.username} is approved already")
-    await outbox.insert_many(db, [new_effect(ids.next(), mail(APPROVAL, account.id))], now)
-    await notices.announce(db, "accounts")
-
-
-async def reject(db: Connection, username: str, ids: Ids, now: datetime) -> None:
-    """Delete the account of a sign-up that was not approved."""
-    account = await _local(db, username)
-    if not await registration.reject(db, account.id):
-        raise InvalidAccount(f"@{account.username} is approved already, and is no longer to be rejected")
-    await notices.announce(db, "accounts")
 
 
 async def _local(db: Connection, username: str) -> Account:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from ...actors.commands.accounts import approve, reject
 from ...actors.commands.moderation import Action, ModerateAccount, moderate, undo
 from ...actors.kernel import Refused
 from ...actors.kernel.ids import Ids
 from ...actors.rules.identity import handle_of
 from ...actors.staff import COMMAND_LINE, act_at_command_line
-from ...storage import accounts
+from ...storage import accounts, users
 from ...storage.accounts import Account
 from ...storage.engine import notices
 from ...storage.engine.database import Connection
@@ -32,6 +33,35 @@ async def undo_on(db: Connection, handle: str, local_domain: str, state: State, 
     return await _done(db, account, await undo(db, act_at_command_line(ids, now), account.id, state))
 
 
+async def approve_on(db: Connection, handle: str, local_domain: str, ids: Ids, now: datetime) -> str:
+    """Approve a sign-up, and promise a mail about it. Return the account's name."""
+    account = await find_sign_up(db, handle, local_domain)
+    return await _done(db, account, await approve(db, act_at_command_line(ids, now), account.id))
+
+
+async def reject_on(db: Connection, handle: str, local_domain: str, ids: Ids, now: datetime) -> str:
+    """Delete the account of a sign-up that was not approved. Return its name."""
+    account = await find_sign_up(db, handle, local_domain)
+    return await _done(db, account, await reject(db, act_at_command_line(ids, now), account.id))
+
+
+async def find_sign_up(db: Connection, handle: str, local_domain: str) -> Account:
+    """Return the account of a sign-up that is not approved. Raises InvalidAccount."""
+    account = await find_local(db, handle, local_domain)
+    user = await users.find_user(db, account.id)
+    if user is not None and user.approved_at is not None:
+        raise InvalidAccount(f"@{account.acct} is approved already")
+    return account
+
+
+async def find_local(db: Connection, handle: str, local_domain: str) -> Account:
+    """Return the account of this server with a handle. Raises InvalidAccount."""
+    account = await find_account(db, handle, local_domain)
+    if not account.local:
+        raise InvalidAccount(f"@{account.acct} is an account of another server")
+    return account
+
+
 async def find_account(db: Connection, handle: str, local_domain: str) -> Account:
     """Return the account of `name`, `@name` or `name@domain`. Raises InvalidAccount."""
     named = handle_of(handle, local_domain)
@@ -44,5 +74,11 @@ async def find_account(db: Connection, handle: str, local_domain: str) -> Accoun
 async def _done(db: Connection, account: Account, refused: object) -> str:
     if isinstance(refused, Refused):
         raise InvalidAccount(f"@{account.acct}: {refused.text}")
-    await notices.announce(db, "outbox")
+    await announce_change(db)
     return account.acct
+
+
+async def announce_change(db: Connection) -> None:
+    """Have the server read accounts and tokens again at once, and carry out what was promised."""
+    await notices.announce(db, "accounts")
+    await notices.announce(db, "outbox")

@@ -1,12 +1,21 @@
 """Accounts as staff read and judge them."""
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
+import trio
 
-from ..clients import SCOPES, Person, Reply, Stage, link
+from troupe.actors.broadcast import account_address
+from troupe.actors.commands.account_deletions import DeleteAccount
+from troupe.actors.kernel import Origin, Refused
+from troupe.actors.rules.roles import ROLES, Permission, may
+
+from ..clients import PATIENCE, SCOPES, Person, Reply, Stage, link
 
 V1, V2 = "/api/v1/admin/accounts", "/api/v2/admin/accounts"
+OWN = "/api/v1/accounts/verify_credentials"
+NOT_ALLOWED = (403, {"error": "This action is not allowed"})
 STAFF = (*SCOPES, "admin:read", "admin:write")
 
 
@@ -142,3 +151,159 @@ async def test_accounts_of_other_servers_have_no_user(stage: Stage) -> None:
     assert (far["domain"], far["ips"]) == ("far.test", [])
     for name in ("email", "ip", "locale", "invite_request", "role", "confirmed", "approved", "disabled"):
         assert far[name] is None, name
+
+
+async def test_an_approved_sign_up_may_sign_in_and_is_told(stage: Stage) -> None:
+    mod, pen = await staff(stage), await stage.person("pen", approved_at=None)
+    assert (await pen.get(OWN)).status == 403
+    approved = await mod.post(f"{V1}/{pen.id}/approve")
+    assert (approved.status, approved.json["approved"]) == (200, True)
+    assert (await pen.get(OWN)).status == 200
+    assert [letter.to for letter in await stage.letterbox.receive()] == ["pen@example.org"]
+    for command in ("approve", "reject"):
+        again = await mod.post(f"{V1}/{pen.id}/{command}")
+        assert (again.status, again.json) == NOT_ALLOWED
+    assert (await pen.get(OWN)).status == 200
+    assert await logged(stage) == [["moderator", "approve", "pen"]]
+
+
+async def test_a_rejected_sign_up_is_gone(stage: Stage) -> None:
+    mod, pen = await staff(stage), await stage.person("pen", approved_at=None)
+    rejected = await mod.post(f"{V1}/{pen.id}/reject")
+    assert (rejected.status, rejected.json["email"]) == (200, "pen@example.org")
+    assert (await mod.get(f"{V1}/{pen.id}")).status == 404
+    assert (await pen.get(OWN)).status == 401
+    assert await stage.rows("SELECT count(*) FROM accounts WHERE username = 'pen'") == [[0]]
+    assert await logged(stage) == [["moderator", "reject", "pen"]]
+
+
+async def test_only_a_suspended_account_is_deleted(stage: Stage) -> None:
+    admin, ada, bob = await staff(stage, "admin"), await stage.person("ada"), await stage.person("bob")
+    await bob.post(f"/api/v1/accounts/{ada.id}/follow")
+    status = await ada.publish("hello")
+    refused = await admin.delete(f"{V1}/{ada.id}")
+    assert (refused.status, refused.json) == NOT_ALLOWED
+    assert (await ada.get(OWN)).status == 200
+    await admin.post(f"{V1}/{ada.id}/action", {"type": "suspend"})
+    deleted = await admin.delete(f"{V1}/{ada.id}")
+    assert (deleted.status, deleted.json["email"]) == (200, "ada@example.org")
+    assert (await ada.get(OWN)).status == 401
+    assert (await bob.get(f"/api/v1/accounts/{ada.id}")).status == 410
+    assert (await bob.get(f"/api/v1/statuses/{status['id']}")).status == 404
+    assert (await admin.get(f"{V1}/{ada.id}")).status == 404
+    with trio.fail_after(PATIENCE):
+        while await stage.rows("SELECT FROM outbox WHERE kind = 'erase'"):
+            pass
+    assert await stage.rows("SELECT count(*) FROM follows") == [[0]]
+    assert await logged(stage) == [["admin", "suspend", "ada"], ["admin", "delete", "ada"]], "entries stay"
+
+
+async def test_a_suspended_account_of_another_server_is_deleted_with_its_posts_and_follows(stage: Stage) -> None:
+    admin, far, bob = await staff(stage, "admin"), await stage.person("far"), await stage.person("bob")
+    await bob.post(f"/api/v1/accounts/{far.id}/follow")
+    await far.post(f"/api/v1/accounts/{bob.id}/follow")
+    await far.publish("hello")
+    await stage.sql("DELETE FROM users WHERE account_id = $1", far.account.id)
+    await stage.sql("UPDATE accounts SET domain = 'far.test' WHERE id = $1", far.account.id)
+    await admin.post(f"{V1}/{far.id}/action", {"type": "suspend"})
+    assert (await admin.delete(f"{V1}/{far.id}")).status == 200
+    with trio.fail_after(PATIENCE):
+        while await stage.rows("SELECT FROM outbox WHERE kind = 'erase'"):
+            pass
+    assert await stage.rows("SELECT count(*) FROM follows") == [[0]]
+    assert await stage.rows("SELECT count(*) FROM statuses WHERE deleted_at IS NULL") == [[0]]
+    assert (await bob.get(OWN)).json["followers_count"] == 0
+    assert stage.failures == []
+
+
+ACTS: dict[str, tuple[str, str, dict[str, str]]] = {
+    "warn": ("POST", "/action", {"type": "none"}),
+    "disable": ("POST", "/action", {"type": "disable"}),
+    "sensitive": ("POST", "/action", {"type": "sensitive"}),
+    "silence": ("POST", "/action", {"type": "silence"}),
+    "suspend": ("POST", "/action", {"type": "suspend"}),
+    "enable": ("POST", "/enable", {}),
+    "unsensitive": ("POST", "/unsensitive", {}),
+    "unsilence": ("POST", "/unsilence", {}),
+    "unsuspend": ("POST", "/unsuspend", {}),
+    "approve": ("POST", "/approve", {}),
+    "reject": ("POST", "/reject", {}),
+    "delete": ("DELETE", "", {}),
+}
+# An account must be so that the act is not refused for another reason than the roles.
+READY = {
+    "unsuspend": "UPDATE accounts SET suspended_at = now() WHERE id = $1",
+    "delete": "UPDATE accounts SET suspended_at = now() WHERE id = $1",
+    "approve": "UPDATE users SET approved_at = NULL WHERE account_id = $1",
+    "reject": "UPDATE users SET approved_at = NULL WHERE account_id = $1",
+}
+
+
+@pytest.mark.parametrize("act", ACTS)
+async def test_staff_act_on_lower_roles_only(stage: Stage, act: str) -> None:
+    method, path, form = ACTS[act]
+    permission = Permission.DELETE_USER_DATA if act == "delete" else Permission.MANAGE_USERS
+    actors = {role: await stage.person(f"by_{role}", STAFF, role=role) for role in ROLES}
+    for role, actor in actors.items():
+        for other in ROLES:
+            target = await stage.person(f"{role}_{other}", role=other)
+            if act in READY:
+                await stage.sql(READY[act], target.account.id)
+            before = await states(stage, target)
+            answer = await actor.send(method, f"{V1}/{target.id}{path}", form=form)
+            allowed = ROLES.index(role) > ROLES.index(other) and may(role, permission)
+            assert answer.status == (200 if allowed else 403), f"{role} {act} {other}: {answer.text}"
+            if not allowed:
+                assert await states(stage, target) == before, f"{role} {act} {other}"
+
+
+async def states(stage: Stage, target: Person) -> list[list[Any]]:
+    return await stage.rows(
+        "SELECT u, a FROM accounts a LEFT JOIN users u ON u.account_id = a.id WHERE a.id = $1", target.account.id
+    )
+
+
+@pytest.mark.parametrize("role", ROLES)
+async def test_nobody_acts_on_their_own_account(stage: Stage, role: str) -> None:
+    me = await staff(stage, role)
+    for type in ("none", "disable", "silence", "suspend"):
+        assert (await me.post(f"{V1}/{me.id}/action", {"type": type})).status == 403
+    assert (await me.get(OWN)).status == 200
+
+
+async def test_the_last_owner_is_not_deleted_by_themselves(stage: Stage) -> None:
+    first, second = await stage.person("first", role="owner"), await stage.person("second", role="owner")
+    await stage.sql("UPDATE users SET disabled_at = now() WHERE account_id = $1", second.account.id)
+    address = account_address(first.account.id)
+    with pytest.raises(Refused, match="last owner"):
+        await stage.http_context.runtime.ask(address, DeleteAccount(), origin=Origin("r1"))
+    assert (await first.get(OWN)).status == 200
+    await stage.sql("UPDATE users SET disabled_at = NULL WHERE account_id = $1", second.account.id)
+    await stage.http_context.runtime.ask(address, DeleteAccount(), origin=Origin("r2"))
+    assert (await first.get(OWN)).status == 401
+
+
+async def test_of_two_owners_who_delete_themselves_at_once_one_stays(stage: Stage) -> None:
+    owners = [await stage.person(name, role="owner") for name in ("first", "second")]
+
+    async def delete(owner: Person) -> None:
+        with suppress(Refused):
+            await stage.http_context.runtime.ask(
+                account_address(owner.account.id), DeleteAccount(), origin=Origin(owner.id)
+            )
+
+    async with trio.open_nursery() as together:
+        for owner in owners:
+            together.start_soon(delete, owner)
+    assert await stage.rows("SELECT count(*) FROM users WHERE role = 'owner'") == [[1]]
+
+
+async def test_a_suspended_owner_is_not_the_contact(stage: Stage) -> None:
+    first, _ = await stage.person("first", role="owner"), await stage.person("second", role="owner")
+    await stage.sql("UPDATE accounts SET suspended_at = now() WHERE id = $1", first.account.id)
+    contact = (await stage.anybody().get("/api/v1/instance")).json["contact_account"]
+    assert contact["username"] == "second"
+
+
+async def logged(stage: Stage) -> list[list[Any]]:
+    return await stage.rows("SELECT actor, action, target FROM audit_log ORDER BY id")

@@ -14,7 +14,7 @@ from troupe.actors.kernel import Address
 from troupe.http.access.tokens import Tokens
 from troupe.storage.engine.database import Doubtful, Unavailable
 from troupe.storage.secrets import hash_of
-from troupe.supervision.commands import making
+from troupe.supervision.commands import making, moderating
 from troupe.supervision.commands.making import RequestedAccount
 from troupe.supervision.configuration import Settings
 
@@ -230,7 +230,9 @@ class TestSignUps:
         await registered(stage, "eve")
         await stage.sql("UPDATE users SET approved_at = NULL")
         http_context = stage.http_context
-        await http_context.database.transact(making.approve, "eve", http_context.ids, http_context.clock.now())
+        await http_context.database.transact(
+            moderating.approve_on, "eve", "localhost", http_context.ids, http_context.clock.now()
+        )
         await sweeper.sweep(1000 * DAY)
         assert await count(stage, "users") == 1
 

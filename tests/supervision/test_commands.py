@@ -250,7 +250,7 @@ def test_who_is_rejected_leaves_the_name_to_others(data: Path, dsn: str) -> None
 def test_an_unknown_account_is_not_approved_or_rejected(data: Path, decision: str) -> None:
     refused = run("accounts", decision, "nobody", "--data", data)
     assert (refused.exit_code, refused.stdout) == (1, "")
-    assert "there is no local account nobody" in refused.stderr
+    assert "there is no account nobody" in refused.stderr
 
 
 USED_TAG = """

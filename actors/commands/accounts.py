@@ -1,0 +1,113 @@
+"""Acts of staff on whole accounts: approve and reject a sign-up, delete an account.
+
+Each is a turn of the account that it is done to. The command line calls the same acts, on the rows alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...storage import moderation, registration
+from ...storage.account_deletions import DeletedAccount
+from ...storage.engine.database import Connection
+from ..account import AccountActor
+from ..effects.mail import MAIL, mail
+from ..effects.moderation import account_moderated
+from ..kernel import Message, Refused, turn
+from ..mail.templates import APPROVAL
+from ..rules.roles import Permission
+from ..staff import LAST_OWNER, NOT_ALLOWED, Staff, StaffAct, act_in_turn
+from .account_deletions import mark_deleted, publish_deletion
+from .moderation import NOT_FOUND, named, permitted, publish_moderation
+
+
+@dataclass(frozen=True, slots=True)
+class ApproveSignUp(Message[None]):
+    """Command to the account that it is done to: approve its sign-up."""
+
+    staff: Staff
+
+
+@dataclass(frozen=True, slots=True)
+class RejectSignUp(Message[None]):
+    """Command to the account that it is done to: delete it. It was never approved."""
+
+    staff: Staff
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteSuspendedNow(Message[None]):
+    """Command to the account that it is done to: delete it, without waiting for the end of its suspension."""
+
+    staff: Staff
+
+
+@turn(AccountActor, ApproveSignUp)
+async def approve_sign_up(account: AccountActor, message: ApproveSignUp) -> Refused | None:
+    refused = await account.transact(approve, act_in_turn(account, message.staff), account.id)
+    if refused is not None:
+        return refused
+    account.context.outbox.wake(MAIL)
+    return await publish_moderation(account)
+
+
+@turn(AccountActor, RejectSignUp)
+async def reject_sign_up(account: AccountActor, message: RejectSignUp) -> Refused | None:
+    refused = await account.transact(reject, act_in_turn(account, message.staff), account.id)
+    return refused or await publish_moderation(account)
+
+
+@turn(AccountActor, DeleteSuspendedNow)
+async def delete_suspended_now(account: AccountActor, message: DeleteSuspendedNow) -> Refused | None:
+    deleted = await account.transact(delete_suspended, act_in_turn(account, message.staff), account.id)
+    if isinstance(deleted, Refused):
+        return deleted
+    await publish_moderation(account)
+    return await publish_deletion(account, deleted)
+
+
+async def approve(db: Connection, act: StaffAct, account_id: int) -> Refused | None:
+    """Approve a sign-up, in a transaction, and promise the mail about it. Refused if it was approved."""
+    target = await moderation.lock(db, account_id)
+    if target is None:
+        return NOT_FOUND
+    if not await permitted(db, act, target) or not await registration.approve(db, account_id, act.now):
+        return NOT_ALLOWED
+    await act.log(db, "approve", named(target))
+    await act.promise(db, [mail(APPROVAL, account_id), account_moderated(account_id)])
+    return None
+
+
+async def reject(db: Connection, act: StaffAct, account_id: int) -> Refused | None:
+    """Delete the account of a sign-up, in a transaction. Refused if it was approved."""
+    target = await moderation.lock(db, account_id)
+    if target is None:
+        return NOT_FOUND
+    if not await permitted(db, act, target) or not await registration.reject(db, account_id):
+        return NOT_ALLOWED
+    await act.log(db, "reject", named(target))
+    await act.promise(db, [account_moderated(account_id)])
+    return None
+
+
+async def delete_suspended(db: Connection, act: StaffAct, account_id: int) -> DeletedAccount | Refused:
+    """Delete a suspended account, in a transaction. One that is not suspended is refused."""
+    target = await moderation.lock(db, account_id)
+    if target is not None and target.suspended_at is None:
+        return NOT_ALLOWED
+    return await delete(db, act, account_id)
+
+
+async def delete(db: Connection, act: StaffAct, account_id: int) -> DeletedAccount | Refused:
+    """Delete an account, in a transaction. Its posts and files are erased by the running server."""
+    target = await moderation.lock(db, account_id)
+    if target is None:
+        return NOT_FOUND
+    if not await act.may(db, Permission.DELETE_USER_DATA) or not await act.may_act_on(db, target.role):
+        return NOT_ALLOWED
+    if await moderation.is_last_owner(db, account_id):
+        return LAST_OWNER
+    deleted = await mark_deleted(db, account_id, act.now, act.promise)
+    await act.promise(db, [account_moderated(account_id)])
+    await act.log(db, "delete", named(target))
+    return deleted or NOT_FOUND

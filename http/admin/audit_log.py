@@ -1,0 +1,41 @@
+"""The record of what staff did. The reference's API has no such list."""
+
+from __future__ import annotations
+
+from ...actors.rules.roles import Permission
+from ...storage import audit_log
+from ...storage.audit_log import AuditFilter
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import Answer, json
+from ..entities.audit_log import audit_entry_fields
+from ..intake.ids import AccountId
+from ..intake.paging import Paged, links
+from ..intake.parameters import MaybeText
+from ..intake.request import Request
+from ..router import api
+
+ENTRIES = 100  # on a page, unless the request says how many
+
+
+class SoughtEntries(Paged):
+    """The filters of the list."""
+
+    actor_id: AccountId = None
+    target_type: MaybeText = None
+    target_id: AccountId = None
+    action: MaybeText = None
+
+    def wanted(self) -> AuditFilter:
+        return AuditFilter(self.actor_id, self.target_type or None, self.target_id, self.action or None)
+
+
+@api.get("/api/v1/admin/audit_log", auth="user", scopes=("admin:read",), permission=Permission.VIEW_AUDIT_LOG)
+async def show(context: HttpContext, request: Request, viewer: Viewer, sought: SoughtEntries) -> Answer:
+    """Acts of staff, the latest first."""
+    page = sought.page(ENTRIES)
+    found = await context.database.read(audit_log.page, sought.wanted(), page)
+    ids = [entry.id for entry in found]
+    url = context.settings.base_url + request.path
+    headers = links(url, request.query_texts, ids, full=len(ids) == page.limit)
+    return json([audit_entry_fields(entry) for entry in found], headers=headers)
