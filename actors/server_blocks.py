@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import trio
 
-from ..storage import blocked_domains, blocked_networks
+from ..storage import allowed_domains, blocked_domains, blocked_networks
 from ..storage.engine.database import Connection, Database, StorageError
 from .rules.domains import DomainRules
 from .rules.networks import NetworkRules
@@ -21,12 +21,14 @@ RETRY = 1.0  # seconds until rows that could not be read are read again
 class ServerBlocks:
     """The blocks as the rows have them, and the child that reads them."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, limited: bool = False) -> None:
+        """With `limited`, all domains are suspended that are not allowed."""
         self._database = database
+        self._limited = limited
         self._reading = trio.Lock()
         self._changed = trio.Event()
         self._observers: list[Callable[[], None]] = []
-        self.domains = DomainRules()
+        self.domains = DomainRules(allowed=() if limited else None)
         self.networks = NetworkRules()
 
     def observe(self, read: Callable[[], None]) -> None:
@@ -68,10 +70,12 @@ class ServerBlocks:
     async def _read(self) -> None:
         """One after the other, so that no older rows replace newer ones."""
         async with self._reading:
-            self.domains, self.networks = await self._database.read(_rules)
+            self.domains, self.networks = await self._database.read(_rules, self._limited)
             for observe in self._observers:
                 observe()
 
 
-async def _rules(db: Connection) -> tuple[DomainRules, NetworkRules]:
-    return DomainRules(await blocked_domains.find_all(db)), NetworkRules(await blocked_networks.find_all(db))
+async def _rules(db: Connection, limited: bool) -> tuple[DomainRules, NetworkRules]:
+    allowed = [one.domain for one in await allowed_domains.find_all(db)] if limited else None
+    domains = DomainRules(await blocked_domains.find_all(db), allowed)
+    return domains, NetworkRules(await blocked_networks.find_all(db))

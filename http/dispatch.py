@@ -10,7 +10,7 @@ from dataclasses import replace
 from ..actors.rules.roles import may
 from ..storage.engine.faults import machine_fault
 from .access import limits, rates, scopes
-from .access.authentication import INVALID, REVOKED, secret_in_head, secret_of, viewer_of
+from .access.authentication import INVALID, REVOKED, USER_REQUIRED, secret_in_head, secret_of, viewer_of
 from .access.context import HttpContext
 from .access.rates import RateStatus, Rule
 from .answers import headers
@@ -97,7 +97,8 @@ def with_headers(answer: Answer, request: Request, rate_status: RateStatus | Non
 
 async def _answer(endpoint: Endpoint, call: EndpointCall) -> Answer:
     request = call.request
-    needs_token = endpoint.auth != "none" or endpoint.wants_token or endpoint.wants_viewer
+    closed = endpoint.closable and call.context.settings.limited_federation
+    needs_token = endpoint.auth != "none" or endpoint.wants_token or endpoint.wants_viewer or closed
     # Where a token changes nothing, one in the header is read all the same: the request counts for its account.
     try:
         secret = await secret_of(request, endpoint.body_limit) if needs_token else secret_in_head(request)
@@ -106,6 +107,8 @@ async def _answer(endpoint: Endpoint, call: EndpointCall) -> Answer:
         _count(call, endpoint.rates)
     if needs_token and call.token is None and (secret is not None or endpoint.auth != "none"):
         raise Unauthorized(REVOKED if revoked else INVALID)
+    if closed:
+        _require_user(call)
     _authorize(endpoint, call)
     await endpoint.read(call)
     if endpoint.file_rates:
@@ -119,6 +122,13 @@ async def _identify(call: EndpointCall, secret: str | None) -> bool:
     revoked = token is not None and token.revoked_at is not None
     call.token = None if revoked else token
     return revoked
+
+
+def _require_user(call: EndpointCall) -> None:
+    """Check that a user who may act now asks, where a server with limited federation is closed to all others."""
+    if call.token is None:
+        raise Unauthorized(USER_REQUIRED)
+    viewer_of(call.context, call.token, call.request.request_id)
 
 
 def _authorize(endpoint: Endpoint, call: EndpointCall) -> None:

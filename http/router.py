@@ -19,6 +19,7 @@ from typing import Literal, TypedDict, Unpack, get_args
 from ..actors.rules.roles import Permission
 from ..storage.oauth import Token
 from .access.authentication import Viewer
+from .access.closing import is_closable
 from .access.context import HttpContext
 from .access.rates import RateStatus, Rule
 from .answers.answer import Answer
@@ -66,6 +67,7 @@ class Endpoint:
     body_limit: int
     page: bool
     waiting: bool
+    closable: bool
     input: type[Input] | None
     wants_token: bool
     wants_viewer: bool
@@ -124,10 +126,11 @@ class Router:
         def declare(function: Function) -> Function:
             taken = _taken(function, path)
             for method in methods:
+                closable = auth == "none" and is_closable(method, path)
                 self.endpoints.append(
                     Endpoint(
                         method, path, function, auth, scopes, permission, rates, file_rates, body_limit, page, waiting,
-                        taken.input, taken.token, taken.viewer, tuple(taken.arguments),
+                        closable, taken.input, taken.token, taken.viewer, tuple(taken.arguments),
                     )
                 )  # fmt: skip
             return function

@@ -46,6 +46,7 @@ class ActorSystem:
         *,
         base_url: str,
         local_domain: str,
+        limited_federation: bool = False,
         idle: float = IDLE,
         remove_files: FileRemover | None = None,
     ) -> None:
@@ -59,7 +60,7 @@ class ActorSystem:
         self.outbox = Outbox(
             database, runtime, clock, ids, self.accounts, self.statuses, broadcast, self.facts, record, remove_files
         )
-        self.blocks = ServerBlocks(database)
+        self.blocks = ServerBlocks(database, limited=limited_federation)
         self.actor_context = ActorContext(
             database, clock, ids, self.accounts, self.statuses, audience, tagged, listed, owned, broadcast,
             self.facts, self.outbox, self.blocks, base_url, local_domain,

@@ -176,6 +176,12 @@ class Settings(BaseModel):
         "Whether people who are not signed in may read the public timelines, trending posts and the profile directory.",
         "true or false",
     )
+    limited_federation: bool = setting(
+        False,
+        "Whether the server deals with allowed domains alone (`troupe domains allow`), and shows nothing but its"
+        " description to people who are not signed in.",
+        "true or false",
+    )
     link_previews: bool = setting(
         True, "Whether the pages that statuses link to are fetched and shown as cards.", "true or false"
     )
@@ -324,6 +330,11 @@ class Settings(BaseModel):
     def streaming_url(self) -> str:
         """The start of every WebSocket link to this server."""
         return f"{'wss' if self.secure else 'ws'}://{self.local_domain}"
+
+    @property
+    def shows_previews(self) -> bool:
+        """True if people who are not signed in may read public timelines and the like."""
+        return self.public_preview and not self.limited_federation
 
     @property
     def sign_ups(self) -> Literal["open", "approval", "closed"]:

@@ -96,6 +96,7 @@ class Troupe:
         self.actors = ActorSystem(
             self.database, self.runtime, clock, ids, log.record,
             base_url=settings.base_url, local_domain=settings.local_domain,
+            limited_federation=settings.limited_federation,
             remove_files=partial(trio.to_thread.run_sync, folder.remove),
         )  # fmt: skip
         self.media = MediaProcessor(

@@ -6,6 +6,7 @@ Importing this registers the turn of every command.
 from . import (
     account_deletions,
     accounts,
+    allowed_domains,
     announcements,
     blocked_domains,
     blocked_email_domains,
@@ -53,6 +54,7 @@ from . import (
 __all__ = [
     "account_deletions",
     "accounts",
+    "allowed_domains",
     "announcements",
     "blocked_domains",
     "blocked_email_domains",

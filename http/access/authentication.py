@@ -109,6 +109,6 @@ def check_state(token: Token, *, waiting: bool = False) -> None:
 
 
 def check_preview(context: HttpContext, viewer: Viewer | None) -> None:
-    """Raise 401 for anonymous people where `public_preview` is off."""
-    if viewer is None and not context.settings.public_preview:
+    """Raise 401 for anonymous people where there are no previews."""
+    if viewer is None and not context.settings.shows_previews:
         raise Unauthorized(USER_REQUIRED)

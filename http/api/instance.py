@@ -60,7 +60,7 @@ async def _about(context: HttpContext) -> About:
         email=settings.contact_email,
         registrations=settings.sign_ups,
         reason_required=settings.reason_required,
-        public_preview=settings.public_preview,
+        public_preview=settings.shows_previews,
         vapid_public_key=context.push_key.public,
         takes_films=context.media.takes_films,
         translates=context.translations.enabled,

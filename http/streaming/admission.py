@@ -29,7 +29,7 @@ def secret_of(request: Request, protocol: str | None = None) -> str | None:
 async def identify(context: HttpContext, secret: str | None) -> Token | None:
     """Return the valid token of a user; None for an anonymous client, if those are allowed. Raises Unauthorized."""
     if secret is None:
-        if not context.settings.public_preview:
+        if not context.settings.shows_previews:
             raise Unauthorized(MISSING)
         return None
     token = await context.tokens.find(context.database, secret)

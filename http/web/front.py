@@ -50,7 +50,7 @@ async def show(context: HttpContext, request: Request, position: ListPosition) -
         rules=policies.rules,
         approval=settings.sign_ups == "approval",
         is_first=position.is_first,
-        preview=settings.public_preview,
+        preview=settings.shows_previews,
         posts=posts_in(context, shown),
         around=neighbours("/", position, ids),
     )
@@ -118,7 +118,7 @@ async def _timeline(
     context: HttpContext, request: Request, position: ListPosition
 ) -> tuple[list[int], list[ShownStatus]]:
     """The ids of a page of the local timeline, and what is shown of it; nothing if only members may read it."""
-    if not context.settings.public_preview:
+    if not context.settings.shows_previews:
         return [], []
     ids = await context.runtime.ask(LOCAL, PublicPage(position.page()), origin=request.origin)
     return ids, await visible_among(context, ids, ANONYMOUS)

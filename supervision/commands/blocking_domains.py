@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from ...actors.commands.allowed_domains import allow as allow_domain
+from ...actors.commands.allowed_domains import disallow as disallow_domain
 from ...actors.commands.blocked_domains import DomainTerms, change, impose, lift
 from ...actors.kernel.ids import Ids
 from ...actors.rules.identity import domain_of
@@ -15,7 +17,7 @@ from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 from ...actors.server_blocks import NOTICE
 from ...actors.staff import act_at_command_line
 from ...http.entities.blocked_domain import blocked_domain_fields
-from ...storage import blocked_domains
+from ...storage import allowed_domains, blocked_domains
 from ...storage.blocked_domains import BlockedDomain, Severity
 from ...storage.engine import notices
 from ...storage.engine.database import Connection
@@ -64,6 +66,29 @@ async def unblock(db: Connection, written: str, ids: Ids, now: datetime) -> str:
     if existing is None:
         raise NotDone(f"{domain} is not blocked.")
     allowed(await lift(db, act_at_command_line(ids, now), existing.id))
+    await announce(db)
+    return domain
+
+
+async def listed_allowed(db: Connection, ids: Ids, now: datetime) -> list[str]:
+    """Return all allowed domains, in their order."""
+    return [one.domain for one in await allowed_domains.find_all(db)]
+
+
+async def allow(db: Connection, written: str, ids: Ids, now: datetime) -> str:
+    """Allow a domain. Return its name."""
+    made = allowed(await allow_domain(db, act_at_command_line(ids, now), checked_domain(written)))
+    await announce(db)
+    return made.domain
+
+
+async def disallow(db: Connection, written: str, ids: Ids, now: datetime) -> str:
+    """Allow a domain no more. Return its name."""
+    domain = checked_domain(written)
+    existing = await allowed_domains.find_by_domain(db, domain)
+    if existing is None:
+        raise NotDone(f"{domain} is not allowed.")
+    allowed(await disallow_domain(db, act_at_command_line(ids, now), existing.id))
     await announce(db)
     return domain
 

@@ -75,6 +75,36 @@ def unblock(domain: str, data: str | None, config: Path | None) -> None:
 
 
 @domains.command
+@click.argument("domain")
+@setting_options("data")
+def allow(domain: str, data: str | None, config: Path | None) -> None:
+    """Allow DOMAIN and its subdomains, for a server with `limited_federation`."""
+    from .blocking_domains import allow as allow_domain
+
+    click.echo(f"Allowed {act(config, allow_domain, domain, data=data)}")
+
+
+@domains.command
+@click.argument("domain")
+@setting_options("data")
+def disallow(domain: str, data: str | None, config: Path | None) -> None:
+    """Allow DOMAIN no more."""
+    from .blocking_domains import disallow as disallow_domain
+
+    click.echo(f"Disallowed {act(config, disallow_domain, domain, data=data)}")
+
+
+@domains.command
+@setting_options("data")
+def allowed(data: str | None, config: Path | None) -> None:
+    """List the allowed domains, one a line."""
+    from .blocking_domains import listed_allowed
+
+    for domain in act(config, listed_allowed, data=data):
+        click.echo(domain)
+
+
+@domains.command
 @setting_options("data")
 def export(data: str | None, config: Path | None) -> None:
     """Print the blocks as CSV, as Mastodon's pages of staff import them."""

@@ -81,6 +81,7 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any], without_probe
         outgoing = OutgoingClient("Troupe/test", test_hosts=settings.test_hosts, resolve=_elsewhere, tls=WITHOUT_ROOTS)
         acting = ActorSystem(
             pool, runtime, clock, ids, record, base_url=settings.base_url, local_domain=settings.local_domain,
+            limited_federation=settings.limited_federation,
             remove_files=partial(trio.to_thread.run_sync, folder.remove),
         )  # fmt: skip
         push = WebPush(outgoing, PushEncryption(push_key, clock, settings.push_contact))

@@ -10,6 +10,7 @@ from troupe.storage import (
     account_deletions,
     accounts,
     admin_accounts,
+    allowed_domains,
     announcements,
     blocked_domains,
     blocked_email_domains,
@@ -221,6 +222,7 @@ FILL = """
     INSERT INTO blocked_networks (id, network, severity, created_at, expires_at)
     SELECT n, ('10.' || n / 250 || '.' || n % 250 || '.0/24')::cidr, 'no_access', now(), now() + interval '1 day' * n
     FROM generate_series(1, 3000) n;
+    INSERT INTO allowed_domains SELECT n, 'a' || n || '.test', now() FROM generate_series(1, 3000) n;
     INSERT INTO blocked_emails SELECT n, sha256(n::text::bytea), now() FROM generate_series(1, 3000) n;
     INSERT INTO blocked_email_domains
     SELECT n, 'd' || n || '.test', false, now() FROM generate_series(1, 3000) n;
@@ -480,6 +482,8 @@ QUERIES = [
     ("unconfirmed sign-ups", expiry.DELETE_SIGN_UPS, (NOW, NOW, NOW, 500)),
     *both("server-wide blocks of domains", blocked_domains.PAGE, *PAGE),
     ("accounts of blocked domains", blocked_domains.MARK, (["d1.test"], [NOW], None, NOW, NOW)),
+    *both("allowed domains", allowed_domains.PAGE, *PAGE),
+    ("allowed domain", allowed_domains.FIND_BY_DOMAIN, ("a7.test",)),
     *both("blocks of networks", blocked_networks.PAGE, *PAGE),
     *both("blocks of addresses", blocked_emails.PAGE, *PAGE),
     ("block of an address", blocked_emails.FIND_BY_HASH, (b"x" * 32,)),

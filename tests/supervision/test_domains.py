@@ -76,6 +76,15 @@ def test_what_can_not_be_done_is_said(data: Path, words: tuple[str, ...], error:
     assert blocks(data) == []
 
 
+def test_domains_are_allowed_and_disallowed(data: Path) -> None:
+    assert run(data, "allow", "Friend.example").stdout == "Allowed friend.example\n"
+    assert run(data, "allowed").stdout == "friend.example\n"
+    assert run(data, "disallow", "friend.example").exit_code == 0
+    assert run(data, "allowed").stdout == ""
+    refused = run(data, "disallow", "friend.example")
+    assert (refused.exit_code, refused.stderr) == (1, "Error: friend.example is not allowed.\n")
+
+
 def test_a_part_of_a_domain_is_not_blocked_less_strictly(data: Path) -> None:
     run(data, "block", "bad.example", "--severity", "suspend")
     refused = run(data, "block", "sub.bad.example")

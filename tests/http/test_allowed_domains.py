@@ -1,0 +1,96 @@
+"""A server with limited federation: what it closes, and the domains that it allows."""
+
+from typing import Any
+
+import pytest
+
+from troupe.http.endpoints import all_endpoints
+
+from ..checklist.rows import rows
+from ..clients import SCOPES, Person, Stage, address
+from .registering import ACCOUNTS, OPEN, app_client, codes, form
+
+ALLOWS = "/api/v1/admin/domain_allows"
+STAFF = (*SCOPES, "admin:read", "admin:write")
+CLOSED = (401, {"error": "This method requires an authenticated user"})
+# All else that is read below these beginnings is closed.
+OPEN_PATHS = {"/api/v1/instance", "/api/v2/instance", "/api/openapi.json", "/api/v1/streaming/health"}
+OF_USERS = ("/api/", "/@", "/users/", "/tags/")
+
+
+@pytest.fixture
+def options() -> dict[str, Any]:
+    return OPEN | {"limited_federation": True}
+
+
+@pytest.fixture
+async def adm(stage: Stage) -> Person:
+    return await stage.person("adm", STAFF, role="admin")
+
+
+@rows("S184", "S233")
+async def test_the_description_stays_open(stage: Stage) -> None:
+    for path in ("/api/v1/instance", "/api/v2/instance", "/health", "/about", "/privacy", "/auth/sign_in", "/"):
+        assert (await stage.anybody().get(path)).status == 200, path
+
+
+@rows("S185")
+async def test_other_reads_need_a_user(stage: Stage, ada: Person) -> None:
+    status = (await ada.publish("#tea"))["id"]
+    paths = (
+        "/api/v1/timelines/public", f"/api/v1/accounts/{ada.id}", f"/api/v1/statuses/{status}",
+        "/api/v1/instance/activity", "/api/v1/instance/peers", "/api/v1/custom_emojis", "/api/v1/trends/tags",
+    )  # fmt: skip
+    for path in paths:
+        answer = await stage.anybody().get(path)
+        assert (answer.status, answer.json) == CLOSED, path
+        assert (await ada.get(path)).status == 200, path
+    wanted = await ada.get(f"/api/v1/accounts/{ada.id}?access_token={ada.token}", headers={"Authorization": ""})
+    assert wanted.status == 200, "a token in the query is one too"
+
+
+async def test_nothing_of_users_is_read_without_a_user(stage: Stage, ada: Person) -> None:
+    status = (await ada.publish("#tea"))["id"]
+    for endpoint in all_endpoints():
+        if endpoint.method == "GET" and endpoint.path.startswith(OF_USERS) and endpoint.path not in OPEN_PATHS:
+            answer = await stage.anybody().get(address(endpoint, status))
+            assert answer.status == 401, endpoint.path
+    app = await app_client(stage)
+    assert (await app.get("/api/v1/timelines/public")).status == 422, "an app is no user"
+
+
+async def test_streams_and_pages_are_closed(stage: Stage, ada: Person) -> None:
+    status = (await ada.publish("a secret #tea"))["id"]
+    for path in ("/@ada", f"/@ada/{status}", "/@ada.rss", "/tags/tea", "/tags/tea.rss", f"/@ada/{status}/embed"):
+        answer = await stage.anybody().get(path, headers={"Accept": "text/html"})
+        assert answer.status == 401, path
+        assert "a secret" not in answer.text
+    assert "a secret" not in (await stage.anybody().get("/")).text
+    assert (await stage.anybody().get("/api/v1/streaming/public")).status == 401
+
+
+async def test_people_still_sign_up_and_their_apps_are_registered(stage: Stage, adm: Person) -> None:
+    made = await stage.anybody().post("/api/v1/apps", {"client_name": "app", "redirect_uris": "app://back"})
+    assert made.status == 200
+    app = await app_client(stage)
+    answer = await app.post(ACCOUNTS, form("eve"))
+    assert codes(answer) == {"email": ["ERR_BLOCKED"]}, "example.org is not allowed"
+    await adm.post(ALLOWS, {"domain": "example.org"})
+    assert (await app.post(ACCOUNTS, form("eve"))).status == 200
+
+
+async def test_a_domain_is_allowed_and_disallowed(stage: Stage, adm: Person) -> None:
+    made = (await adm.post(ALLOWS, {"domain": "Friend.Example"})).json
+    assert made == {"id": made["id"], "domain": "friend.example", "created_at": made["created_at"]}
+    assert (await adm.post(ALLOWS, {"domain": "friend.example"})).json == made
+    assert (await adm.get(ALLOWS)).json == [made]
+    assert (await adm.get(f"{ALLOWS}/{made['id']}")).json == made
+    blocks = stage.http_context.blocks
+    assert not blocks.domains.standing_of("sub.friend.example").suspended
+    assert blocks.domains.standing_of("other.example").suspended
+    assert (await adm.delete(f"{ALLOWS}/{made['id']}")).json == made
+    assert blocks.domains.standing_of("friend.example").suspended
+    assert (await adm.get(f"{ALLOWS}/{made['id']}")).status == 404
+    assert (await adm.post(ALLOWS, {})).json == {"error": "Validation failed: Domain can't be blank"}
+    log = await stage.rows("SELECT action, target FROM audit_log ORDER BY id")
+    assert log == [["allow_domain", "friend.example"], ["disallow_domain", "friend.example"]]
