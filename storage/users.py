@@ -37,6 +37,7 @@ NEW_COLUMNS = {
     "created_by_application_id": "bigint",
     "invite_request": "text",
     "sign_up_ip": "inet",
+    "invite_id": "bigint",
 }
 
 INSERT_MANY = Statement(f"""
@@ -94,6 +95,7 @@ class NewUser:
     created_by_application_id: int | None = None
     invite_request: str | None = None
     sign_up_ip: str | None = None
+    invite_id: int | None = None
 
 
 async def create_many(db: Connection, new: Sequence[NewUser], now: datetime) -> None:

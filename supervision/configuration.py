@@ -342,6 +342,11 @@ class Settings(BaseModel):
         return self.registrations if self.smtp_host else "closed"
 
     @property
+    def sends_mail(self) -> bool:
+        """True if there is a server that takes mails."""
+        return self.smtp_host is not None
+
+    @property
     def reason_required(self) -> bool:
         """True if a sign-up without a reason is refused."""
         return self.sign_ups == "approval" and self.require_reason

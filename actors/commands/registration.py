@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...storage import registration, users
+from ...storage import invites, registration, users
 from ...storage.engine.database import Connection
 from ...storage.oauth import NewToken
 from ...storage.registration import Taken
@@ -23,6 +23,7 @@ from ..rules.complaints import refusal
 from ..rules.identity import local_account
 from ..rules.registration import taken
 
+INVITE_ENDED = Refused(403, "This action is not allowed")
 NOT_AWAITED = Refused(403, "This method is only available while the e-mail is awaiting confirmation")
 
 
@@ -39,6 +40,7 @@ class SignUp(Message[User]):
     application_id: int | None = None
     token: NewToken | None = None
     address: str | None = None
+    invite: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +64,20 @@ async def sign_up(account: AccountActor, message: SignUp) -> User | Refused:
         user = await account.transact(_sign_up, account, message, account.now, account.origin)
     except Taken as error:
         return refusal([taken(error.attribute)])
+    if user is None:
+        return INVITE_ENDED
     await account.publish(ChangedUser(account.id, user), ChangedAccount(account.id))
     account.context.outbox.wake(MAIL)
     return user
 
 
-async def _sign_up(db: Connection, account: AccountActor, message: SignUp, now: datetime, origin: Origin) -> User:
+async def _sign_up(
+    db: Connection, account: AccountActor, message: SignUp, now: datetime, origin: Origin
+) -> User | None:
+    """Make the account. None if the invite is not valid any more."""
+    invite_id = None if message.invite is None else await invites.use(db, message.invite, now)
+    if message.invite is not None and invite_id is None:
+        return None
     row = local_account(account.id, message.username, account.context.base_url)
     user = NewUser(
         account.id,
@@ -78,6 +88,7 @@ async def _sign_up(db: Connection, account: AccountActor, message: SignUp, now: 
         created_by_application_id=message.application_id,
         invite_request=message.reason,
         sign_up_ip=message.address,
+        invite_id=invite_id,
     )
     await registration.create(db, row, user, message.token, now)
     await _promise_mail(db, account, origin)

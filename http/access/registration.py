@@ -15,7 +15,7 @@ from ...actors.rules.complaints import Complaint
 from ...actors.rules.languages import language_code
 from ...actors.rules.mailboxes import canonical, mailbox_of
 from ...actors.rules.registration import Form, complaints, taken
-from ...storage import registration
+from ...storage import invites, registration
 from ...storage.oauth import NewToken
 from ...storage.users import User
 from ..answers.errors import Forbidden, TooMany
@@ -24,7 +24,22 @@ from . import rates
 from .context import HttpContext
 from .emails import verdict_on
 
+INVITE_CHARACTERS = 64
+
 MakeToken = Callable[[int], NewToken]
+
+
+async def valid_invite(context: HttpContext, code: str) -> str | None:
+    """Return the code of an invite with which people can sign up now; None for others."""
+    if not 0 < len(code) <= INVITE_CHARACTERS:
+        return None
+    is_valid = await context.database.read(invites.is_valid, code, context.clock.now())
+    return code if is_valid else None
+
+
+def is_open(context: HttpContext, invite: str | None) -> bool:
+    """True if people can sign up, with or without an invite. Their addresses are confirmed by mail."""
+    return context.settings.sign_ups != "closed" or (invite is not None and context.settings.sends_mail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +48,10 @@ class CheckedForm:
 
     complaints: list[Complaint]
     needs_approval: bool = False
+    invite: str | None = None
 
 
-async def check(context: HttpContext, request: Request, form: Form) -> CheckedForm:
+async def check(context: HttpContext, request: Request, form: Form, invite: str | None) -> CheckedForm:
     """Check a form and its sender. Raises Forbidden if nobody may sign up from there.
 
     A name that is free now may still be taken by another sign-up.
@@ -44,22 +60,22 @@ async def check(context: HttpContext, request: Request, form: Form) -> CheckedFo
     severity = context.blocks.networks.severity_for(address, context.clock.now())
     if severity in ("sign_up_block", "no_access"):
         raise Forbidden("This action is not allowed")
-    found = await _complaints_about(context, form)
+    found = await _complaints_about(context, form, invite)
     mailbox = mailbox_of(form.email, context.settings.local_domain)
     if found or mailbox is None:
         return CheckedForm(found)
     # Last, and for forms without errors alone: it may ask other servers.
     verdict = await verdict_on(context, mailbox, address)
     needs_approval = verdict.needs_approval or severity == "sign_up_requires_approval"
-    return CheckedForm([verdict.complaint] if verdict.complaint else [], needs_approval)
+    return CheckedForm([verdict.complaint] if verdict.complaint else [], needs_approval, invite)
 
 
-async def _complaints_about(context: HttpContext, form: Form) -> list[Complaint]:
+async def _complaints_about(context: HttpContext, form: Form, invite: str | None) -> list[Complaint]:
     settings = context.settings
     found = list(
         complaints(
             form,
-            reason_required=settings.reason_required,
+            reason_required=settings.reason_required and invite is None,
             reserved=settings.reserved_usernames,
             local_domain=settings.local_domain,
         )
@@ -90,10 +106,11 @@ async def sign_up(
         password_hash,
         language_code(form.locale),
         form.reason.strip() or None,
-        context.settings.sign_ups == "open" and not checked.needs_approval,
+        (checked.invite is not None or context.settings.sign_ups == "open") and not checked.needs_approval,
         application_id,
         token(id) if token is not None else None,
         _ip(request.address(context.settings.trusted_proxies)),
+        checked.invite,
     )
     return await context.runtime.ask(Address("account", str(id)), command, origin=request.origin)
 

@@ -12,7 +12,7 @@ from ...storage.oauth import NewToken, Token
 from ...storage.secrets import hash_of
 from ..access import rates
 from ..access.context import HttpContext
-from ..access.registration import check, sign_up
+from ..access.registration import check, is_open, sign_up, valid_invite
 from ..answers.answer import Answer, json
 from ..answers.errors import Forbidden
 from ..entities.token import token_fields
@@ -31,6 +31,7 @@ class Registration(Input):
     agreement: Text = ""
     locale: Text = ""
     reason: Prose = ""
+    invite_code: Text = ""
 
     def form(self) -> Form:
         agreement = self.agreement in ACCEPTED
@@ -40,12 +41,13 @@ class Registration(Input):
 @api.post("/api/v1/accounts", auth="app", scopes=("write:accounts",), rates=(rates.ACCOUNTS,))
 async def register(context: HttpContext, request: Request, token: Token, given: Registration) -> Answer:
     """A new account, and a token for it with all scopes of the app."""
-    if context.settings.sign_ups == "closed":
+    invite = await valid_invite(context, given.invite_code)
+    if not is_open(context, invite):
         raise Forbidden
     if token.account_id is not None:
         raise Forbidden("This method requires an client credentials authentication")
     form = given.form()
-    checked = await check(context, request, form)
+    checked = await check(context, request, form, invite)
     if checked.complaints:
         raise refusal(checked.complaints)
     application = await context.database.read(oauth.find_application, token.application_id)

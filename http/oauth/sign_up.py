@@ -9,7 +9,7 @@ from ...actors.rules.registration import Form
 from ...actors.rules.usernames import USERNAME_CHARACTERS
 from ..access import limits, rates
 from ..access.context import HttpContext
-from ..access.registration import check, sign_up
+from ..access.registration import check, is_open, sign_up, valid_invite
 from ..answers.answer import Answer, redirect
 from ..answers.errors import Forbidden
 from ..intake.input import Input
@@ -33,6 +33,10 @@ BOUNDS = {
 WORDS = {"password": "The password", "username": "The name", "email": "The address", "reason": "The answer"}
 
 
+class InviteLink(Input):
+    invite: Text = ""
+
+
 class SignUpForm(Input):
     form_token: MaybeText = None
     username: Text = ""
@@ -40,6 +44,7 @@ class SignUpForm(Input):
     password: Text = ""
     agreement: Text = ""
     reason: Prose = ""
+    invite: Text = ""
 
     def form(self, locale: str) -> Form:
         agreed = self.agreement == "1"
@@ -47,35 +52,39 @@ class SignUpForm(Input):
 
 
 @api.get("/auth/sign_up", page=True)
-def show(context: HttpContext, request: Request) -> Answer:
+async def show(context: HttpContext, request: Request, link: InviteLink) -> Answer:
     """Show the empty form, or that sign-up is closed."""
-    if context.settings.sign_ups == "closed":
+    invite = await valid_invite(context, link.invite)
+    if not is_open(context, invite):
         return page("error.html", title="Sign-ups are closed", text=CLOSED)
-    return _page(context, request, EMPTY, {})
+    return _page(context, request, EMPTY, {}, invite)
 
 
 @api.post("/auth/sign_up", page=True, rates=(rates.SIGN_UPS,))
 async def act(context: HttpContext, request: Request, posted: SignUpForm) -> Answer:
     """Take a filled-in form."""
-    if context.settings.sign_ups == "closed":
+    invite = await valid_invite(context, posted.invite)
+    if not is_open(context, invite):
         raise Forbidden(CLOSED)
     form = posted.form(_language(request))
     if not sessions.is_own_form(sessions.secret_of(request), posted.form_token):
-        return _page(context, request, form, {"form": OUTDATED})
-    checked = await check(context, request, form)
+        return _page(context, request, form, {"form": OUTDATED}, invite)
+    checked = await check(context, request, form, invite)
     if checked.complaints:
         problems = {one.attribute: _sentence(one.attribute, one.text) for one in checked.complaints}
-        return _page(context, request, form, problems)
+        return _page(context, request, form, problems, invite)
     limits.count_for_address(context, request, rates.ACCOUNTS)  # as for accounts that apps make
     try:
         await sign_up(context, request, form, checked)
-    except Refused as refusal:  # another sign-up has taken the name
+    except Refused as refusal:  # another sign-up has taken the name, or the last use of the invite
+        if refusal.status == 403:
+            raise Forbidden(CLOSED) from None
         named = list(refusal.details or ())
-        return _page(context, request, form, {name: _sentence(name, rules.TAKEN) for name in named})
+        return _page(context, request, form, {name: _sentence(name, rules.TAKEN) for name in named}, invite)
     return redirect("/auth/confirmation/sent")
 
 
-def _page(context: HttpContext, request: Request, form: Form, problems: dict[str, str]) -> Answer:
+def _page(context: HttpContext, request: Request, form: Form, problems: dict[str, str], invite: str | None) -> Answer:
     secret = sessions.secret_of(request)
     fresh = secret or context.secret()
     made = page(
@@ -83,7 +92,8 @@ def _page(context: HttpContext, request: Request, form: Form, problems: dict[str
         status=422 if problems else 200,
         server=context.settings.title,
         domain=context.settings.local_domain,
-        approval=context.settings.sign_ups == "approval",
+        approval=context.settings.sign_ups == "approval" and invite is None,
+        invite=invite,
         reason_required=context.settings.reason_required,
         form=form,
         problems=problems,

@@ -27,6 +27,7 @@ PLACES = {
     "email-domains": "email_domains",
     "emails": "emails",
     "ips": "ips",
+    "invites": "invites",
     "migrate": "migrate",
     "tree": "tree",
 }

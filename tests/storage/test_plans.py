@@ -38,6 +38,7 @@ from troupe.storage import (
     follows,
     idempotency,
     imports,
+    invites,
     lists,
     markers,
     media,
@@ -222,6 +223,7 @@ FILL = """
     INSERT INTO blocked_networks (id, network, severity, created_at, expires_at)
     SELECT n, ('10.' || n / 250 || '.' || n % 250 || '.0/24')::cidr, 'no_access', now(), now() + interval '1 day' * n
     FROM generate_series(1, 3000) n;
+    INSERT INTO invites (id, code, created_at) SELECT n, 'code-no-' || n, now() FROM generate_series(1, 3000) n;
     INSERT INTO allowed_domains SELECT n, 'a' || n || '.test', now() FROM generate_series(1, 3000) n;
     INSERT INTO blocked_emails SELECT n, sha256(n::text::bytea), now() FROM generate_series(1, 3000) n;
     INSERT INTO blocked_email_domains
@@ -494,6 +496,9 @@ QUERIES = [
     ("another spelling of an address", registration.TAKEN_SPELLING, ("u7@x.test",)),
     ("blocks of networks that are over", expiry.DELETE_NETWORK_BLOCKS, (NOW, 500)),
     ("old attempts to sign up", expiry.DELETE_EMAIL_ATTEMPTS, (NOW.date(), 500)),
+    ("invite by code", invites.IS_VALID, ("code-no-7", NOW)),
+    ("use of an invite", invites.USE, ("code-no-7", NOW)),
+    ("end of an invite", invites.EXPIRE, ("code-no-7", NOW)),
     ("idempotency key", idempotency.FIND, (7, "6", NOW)),
     ("expired idempotency keys", idempotency.INSERT, (7, "6", 1, None, NOW, NOW)),
 ]

@@ -1,4 +1,4 @@
-"""`troupe ips`, `troupe emails` and `troupe email-domains`: what is printed, stored and refused."""
+"""`troupe ips`, `emails`, `email-domains` and `invites`: what is printed, stored and refused."""
 
 import json
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def data(folder: tuple[Path, str]) -> Path:
 
 async def clear(db: Connection) -> None:
     await db.execute("SET LOCAL session_replication_role = replica")  # a trigger keeps the audit log
-    for table in ("blocked_networks", "blocked_emails", "blocked_email_domains", "audit_log"):
+    for table in ("blocked_networks", "blocked_emails", "blocked_email_domains", "invites", "audit_log"):
         await db.execute(f"DELETE FROM {table}")
 
 
@@ -42,7 +42,7 @@ async def logged(db: Connection) -> list[tuple[str, str]]:
 
 
 def run(data: Path, *words: str) -> Result:
-    return CliRunner().invoke(troupe, [*words, "--data", str(data)])
+    return CliRunner().invoke(troupe, [words[0], words[1], "--data", str(data), *words[2:]])
 
 
 def test_a_network_is_blocked_changed_and_unblocked(folder: tuple[Path, str], data: Path) -> None:
@@ -74,6 +74,21 @@ def test_an_email_domain_is_blocked(data: Path) -> None:
     assert run(data, "email-domains", "unblock", "bad.example").exit_code == 0
     found = json.loads(run(data, "email-domains", "list", "--json").stdout)
     assert [one["domain"] for one in found] == ["odd.example"]
+
+
+def test_an_invite_is_made_listed_and_ended(folder: tuple[Path, str], data: Path) -> None:
+    made = run(data, "invites", "create", "--uses", "3", "--days", "7", "--comment", "for kim")
+    assert made.exit_code == 0
+    address, _, code = made.stdout.strip().partition("?invite=")
+    assert address == "http://localhost:3000/auth/sign_up"
+    (listed,) = json.loads(run(data, "invites", "list", "--json").stdout)
+    assert (listed["code"], listed["valid"], listed["max_uses"]) == (code, True, 3)
+    assert run(data, "invites", "expire", "--", code).exit_code == 0
+    assert run(data, "invites", "list").stdout == f"{code}\tended\t0/3\tfor kim\n"
+    assert run(data, "invites", "expire", "--", code).exit_code == 1
+    assert transact_once(folder[1], logged) == [
+        ("command line", "create_invite"), ("command line", "expire_invite"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

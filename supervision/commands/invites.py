@@ -1,0 +1,60 @@
+"""`troupe invites`: codes with which people sign up while sign-ups are closed or wait for approval."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from .acting import act
+from .options import setting_options, settings_from
+
+
+@click.group
+def invites() -> None:
+    """Invites to sign up."""
+
+
+@invites.command
+@click.option("--uses", type=click.IntRange(1, 100_000), metavar="NUMBER", help="How often.  [default: without end]")
+@click.option("--days", type=click.IntRange(1, 3650), metavar="DAYS", help="For how long.  [default: for ever]")
+@click.option("--comment", default="", metavar="TEXT", help="For whom; staff alone read it.")
+@setting_options("data", "domain")
+def create(
+    uses: int | None, days: int | None, comment: str, data: str | None, domain: str | None, config: Path | None
+) -> None:
+    """Make an invite, and print the address of its sign-up page."""
+    from ..domain import base_url
+    from .inviting import create as create_invite
+
+    settings = settings_from(config, data=data, domain=domain)
+    code = act(config, create_invite, uses, days, comment, data=data, domain=domain)
+    click.echo(f"{base_url(settings)}/auth/sign_up?invite={code}")
+
+
+@invites.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@setting_options("data")
+def list_(as_json: bool, data: str | None, config: Path | None) -> None:
+    """List the invites, one a line: code, state, uses, comment."""
+    from .inviting import listed
+
+    found = act(config, listed, data=data)
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+    else:
+        for one in found:
+            state = "valid" if one["valid"] else "ended"
+            click.echo(f"{one['code']}\t{state}\t{one['uses']}/{one['max_uses'] or '-'}\t{one['comment']}")
+
+
+@invites.command
+@click.argument("code")
+@setting_options("data")
+def expire(code: str, data: str | None, config: Path | None) -> None:
+    """End the invite CODE. Accounts that were made with it stay."""
+    from .inviting import expire as expire_invite
+
+    act(config, expire_invite, code, data=data)
+    click.echo(f"Ended {code}")

@@ -1,0 +1,51 @@
+"""Invites, directly in the rows, for the commands."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime, timedelta
+
+from ...actors.kernel.ids import Ids
+from ...actors.staff import Target, act_at_command_line
+from ...storage import invites
+from ...storage.engine.database import Connection
+from ...storage.invites import Invite
+from .acting import NotDone
+
+CODE_BYTES = 12  # of randomness: nobody guesses a code
+COMMENT_CHARACTERS = 420
+
+
+async def create(db: Connection, uses: int | None, days: int | None, comment: str, ids: Ids, now: datetime) -> str:
+    """Make an invite. Return its code."""
+    if len(comment) > COMMENT_CHARACTERS:
+        raise NotDone(f"The comment has more than {COMMENT_CHARACTERS} characters.")
+    code, ends = secrets.token_urlsafe(CODE_BYTES), now + timedelta(days=days) if days else None
+    invite = Invite(ids.next(), code, None, comment, uses, 0, now, ends)
+    await invites.insert(db, invite)
+    await act_at_command_line(ids, now).log(db, "create_invite", Target("invite", invite.id, code), comment)
+    return code
+
+
+async def listed(db: Connection, ids: Ids, now: datetime) -> list[dict[str, object]]:
+    """Return all invites, the oldest first."""
+    return [
+        {
+            "id": str(one.id),
+            "code": one.code,
+            "valid": one.is_valid(now),
+            "uses": one.uses,
+            "max_uses": one.max_uses,
+            "expires_at": one.expires_at.isoformat() if one.expires_at else None,
+            "comment": one.comment,
+        }
+        for one in await invites.find_all(db)
+    ]
+
+
+async def expire(db: Connection, code: str, ids: Ids, now: datetime) -> None:
+    """End an invite."""
+    ended = await invites.expire(db, code, now)
+    if ended is None:
+        raise NotDone(f"There is no invite {code!r} that can be used.")
+    await act_at_command_line(ids, now).log(db, "expire_invite", Target("invite", ended.id, code))
