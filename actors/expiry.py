@@ -92,6 +92,7 @@ class Expiry:
         await self._all(expiry.delete_confirmations, now)
         await self._all(expiry.delete_resets, now)
         await self._all(expiry.delete_challenges, now)
+        await self._all(expiry.delete_strike_links, now)
         await self._all(expiry.delete_imports, now - IMPORTS_KEPT)
         await self._all(expiry.delete_network_blocks, now)
         await self._all(expiry.delete_email_attempts, (now - ATTEMPTS_KEPT).date())

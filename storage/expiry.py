@@ -29,6 +29,8 @@ DELETE_RESETS = _older("password_resets", "token_hash", "expires_at", "token_has
 
 DELETE_CHALLENGES = _older("sign_in_challenges", "token_hash", "expires_at", "token_hash")
 
+DELETE_STRIKE_LINKS = _older("strike_links", "token_hash", "expires_at", "token_hash")
+
 DELETE_IMPORTS = _older("imports", "id", "finished_at", "id")
 
 DELETE_NETWORK_BLOCKS = _older("blocked_networks", "id", "expires_at", "id")
@@ -110,6 +112,11 @@ async def delete_resets(db: Connection, before: datetime, limit: int) -> list[by
 async def delete_challenges(db: Connection, before: datetime, limit: int) -> list[bytes]:
     """Delete sign-ins that waited for a code until `before` or earlier. Return their hashes."""
     return [row["token_hash"] for row in await db.fetch(DELETE_CHALLENGES, before, limit)]
+
+
+async def delete_strike_links(db: Connection, before: datetime, limit: int) -> list[bytes]:
+    """Delete links to strikes that are not valid any more. Return their hashes."""
+    return [row["token_hash"] for row in await db.fetch(DELETE_STRIKE_LINKS, before, limit)]
 
 
 async def delete_imports(db: Connection, before: datetime, limit: int) -> list[int]:

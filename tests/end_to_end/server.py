@@ -25,6 +25,7 @@ from . import forked
 
 PASSWORD = "correct horse battery"
 SCOPES = "read write follow push"
+STAFF_SCOPES = f"{SCOPES} admin:read admin:write"
 
 # The console script, with the interpreter that runs the tests.
 TROUPE = (sys.executable, "-c", "from troupe.supervision.commands import main; main()")
@@ -182,11 +183,12 @@ class Server:
             check=False,
         )
 
-    def people(self, *names: str) -> list[Person]:
+    def people(self, *names: str, role: str = "user") -> list[Person]:
         """Accounts with tokens, in one command. Tests share a server, so each name gets a number."""
-        entries = [{"username": f"{name}{next(_numbers)}", "password": PASSWORD} for name in names]
+        entries = [{"username": f"{name}{next(_numbers)}", "password": PASSWORD, "role": role} for name in names]
         lines = [json.dumps(entry | {"email": f"{entry['username']}@example.org"}) for entry in entries]
-        words = ("accounts", "import", "-", "--scopes", SCOPES, "--data", str(self.data))
+        scopes = SCOPES if role == "user" else STAFF_SCOPES
+        words = ("accounts", "import", "-", "--scopes", scopes, "--data", str(self.data))
         code, output, errors = forked.done(words, self.data.parent, self._environment(), "\n".join(lines), COMMAND)
         assert code == 0, errors
         answers = [json.loads(line) for line in output.splitlines()]
