@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from . import passwords, sessions
 from .engine.database import Connection, Row, replaced
 from .engine.sql import Statement, insert_into
 
@@ -184,8 +185,17 @@ async def find_client(db: Connection, client_id: str) -> Application | None:
     return _application(await db.fetchrow(FIND_CLIENT, client_id))
 
 
-async def insert_grant(db: Connection, grant: Grant) -> None:
+async def insert_grant(db: Connection, grant: Grant, session_hash: bytes) -> bool:
+    """Store what a user allows in a browser. False if the browser's session has ended.
+
+    The user is locked first: a change of the password at the same time either waits, and then deletes the grant, or is
+    waited for, and has ended the session.
+    """
+    await passwords.hold(db, grant.account_id)
+    if await sessions.find(db, session_hash, grant.created_at) != grant.account_id:
+        return False
     await db.execute(*INSERT_GRANT.bind(grant))
+    return True
 
 
 async def find_grant(db: Connection, code_hash: bytes, now: datetime) -> Grant | None:
@@ -219,6 +229,16 @@ async def insert_token(db: Connection, new: NewToken, now: datetime) -> Token:
     if token is None:
         raise LookupError(f"token {new.id} was stored and is not there")
     return token
+
+
+async def insert_token_by_password(db: Connection, new: NewToken, password_hash: str, now: datetime) -> Token | None:
+    """Store a token for a password that was checked. None if the user's password is no longer the one with this hash.
+
+    As for sessions, a change of the password at the same time waits, and then revokes this token with the others.
+    """
+    if new.account_id is None or await passwords.hold(db, new.account_id) != password_hash:
+        return None
+    return await insert_token(db, new, now)
 
 
 async def find_token(db: Connection, token_hash: bytes) -> Token | None:

@@ -15,6 +15,9 @@ CHANGE = """
 
 SET = "UPDATE users SET password_hash = $2, new_email = NULL WHERE account_id = $1"
 
+# Locked against changes, and only against them: several may hold it.
+HOLD = "SELECT password_hash FROM users WHERE account_id = $1 FOR SHARE"
+
 INSERT_RESET = Statement(insert_into("password_resets", "token_hash, account_id, email, created_at, expires_at"))
 
 FIND_RESET = """
@@ -53,6 +56,11 @@ async def change(db: Connection, account_id: int, old_hash: str, new_hash: str) 
     if changed:
         await db.execute(DELETE_RESETS, account_id)
     return changed
+
+
+async def hold(db: Connection, account_id: int) -> str | None:
+    """Return the hash of a password, which can't be changed before the transaction ends."""
+    return await db.fetchval(HOLD, account_id)
 
 
 async def insert_reset(db: Connection, new: PasswordReset) -> None:

@@ -28,6 +28,9 @@ DELETE_CHALLENGES = "DELETE FROM sign_in_challenges WHERE account_id = $1"
 
 DELETE_GRANTS = "DELETE FROM oauth_grants WHERE account_id = $1"
 
+# A code that was redeemed is kept: if it comes again, the token that it made is revoked.
+DELETE_WAITING_GRANTS = "DELETE FROM oauth_grants WHERE account_id = $1 AND used_at IS NULL"
+
 DELETE_SUBSCRIPTIONS = "DELETE FROM push_subscriptions WHERE account_id = $1"
 
 REVOKE_TOKENS = """
@@ -74,9 +77,13 @@ async def delete(db: Connection, token_hash: bytes) -> None:
 
 
 async def delete_others(db: Connection, account_id: int, kept: bytes) -> None:
-    """End the sessions of an account in all browsers but one, and the sign-ins that wait for a code."""
+    """End the sessions of an account in all browsers but one, and what was begun in them.
+
+    These are the sign-ins that wait for a code, and the codes that apps have not redeemed.
+    """
     await db.execute(DELETE_OTHERS, account_id, kept)
     await db.execute(DELETE_CHALLENGES, account_id)
+    await db.execute(DELETE_WAITING_GRANTS, account_id)
 
 
 async def close(db: Connection, account_id: int) -> None:

@@ -32,6 +32,7 @@ from .users import barred
 CODE_LASTS = timedelta(minutes=10)
 CHALLENGE = re.compile("[A-Za-z0-9_-]{43}")  # base64url of a SHA-256
 LONGEST_STATE = 4096
+SIGNED_OUT = "You are no longer signed in."
 DENIED = "The resource owner or authorization server denied the request."
 
 
@@ -56,6 +57,8 @@ class Asked(Input):
                 yield name, value
         if self.code_challenge:
             yield from (("code_challenge", self.code_challenge), ("code_challenge_method", "S256"))
+        if self.ask_consent:
+            yield "ask_consent", "true"
 
 
 class AuthorizeForm(SignInForm, Asked):
@@ -84,7 +87,7 @@ async def show(context: HttpContext, request: Request, asked: Asked) -> Answer:
     if secret is None or user is None:
         return await _next_page(context, authorization, secret)
     if not asked.ask_consent and await _is_allowed(context, authorization, user):
-        return await _allow(context, authorization, user)
+        return await _allow(context, authorization, user, secret)
     return _consent_page(context, authorization, user, secret)
 
 
@@ -111,8 +114,8 @@ async def _take(context: HttpContext, request: Request, posted: AuthorizeForm) -
         return await _leave(context, posted, secret)
     user = await _signed_in(context, secret)
     if user is None:
-        return _sign_in_page(context, authorization, secret, "You are no longer signed in.")
-    return await _allow(context, authorization, user) if posted.decision == "allow" else _deny(posted)
+        return _sign_in_page(context, authorization, secret, SIGNED_OUT)
+    return await _allow(context, authorization, user, secret) if posted.decision == "allow" else _deny(posted)
 
 
 @api.get("/oauth/authorize/native", page=True)
@@ -188,7 +191,9 @@ async def _leave(context: HttpContext, posted: AuthorizeForm, secret: str) -> An
 def _here(posted: AuthorizeForm) -> str:
     """Redirect to this page after a sign-in. After a forced one it asks for consent, even if that was given before."""
     again = dict(posted.carried())
-    return with_query("/oauth/authorize", **again, ask_consent="true" if posted.force_login else None)
+    if posted.force_login:
+        again["ask_consent"] = "true"
+    return with_query("/oauth/authorize", **again)
 
 
 async def _next_page(
@@ -254,7 +259,7 @@ def _row(scope: str) -> dict[str, object]:
     }
 
 
-async def _allow(context: HttpContext, authorization: Authorization, user: User) -> Answer:
+async def _allow(context: HttpContext, authorization: Authorization, user: User, secret: str) -> Answer:
     asked, code, now = authorization.asked, context.secret(), context.clock.now()
     grant = Grant(
         hash_of(code),
@@ -266,7 +271,8 @@ async def _allow(context: HttpContext, authorization: Authorization, user: User)
         now,
         now + CODE_LASTS,
     )
-    await context.database.transact(oauth.insert_grant, grant)
+    if not await context.database.transact(oauth.insert_grant, grant, hash_of(secret)):
+        return _sign_in_page(context, authorization, secret, SIGNED_OUT)
     if asked.redirect_uri == OUT_OF_BAND:
         return redirect(with_query("/oauth/authorize/native", code=code, state=asked.state))
     return redirect(with_query(asked.redirect_uri, code=code, state=asked.state))

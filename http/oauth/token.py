@@ -196,7 +196,9 @@ def _verifies(challenge: str | None, verifier: str) -> bool:
 
 
 async def _by_secret(context: HttpContext, application: Application, wanted: TokenRequest) -> Issued:
-    return await _issue(context, application, None, wanted.scope)
+    secret = context.secret()
+    new = _new_token(context, application, None, wanted.scope, secret)
+    return Issued(secret, await context.database.transact(oauth.insert_token, new, context.clock.now()))
 
 
 async def _by_password(
@@ -210,13 +212,18 @@ async def _by_password(
         raise OAuthError("invalid_grant")
     if await context.database.read(two_factor.is_enabled, user.account_id):
         raise OAuthError("invalid_grant", TWO_FACTOR)
-    return await _issue(context, application, user.account_id, wanted.scope)
+    secret = context.secret()
+    new = _new_token(context, application, user.account_id, wanted.scope, secret)
+    token = await context.database.transact(
+        oauth.insert_token_by_password, new, user.password_hash or "", context.clock.now()
+    )
+    if token is None:
+        raise OAuthError("invalid_grant")
+    return Issued(secret, token)
 
 
-async def _issue(context: HttpContext, application: Application, owner: int | None, scope: str) -> Issued:
+def _new_token(context: HttpContext, application: Application, owner: int | None, scope: str, secret: str) -> NewToken:
     asked = scopes.parse(scope) or scopes.DEFAULT
     if not scopes.covers_all(application.scopes, asked):
         raise OAuthError("invalid_scope")
-    secret = context.secret()
-    new = NewToken(context.ids.next(), hash_of(secret), application.id, owner, asked)
-    return Issued(secret, await context.database.transact(oauth.insert_token, new, context.clock.now()))
+    return NewToken(context.ids.next(), hash_of(secret), application.id, owner, asked)

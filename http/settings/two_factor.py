@@ -56,7 +56,8 @@ async def confirm(context: HttpContext, request: Request, posted: CodeForm) -> A
         return redirect("/settings/two_factor")
     step = rules.step_of(row.secret, rules.normalized(posted.code), now)
     if step is None:
-        return _set_up_page(me, row.secret, {"code": "This code is wrong."})
+        # Without the secret, because this form has no password: it may come from a stolen session.
+        return me.page("two_factor_new.html", status=422, secret=None, problems={"code": "This code is wrong."})
     codes = _recovery_codes(context)
     if not await me.ask(EnableTwoFactor(row.secret, step, tuple(map(hash_of, codes)))):
         return redirect("/settings/two_factor")
@@ -108,18 +109,11 @@ def _enabled(row: TwoFactor | None) -> TwoFactor | None:
     return None if row is None or row.enabled_at is None else row
 
 
-def _set_up_page(me: SignedIn, secret: str, problems: dict[str, str] | None = None) -> Answer:
+def _set_up_page(me: SignedIn, secret: str) -> Answer:
     settings = me.context.settings
     address = rules.app_address(secret, f"{me.user.username}@{settings.local_domain}", settings.title)
     picture = segno.make_qr(address).svg_inline(omitsize=True, border=4, dark="#000", light="#fff")
-    return me.page(
-        "two_factor_new.html",
-        status=422 if problems else 200,
-        secret=secret,
-        address=address,
-        picture=picture,
-        problems=problems or {},
-    )
+    return me.page("two_factor_new.html", secret=secret, address=address, picture=picture, problems={})
 
 
 def _recovery_codes(context: HttpContext) -> list[str]:

@@ -13,6 +13,7 @@ from .settling import (
     SIGN_IN,
     TWO_FACTOR,
     Browser,
+    Phone,
     form_token,
     is_signed_out,
     problems,
@@ -50,13 +51,17 @@ class TestSettingUp:
         rows = str(await stage.rows("SELECT code_hash::text FROM recovery_codes"))
         assert all(code not in rows for code in codes)
 
-    async def test_a_wrong_code_shows_the_same_secret_again(self, stage: Stage, ada: Person) -> None:
+    async def test_after_a_wrong_code_the_secret_stays_and_is_not_shown_again(self, stage: Stage, ada: Person) -> None:
+        """The form of the code has no password: it could come from a stolen session."""
         browser = await signed_in(stage)
         page = await browser.send(f"{PAGE}/new", PAGE, password=PASSWORD)
         again = await browser.post(f"{PAGE}/confirm", {"form_token": form_token(page), "code": "12345x"})
         assert (again.status, problems(again)) == (422, {"code": "This code is wrong."})
-        assert secret_in(again) == secret_in(page)
+        assert secret_in(page) not in again.text
+        assert "<svg" not in again.text
         await signed_in(stage)
+        form = {"form_token": form_token(again), "code": Phone(stage, secret_in(page)).present()}
+        assert recovery_codes_in(await browser.post(f"{PAGE}/confirm", form))
 
     async def test_it_needs_the_password(self, stage: Stage, ada: Person) -> None:
         page = await (await signed_in(stage)).send(f"{PAGE}/new", PAGE, password="wrong")
@@ -214,6 +219,26 @@ class TestApps:
         typed = {"username": "ada", "password": PASSWORD}
         answer = await browser.post("/oauth/authorize", hidden(page) | typed)
         assert "Enter a code" in (await browser.get(answer.headers["Location"])).text
+
+    async def test_after_a_forced_sign_in_with_a_code_consent_is_asked_for_again(
+        self, stage: Stage, ada: Person
+    ) -> None:
+        application = await stage.application()
+        phone, _ = await turned_on(stage, await signed_in(stage))
+        browser, request = stage.anybody(), asked(application)
+
+        async def enter(request: dict[str, str]) -> Reply:
+            step = await sign_in(browser, request)
+            page = await browser.get(step.headers["Location"])
+            wrong = await browser.post("/oauth/authorize", hidden(page) | {"code": "wrong"})
+            form = hidden(wrong) | {"code": await phone.code()}
+            return await browser.get((await browser.post("/oauth/authorize", form)).headers["Location"])
+
+        first = await enter(request)
+        allowed = await browser.post("/oauth/authorize", hidden(first) | {"decision": "allow"})
+        await exchange(stage, application, code_in(allowed))
+        again = await enter(request | {"force_login": "true"})
+        assert (again.status, "Allow Test app?" in again.text) == (200, True)
 
     async def test_the_password_grant_is_refused(self, stage: Stage, ada: Person, bob: Person) -> None:
         application = await stage.application()

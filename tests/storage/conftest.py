@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import pytest
 
-from troupe.storage import accounts, follows, statuses
+from troupe.storage import accounts, follows, sessions, statuses
 from troupe.storage.accounts import Account, NewAccount
 from troupe.storage.engine.connect import connect
 from troupe.storage.engine.database import Connection
@@ -70,6 +70,12 @@ class Stage:
         user = NewUser(account.id, f"{name}@troupe.test", "hash", role, confirmed_at=self.now, approved_at=self.now)
         self(create_user, user, self.now)
         return account
+
+    def session(self, account: Account) -> bytes:
+        """Sign the account in with a browser, and return the hash of its secret."""
+        token_hash = new_id().to_bytes(32, "big")
+        assert self(sessions.insert, token_hash, account.id, "Browser", "hash", self.now, self.now + timedelta(days=1))
+        return token_hash
 
     def status(self, author: Account, text: str = "hello", **more: Any) -> Status:
         id = new_id()

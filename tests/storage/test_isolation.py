@@ -203,7 +203,8 @@ def test_a_boost_is_made_once(stage: Stage) -> None:
 def test_a_code_is_redeemed_once(stage: Stage) -> None:
     ada, app, code = stage.account("ada"), new_id(), b"c" * 32
     stage(oauth.insert_application, Application(app, "id", b"s" * 32, "app", None, ("https://a/",), ("read",), NOW))
-    stage(oauth.insert_grant, Grant(code, app, ada.id, "https://a/", ("read",), None, NOW, NOW + timedelta(minutes=10)))
+    grant = Grant(code, app, ada.id, "https://a/", ("read",), None, NOW, NOW + timedelta(minutes=10))
+    assert stage(oauth.insert_grant, grant, stage.session(ada))
 
     async def redeem(db: Connection) -> Grant | None:
         return await oauth.redeem(db, code, app, "https://a/", NOW)
@@ -217,7 +218,7 @@ def test_of_two_requests_with_one_code_the_second_revokes_the_token_of_the_first
     ada, app, code = stage.account("ada"), new_id(), "the code"
     stage(oauth.insert_application, Application(app, "id", b"s" * 32, "app", None, ("https://a/",), ("read",), NOW))
     grant = Grant(hash_of(code), app, ada.id, "https://a/", ("read",), None, NOW, NOW + timedelta(minutes=10))
-    stage(oauth.insert_grant, grant)
+    assert stage(oauth.insert_grant, grant, stage.session(ada))
     wanted = TokenRequest(code=code, redirect_uri="https://a/")
 
     def asking(token_hash: bytes) -> Work:

@@ -21,7 +21,7 @@ def application(stage: Stage, name: str = "app") -> Application:
 
 def granted(stage: Stage, app: Application, account: Account) -> Grant:
     grant = Grant(CODE, app.id, account.id, "https://a/", ("read",), "x" * 43, NOW, LATER)
-    stage(oauth.insert_grant, grant)
+    assert stage(oauth.insert_grant, grant, stage.session(account))
     return grant
 
 

@@ -31,6 +31,11 @@ def changing(account: Account, new_hash: str = "new") -> Work:
     return work
 
 
+def change(stage: Stage, account: Account) -> None:
+    assert stage(passwords.change, account.id, "hash", "new")
+    stage(sessions.delete_others, account.id, b"")
+
+
 def resetting(account: Account, new_hash: str) -> Work:
     async def work(db: Connection) -> bool:
         return await passwords.use_reset(db, account.id, HERE, new_hash, NOW)
@@ -95,16 +100,95 @@ def test_a_change_of_the_password_voids_links_that_were_sent_before(stage: Stage
     assert stage(passwords.find_reset, HERE, NOW) is None
 
 
-def test_a_code_that_is_exchanged_while_all_tokens_are_revoked_gives_no_valid_token(stage: Stage) -> None:
-    ada = stage.account("ada")
+def waiting_grant(stage: Stage, account: Account) -> Grant:
     app = Application(new_id(), "id", b"s" * 32, "app", None, ("https://a/",), ("read",), NOW)
     stage(oauth.insert_application, app)
-    stage(oauth.insert_grant, Grant(HERE, app.id, ada.id, "https://a/", ("read",), None, NOW, LATER))
+    return Grant(HERE, app.id, account.id, "https://a/", ("read",), None, NOW, LATER)
+
+
+def allowing(grant: Grant, session: bytes) -> Work:
+    async def work(db: Connection) -> bool:
+        return await oauth.insert_grant(db, grant, session)
+
+    return work
+
+
+def test_a_code_is_for_a_session_of_its_user_alone(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    grant = waiting_grant(stage, ada)
+    for session in (THERE, stage.session(bob)):
+        assert not stage(oauth.insert_grant, grant, session)
+    assert stage(oauth.insert_grant, grant, stage.session(ada))
+
+
+def test_a_change_of_the_password_ends_codes_that_were_not_redeemed(stage: Stage) -> None:
+    ada = stage.account("ada")
+    grant = waiting_grant(stage, ada)
+    assert stage(oauth.insert_grant, grant, stage.session(ada))
+    change(stage, ada)
+    assert stage(oauth.redeem, HERE, grant.application_id, "https://a/", NOW) is None
+
+
+def test_a_code_that_was_redeemed_still_tells_of_its_token(stage: Stage) -> None:
+    ada = stage.account("ada")
+    grant = waiting_grant(stage, ada)
+    assert stage(oauth.insert_grant, grant, stage.session(ada))
+    assert stage(oauth.redeem, HERE, grant.application_id, "https://a/", NOW)
+    token = stage(oauth.insert_token, NewToken(new_id(), THERE, grant.application_id, ada.id, ("read",)), NOW)
+    stage(oauth.link_grant, HERE, token.id)
+    change(stage, ada)
+    assert stage(oauth.revoke_by_code, HERE, grant.application_id, NOW) == THERE
+
+
+def test_a_code_for_a_session_that_a_change_ends_meanwhile_is_refused(stage: Stage) -> None:
+    ada = stage.account("ada")
+    grant, session = waiting_grant(stage, ada), stage.session(ada)
+    assert race(stage, changing(ada), allowing(grant, session)) == [True, False]
+
+
+def test_a_change_ends_a_code_that_is_stored_at_the_same_time(stage: Stage) -> None:
+    ada = stage.account("ada")
+    grant, session = waiting_grant(stage, ada), stage.session(ada)
+    assert race(stage, allowing(grant, session), changing(ada)) == [True, True]
+    assert stage.value("SELECT count(*) FROM oauth_grants") == 0
+
+
+def asking(grant: Grant) -> Work:
+    new = NewToken(new_id(), THERE, grant.application_id, grant.account_id, ("read",))
+
+    async def work(db: Connection) -> bool:
+        return await oauth.insert_token_by_password(db, new, "hash", NOW) is not None
+
+    return work
+
+
+def test_a_token_for_a_password_that_was_changed_meanwhile_is_refused(stage: Stage) -> None:
+    ada = stage.account("ada")
+    assert race(stage, changing(ada), asking(waiting_grant(stage, ada))) == [True, False]
+    assert stage.value("SELECT count(*) FROM access_tokens") == 0
+
+
+def test_a_change_revokes_a_token_that_is_stored_for_the_password_at_the_same_time(stage: Stage) -> None:
+    ada = stage.account("ada")
+
+    async def ending(db: Connection) -> bool:
+        changed = await passwords.change(db, ada.id, "hash", "new")
+        await sessions.revoke_tokens(db, ada.id, NOW)
+        return changed
+
+    assert race(stage, asking(waiting_grant(stage, ada)), ending) == [True, True]
+    assert stage.value("SELECT count(*) FROM access_tokens WHERE revoked_at IS NULL") == 0
+
+
+def test_a_code_that_is_exchanged_while_all_tokens_are_revoked_gives_no_valid_token(stage: Stage) -> None:
+    ada = stage.account("ada")
+    grant = waiting_grant(stage, ada)
+    assert stage(oauth.insert_grant, grant, stage.session(ada))
 
     async def exchanging(db: Connection) -> bool:
-        if await oauth.redeem(db, HERE, app.id, "https://a/", NOW) is None:
+        if await oauth.redeem(db, HERE, grant.application_id, "https://a/", NOW) is None:
             return False
-        await oauth.insert_token(db, NewToken(new_id(), THERE, app.id, ada.id, ("read",)), NOW)
+        await oauth.insert_token(db, NewToken(new_id(), THERE, grant.application_id, ada.id, ("read",)), NOW)
         return True
 
     async def revoking(db: Connection) -> list[bytes]:
