@@ -32,6 +32,7 @@ from .effects.registry import (
     Finish,
     GivenUp,
     Later,
+    NotTried,
     OnGiveUp,
     Staffed,
 )  # fmt: skip
@@ -268,7 +269,8 @@ class Relay(Generic[C]):
     async def _put_off(self, due: DueEffect, error: Exception) -> None:
         now = self._clock.now()
         due_at = self._next_try(due, error, now)
-        await self._database.transact(outbox.fail, due.id, self._id, due_at, describe(error))
+        put_off = outbox.put_off if isinstance(error, NotTried) else outbox.fail
+        await self._database.transact(put_off, due.id, self._id, due_at, describe(error))
         decision = f"again in {round((due_at - now).total_seconds())} s"
         self._record("outbox.retry", **_facts(due, error), decision=decision)
 

@@ -109,6 +109,11 @@ FAIL = """
     WHERE id = $1 AND (claimed_by IS NULL OR claimed_by = $2)
 """
 
+PUT_OFF = """
+    UPDATE outbox SET due_at = $3, error = left($4, 2000), claimed_by = NULL, claimed_until = NULL
+    WHERE id = $1 AND (claimed_by IS NULL OR claimed_by = $2)
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class NewEffect:
@@ -212,8 +217,13 @@ async def forget(db: Connection, key: str) -> None:
 
 
 async def fail(db: Connection, id: int, relay: int, due_at: datetime, error: str) -> None:
-    """Put an effect off until another try, and give it back."""
+    """Count a try that failed, put the effect off until another one, and give it back."""
     await db.execute(FAIL, id, relay, due_at, error)
+
+
+async def put_off(db: Connection, id: int, relay: int, due_at: datetime, error: str) -> None:
+    """Put an effect off that was not tried, and give it back."""
+    await db.execute(PUT_OFF, id, relay, due_at, error)
 
 
 def _columns(effect: NewEffect) -> tuple[object, ...]:

@@ -34,7 +34,7 @@ KEPT_FOR = timedelta(days=14)  # until a page is fetched again, for the next sta
 NOTHING_KEPT_FOR = timedelta(days=1)  # the same of a page that had nothing to show
 
 # Gives the card of a page for the block, which stores it; None if the page has nothing to show. Raises PageNotRead if
-# the page is to be fetched again, and Later if that is to be at a time.
+# the page is to be fetched again, and NotTried if its server is left alone until a time.
 ReadPage = Callable[[str], AbstractAsyncContextManager[CardFacts | None]]
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from ...storage import push_subscriptions
 from ...storage.notifications import Notification
 from ..push.sender import PushPutOff, PushSender
-from .registry import Attempt, Effect, EffectQueue, Finish, Later, Promise, carries_out
+from .registry import Attempt, Effect, EffectQueue, Finish, Later, NotTried, Promise, carries_out
 
 # A group is a push service. Most devices have one of three, which take many messages at the same time.
 PUSH: EffectQueue[PushSender] = EffectQueue(
@@ -39,5 +39,5 @@ async def send_push(sender: PushSender, effect: SendPush, attempt: Attempt) -> F
     try:
         known = await sender.send(effect.notification_id, effect.subscription_id, attempt.origin)
     except PushPutOff as put_off:
-        raise Later(put_off.at, str(put_off)) from put_off
+        raise (Later if put_off.tried else NotTried)(put_off.at, str(put_off)) from put_off
     return None if known else partial(push_subscriptions.end, id=effect.subscription_id)

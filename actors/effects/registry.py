@@ -141,6 +141,10 @@ class Later(Exception):
         self.at = at
 
 
+class NotTried(Later):
+    """Raised by an effect that could not be tried, for example because its server is left alone. It is no attempt."""
+
+
 class GivenUp(Exception):
     """Raised by an effect that is not to be tried again."""
 

@@ -17,7 +17,7 @@ import trio
 
 from ...storage.preview_cards import CardFacts
 from ..effects.previews import PageNotRead
-from ..effects.registry import Later
+from ..effects.registry import NotTried
 from ..kernel import Clock, NotAnswered
 from ..media.jobs import FileRefused
 from ..media.kinds import IMAGES
@@ -92,7 +92,7 @@ class PageReader:
         """Return the answer of a page's server. None if the page can't be fetched, now or later."""
         host, now = written_target(url).host, self._clock.now()
         if (until := self._breaker.closed_until(host, now)) is not None:
-            raise Later(until, "the page's server is left alone")
+            raise NotTried(until, "the page's server is left alone")
         try:
             answer = await self._get(url, PAGE, ",".join(PAGES))
         except (Unreachable, TookTooLong) as error:
@@ -121,7 +121,9 @@ class PageReader:
         try:
             async with self._places, self._media.receive(SERVER, BytesIO(body), len(body)) as upload:
                 return await self._media.read_page(upload, charset[1] if charset else "")
-        except ProcessingFailed:
+        except ProcessingFailed as error:
+            if error.killed:  # often because memory was short: that says nothing about the page
+                raise PageNotRead("the process that reads the page was killed") from error
             return None
         except (NotAnswered, TooManyUploads) as error:
             raise PageNotRead("no place to read the page") from error

@@ -28,11 +28,12 @@ class PushFailed(Exception):
 
 
 class PushPutOff(Exception):
-    """The message is to be sent at a time, and not before."""
+    """The message is to be sent at a time, and not before. `tried` is False if the service was not asked now."""
 
-    def __init__(self, at: datetime, reason: str) -> None:
+    def __init__(self, at: datetime, reason: str, *, tried: bool = True) -> None:
         super().__init__(reason)
         self.at = at
+        self.tried = tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class PushSender:
             return True
         now = self._context.clock.now()
         if (until := self._breaker.closed_until(subscription.service, now)) is not None:
-            raise PushPutOff(until, "the push service is left alone")
+            raise PushPutOff(until, "the push service is left alone", tried=False)
         message = await self._message(notification_id, subscription, origin)
         return message is None or await self._send(subscription, message, f"n{notification_id}")
 

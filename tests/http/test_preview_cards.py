@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import signal
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from functools import partial
@@ -16,7 +17,9 @@ import trio
 import trio.lowlevel
 import trio.testing
 
-from troupe.actors.effects.previews import PREVIEWS
+from troupe.actors.effects.previews import MOST_TRIES, PREVIEWS
+from troupe.actors.media import process
+from troupe.actors.media.jobs import Job
 
 from ..clients import Person, Stage, ids, link
 from ..outgoing.peer import Asked, Respond, always, answer
@@ -52,7 +55,7 @@ async def web() -> AsyncIterator[Site]:
 
 async def fetched(stage: Stage) -> None:
     """Wait until every link was looked at, and every status with a card is shown again."""
-    await until_none(lambda: stage.rows("SELECT FROM outbox WHERE attempts = 0"))
+    await until_none(lambda: stage.rows("SELECT FROM outbox WHERE error IS NULL"))
 
 
 async def card_of(stage: Stage, person: Person, status: Any) -> Any:
@@ -434,6 +437,62 @@ async def test_a_page_that_stays_in_trouble_is_given_up_for_all_its_statuses(
     assert web.asked("/tea") == 4
     assert await stage.rows("SELECT url, found FROM preview_cards") == [[url, False]]
     assert [facts["effect"] for facts in stage.told("outbox.given_up")] == ["preview"]
+
+
+async def test_waiting_for_a_site_that_is_left_alone_is_no_try(stage: Stage, ada: Person, web: Site) -> None:
+    busy = web.file("/busy", b"no", "text/html", status=503, Retry_After="900")
+    assert await preview(stage, ada, busy) is None
+    assert await preview(stage, ada, web.page("/tea", HEAD)) is None
+    for _ in range(5):
+        await stage.sql("UPDATE outbox SET due_at = now(), error = NULL WHERE kind = 'preview' AND attempts = 0")
+        stage.outbox.wake(PREVIEWS)
+        await fetched(stage)
+    ((attempts, error),) = await stage.rows("SELECT attempts, error FROM outbox WHERE payload->>'url' LIKE '%/tea'")
+    assert (attempts, "left alone" in error) == (0, True)
+    assert web.asked("/tea") == 0
+    assert await stage.rows("SELECT FROM preview_cards") == [], "nothing is known of the page"
+
+
+async def test_a_page_whose_reader_was_killed_is_read_again(
+    stage: Stage, ada: Person, web: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed = kill_readers(monkeypatch, times=1)
+    status = await ada.publish(f"see {web.page('/tea', HEAD)}")
+    assert await card_of(stage, ada, status) is None
+    await stage.sql("UPDATE outbox SET due_at = now(), error = NULL")
+    stage.outbox.wake(PREVIEWS)
+    assert (await card_of(stage, ada, status))["title"] == "Tea & cake"
+    assert len(killed) == 1
+
+
+async def test_a_page_that_kills_each_reader_is_given_up(
+    stage: Stage, ada: Person, web: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed = kill_readers(monkeypatch, times=100)
+    status = await ada.publish(f"see {web.page('/tea', HEAD)}")
+    for _ in range(MOST_TRIES):
+        assert await card_of(stage, ada, status) is None
+        await stage.sql("UPDATE outbox SET due_at = now(), error = NULL")
+        stage.outbox.wake(PREVIEWS)
+    await fetched(stage)
+    assert len(killed) == MOST_TRIES
+    assert await stage.rows("SELECT found FROM preview_cards") == [[False]]
+    assert [facts["effect"] for facts in stage.told("outbox.given_up")] == ["preview"]
+
+
+def kill_readers(monkeypatch: pytest.MonkeyPatch, times: int) -> list[Job]:
+    """Have the first processes that read pages killed, as a machine without memory does. Return their jobs."""
+    killed: list[Job] = []
+    run = process.run
+
+    async def run_or_kill(job: Job) -> int:
+        if job.task != "page" or len(killed) == times:
+            return await run(job)
+        killed.append(job)
+        return -signal.SIGKILL
+
+    monkeypatch.setattr(process, "run", run_or_kill)
+    return killed
 
 
 # Cards in time

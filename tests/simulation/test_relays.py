@@ -23,6 +23,7 @@ from troupe.actors.effects.registry import (
     Finish,
     GivenUp,
     Later,
+    NotTried,
     Promise,
     Staffed,
     carries_out,
@@ -311,6 +312,24 @@ async def test_a_delivery_that_is_asked_for_later_is_tried_then(world: World) ->
     await trio.sleep(1)
     decisions = {"again in 3600 s", "again in 172800 s", "again in 1 s"}
     assert set(world.decisions("outbox.retry")) == decisions, "after a second, and before it is given up"
+
+
+@scenario(seeds=3)
+async def test_a_delivery_that_was_not_tried_counts_as_none(world: World) -> None:
+    run, numbers = world.run, list[int]()
+
+    async def ring(knock: Knock, attempt: Attempt) -> None:
+        numbers.append(attempt.number)
+        if len(numbers) < 4:
+            raise NotTried(run.clock.now() + timedelta(hours=1), "left alone")
+        if len(numbers) == 4:
+            raise OSError("no answer")
+
+    world.promise(Knock("a", 1, 1))
+    await world.start(Visitor(ring))
+    await trio.sleep(5 * 3600)
+    assert numbers == [1, 1, 1, 1, 2]
+    assert world.decisions("outbox.retry") == ["again in 3600 s"] * 3 + ["again in 1 s"]
 
 
 @scenario(seeds=5)
