@@ -20,7 +20,12 @@ CORS_METHODS = {
     "/oauth/userinfo": "GET, POST, OPTIONS",
     "/.well-known/": "GET, OPTIONS",
     "/nodeinfo/": "GET, OPTIONS",
+    # Web clients of other origins store pictures, and ask for parts of films.
+    "/media/": "GET, HEAD, OPTIONS",
+    "/avatars/": "GET, HEAD, OPTIONS",
+    "/headers/": "GET, HEAD, OPTIONS",
 }
+FILES = ("/media/", "/avatars/", "/headers/")
 
 # Answers of the API are personal. No cache on the way may store them.
 NOSNIFF = ("X-Content-Type-Options", "nosniff")
@@ -54,13 +59,19 @@ def family(path: str, own: Headers = ()) -> Headers:
 
     A page whose own policy lets other sites frame it gets no X-Frame-Options, which knows no such permission.
     """
-    shared = REST_WITH_CORS if path.startswith("/api/") or cors_methods(path) else PAGE
+    shared = _shared(path)
     if not own:
         return shared
     named = {name for name, _ in own}
     if any(FRAMED in value for _, value in own):
         named.add("X-Frame-Options")
     return tuple(header for header in shared if header[0] not in named)
+
+
+def _shared(path: str) -> Headers:
+    if path.startswith(FILES):
+        return PAGE + CORS  # not personal: the same for each Authorization
+    return REST_WITH_CORS if cors_methods(path) else PAGE
 
 
 def preflight(methods: str, wanted_headers: str | None) -> Headers:

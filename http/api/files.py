@@ -29,7 +29,6 @@ HEADERS: Headers = (
     ("Content-Disposition", "inline"),
     ("Content-Security-Policy", "default-src 'none'; sandbox"),
     ("Accept-Ranges", "bytes"),
-    ("Access-Control-Allow-Origin", "*"),
     ("Cross-Origin-Resource-Policy", "cross-origin"),
 )
 

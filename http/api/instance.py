@@ -25,10 +25,8 @@ WEEK = timedelta(days=7)
 WEEKS = 12  # that the activity covers
 PNG = "image/png"
 # A drawn picture depends on its address alone, so it never changes.
-# Web clients of other origins read the pixels of avatars, as they do with uploaded ones.
-FOR_ANY_ORIGIN = ("Access-Control-Allow-Origin", "*")
-KEPT_BY_BROWSERS = (("Cache-Control", "public, max-age=86400"), FOR_ANY_ORIGIN)
-KEPT_FOR_EVER = (("Cache-Control", "public, max-age=31536000, immutable"), FOR_ANY_ORIGIN)
+KEPT_BY_BROWSERS = (("Cache-Control", "public, max-age=86400"),)
+KEPT_FOR_EVER = (("Cache-Control", "public, max-age=31536000, immutable"),)
 
 
 @api.get("/api/v1/instance")

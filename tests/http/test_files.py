@@ -2,7 +2,8 @@
 
 import pytest
 
-from ..clients import Person, Stage
+from ..clients import BASE, Person, Stage
+from ..emojis import add_emoji
 from .serving import request, say
 from .uploading import fetched, picture, uploaded
 
@@ -88,3 +89,52 @@ async def test_nothing_else_in_the_folder_is_served(stage: Stage, name: str) -> 
         lying.parent.mkdir(parents=True, exist_ok=True)
         lying.write_text("<script>alert(1)</script>")
     assert (await stage.anybody().get(f"/media/{name}")).status == 404
+
+
+PICTURES = ["avatar", "avatar_static", "header", "emoji", "media"]
+
+
+@pytest.fixture
+async def pictures(stage: Stage, ada: Person, url: str) -> dict[str, str]:
+    """The addresses of what a client shows: pictures of accounts that have none, of an emoji and of a status."""
+    account = (await ada.get(f"/api/v1/accounts/{ada.id}")).json
+    await add_emoji(stage, "blob")
+    (emoji,) = (await ada.get("/api/v1/custom_emojis")).json
+    made = stage.http_context.media.folder.path(emoji["url"].rpartition("/")[2])
+    made.parent.mkdir(parents=True, exist_ok=True)
+    made.write_bytes(b"GIF89a")
+    named = {name: account[name] for name in ("avatar", "avatar_static", "header")}
+    return named | {"emoji": emoji["url"], "media": url}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+async def test_web_clients_of_other_origins_may_read_pictures(
+    stage: Stage, pictures: dict[str, str], name: str
+) -> None:
+    """Also when they have them already, when they ask for a part, and when there is none."""
+    path, anybody = pictures[name].removeprefix(BASE), stage.anybody()
+    whole = await anybody.get(path, headers={"Origin": "https://client.example"})
+    assert whole.status == 200
+    etag = whole.headers.get("ETag", '"none"')
+    answers = [
+        whole,
+        await anybody.get(path, headers={"If-None-Match": etag}),
+        await anybody.get(path, headers={"Range": "bytes=0-3"}),
+        await anybody.get(path, headers={"Range": "bytes=999999999-"}),
+        await anybody.get(path + "x"),
+    ]
+    statuses = [answer.status for answer in answers]
+    assert statuses == ([200, 304, 206, 416, 404] if name in ("emoji", "media") else [200, 200, 200, 200, 404])
+    assert [answer.headers["Access-Control-Allow-Origin"] for answer in answers] == ["*"] * len(answers)
+    assert "Authorization" not in whole.headers.get("Vary", "")
+
+
+@pytest.mark.parametrize("name", PICTURES)
+async def test_browsers_may_ask_for_a_picture_with_headers_of_their_own(
+    stage: Stage, pictures: dict[str, str], name: str
+) -> None:
+    asked = {"Origin": "https://client.example", "Access-Control-Request-Headers": "range"}
+    answer = await stage.anybody().send("OPTIONS", pictures[name].removeprefix(BASE), headers=asked)
+    assert answer.status == 200
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert (answer.headers["Access-Control-Allow-Headers"], answer.body) == ("range", b"")
