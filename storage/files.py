@@ -2,6 +2,7 @@
 
     media/4f/4f01….jpg           a served file
     media/incoming/main/4f01…/   an upload in processing by the node `main`; after its restart, left over by a crash
+    media/incoming/command-line/ the same by a command, until its rows are stored
     media/waiting/1103           a waiting upload, named by its attachment
 
 Several nodes may use one folder.
@@ -27,6 +28,7 @@ NAME = re.compile(r"[0-9a-f]{32}(-small)?\.[a-z0-9]{2,4}")
 WAITING = re.compile(r"waiting/([0-9]{1,19})")
 
 COPIED_AT_ONCE = 1024 * 1024
+COMMANDS = "command-line"  # in the place of a node: the folder of commands that run beside the servers
 
 
 class Folder:
@@ -95,6 +97,14 @@ class Folder:
     def forget(self, id: int) -> None:
         """Remove the waiting upload of an attachment."""
         self.waiting(id).unlink(missing_ok=True)
+
+    def give_to(self, owner: Path, keys: Iterable[str], names: Iterable[str]) -> None:
+        """Give what was made by root to the owner of another folder, with the folders that it is in."""
+        state = owner.stat()
+        files = [self.path(name) for name in names]
+        folders = [self._incoming.parent, self._incoming, *map(self.incoming, keys), *(file.parent for file in files)]
+        for path in dict.fromkeys((self.root, *folders, *files)):
+            os.chown(path, state.st_uid, state.st_gid, follow_symlinks=False)
 
     def adopt(self) -> None:
         """Move the unfinished uploads of an earlier version, which had one folder for all nodes, to this node's."""

@@ -9,7 +9,7 @@ import trio
 
 from ...storage import media, preview_cards
 from ...storage.engine.database import Connection, Database, Doubtful, Unavailable
-from ...storage.files import Folder
+from ...storage.files import COMMANDS, Folder
 from ..effects.files import files_unused
 from ..kernel import NOWHERE, Clock, Record
 from ..outbox import Outbox
@@ -30,7 +30,8 @@ class Cleaning:
         self._record = record
         self._outbox = outbox
         self._folder = folder
-        self._keys: set[str] = set()  # of unfinished uploads that are left over
+        self._commands = Folder(folder.root, COMMANDS)
+        self._keys: dict[str, Folder] = {}  # of unfinished uploads that are left over, in one of both folders
         self._ids: set[int] = set()  # of attachments whose waiting uploads may be left over
 
     async def find_left(self) -> None:
@@ -58,12 +59,15 @@ class Cleaning:
         await trio.to_thread.run_sync(self._folder.adopt)
 
     async def _find(self, before: datetime | None) -> None:
-        """Note this node's unfinished uploads, with `before` only those not changed since, and old waiting uploads.
+        """Note this node's unfinished uploads, with `before` only those not changed since, and old ones of others.
 
-        Young waiting uploads are never left over for sure: another node may be about to store the row of one.
+        Young waiting uploads are never left over for sure: another node may be about to store the row of one. The same
+        is true of the files of commands, which may run.
         """
-        self._keys.update(await trio.to_thread.run_sync(self._folder.unfinished, before))
         long_ago = self._clock.now() - LEFT_FOR
+        for folder, until in ((self._folder, before), (self._commands, long_ago)):
+            for key in await trio.to_thread.run_sync(folder.unfinished, until):
+                self._keys[key] = folder
         self._ids.update(await trio.to_thread.run_sync(self._folder.uploads_waiting, long_ago))
 
     async def settle(self) -> None:
@@ -74,10 +78,10 @@ class Cleaning:
         rows = await self._database.read(media.find_many, list(self._ids)) if self._ids else {}
         unwanted = [name for name in names if name not in known]
         unwanted += [f"waiting/{id}" for id in self._ids if id not in rows or rows[id].state != "waiting"]
-        keys, self._keys, self._ids = self._keys, set(), set()
+        keys, self._keys, self._ids = self._keys, {}, set()
         await self._remove(unwanted)
-        for key in keys:
-            await trio.to_thread.run_sync(self._folder.clear, key)
+        for key, folder in keys.items():
+            await trio.to_thread.run_sync(folder.clear, key)
 
     async def _remove(self, names: Iterable[str]) -> None:
         """Remove files one by one. An error with one file does not affect the others."""

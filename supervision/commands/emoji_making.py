@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import partial
 from io import BytesIO
 
 import trio
@@ -22,7 +22,7 @@ from ...storage import custom_emojis, outbox
 from ...storage.custom_emojis import CustomEmoji
 from ...storage.engine import notices
 from ...storage.engine.database import Connection, lone_exception
-from ...storage.files import Folder
+from ...storage.files import COMMANDS, Folder
 from ...storage.media import ProcessedMedia
 from ..configuration import Settings
 from .emoji_files import EmojiFile, EmojiTerms, InvalidEmoji
@@ -31,21 +31,29 @@ from .rows import transact
 KINDS = {PNG, GIF, WEBP, AVIF}
 AT_ONCE = 2
 PATIENCE = 60.0  # seconds for one picture
-NODE = "command-line"  # whose folder of uploads in processing is used: the server clears its own at start
 NOTICE = "custom_emojis"
 ENDING = (signal.SIGTERM, signal.SIGHUP)  # Trio itself raises for SIGINT
 
 
 def add_emojis(settings: Settings, files: Sequence[EmojiFile], terms: EmojiTerms) -> int:
     """Add emoji, all or none, and return their number. Raises InvalidEmoji."""
-    folder = Folder(settings.data / "media", NODE)
+    folder = Folder(settings.data / "media", COMMANDS)
     transact(settings, _check_free, [file.shortcode for file in files], terms)
-    made = trio.run(_make_all, folder, files)
+    pictures = {secrets.token_hex(16): file for file in files}
     try:
-        transact(settings, _store, made, terms)
-    except BaseException:
-        folder.remove(name for one in made.values() for name in _names(one))
-        raise
+        made = trio.run(_make_all, folder, pictures)
+        names = [name for one in made.values() for name in _names(one)]
+        try:
+            if os.geteuid() == 0:  # the server may run as another user, who could not read the files of root
+                folder.give_to(settings.data, pictures, names)
+            transact(settings, _store, made, terms)
+        except BaseException:
+            folder.remove(names)
+            raise
+    finally:
+        # Not before the rows are stored: by these folders a server finds what is left if this process is killed.
+        for key in pictures:
+            folder.clear(key)
     return len(made)
 
 
@@ -87,16 +95,19 @@ async def _delete(db: Connection, shortcodes: Sequence[str], ids: Ids, now: date
     return gone
 
 
-async def _make_all(folder: Folder, files: Sequence[EmojiFile]) -> dict[str, ProcessedMedia]:
-    """Return the files of each emoji, which are published. If one fails, or a signal ends all, none is left."""
+async def _make_all(folder: Folder, files: Mapping[str, EmojiFile]) -> dict[str, ProcessedMedia]:
+    """Return the files of each emoji, which are published. If one fails, or a signal ends all, none is left.
+
+    `files` has the keys by which they are made.
+    """
     made: dict[str, ProcessedMedia] = {}
     failures: list[InvalidEmoji] = []
     places = trio.CapacityLimiter(AT_ONCE)
 
-    async def make(file: EmojiFile) -> None:
+    async def make(key: str, file: EmojiFile) -> None:
         async with places:
             try:
-                made[file.shortcode] = await _make(folder, file)
+                made[file.shortcode] = await _make(folder, key, file)
             except InvalidEmoji as error:
                 failures.append(error)
                 nursery.cancel_scope.cancel()
@@ -113,8 +124,8 @@ async def _make_all(folder: Folder, files: Sequence[EmojiFile]) -> dict[str, Pro
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(watch)
                 async with trio.open_nursery() as making:
-                    for file in files:
-                        making.start_soon(make, file)
+                    for key, file in files.items():
+                        making.start_soon(make, key, file)
                 nursery.cancel_scope.cancel()
         if failures:
             raise failures[0]
@@ -125,11 +136,10 @@ async def _make_all(folder: Folder, files: Sequence[EmojiFile]) -> dict[str, Pro
     return made
 
 
-async def _make(folder: Folder, file: EmojiFile) -> ProcessedMedia:
+async def _make(folder: Folder, key: str, file: EmojiFile) -> ProcessedMedia:
     kind = kind_of(file.picture[:HEAD])
     if kind not in KINDS:
         raise InvalidEmoji(f"{file.where}the picture is no PNG, GIF, WebP or AVIF")
-    key = secrets.token_hex(16)
     place = await trio.to_thread.run_sync(folder.stage, key, BytesIO(file.picture))
     try:
         made = await process.make(Job("emoji", kind.name, str(place / "source"), str(place), key), PATIENCE)
@@ -137,9 +147,6 @@ async def _make(folder: Folder, file: EmojiFile) -> ProcessedMedia:
         return made
     except (FileRefused, ProcessingFailed) as error:
         raise InvalidEmoji(f"{file.where}the picture can't be used: {error}") from None
-    finally:
-        with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(partial(folder.clear, key))
 
 
 def _names(made: ProcessedMedia) -> tuple[str, ...]:

@@ -10,8 +10,10 @@ import trio
 import trio.testing
 
 from troupe.actors.media import process, processor
+from troupe.storage.files import COMMANDS, Folder
 
 from ..clients import Person, Stage
+from ..emojis import add_emoji
 from .uploading import (
     animation,
     attach,
@@ -294,6 +296,24 @@ async def test_what_a_crash_left_is_removed_and_what_waits_is_done(stage: Stage,
     await http_context.media.cleaning.settle()
     assert len(left(stage)) == 2
     assert (await fetched(ada, kept["url"])).status == 200
+
+
+async def test_what_a_killed_command_left_is_removed_after_a_day(stage: Stage) -> None:
+    """An emoji whose row is stored keeps its files, and a command that may still run is left alone."""
+    folder, clean = Folder(stage.http_context.media.folder.root, COMMANDS), stage.http_context.media.cleaning
+    kept = await add_emoji(stage, "kept")
+    keys = {"left": "a" * 32, "young": "b" * 32, "kept": kept.file.partition(".")[0]}
+    for name, key in keys.items():
+        files = kept.files if name == "kept" else (f"{key}.webp", f"{key}-small.webp")
+        for file in files:
+            (folder.incoming(key) if file != files[0] else folder.begin(key)).joinpath(file).write_bytes(b"made")
+        folder.publish(key, files)
+        if name != "young":
+            os.utime(folder.incoming(key), (0, 0))
+    await clean.find_left()
+    await clean.settle()
+    assert sorted(folder.unfinished()) == [keys["young"]]
+    assert {name: len(folder.published(key)) for name, key in keys.items()} == {"left": 0, "young": 2, "kept": 2}
 
 
 @pytest.mark.parametrize("options", [{"rate_limits": True}])

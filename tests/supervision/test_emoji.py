@@ -2,6 +2,8 @@
 
 import gzip
 import io
+import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -287,6 +289,42 @@ def test_a_signal_ends_an_import_and_nothing_is_left(data: Path, dsn: str, tmp_p
     _, said = process.communicate()
     assert (process.returncode, "SIGTERM. No emoji was added" in said) == (1, True)
     assert (files_of(data), stored(dsn)) == (before, [])
+
+
+KILLED_BEFORE_ROWS = """
+import os, signal
+from troupe.supervision.commands import emoji_making, main
+async def die(*arguments): os.kill(os.getpid(), signal.SIGKILL)
+emoji_making._store = die
+main()
+"""
+
+
+def test_files_of_a_killed_import_are_marked_as_left_over(data: Path, dsn: str, tmp_path: Path) -> None:
+    """The server removes them later by these marks."""
+    before = files_of(data)
+    command = [sys.executable, "-c", KILLED_BEFORE_ROWS, "emoji", "add", "cat", file(tmp_path, "cat.png", picture())]
+    assert subprocess.run([*command, "--data", data], check=False).returncode == -signal.SIGKILL
+    published = [path for path in (data / "media").glob("??/*") if path.name not in before]
+    marks = list((data / "media" / "incoming" / "command-line").iterdir())
+    assert {path.stem.removesuffix("-small") for path in published} == {mark.name for mark in marks} != set()
+    for path in (*published, *marks):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+@pytest.mark.parametrize("content", [picture(64, 40), b"no picture"])
+def test_a_command_that_ends_leaves_no_marks(data: Path, tmp_path: Path, content: bytes) -> None:
+    run(data, "add", "cat", file(tmp_path, "cat.png", content))
+    assert list((data / "media" / "incoming" / "command-line").iterdir()) == []
+
+
+def test_files_belong_to_the_owner_of_the_data_folder(data: Path, dsn: str, tmp_path: Path) -> None:
+    """If root runs the command, too: the server may be another user."""
+    owner = data.stat().st_uid
+    assert run(data, "add", "cat", file(tmp_path, "cat.png", picture(64, 40))).exit_code == 0
+    (one,) = stored(dsn)
+    paths = [path for name in one.files for path in ((data / "media" / name[:2] / name), data / "media" / name[:2])]
+    assert {path.stat().st_uid for path in (*paths, data / "media", data / "media" / "incoming")} == {owner}
 
 
 def test_an_archive_has_a_number_of_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
