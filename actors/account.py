@@ -261,6 +261,7 @@ def _learn_followed_tags(account: AccountActor, fact: ChangedFollowedTags) -> No
     account.perspective = replace(account.perspective, followed_tags=fact.tags)
 
 
+# `Any` is the class of the key: the type of a dict cannot say that.
 LEARNING: dict[type, Callable[[AccountActor, Any], None]] = {
     ChangedUser: _learn_user,
     MarkedStatus: _learn_mark,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
+from ..storage.engine.json_values import JsonObject
 from . import commands
 from .account import AccountActor
 from .effects.registry import NAMES
@@ -26,18 +27,19 @@ __all__ = ["CODEC", "commands"]  # which registers the turns of accounts and lis
 ACTORS: tuple[type[Actor], ...] = (AccountActor, HomeTimeline, ListTimeline, PublicTimeline, TagTimeline)
 
 
-FACTS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Fact)}
+FACTS: dict[str, type[Fact]] = {kind.__name__: kind for kind in get_args(Fact)}
 
 
-def _fact_fields(message: LearnFact) -> Mapping[str, Any]:
+def _fact_fields(message: LearnFact) -> Mapping[str, object]:
     return {"of": type(message.fact).__name__, "with": to_row(message.fact)}
 
 
-def _learn_fact(fields: Mapping[str, Any]) -> LearnFact:
+def _learn_fact(fields: JsonObject) -> LearnFact:
     return LearnFact(of_row(FACTS[fields["of"]], fields["with"]))
 
 
-SHAPES: dict[type, Shape[Any]] = {LearnFact: Shape(dict[str, Any], _fact_fields, _learn_fact)}
+# `Any` is the class of the key: the type of a dict cannot say that.
+SHAPES: dict[type, Shape[Any]] = {LearnFact: Shape(JsonObject, _fact_fields, _learn_fact)}
 
 
 def _codec() -> Codec:
@@ -47,7 +49,7 @@ def _codec() -> Codec:
             codec.add_message(message, SHAPES.get(message))
     for payload, name in NAMES.items():
         # Both ways an effect is written as its row, of which later versions of the server read earlier ones.
-        codec.add(payload, name=name, shape=Shape(dict[str, Any], payload.as_row, payload.of_row))
+        codec.add(payload, name=name, shape=Shape(JsonObject, payload.as_row, payload.of_row))
     for event in EVENTS:
         codec.add(event)
     return codec

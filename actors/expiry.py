@@ -114,7 +114,10 @@ class Expiry:
             self._tokens.used -= used
 
     async def _all(
-        self, delete: Callable[..., Any], *arguments: object, fact: Callable[[Any], Fact] | None = None
+        self,
+        delete: Callable[..., Any],  # `Any` is what one batch returns
+        *arguments: object,
+        fact: Callable[[Any], Fact] | None = None,  # made of what `delete` returns
     ) -> int:
         """Delete batch after batch, each in a transaction of its own; how many rows. Each row may be a fact."""
         count = 0

@@ -262,6 +262,10 @@ class LearnFact(Message[None]):
 
     fact: Fact
 
+    @property
+    def label(self) -> str:
+        return f"LearnFact({type(self.fact).__name__})"
+
 
 # The newest id that a fact carries. Where the fact is applied, ids are above it from then on, so that they tell what is
 # older in all processes: a status is shown as news if its id is above that of the follow, the membership, the change.
@@ -303,6 +307,7 @@ class Facts:
         self._accounts = accounts
         self._statuses = statuses
         self._broadcast = broadcast
+        # `Any` is the class of the key, here and below: the type of a dict cannot say that.
         self._observers: dict[type, list[Callable[[Any], None]]] = {}
         self._told_by_relay: dict[int, None] = {}  # statuses whose turns have not told of them, or not yet
         self._keep: dict[type, Callable[[Any], None]] = {
@@ -316,6 +321,7 @@ class Facts:
             ChangedPairs: self._keep_pairs,
             ModeratedDomain: self._keep_domain,
         }
+        # `Any` is the class of the key.
         self._announce: dict[type, Callable[[Any, Origin], Awaitable[None] | None]] = {
             PublishedStatus: self._announce_published,
             EditedStatus: self._announce_edited,

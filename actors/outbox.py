@@ -8,7 +8,6 @@ out from the rows as they are then: so it may be carried out late, or twice. Eac
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from ..storage import outbox
 from ..storage.engine.database import Connection, Database
@@ -19,16 +18,16 @@ from .effects.registry import (
     ANNOUNCEMENTS,
     KINDS,
     NAMES,
+    AnyQueue,
+    AnyStaffed,
     EffectContext,
-    EffectQueue,
     FileRemover,
     Promise,
-    Staffed,
     shard_of,
 )  # fmt: skip
 from .facts import Facts
 from .kernel import NOWHERE, Address, Clock, Ids, Origin, Record, Runtime
-from .relay import Relay
+from .relay import AnyRelay, Relay
 from .statuses import AccountCache, ShownStatus, StatusCache
 
 
@@ -46,18 +45,18 @@ class Outbox:
         self._ids = ids
         self._record = record
         self._announcements = AnnouncementRelay(context, broadcast, record)
-        self._relays: dict[EffectQueue[Any], Relay[Any]] = {ANNOUNCEMENTS: self._announcements}
+        self._relays: dict[AnyQueue, AnyRelay] = {ANNOUNCEMENTS: self._announcements}
 
-    def add(self, staffed: Staffed[Any]) -> None:
+    def add(self, staffed: AnyStaffed) -> None:
         """Add a queue, with the context that its effects are carried out with. Called before the relays are run."""
         self._relays[staffed.queue] = Relay(staffed, self._database, self._clock, self._ids, self._record)
 
-    def carries_out(self, queue: EffectQueue[Any]) -> bool:
+    def carries_out(self, queue: AnyQueue) -> bool:
         """True if this server carries out the effects of a queue. Effects of other queues must not be promised."""
         return queue in self._relays
 
     @property
-    def relays(self) -> Iterable[Relay[Any]]:
+    def relays(self) -> Iterable[AnyRelay]:
         """The relays of all queues, to be run."""
         return self._relays.values()
 
@@ -76,7 +75,7 @@ class Outbox:
         """Take promises that are committed and kept."""
         self._announcements.hand_over(ids)
 
-    def wake(self, queue: EffectQueue[Any] = ANNOUNCEMENTS) -> None:
+    def wake(self, queue: AnyQueue = ANNOUNCEMENTS) -> None:
         """Look at once for rows that a transaction has just committed, or that a crash may have left."""
         if (relay := self._relays.get(queue)) is not None:
             relay.wake()

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import cycle
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import trio
 
@@ -26,9 +26,9 @@ from ..storage.engine.database import Connection, Database, Doubtful, Unavailabl
 from ..storage.outbox import DueEffect
 from .effects.registry import (
     KINDS,
+    AnyQueue,
     Attempt,
     Effect,
-    EffectQueue,
     Finish,
     GivenUp,
     Later,
@@ -286,9 +286,11 @@ class Relay(Generic[C]):
         return at if queue.give_up_after is None else min(at, due.created_at + queue.give_up_after)
 
 
-def deal(
-    queue: EffectQueue[Any], found: Iterable[DueEffect], free: int, taken: Mapping[str, int]
-) -> list[list[DueEffect]]:
+# A relay of any queue: its context stays between the two.
+AnyRelay: TypeAlias = Relay[Any]
+
+
+def deal(queue: AnyQueue, found: Iterable[DueEffect], free: int, taken: Mapping[str, int]) -> list[list[DueEffect]]:
     """Share effects out among free lanes, and return those of each lane.
 
     Groups get a lane in turn, those first that have the fewest at work (`taken`). All effects of a partition are in one
@@ -329,6 +331,7 @@ async def _delete(db: Connection, id: int, relay: int, finish: Finish | None) ->
         await finish(db)
 
 
+# `Any` is the class of the effect, which belongs to the function in the table of kinds.
 async def _call(on_give_up: OnGiveUp[Any], effect: Effect, error: Exception, db: Connection) -> None:
     await on_give_up(db, effect, error)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from ..storage import audit_log, moderation, outbox
 from ..storage.audit_log import AuditEntry
@@ -65,7 +64,7 @@ class StaffAct:
         own = await self._role(db)
         return own is not None and outranks(own, role)
 
-    async def log(self, db: Connection, action: str, target: Target, reason: str = "", **details: Any) -> None:
+    async def log(self, db: Connection, action: str, target: Target, reason: str = "", **details: object) -> None:
         """Write the act into the audit log."""
         entry = AuditEntry(
             self.next_id(), self.staff.account_id, self.staff.name, action, target.type, target.id, target.name,

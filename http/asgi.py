@@ -9,10 +9,10 @@ from .answers.answer import Answer, Headers
 
 # Dicts. Each server and framework has its own types for them, which are not compatible with each other.
 Scope = Any
-Message = Any
+Message = Any  # the same
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Coroutine[Any, Any, None]]
+Application = Callable[[Scope, Receive, Send], Coroutine[object, object, None]]
 
 
 def encoded(headers: Headers) -> list[tuple[bytes, bytes]]:

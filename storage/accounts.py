@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from .engine.database import Connection, Row
+from .engine.json_values import JsonObject
 from .engine.sql import Statement, quoted, rows_of
 
 # True if the account `a` belongs to a user who is not confirmed or not approved yet.
@@ -111,7 +111,7 @@ class Account:
     display_name: str
     note_source: str
     note: str
-    fields: list[dict[str, Any]]
+    fields: list[JsonObject]
     avatar_file: str | None
     avatar_remote_url: str | None
     avatar_description: str

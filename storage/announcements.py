@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from .engine.database import Connection, Row
+from .engine.json_values import JsonObject
 from .engine.sql import Statement
 
 MOST_SHOWN = 100
@@ -176,6 +176,6 @@ async def _reactions(db: Connection, ids: list[int], viewer: int) -> dict[int, t
 
 
 def _announcement(row: Row) -> Announcement:
-    fields: dict[str, Any] = dict(row)
+    fields: JsonObject = dict(row)
     fields |= {name: tuple(fields[name]) for name in ("mentions", "statuses", "tags")}
     return Announcement(**fields)

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from .engine.database import Connection
+from .engine.json_values import JsonObject
 from .engine.sql import Statement, insert_into
 from .paging import Page
 
@@ -30,7 +30,7 @@ class AuditEntry:
     target: str
     created_at: datetime
     reason: str = ""
-    details: dict[str, Any] = field(default_factory=dict[str, Any])  # what else the action needs, as JSON
+    details: JsonObject = field(default_factory=JsonObject)  # what else the action needs, as JSON
 
 
 async def insert(db: Connection, entry: AuditEntry) -> None:

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from .engine.database import Connection, replaced
+from .engine.json_values import JsonObject
 from .engine.sql import Statement, insert_into
 from .paging import Page, both_ways
 
@@ -26,7 +26,7 @@ class DeadLetter:
     id: int
     address: str
     kind: str
-    message: dict[str, Any]
+    message: JsonObject
     error: str
     request_id: str | None
     causes: tuple[str, ...]

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from .engine.database import Connection
+from .engine.json_values import JsonObject
 from .engine.sql import Statement, quoted, rows_of
 
 INSERT = "INSERT INTO imports (id, account_id, kind, overwrite, created_at) VALUES ($1, $2, $3, $4, $5)"
@@ -105,7 +105,7 @@ class ImportLine:
 
     number: int
     target: str
-    options: dict[str, Any]
+    options: JsonObject
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from .engine.database import Connection, Row
+from .engine.json_values import JsonObject
 from .engine.sql import Statement, assigned, insert_into
 
 COLUMNS = """
@@ -132,7 +132,7 @@ class Media:
     thumbnail_remote_url: str | None
     description: str
     blurhash: str | None
-    meta: dict[str, Any]
+    meta: JsonObject
     scheduled_status_id: int | None = None  # reserved for a scheduled status
     tries: int = 0  # number of times that its processing began
     failure: str | None = None  # why processing failed, in words for its owner
@@ -159,7 +159,7 @@ class ProcessedMedia:
     file_size: int
     thumbnail_file: str | None
     blurhash: str | None
-    meta: dict[str, Any]
+    meta: JsonObject
 
 
 async def find_many(db: Connection, ids: Sequence[int]) -> dict[int, Media]:

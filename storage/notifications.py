@@ -311,6 +311,7 @@ async def clear(db: Connection, account_id: int) -> None:
     await db.execute(CLEAR, account_id)
 
 
+# `Any`: rows have no types, and the columns have the names of the fields.
 def _made(push_ids: list[int] | None, push_services: list[str] | None, **fields: Any) -> Notification:
     push_to = tuple(map(PushAddress, push_ids or (), push_services or ()))
     return Notification(**fields, push_to=push_to)

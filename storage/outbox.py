@@ -3,11 +3,11 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import orjson
 
 from .engine.database import Connection, Row, replaced
+from .engine.json_values import JsonObject
 
 # The group of a row, as the index `outbox_groups` has it. Groups sort as Python sorts their names.
 GROUP = 'coalesce(group_key, partition_key) COLLATE "C"'
@@ -126,7 +126,7 @@ class NewEffect:
     queue: str
     kind: str
     key: str
-    payload: dict[str, Any]
+    payload: JsonObject
     due_at: datetime | None = None
     request_id: str | None = None
     causes: tuple[str, ...] = ()
@@ -141,7 +141,7 @@ class DueEffect:
     id: int
     kind: str
     key: str
-    payload: dict[str, Any]
+    payload: JsonObject
     request_id: str | None
     causes: tuple[str, ...]
     attempts: int

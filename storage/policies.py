@@ -15,7 +15,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
+
+from .engine.json_values import JsonObject
 
 LARGEST_FILE = 131_072  # bytes
 MOST_TERMS = 100
@@ -124,14 +126,15 @@ def _read_rules(folder: Path, name: str) -> tuple[Rule, ...]:
     return rules
 
 
-def _tables(file: Mapping[str, object]) -> Iterable[Mapping[str, Any]]:
+def _tables(file: Mapping[str, object]) -> Iterable[JsonObject]:
     rules: object = file.get("rules", [])
     if file.keys() - {"rules"} or not isinstance(rules, list):
         raise ValueError("it has something else than tables [[rules]]")
+    # isinstance does not tell the types of its contents.
     return (_table(rule) for rule in cast("list[object]", rules))
 
 
-def _rule(table: Mapping[str, Any]) -> Rule:
+def _rule(table: JsonObject) -> Rule:
     id: object = table.get("id")
     if not isinstance(id, int) or isinstance(id, bool) or not 0 < id <= LARGEST_ID:
         raise ValueError("a rule needs an id, which is a whole number from 1 on")
@@ -145,7 +148,7 @@ def _rule(table: Mapping[str, Any]) -> Rule:
     )
 
 
-def _rule_text(table: Mapping[str, Any], id: int) -> RuleText:
+def _rule_text(table: JsonObject, id: int) -> RuleText:
     text, hint = table.get("text"), table.get("hint", "")
     if not isinstance(text, str) or not 0 < len(text.strip()) <= RULE_CHARACTERS:
         raise ValueError(f"rule {id}: the text has not 1 to {RULE_CHARACTERS} characters")
@@ -154,7 +157,8 @@ def _rule_text(table: Mapping[str, Any], id: int) -> RuleText:
     return RuleText(text.strip(), hint.strip())
 
 
-def _table(value: object) -> Mapping[str, Any]:
+def _table(value: object) -> JsonObject:
     if not isinstance(value, dict):
         raise ValueError("a rule or a translation is no table")
-    return cast("dict[str, Any]", value)
+    # Keys of TOML are texts.
+    return cast("JsonObject", value)

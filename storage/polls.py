@@ -3,9 +3,9 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
-from .engine.database import Connection, replaced
+from .engine.database import Connection, Row, replaced
+from .engine.json_values import JsonObject
 from .engine.sql import Statement, insert_into
 
 # One poll as JSON, for a query over statuses `s`. Times are in seconds: JSON has no type for them.
@@ -191,11 +191,11 @@ async def close(db: Connection, id: int, now: datetime) -> Closed | None:
     account_id = await db.fetchval(CLOSE, id, now) if status_id is not None else None
     if status_id is None or account_id is None:
         return None
-    voters: Sequence[Any] = await db.fetch(VOTERS, id)
+    voters: Sequence[Row] = await db.fetch(VOTERS, id)
     return Closed(status_id, account_id, tuple(row["account_id"] for row in voters))
 
 
-def poll_of(value: dict[str, Any]) -> Poll:
+def poll_of(value: JsonObject) -> Poll:
     """Return the Poll of the JSON that OF_STATUS makes."""
     expires_at = value["expires_at"]
     return Poll(

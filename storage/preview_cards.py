@@ -1,11 +1,9 @@
 """Preview cards: what a page that statuses link to says of itself, one row for each address."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any
 
-from .engine.database import Connection
+from .engine.database import Connection, Row
 from .engine.sql import Statement, assigned, insert_into
 
 FACTS = """
@@ -190,7 +188,7 @@ async def delete_unused(db: Connection, after: int, before: datetime, limit: int
 NAMES = [field.name for field in fields(CardFacts)]
 
 
-def card_of(row: Mapping[str, Any]) -> PreviewCard:
+def card_of(row: Row) -> PreviewCard:
     """Return the card of a JSON object with COLUMNS."""
     facts = {name: row[name] for name in NAMES}
     if facts["published_at"] is not None:

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from .engine.database import Connection
+from .engine.json_values import JsonObject
 from .engine.sql import Statement, names_in
 
 # Read before the change, with the row locked: unlocking has effects only if the account was locked.
@@ -44,7 +44,7 @@ class Profile:
     display_name: str | None = None
     note_source: str | None = None
     note: str | None = None
-    fields: list[dict[str, Any]] | None = None
+    fields: list[JsonObject] | None = None
     avatar_file: str | None = None
     avatar_description: str | None = None
     header_file: str | None = None

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from . import media
 from .engine.database import Connection, Row, replaced
+from .engine.json_values import JsonObject
 from .engine.sql import Statement, insert_into
 from .paging import Page, both_ways
 
@@ -56,7 +56,7 @@ class NewScheduledStatus:
     id: int
     account_id: int
     scheduled_at: datetime
-    params: dict[str, Any]
+    params: JsonObject
     media_ids: tuple[int, ...] = ()
     application_id: int | None = None
 
@@ -68,7 +68,7 @@ class ScheduledStatus:
     id: int
     account_id: int
     scheduled_at: datetime
-    params: dict[str, Any]
+    params: JsonObject
     media_ids: tuple[int, ...]
     application_id: int | None
     media: tuple[media.Media, ...]

@@ -318,6 +318,7 @@ async def lock_own(db: Connection, id: int, account_id: int) -> Status | None:
     return await find(db, id) if await db.fetchval(LOCK, id, account_id) is not None else None
 
 
+# `Any`: rows have no types, and the columns are in the order of the fields.
 def _status(values: Iterable[Any]) -> Status:
     *plain, mentioned_ids, media_ids, mentions, tags, attached, poll, card = values
     return Status(

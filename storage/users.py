@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from .engine.database import Connection, Row
+from .engine.json_values import JsonObject
 from .engine.sql import Statement, quoted, rows_of
 
 COLUMNS = """
@@ -69,7 +69,7 @@ class User:
     default_sensitive: bool
     default_language: str | None
     default_quote_policy: str
-    settings: dict[str, Any]
+    settings: JsonObject
     created_by_application_id: int | None
     invite_request: str | None
     confirmed_at: datetime | None

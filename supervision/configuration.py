@@ -27,6 +27,7 @@ TEST_DOMAINS = {"test", "localhost", "example", "invalid"}
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
+# `Any`, as pydantic's own Field returns: the field takes the type of its annotation.
 def setting(default: object, meaning: str, right: str, **bounds: Any) -> Any:
     """Return a field with its meaning and, for errors, an example of a right value."""
     return Field(default=default, description=meaning, json_schema_extra={"right": right}, **bounds)

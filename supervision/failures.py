@@ -75,6 +75,7 @@ def explained(error: BaseException) -> Failure | None:
         place = next((place for place, (kind, _) in enumerate(FAILURES) if isinstance(leaf, kind)), None)
         if place is None:
             return None
+        # Its class is one of FAILURES, which are exceptions.
         found.append((place, cast("Exception", leaf)))
     place, first = min(found, key=lambda one: one[0])
     return FAILURES[place][1](first)
@@ -83,6 +84,7 @@ def explained(error: BaseException) -> Failure | None:
 def _leaves(error: BaseException) -> list[BaseException]:
     if not isinstance(error, BaseExceptionGroup):
         return [error]
+    # isinstance leaves the type of the group open.
     together = cast("BaseExceptionGroup[BaseException]", error).exceptions
     return [leaf for one in together for leaf in _leaves(one)]
 

@@ -243,5 +243,6 @@ def _instant(now: datetime) -> str:
 
 def _shown(value: object) -> str:
     if isinstance(value, list | tuple):
+        # isinstance does not tell the types of its contents.
         return "→".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     return f'"{value}"' if " " in str(value) else str(value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import is_dataclass
-from typing import Any
 
 import trio
 
@@ -14,6 +13,7 @@ from ..actors.kernel.errors import describe
 from ..storage import dead_letters
 from ..storage.dead_letters import DeadLetter
 from ..storage.engine.database import Database, StorageError
+from ..storage.engine.json_values import JsonObject
 
 RETRY = 1.0  # seconds until the database is tried again
 ROOM = 1_000  # letters that may wait for the database; the log has named each of them
@@ -66,7 +66,7 @@ class Parking:
             self._letters.popleft()
 
 
-def contents(message: object) -> dict[str, Any]:
+def contents(message: object) -> JsonObject:
     """Return the fields of a message, of which `of_row` makes it again; without any if it can't be written."""
     if not is_dataclass(message):
         return {}

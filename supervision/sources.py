@@ -68,6 +68,7 @@ def default(name: str) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
+        # isinstance does not tell the types of its contents.
         return ", ".join(map(str, cast("tuple[object, ...]", value)))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
@@ -126,6 +127,7 @@ def _shown(detail: ErrorDetails) -> str:
 
 
 def _right(name: str) -> str:
+    # Each setting is made by `setting`, which gives it a dict.
     return str(cast("Mapping[str, object]", _fields()[name].json_schema_extra)["right"])
 
 

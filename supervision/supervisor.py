@@ -249,6 +249,7 @@ class Supervisor:
         """Return the fatal error, if it is one, or the first one of a group."""
         if not isinstance(error, ExceptionGroup):
             return error if isinstance(error, self._fatal) else None
+        # isinstance leaves the type of the group open.
         together = cast("ExceptionGroup[Exception]", error).exceptions
         return next((fatal for one in together if (fatal := self._fatal_in(one)) is not None), None)
 

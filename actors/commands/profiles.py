@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 from ...storage import accounts, profiles, users
 from ...storage.engine.database import Connection
+from ...storage.engine.json_values import JsonObject
 from ...storage.profiles import Defaults, Profile
 from ..account import AccountActor
 from ..effects.files import files_unused
@@ -65,7 +65,7 @@ async def compose(account: AccountActor, message: UpdateProfile) -> Profile:
     local_domain, base_url = account.context.local_domain, account.context.base_url
     handles = dict.fromkeys(handle for one in texts for handle in text.scan(one).handles(local_domain))
     found = await find_mentioned(account, tuple(handles))
-    how: dict[str, Any] = {
+    how: JsonObject = {
         "mentions": {handle: target_of(one) for handle, one in found.items()},
         "tag_url": partial(text.tag_url, base_url),
         "local_domain": local_domain,

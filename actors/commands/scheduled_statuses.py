@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from ...storage import idempotency, scheduled_statuses, users
 from ...storage.engine.database import Connection, replaced
+from ...storage.engine.json_values import JsonObject
 from ...storage.polls import NewPoll
 from ...storage.scheduled_statuses import NewScheduledStatus, ScheduledStatus
 from ...storage.statuses import NewStatus, Status
@@ -245,7 +245,7 @@ async def _publish(
 # What is kept ------------------------------------------------------------------------------------------------------
 
 
-def params_of(post: PublishStatus) -> dict[str, Any]:
+def params_of(post: PublishStatus) -> JsonObject:
     """Return the values that have no column of their own."""
     return {
         "text": post.text,

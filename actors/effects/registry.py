@@ -6,13 +6,14 @@ late, twice, or out of order.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 from zlib import crc32
 
 from ...storage.engine.database import Connection, Database
+from ...storage.engine.json_values import JsonObject
 from ..facts import Facts
 from ..kernel import Clock, Ids, Origin, Runtime
 from ..kernel.codec import of_row, to_row
@@ -31,12 +32,12 @@ class Effect:
         """The id of the status that this puts into timelines: the relay waits until they have room for it."""
         return None
 
-    def as_row(self) -> dict[str, Any]:
+    def as_row(self) -> JsonObject:
         """Return the payload as an outbox row stores it."""
         return to_row(self)
 
     @classmethod
-    def of_row(cls, row: Mapping[str, Any]) -> Self:
+    def of_row(cls, row: JsonObject) -> Self:
         """Return the payload of an outbox row. Keys of another version of the server are ignored."""
         return of_row(cls, row)
 
@@ -117,6 +118,10 @@ class Staffed(Generic[C]):
     context: C | None
 
 
+# Queues of all contexts: a relay alone gives a context to the effects of its queue.
+AnyQueue: TypeAlias = EffectQueue[Any]
+AnyStaffed: TypeAlias = Staffed[Any]  # the same
+
 # What turns tell after their commit and before their answer. A relay carries out what a crash left of it.
 ANNOUNCEMENTS: EffectQueue[EffectContext] = EffectQueue(
     "announcements", lanes=64, claimed_at_once=10, told_by_turns=True
@@ -161,9 +166,10 @@ class EffectKind:
     """A kind of rows in the outbox: the class of their payloads, their queue, and how they are carried out."""
 
     payload: type[Effect]
-    queue: EffectQueue[Any]
+    queue: AnyQueue
+    # `Any` is the class of the effect and the context of its queue, which differ from kind to kind.
     carry_out: CarryOut[Any, Any]
-    on_give_up: OnGiveUp[Any] | None
+    on_give_up: OnGiveUp[Any] | None  # the same
 
 
 KINDS: dict[str, EffectKind] = {}

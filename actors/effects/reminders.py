@@ -5,13 +5,13 @@ Each reminder is the message of a turn that may run twice, and that finds out fr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Self
+from typing import Self
 
 from ...storage import outbox
 from ...storage.engine.database import Connection
+from ...storage.engine.json_values import JsonObject
 from ..broadcast import account_address
 from ..kernel import Message
 from ..kernel.codec import of_row, to_row
@@ -56,11 +56,11 @@ class Remind(Effect):
     account: int
     reminder: Reminder
 
-    def as_row(self) -> dict[str, Any]:
+    def as_row(self) -> JsonObject:
         return {"account": self.account, "of": type(self.reminder).__name__, "with": to_row(self.reminder)}
 
     @classmethod
-    def of_row(cls, row: Mapping[str, Any]) -> Self:
+    def of_row(cls, row: JsonObject) -> Self:
         return cls(row["account"], of_row(REMINDERS[row["of"]], row["with"]))
 
 

@@ -19,6 +19,7 @@ from typing import Any, Generic, TypedDict, TypeVar, Union, get_args, get_origin
 import msgspec
 from msgspec.msgpack import Decoder, Encoder
 
+from ...storage.engine.json_values import JsonObject
 from .errors import Refused
 from .message import Message, R
 
@@ -33,7 +34,7 @@ class Unreadable(ValueError):
 class Shape(Generic[T]):
     """What is written in the place of an instance: a dict of this type. `read` gets it after msgspec has checked it."""
 
-    type: Any  # what msgspec takes as a type: `dict[str, Any]` or a TypedDict
+    type: Any  # what msgspec takes as a type: `JsonObject` or a TypedDict
     write: Callable[[T], Mapping[str, Any]]
     read: Callable[[Any], T]
 
@@ -149,13 +150,13 @@ def answer_of(message: type[Message[Any]]) -> Any:
     raise TypeError(f"{message.__name__} does not name its answer")
 
 
-def to_row(value: object) -> dict[str, Any]:
+def to_row(value: object) -> JsonObject:
     """Return the fields of a dataclass as values of JSON."""
-    row: dict[str, Any] = msgspec.to_builtins(value, str_keys=True)
+    row: JsonObject = msgspec.to_builtins(value, str_keys=True)
     return row
 
 
-def of_row(kind: type[T], row: Mapping[str, Any]) -> T:
+def of_row(kind: type[T], row: Mapping[str, object]) -> T:
     """Return the dataclass that a row was made of. Keys of other versions are ignored. Raises Unreadable."""
     try:
         return msgspec.convert(row, kind, str_keys=True)
@@ -175,7 +176,7 @@ class RefusalFields(TypedDict):
 
     status: int
     text: str
-    details: dict[str, Any] | None
+    details: JsonObject | None
 
 
 def _refusal_fields(refusal: Refused) -> RefusalFields:

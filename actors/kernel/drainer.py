@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Coroutine, Mapping
 from time import perf_counter
 from types import CoroutineType
-from typing import Any
 
 import trio
 
@@ -184,7 +183,7 @@ class Drainer:
             self._finish(cell, envelope, answer)
 
     @protected
-    async def _waiting_turn(self, cell: Cell, envelope: Envelope, turn: Coroutine[Any, Any, object]) -> None:
+    async def _waiting_turn(self, cell: Cell, envelope: Envelope, turn: Coroutine[object, object, object]) -> None:
         work = self._work.begin(cell, envelope)
         answer, error = await work.see_through(turn, self._observe)
         if not self._work.end(work):

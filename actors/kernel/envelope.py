@@ -7,7 +7,7 @@ from typing import Any, Generic
 
 import trio
 
-from .message import R_co
+from .message import LabelledMessage, R_co
 
 # A longer chain is shortened in the log record, not in the runtime: causes are for people.
 LONGEST_CHAIN = 16
@@ -89,7 +89,8 @@ class Envelope:
 
     @property
     def kind(self) -> str:
-        return type(self.message).__name__
+        """The name of the message in the log and in dead letters."""
+        return self.message.label if isinstance(self.message, LabelledMessage) else type(self.message).__name__
 
     def cause(self, at: object) -> str:
         """The name of this message in the causes of the messages it leads to."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from .errors import Refused
 
@@ -11,7 +11,18 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 
-class Message(Generic[R_co]):
+class LabelledMessage:
+    """The part of a message that does not depend on its answer."""
+
+    __slots__ = ()
+
+    @property
+    def label(self) -> str:
+        """The name of the message in the log and in dead letters."""
+        return type(self).__name__
+
+
+class Message(LabelledMessage, Generic[R_co]):
     """A message that is answered with an `R_co`: `class HomePage(Message[list[int]])`. A hint is a `Message[None]`.
 
     `ask` returns this type, and `turn` refuses a function that answers with another one.
@@ -30,4 +41,4 @@ class Control(Generic[R_co]):
 
 
 # The return type of a turn for a `Message[R]`: the answer or a refusal, at once or from a coroutine.
-Answer: TypeAlias = R | Refused | Coroutine[Any, Any, R | Refused]
+Answer: TypeAlias = R | Refused | Coroutine[object, object, R | Refused]

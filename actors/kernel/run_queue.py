@@ -12,8 +12,8 @@ from .cell import AT_REST, Cell
 
 # The function of a task that works for one cell, and its arguments after the cell. They differ from function to
 # function, and `start` has no use for their types.
-TaskFunction: TypeAlias = Callable[..., Coroutine[Any, Any, None]]
-PendingTask: TypeAlias = tuple[TaskFunction, Cell, tuple[Any, ...]]
+TaskFunction: TypeAlias = Callable[..., Coroutine[object, object, None]]
+PendingTask: TypeAlias = tuple[TaskFunction, Cell, tuple[object, ...]]
 
 
 class RunQueue:
@@ -48,6 +48,7 @@ class RunQueue:
             cell.mailbox.resync = True
             self.schedule(cell)
 
+    # `Any`: a coroutine that `type` has found has no type arguments.
     def start(self, function: TaskFunction, cell: Cell, *arguments: Any) -> None:
         """Have the drainer start a task."""
         self.tasks.append((function, cell, arguments))

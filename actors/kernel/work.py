@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Coroutine
 from math import inf
-from typing import Any, cast
+from typing import cast
 
 import trio
 
@@ -42,7 +42,7 @@ class Work:
         self.actor: Incarnation | None = None  # the incarnation that was abandoned with it
 
     async def see_through(
-        self, doing: Coroutine[Any, Any, object], observe: Observer | None = None
+        self, doing: Coroutine[object, object, object], observe: Observer | None = None
     ) -> tuple[object, BaseException | None]:
         """Return the result of the turn or load, or the error that its actor crashes with."""
         answer: object = None
@@ -67,5 +67,6 @@ def own_error(raised: BaseException) -> BaseException | None:
     if trio.current_effective_deadline() > -inf:
         return raised
     if isinstance(raised, BaseExceptionGroup):
+        # isinstance leaves the type of the group open.
         return cast("BaseExceptionGroup[BaseException]", raised).split(trio.Cancelled)[1]
     return None if isinstance(raised, trio.Cancelled) else raised

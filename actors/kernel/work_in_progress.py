@@ -27,6 +27,7 @@ class WorkInProgress:
         self._done = trio.Event()
         self.working: dict[Work, None] = {}  # those under way, in the order in which they began
 
+    # `Any`: a coroutine that `type` has found has no type arguments.
     def start(self, function: TaskFunction, cell: Cell, *arguments: Any) -> None:
         """Start the task of a waiting turn or a load. It calls `begin` first and `end` last."""
         self._unfinished += 1

@@ -28,6 +28,7 @@ def run_program(program: str, *arguments: str) -> bytes:
     with subprocess.Popen(  # noqa: S603 - no shell, and no argument is a client's text
         (program, *arguments), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, preexec_fn=_start_nothing_else
     ) as process:
+        # A pipe was asked for, so it is there.
         answer = cast("IO[bytes]", process.stdout).read(LONGEST_ANSWER + 1)
     code = process.returncode
     if code < 0 and len(answer) <= LONGEST_ANSWER:
@@ -42,6 +43,7 @@ def _start_nothing_else() -> None:
     seccomp.restrict(programs=True)
 
 
+# The answer is JSON of the process; the caller checks it.
 def apart(work: Callable[[], object]) -> Any:
     """Run `work` in a copy of this process that can start nothing, and return its result as JSON brings it back.
 

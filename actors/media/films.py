@@ -6,8 +6,8 @@ import json
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
+from ...storage.engine.json_values import JsonObject
 from ...storage.media import ProcessedMedia
 from ..rules.limits import VIDEO_FRAMES_PER_SECOND, VIDEO_PIXELS
 from .apart import apart, run_program
@@ -45,7 +45,7 @@ def make_film(job: Job) -> ProcessedMedia:
     return _make_sound(job)
 
 
-def _make_video(job: Job, video: dict[str, Any], audio: dict[str, Any] | None) -> ProcessedMedia:
+def _make_video(job: Job, video: JsonObject, audio: JsonObject | None) -> ProcessedMedia:
     _check(video)
     file = f"{job.name}.mp4"
     sound = ("-map", "0:a:0", *SOUND_OF_VIDEO) if audio else ("-an",)
@@ -72,7 +72,7 @@ def _make_sound(job: Job) -> ProcessedMedia:
     return ProcessedMedia("audio", file, "audio/mpeg", path.stat().st_size, None, None, meta | _sound_facts(report))
 
 
-def _check(video: dict[str, Any]) -> None:
+def _check(video: JsonObject) -> None:
     width, height = int(video.get("width") or 0), int(video.get("height") or 0)
     if not width or not height:
         raise FileRefused(UNVERIFIED)
@@ -83,19 +83,19 @@ def _check(video: dict[str, Any]) -> None:
         raise FileRefused(f"{round(rate)}fps videos are not supported")
 
 
-def _is_film(stream: dict[str, Any]) -> bool:
+def _is_film(stream: JsonObject) -> bool:
     """True if it moves. The cover of an album is a video stream, too."""
     return stream.get("codec_type") == "video" and not stream.get("disposition", {}).get("attached_pic")
 
 
-def _rate(video: dict[str, Any]) -> Fraction:
+def _rate(video: JsonObject) -> Fraction:
     try:
         return Fraction(video.get("avg_frame_rate") or "0")
     except (ValueError, ZeroDivisionError):
         return Fraction(0)
 
 
-def _video_facts(report: dict[str, Any], size: dict[str, Any]) -> dict[str, Any]:
+def _video_facts(report: JsonObject, size: JsonObject) -> JsonObject:
     video = next(stream for stream in report["streams"] if stream["codec_type"] == "video")
     seconds, rate = _seconds(report), int(report["format"].get("bit_rate") or 0)
     frames = video.get("avg_frame_rate") or "0/1"
@@ -104,7 +104,7 @@ def _video_facts(report: dict[str, Any], size: dict[str, Any]) -> dict[str, Any]
     return length | size | {"original": original | {"bitrate": rate}} | _sound_facts(report)
 
 
-def _sound_facts(report: dict[str, Any]) -> dict[str, Any]:
+def _sound_facts(report: JsonObject) -> JsonObject:
     audio = next((stream for stream in report["streams"] if stream["codec_type"] == "audio"), None)
     if audio is None:
         return {}
@@ -115,7 +115,7 @@ def _sound_facts(report: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _seconds(report: dict[str, Any]) -> float:
+def _seconds(report: JsonObject) -> float:
     return round(float(report["format"].get("duration") or 0), 3)
 
 
@@ -125,7 +125,7 @@ def _clock(seconds: float) -> str:
     return f"{int(hours)}:{int(minutes):02}:{rest:05.2f}"
 
 
-def _probe(job: Job, source: str, demuxer: str) -> dict[str, Any]:
+def _probe(job: Job, source: str, demuxer: str) -> JsonObject:
     how = ("-v", "error", *LOCAL_FILES, "-f", demuxer, "-print_format", "json", "-show_format", "-show_streams")
     report = json.loads(run_program(job.ffprobe, *how, source))
     return {"streams": report.get("streams", []), "format": report.get("format", {})}

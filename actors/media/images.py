@@ -10,6 +10,7 @@ from typing import Any
 import blurhash  # pyright: ignore[reportMissingTypeStubs]  # it has none
 import pyvips
 
+from ...storage.engine.json_values import JsonObject
 from ...storage.media import ProcessedMedia
 from ..rules.limits import IMAGE_PIXELS
 from .jobs import UNVERIFIED, FileRefused, Job, small_of
@@ -90,7 +91,7 @@ def _save_frames(image: pyvips.Image, job: Job, file: str) -> None:
     write(str(Path(job.folder) / file), keep=NOTHING)
 
 
-def finished(job: Job, type: str, file: str, file_type: str, meta: dict[str, Any] | None = None) -> ProcessedMedia:
+def finished(job: Job, type: str, file: str, file_type: str, meta: JsonObject | None = None) -> ProcessedMedia:
     """Return the facts about an image that was written, and its small picture made from it."""
     path = Path(job.folder) / file
     image = LOADERS[file_type.removeprefix("image/")](str(path))
@@ -128,7 +129,7 @@ def _make_animation(job: Job, frames: int) -> ProcessedMedia:
     return finished(job, "image", file, f"image/{job.kind}")
 
 
-def make_small(image: pyvips.Image, job: Job) -> tuple[str, str, dict[str, Any]]:
+def make_small(image: pyvips.Image, job: Job) -> tuple[str, str, JsonObject]:
     """Return the small picture's name, its blurhash and its size."""
     small = _fitting(image, LARGEST_SMALL).copy_memory()
     file = small_of(job)
@@ -148,7 +149,7 @@ def save(image: pyvips.Image, folder: Path, name: str, kind: str) -> tuple[str, 
     return f"{name}.webp", "image/webp"
 
 
-def size_of(width: int, height: int) -> dict[str, Any]:
+def size_of(width: int, height: int) -> JsonObject:
     return {"width": width, "height": height, "size": f"{width}x{height}", "aspect": width / height}
 
 

@@ -9,8 +9,9 @@ import re
 import stat
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
+from ...storage.engine.json_values import JsonObject
 from ...storage.media import ProcessedMedia
 
 SOURCE = "source"
@@ -91,7 +92,7 @@ def refused_to_json(text: str) -> str:
     return json.dumps({"refused": text})
 
 
-def made_of(result: dict[str, Any], job: Job) -> ProcessedMedia:
+def made_of(result: JsonObject, job: Job) -> ProcessedMedia:
     """Return the result of a process.
 
     An attacker may control the process, so each part is checked. Raises ValueError.
@@ -115,6 +116,7 @@ def _are_facts(facts: object, depth: int = 2) -> bool:
     """True for numbers and short texts by name, nested once at most."""
     if not isinstance(facts, dict):
         return False
+    # isinstance does not tell the types of its contents.
     named = cast("dict[object, object]", facts)
     return len(named) <= MOST_FACTS and all(
         _is_text(name) and (_is_text(fact) or _is_number(fact) or (depth > 1 and _are_facts(fact, depth - 1)))

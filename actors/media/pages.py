@@ -14,8 +14,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
+from ...storage.engine.json_values import JsonObject
 from .jobs import Job
 
 PRESCANNED = 4096  # bytes in which a page declares its encoding
@@ -100,10 +101,10 @@ def make_page(job: Job, charset: str) -> str:
     return json.dumps({"page": asdict(facts_of(text))})
 
 
-def page_of(result: dict[str, Any], job: Job) -> PageFacts:
+def page_of(result: JsonObject, job: Job) -> PageFacts:
     """Return the facts of a result. An attacker may control the process, so each part is checked. Raises ValueError."""
     known = {field.name for field in fields(PageFacts)}
-    page = cast("dict[object, object]", result["page"])
+    page = cast("dict[object, object]", result["page"])  # isinstance does not tell the types of its contents
     facts: dict[str, str] = {}
     for name, value in page.items():
         if name not in known or not isinstance(value, str) or len(value) > LONGEST_ADDRESS:
@@ -255,10 +256,10 @@ def _objects(value: object, depth: int) -> Iterator[dict[str, object]]:
     if depth == 0:
         return
     if isinstance(value, list):
-        for one in cast("list[object]", value)[:MOST_OBJECTS]:
+        for one in cast("list[object]", value)[:MOST_OBJECTS]:  # isinstance does not tell the types of its contents
             yield from _objects(one, depth - 1)
     elif isinstance(value, dict):
-        named = cast("dict[str, object]", value)
+        named = cast("dict[str, object]", value)  # isinstance does not tell the types of its contents
         yield named
         for name in ("@graph", "mainEntity", "mainEntityOfPage"):
             yield from _objects(named.get(name), depth - 1)
@@ -266,6 +267,7 @@ def _objects(value: object, depth: int) -> Iterator[dict[str, object]]:
 
 def _types(found: dict[str, object]) -> set[str]:
     given = found.get("@type")
+    # isinstance does not tell the types of its contents
     types = cast("list[object]", given) if isinstance(given, list) else [given]
     return {one.lower() for one in types if isinstance(one, str)}
 
@@ -287,10 +289,10 @@ def _facts(found: dict[str, object]) -> dict[str, str]:
 def _text(value: object, key: str = "") -> str:
     """Return a text, or the text under `key` of an object; of a list those of the first one. Empty if there is none."""
     if isinstance(value, list):
-        several = cast("list[object]", value)
+        several = cast("list[object]", value)  # isinstance does not tell the types of its contents
         value = several[0] if several else None
     if isinstance(value, dict) and key:
-        value = cast("dict[str, object]", value).get(key)
+        value = cast("dict[str, object]", value).get(key)  # isinstance does not tell the types of its contents
     return _whole(value.strip()) if isinstance(value, str) else ""
 
 

@@ -10,12 +10,13 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import orjson
 import trio
 
 from ...storage.engine.faults import free_bytes, full, machine_fault
+from ...storage.engine.json_values import JsonObject
 from ...storage.media import ProcessedMedia
 from ..kernel.errors import describe
 from .jobs import LARGEST_RESULT, RESULT, FileRefused, Job, made_of, take_back
@@ -29,7 +30,7 @@ NO_SPACE = os.strerror(errno.ENOSPC)  # as decoders report it: the process runs 
 FULL = 16 * 1024 * 1024  # with fewer bytes free, the disk is taken to be the cause of a failed process
 
 T = TypeVar("T")
-Read = Callable[[dict[str, Any], Job], T]
+Read = Callable[[JsonObject, Job], T]
 
 
 class ProcessingFailed(Exception):

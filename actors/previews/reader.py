@@ -135,6 +135,7 @@ class PageReader:
             found: object = orjson.loads(answer.body) if answer.status == 200 else None
         except (OutgoingFailure, ValueError):
             return NO_OEMBED
+        # isinstance does not tell the types of its contents.
         return OEmbed(cast("dict[str, object]", found)) if isinstance(found, dict) else NO_OEMBED
 
     async def _fetch_image(self, url: str) -> bytes | None:

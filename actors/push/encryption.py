@@ -11,11 +11,12 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import cast
 
 import trio
 from cachetools import LRUCache
 
+from ...storage.engine.json_values import JsonObject
 from ...storage.push_subscriptions import PushSubscription
 from ..kernel import Clock
 from ..push_key import PushKey
@@ -91,7 +92,7 @@ def _encoded(subscription: PushSubscription, message: bytes) -> dict[str, bytes]
     pusher = WebPusher({"endpoint": subscription.endpoint, "keys": keys})
     encoding = "aes128gcm" if subscription.standard else "aesgcm"
     # A cast, because the library does not say what is in its dict.
-    return cast("dict[str, Any]", pusher.encode(message, encoding))
+    return cast("JsonObject", pusher.encode(message, encoding))
 
 
 def _base64(data: bytes) -> str:

@@ -7,8 +7,8 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from ...storage.engine.json_values import JsonObject
 from .identity import domain_of
 from .languages import language_code
 from .limits import LIST_TITLE_CHARACTERS
@@ -37,7 +37,7 @@ class ImportedLine:
 
     number: int
     target: str
-    options: dict[str, Any]
+    options: JsonObject
 
 
 def lines_of(kind: str, file: bytes, local_domain: str) -> list[ImportedLine]:
@@ -85,8 +85,8 @@ def _address(row: Row, local_domain: str, place: str = "0") -> str:
     return account_target(row.get(HEADING) or row.get(place, ""), local_domain)
 
 
-def _following(row: Row, local_domain: str) -> tuple[str, dict[str, Any]]:
-    options: dict[str, Any] = {}
+def _following(row: Row, local_domain: str) -> tuple[str, JsonObject]:
+    options: JsonObject = {}
     if (reblogs := row.get("show boosts")) is not None:
         options["reblogs"] = reblogs.lower() not in FALSE
     if notify := row.get("notify on new posts"):
@@ -97,32 +97,32 @@ def _following(row: Row, local_domain: str) -> tuple[str, dict[str, Any]]:
     return _address(row, local_domain), options
 
 
-def _block(row: Row, local_domain: str) -> tuple[str, dict[str, Any]]:
+def _block(row: Row, local_domain: str) -> tuple[str, JsonObject]:
     return _address(row, local_domain), {}
 
 
-def _mute(row: Row, local_domain: str) -> tuple[str, dict[str, Any]]:
+def _mute(row: Row, local_domain: str) -> tuple[str, JsonObject]:
     hide = row.get("hide notifications", "true")
     return _address(row, local_domain), {"notifications": hide.lower() not in FALSE}
 
 
-def _list(row: Row, local_domain: str) -> tuple[str, dict[str, Any]]:
+def _list(row: Row, local_domain: str) -> tuple[str, JsonObject]:
     title = one_line(row.get("0", ""))
     if not title or len(title) > LIST_TITLE_CHARACTERS:
         raise UnreadableFile(f"The name of a list is missing, or longer than {LIST_TITLE_CHARACTERS} characters.")
     return account_target(row.get("1", ""), local_domain), {"title": title}
 
 
-def _bookmark(row: Row, local_domain: str) -> tuple[str, dict[str, Any]]:
+def _bookmark(row: Row, local_domain: str) -> tuple[str, JsonObject]:
     return row.get("0", ""), {}
 
 
-def _domain(row: Row, local_domain: str) -> tuple[str, dict[str, Any]]:
+def _domain(row: Row, local_domain: str) -> tuple[str, JsonObject]:
     written = row.get("0", "")
     return domain_of(written) or written, {}
 
 
-READERS: Mapping[str, Callable[[Row, str], tuple[str, dict[str, Any]]]] = {
+READERS: Mapping[str, Callable[[Row, str], tuple[str, JsonObject]]] = {
     "following": _following,
     "blocks": _block,
     "mutes": _mute,

@@ -62,6 +62,7 @@ class Targets:
 
 def content_type(asked: str | None) -> ContentType:
     """Return the content type that a client asked for. An unknown one is plain text."""
+    # The comparison does not narrow a text to the literals.
     return cast(ContentType, asked) if asked in get_args(ContentType) else "text/plain"
 
 

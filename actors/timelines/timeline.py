@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable
 from datetime import timedelta
-from typing import Any
 
 from ...storage import deletions, edits, notifications
 from ...storage.paging import Page
@@ -82,7 +81,7 @@ class Timeline(EntityActor, ABC):
         page: Page,
         admits: Callable[[TimelineEntry], bool] | None = None,
         rows: FetchRows | None = None,
-    ) -> list[int] | Coroutine[Any, Any, list[int]]:
+    ) -> list[int] | Coroutine[object, object, list[int]]:
         """Return the ids of one page, newest first: from the window, or from rows when it does not hold the page.
 
         `admits` is a viewer's filter over the window, `rows` is read in place of the timeline's own rows.
@@ -95,7 +94,7 @@ class Timeline(EntityActor, ABC):
         page: Page,
         admits: Callable[[TimelineEntry], bool] | None = None,
         rows: FetchRows | None = None,
-    ) -> Coroutine[Any, Any, list[int]]:
+    ) -> Coroutine[object, object, list[int]]:
         """Return the ids of one page, newest first, from rows alone."""
         return read_page(rows or self.rows, admits or self.admits, page)
 

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+
+from ...storage.engine.json_values import JsonObject
 
 FOLDER = Path(__file__).parent
 
 # A JSON Schema may have any members, at any depth: the standard of JSON Schema is what checks them, in the tests.
-Schema = dict[str, Any]
+Schema = JsonObject
 
 DIGITS = "^[0-9]+$"
 NULL: Schema = {"type": "null"}

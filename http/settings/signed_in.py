@@ -63,6 +63,7 @@ class SignedIn:
         found = await user_with(self.context, self.request, self.user.username, password)
         return found is not None and found.account_id == self.user.account_id
 
+    # `Any`: each template has its own facts.
     def page(self, template: str, *, status: int = 200, **facts: Any) -> Answer:
         """Return a page of the settings. Its facts are of all types, as `page` takes them."""
         return page(

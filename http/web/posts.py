@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
 from urllib.parse import urlsplit
 
 from ...actors.custom_emojis import CustomEmojis
 from ...actors.rules.visibility import ANONYMOUS
 from ...actors.statuses import ShownStatus, quote_state
 from ...storage.accounts import Account
+from ...storage.engine.json_values import JsonObject
 from ...storage.media import Media
 from ...storage.polls import Poll
 from ...storage.preview_cards import PreviewCard
@@ -240,8 +240,8 @@ def _attachment(media: Media) -> Attachment | None:
     """An attachment that can be shown: it is processed, and its file is on this server."""
     if media.file is None:
         return None
-    fields: dict[str, Any] = media_fields(media, HERE)  # the JSON of the API
-    size: dict[str, Any] = media.meta.get("original", {})
+    fields: JsonObject = media_fields(media, HERE)  # the JSON of the API
+    size: JsonObject = media.meta.get("original", {})
     return Attachment(
         media.type, fields["url"], fields["preview_url"], media.description, size.get("width"), size.get("height")
     )
@@ -268,9 +268,7 @@ def _linked_page(card: PreviewCard, *, with_image: bool) -> LinkedPage:
 
 
 def _results(poll: Poll, now: datetime, emojis: CustomEmojis) -> PollResults:
-    fields: dict[str, Any] = poll_fields(
-        poll, now, None, (), []
-    )  # the JSON of the API, which hides what must be hidden
+    fields: JsonObject = poll_fields(poll, now, None, (), [])  # the JSON of the API, which hides what must be hidden
     voters = fields["voters_count"] if poll.multiple else fields["votes_count"]
     options = [
         PollOption(text_with_emojis(one["title"], emojis), _percent(one["votes_count"], voters))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from ...actors.custom_emojis import CustomEmojis
 from ...actors.rules.markup import plain
 from ...actors.rules.visibility import ANONYMOUS
 from ...storage.accounts import Account
+from ...storage.engine.json_values import JsonObject
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
 from ..answers.errors import NotAcceptable
@@ -115,7 +116,7 @@ def _head(context: HttpContext, account: Account, path: str) -> Head:
     )
 
 
-def _fields(account: Account, emojis: CustomEmojis) -> list[dict[str, Any]]:
+def _fields(account: Account, emojis: CustomEmojis) -> list[JsonObject]:
     """The fields of the profile. Names and values are safe HTML."""
     return [
         {

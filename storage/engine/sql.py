@@ -13,7 +13,10 @@ from typing import Any
 PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 
 # Takes the values of a call from the record, and puts these and the given values in order.
-Plan = tuple[Callable[[object], tuple[Any, ...]], Callable[[tuple[Any, ...]], tuple[Any, ...]]]
+# `Any` because a plan is made of `attrgetter` and `itemgetter`, whose results have no type.
+Plan = tuple[Callable[[object], tuple[Any, ...]], Callable[[tuple[object, ...]], tuple[Any, ...]]]
+
+Bound = tuple[str, *tuple[object, ...]]  # the text of a statement and its arguments
 
 
 class Statement:
@@ -25,12 +28,12 @@ class Statement:
         numbers = {name: f"${number}" for number, name in enumerate(self.names, 1)}
         self.text = PARAMETER.sub(lambda match: numbers[match[1]], source)
 
-    def bind(self, record: object = None, /, **values: object) -> tuple[Any, ...]:
+    def bind(self, record: object = None, /, **values: object) -> Bound:
         """Return the text and the arguments of one call: for each name the given value, or the record's attribute."""
         attributes, order = self._plans.get(given := tuple(values)) or self._plan(given)
         return order((self.text, *attributes(record), *values.values()))
 
-    def bind_many(self, records: Sequence[object], /, **values: object) -> tuple[Any, ...]:
+    def bind_many(self, records: Sequence[object], /, **values: object) -> Bound:
         """Return them for many records: an attribute becomes an array with a value for each record."""
         self._check(values)
         arrays = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import Any
 
 import click
 
@@ -54,7 +53,7 @@ class Lazily(click.Group):
         module = import_module(f".{PLACES[cmd_name]}", __name__)
         return getattr(module, cmd_name.replace("-", "_"))
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """Run a command. An error with a known cause becomes one line and an exit code."""
         try:
             return super().invoke(ctx)

@@ -6,9 +6,10 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, cast
+from typing import cast
 
 from ...actors.rules.passwords import hashed_quickly
+from ...storage.engine.json_values import JsonObject
 from .making import InvalidAccount, RequestedAccount, check_account
 
 FIELDS = {"username", "email", "password", "role"}
@@ -22,20 +23,20 @@ def read_accounts(lines: Iterable[bytes]) -> list[RequestedAccount]:
     return [_wanted(*entry, password_hash) for entry, password_hash in zip(entries, hashes, strict=True)]
 
 
-def _parsed(number: int, line: bytes) -> dict[str, Any]:
+def _parsed(number: int, line: bytes) -> JsonObject:
     try:
         entry: object = json.loads(line)
         if not isinstance(entry, dict):
             raise InvalidAccount("it is no JSON object")
-        _check(cast("dict[str, Any]", entry))
+        _check(cast("JsonObject", entry))  # keys of JSON are texts
     except (ValueError, RecursionError):
         raise InvalidAccount(f"line {number}: it is no JSON") from None
     except InvalidAccount as unfit:
         raise InvalidAccount(f"line {number}: {unfit}") from None
-    return cast("dict[str, Any]", entry)
+    return cast("JsonObject", entry)  # keys of JSON are texts
 
 
-def _check(entry: dict[str, Any]) -> None:
+def _check(entry: JsonObject) -> None:
     if unknown := entry.keys() - FIELDS:
         raise InvalidAccount(f"there is no field {min(unknown)}")
     if not isinstance(entry.get("password", ""), str | None):
@@ -43,7 +44,7 @@ def _check(entry: dict[str, Any]) -> None:
     check_account(entry.get("username"), entry.get("email"), entry.get("role") or "user")
 
 
-def _refuse_repeats(entries: Sequence[tuple[int, dict[str, Any]]]) -> None:
+def _refuse_repeats(entries: Sequence[tuple[int, JsonObject]]) -> None:
     first: dict[tuple[str, str], int] = {}
     for number, entry in entries:
         for field in ("username", "email"):
@@ -62,7 +63,7 @@ def _hash(password: str | None) -> str | None:
     return hashed_quickly(password) if password else None
 
 
-def _wanted(number: int, entry: dict[str, Any], password_hash: str | None) -> RequestedAccount:
+def _wanted(number: int, entry: JsonObject, password_hash: str | None) -> RequestedAccount:
     return RequestedAccount(
         username=entry["username"],
         email=entry["email"],

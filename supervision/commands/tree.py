@@ -8,10 +8,11 @@ import socket
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import click
 
+from ...storage.engine.json_values import JsonObject
 from ..configuration import Settings
 from .options import CommandRefused, setting_options, settings_from
 
@@ -45,7 +46,7 @@ def _missing(settings: Settings) -> str:
     return f"No server runs as node {settings.node}; choose another one with --node: {', '.join(others)}."
 
 
-def ask(path: Path, command: str) -> dict[str, Any] | None:
+def ask(path: Path, command: str) -> JsonObject | None:
     """Ask the running server one question. Return None if there is none."""
     try:
         with socket.socket(socket.AF_UNIX) as connection:
@@ -72,15 +73,16 @@ def _short(path: Path) -> Generator[str]:
         os.close(folder)
 
 
-def drawn(node: Mapping[str, Any], indent: str = "") -> Iterator[str]:
+def drawn(node: Mapping[str, object], indent: str = "") -> Iterator[str]:
     """Return a node and the nodes under it, a line each."""
     facts = (f"{name}={value}" for name, value in node.items() if name not in ("name", "children"))
     yield "  ".join([indent + str(node["name"]), *facts])
-    for child in cast("Sequence[Mapping[str, Any]]", node.get("children", ())):
+    # The children of a node are nodes: this is the server's own answer.
+    for child in cast("Sequence[Mapping[str, object]]", node.get("children", ())):
         yield from drawn(child, indent + "  ")
 
 
-def _declared() -> dict[str, Any]:
+def _declared() -> JsonObject:
     from ..tree import declared
 
     return declared()

@@ -28,6 +28,7 @@ from .run import Run
 from .series import FailedSeed, Series
 
 P = ParamSpec("P")
+WorldScenario = Callable[[Any], Awaitable[None]]  # the same, with nothing but the world
 Scenario = Callable[Concatenate[Any, P], Awaitable[None]]  # its first parameter is what the world yields
 World = Callable[[Run], AbstractAsyncContextManager[Any]]
 
@@ -81,7 +82,7 @@ def simulation(
             fail(f"never happened in {runs} runs: {', '.join(series.sometimes.never)}")
         return failure
 
-    def make(scenario: Callable[[Any], Awaitable[None]]) -> Series:
+    def make(scenario: WorldScenario) -> Series:
         budget = faults if isinstance(faults, Budget) else Budget(faults)
         return Series(scenario, world, budget, time_is_a_choice, step_limit)
 
@@ -102,14 +103,14 @@ def sweep(
         wanted = RequestedSeeds.from_environment(seeds, (strategy,))
         return series.sweep(wanted.seeds, wanted.strategies[0])
 
-    def make(scenario: Callable[[Any], Awaitable[None]]) -> Series:
+    def make(scenario: WorldScenario) -> Series:
         return Series(scenario, world, faults, step_limit=step_limit)
 
     return as_test(make, play)
 
 
 def as_test(
-    make: Callable[[Callable[[Any], Awaitable[None]]], Series], play: Callable[[Series], FailedSeed | None]
+    make: Callable[[WorldScenario], Series], play: Callable[[Series], FailedSeed | None]
 ) -> Callable[[Scenario[P]], Callable[P, None]]:
     """Return a decorator that makes pytest see a plain function with all of the scenario's fixtures but the first."""
 
@@ -122,6 +123,7 @@ def as_test(
 
         signature = inspect.signature(scenario)
         fixtures = list(signature.parameters.values())[1:]
+        # pytest reads attributes that a function does not have by its type.
         shown: Any = test
         shown.__signature__ = signature.replace(parameters=fixtures, return_annotation=None)
         return test

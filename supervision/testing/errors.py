@@ -13,6 +13,7 @@ EXITS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 def leaves(error: BaseException | None) -> Iterator[BaseException]:
     """Return the errors themselves, without the groups around them."""
     if isinstance(error, BaseExceptionGroup):
+        # isinstance leaves the type of the group open.
         for inner in cast("BaseExceptionGroup[BaseException]", error).exceptions:
             yield from leaves(inner)
     elif error is not None:

@@ -70,7 +70,7 @@ def _guarded(wait: Callable[..., Any], refuse: Callable[[str], NoReturn]) -> Cal
     """Wait for a descriptor, for Trio's own tasks alone: one of them wakes the loop."""
 
     @functools.wraps(wait)
-    async def guarded(*args: Any) -> None:
+    async def guarded(*args: object) -> None:
         if is_ours(trio.lowlevel.current_task()):
             refuse(SOCKETS)
         await wait(*args)

@@ -38,10 +38,10 @@ VACUUM_EVERY = 100  # runs between two vacuums: rolled-back rows stay in the tab
 class SqlConnection(Protocol):
     """The part of asyncpg's connection that a piece of work may use."""
 
-    async def fetch(self, query: str, *args: Any) -> list[Any]: ...
-    async def fetchrow(self, query: str, *args: Any) -> Any: ...
-    async def fetchval(self, query: str, *args: Any) -> Any: ...
-    async def execute(self, query: str, *args: Any) -> str: ...
+    async def fetch(self, query: str, *args: object) -> list[Any]: ...
+    async def fetchrow(self, query: str, *args: object) -> Any: ...
+    async def fetchval(self, query: str, *args: object) -> Any: ...
+    async def execute(self, query: str, *args: object) -> str: ...
 
 
 class Lockstep:
@@ -52,7 +52,7 @@ class Lockstep:
     """
 
     def __init__(
-        self, connecting: Coroutine[Any, Any, Any], *, unavailable: type[Exception], doubtful: type[Exception]
+        self, connecting: Coroutine[object, object, Any], *, unavailable: type[Exception], doubtful: type[Exception]
     ) -> None:
         self.unavailable = unavailable
         self.doubtful = doubtful
@@ -61,7 +61,7 @@ class Lockstep:
         self._runs = 0
         self.transactions = 0  # so far, those included that were rolled back
 
-    def block(self, work: Coroutine[Any, Any, T]) -> T:
+    def block(self, work: Coroutine[object, object, T]) -> T:
         """Run work to its end while no other task runs."""
         with outside():
             return self._loop.run_until_complete(work)

@@ -198,6 +198,7 @@ class Scheduler(trio.abc.Instrument):
             raise RuntimeError("a cancelled run does not end, even without its shields") from self.error
         self._shields_broken = True
         for task in self._names:
+            # Trio has no public way to see that a task waits for its cancellation.
             status: Any = task._cancel_status  # pyright: ignore[reportPrivateUsage]
             while status is not None:
                 status._scope.shield = False
@@ -219,6 +220,7 @@ def in_charge(scheduler: Scheduler) -> Generator[None]:
             gc.enable()
 
 
+# `Any`: the items are moved and not looked at.
 def move_first(items: list[Any], names: list[str], current: str) -> bool:
     """Move the task called `current` to the front of both lists, which may be one. True if it was there."""
     if current not in names:

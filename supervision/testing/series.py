@@ -73,8 +73,9 @@ class Series:
     `world` makes the scenario's argument out of a Run; `budget` limits the faults of a run.
     """
 
+    # `Any` is what the world yields, which differs from world to world.
     scenario: Callable[[Any], Awaitable[None]]
-    world: Callable[[Run], AbstractAsyncContextManager[Any]]
+    world: Callable[[Run], AbstractAsyncContextManager[Any]]  # the same
     budget: Budget = NOTHING
     time_is_a_choice: bool = False
     step_limit: int = 100_000

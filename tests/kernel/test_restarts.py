@@ -9,7 +9,8 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from troupe.actors.kernel import Address, Crashed, NotAnswered, Quarantined, RestartPolicy
+from troupe.actors.facts import LearnFact, MarkedStatus
+from troupe.actors.kernel import Actor, Address, Crashed, NotAnswered, Quarantined, RestartPolicy, turn
 from troupe.storage.engine.database import Doubtful, Unavailable
 
 from .acting import Do, Kernel, Player, Said
@@ -373,3 +374,23 @@ async def crash_often(kernel: Kernel, key: str, times: int) -> None:
 
 async def unavailable(player: Player) -> None:
     raise Unavailable("restarting")
+
+
+class Learner(Actor):
+    """An actor that crashes on each fact."""
+
+
+@turn(Learner, LearnFact)
+def learn(actor: Learner, message: LearnFact) -> None:
+    raise ValueError("can't be learnt")
+
+
+async def test_the_log_and_the_dead_letter_name_the_fact_on_which_an_actor_crashed(
+    kernel: Kernel, nursery: trio.Nursery
+) -> None:
+    pool = kernel.runtime.add("learner", Learner, lambda cell: Learner(cell, kernel.runtime))
+    await nursery.start(pool.run, kernel.stopping)
+    kernel.runtime.tell(Address("learner", "1"), LearnFact(MarkedStatus(1, 2, bookmarked=True)))
+    await trio.sleep(1)
+    assert kernel.told("message.parked")[0]["message"] == "LearnFact(MarkedStatus)"
+    assert kernel.parked[0][1].kind == "LearnFact(MarkedStatus)"

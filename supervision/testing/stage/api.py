@@ -51,6 +51,7 @@ class SimulatedReply:
 
     def __init__(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
         self.status = status
+        # JSON, of which a scenario knows what is in it.
         self.json: Any = orjson.loads(body) if body else None
         self.headers = headers
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 import trio
@@ -20,6 +19,7 @@ from ....actors.mail.templates import Letter, Sender
 from ....actors.outgoing.errors import Unreachable
 from ....actors.push.delivery import PushReply
 from ....storage.engine.database import Unavailable
+from ....storage.engine.json_values import JsonObject
 from ....storage.preview_cards import CardFacts
 from ....storage.push_subscriptions import PushSubscription
 from ...actor_system import ActorSystem
@@ -48,7 +48,7 @@ class Pushed:
 
     subscription_id: int
     topic: str
-    message: dict[str, Any]
+    message: JsonObject
 
 
 class SimulatedServer:
@@ -58,7 +58,7 @@ class SimulatedServer:
         run.postgres = sandbox
         self.run = run
         self.mails: list[Letter] = []  # that arrived, in order
-        self.log: list[tuple[str, dict[str, Any]]] = []  # the records of the supervision log
+        self.log: list[tuple[str, JsonObject]] = []  # the records of the supervision log
         self.running = trio.Event()
         self.pushed: list[Pushed] = []  # messages that reached the push service, in order
         self.visits: list[str] = []  # the pages that were fetched, in order
@@ -163,7 +163,7 @@ class SimulatedServer:
         """Let a client that was cut connect again."""
         self._nursery.start_soon(stream.reconnect, name=f"{stream.name} again")
 
-    def record(self, event: str, /, **facts: Any) -> None:
+    def record(self, event: str, /, **facts: object) -> None:
         self.log.append((event, facts))
         said = [str(facts[fact]) for fact in ("error", "decision") if fact in facts]
         self.run.note(": ".join(["log", event, *said]), str(facts.get("actor") or facts.get("child") or "-"))
