@@ -131,6 +131,7 @@ async def _lock(db: Connection, act: StaffAct, id: int) -> Report | Refused:
     return await reports.lock(db, id) or NOT_FOUND
 
 
+# `Any`: beside what else the action needs, these may hold the reason, which is a text.
 async def _log(db: Connection, act: StaffAct, action: str, report: Report, **details: Any) -> None:
     target = (await accounts.find_many(db, [report.target_account_id])).get(report.target_account_id)
     await act.log(db, action, Target("report", report.id, "" if target is None else target.acct), **details)
