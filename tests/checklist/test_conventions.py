@@ -10,7 +10,7 @@ import pytest
 from troupe.http.endpoints import all_endpoints
 from troupe.http.router import Endpoint
 
-from ..clients import Person, Reply, Stage
+from ..clients import SCOPES, Person, Reply, Stage
 from .rows import rows
 
 REST = re.compile(r"/api/v[12]/")
@@ -103,11 +103,13 @@ async def test_every_write_that_takes_parameters_reads_a_json_body_and_answers_w
 ) -> None:
     ids = await filled(stage, ada, bob)
     app = stage.anybody(await stage.token(None))
+    owner = await stage.person("owner", (*SCOPES, "admin:read", "admin:write"), role="owner")
     as_json = {"Content-Type": "application/json"}
     reading = 0
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         for endpoint in endpoints(method):
-            path, client = address(endpoint, ids), app if endpoint.auth == "app" else bob
+            staffed = bob if endpoint.permission is None else owner
+            path, client = address(endpoint, ids), app if endpoint.auth == "app" else staffed
             broken = await client.send(method, path, data=b'{"broken', headers=as_json)
             if endpoint.input is not None:
                 assert (broken.status, broken.json) == (400, {"error": "The request body is not valid JSON"}), path

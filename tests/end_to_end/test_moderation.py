@@ -85,15 +85,16 @@ def test_a_day_of_moderation(open_server: Server, post: MailServer, box: Mailbox
 
     # A user reports a post. Staff are told, take it on, and warn its author.
     bad = spam.app.status_post(f"Buy, @{bob.name}!")
-    made = bob.app.report(spam.id, [bad.id], comment="Advertising", category="spam")
+    made = bob.app.report(spam.id, bad.id, comment="Advertising", category="spam")
     assert not made.action_taken
     told: Any = mod.app.notifications(types=["admin.report"])[0]
     assert told.report.target_account.id == spam.id
-    (report,) = mod.app.admin_reports()
+    found: list[Any] = mod.app.admin_reports()
+    (report,) = found
     assert ([one.id for one in report.statuses], report.comment) == ([bad.id], "Advertising")
-    mod.app.admin_report_assign(report)
-    mod.app.admin_account_moderate(spam.id, "none", report_id=report.id, text="No advertising, please.")
-    assert mod.app.admin_report(report).action_taken
+    mod.app.admin_report_assign(report.id)
+    mod.app.admin_account_moderate(spam.id, "none", report_id=int(str(report.id)), text="No advertising, please.")
+    assert mod.app.admin_report(report.id).action_taken
     warned: Any = spam.app.notifications()[0]
     assert (warned.type, warned.moderation_warning.text) == ("moderation_warning", "No advertising, please.")
     assert "No advertising, please." in post.receive(f"{spam.name}@example.org").body
@@ -147,7 +148,7 @@ def test_a_day_of_moderation(open_server: Server, post: MailServer, box: Mailbox
 
     # A post is removed with its media.
     second = spam.app.status_post("Buy again!")
-    done(server, "statuses", "remove", second.id, "--reason", "Advertising", "--yes")
+    done(server, "statuses", "remove", str(second.id), "--reason", "Advertising", "--yes")
     with pytest.raises(MastodonNotFoundError):
         bob.app.status(second.id)
 
@@ -173,8 +174,8 @@ def test_a_day_of_moderation(open_server: Server, post: MailServer, box: Mailbox
     assert bob.app.account_search(spam.name) == []
 
     # The audit log has it all, with names.
-    log = json.loads(done(server, "audit", "--json"))
-    acts = {(one["actor"], one["action"]) for one in log}
+    asked = httpx.get(f"{server.url}/api/v1/admin/audit_log", headers=admin.headers, trust_env=False, timeout=30)
+    acts = {(one["actor"]["name"], one["action"]) for one in asked.json()}
     assert {
         (mod.name, "none"), (mod.name, "silence"), (mod.name, "suspend"), (mod.name, "enable"),
         ("command line", "approve_appeal"), ("command line", "unsuspend"), ("command line", "disable"),

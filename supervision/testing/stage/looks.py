@@ -54,6 +54,7 @@ class RememberedLooks:
         asked: Any = self.due if work is outbox.due else work
         return await self._database.read(asked, *args, **kwargs)
 
+    # Any: the terms are those of `outbox.due`, of several types.
     async def due(self, db: Connection, now: datetime, queue: str, **terms: Any) -> list[DueEffect]:
         """As `outbox.due`, whose terms these are. PostgreSQL is asked only if its answer may have changed."""
         look, transactions = f"{queue} {terms}", self._database.transactions
