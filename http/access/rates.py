@@ -61,6 +61,8 @@ TRANSLATIONS = Rule("translations", 100, 15 * MINUTE)
 # Certain calls, per address
 APPS = Rule("apps", 5, 10 * MINUTE, per_address=True)
 ACCOUNTS = Rule("accounts", 5, 30 * MINUTE, per_address=True)
+# Of a whole network, because one person may have many addresses.
+ACCOUNTS_OF_NETWORK = Rule("accounts of a network", 20, HOUR, per_address=True)
 SIGN_UPS = Rule("sign-ups", 25, 5 * MINUTE, per_address=True)
 CONFIRMATIONS = Rule("confirmations", 25, 5 * MINUTE, per_address=True)
 IMPORTS = Rule("imports", 25, HOUR, per_address=True)
@@ -130,6 +132,16 @@ def nearest(*standings: RateStatus | None) -> RateStatus | None:
 
 def _nearness(standing: RateStatus) -> int:
     return standing.remaining
+
+
+@lru_cache(maxsize=4096)
+def network_subject_of(address: str) -> str:
+    """Return the network that an address is counted in: a /24 of IPv4, a /48 of IPv6."""
+    try:
+        parsed = ipaddress.ip_address(subject_of(address).partition("/")[0])
+    except ValueError:
+        return address
+    return str(ipaddress.ip_network((parsed, 24 if parsed.version == 4 else 48), strict=False))
 
 
 @lru_cache(maxsize=4096)

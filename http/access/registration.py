@@ -98,6 +98,7 @@ async def sign_up(
     mailbox = mailbox_of(form.email, context.settings.local_domain)
     if mailbox is None:
         raise ValueError("the form was not looked at")
+    count_network(context, request)
     password_hash = await trio.to_thread.run_sync(passwords.hashed, form.password, limiter=context.passwords)
     id = context.ids.next()
     command = SignUp(
@@ -113,6 +114,15 @@ async def sign_up(
         checked.invite,
     )
     return await context.runtime.ask(Address("account", str(id)), command, origin=request.origin)
+
+
+def count_network(context: HttpContext, request: Request) -> None:
+    """Count a sign-up for the network that it comes from. Raises TooMany."""
+    if context.settings.rate_limits:
+        network = rates.network_subject_of(request.address(context.settings.trusted_proxies))
+        standing = context.rates.count(rates.ACCOUNTS_OF_NETWORK, network, context.clock.now())
+        if standing.exceeded:
+            raise TooMany(standing.headers)
 
 
 def count_mail(context: HttpContext, email: str) -> None:

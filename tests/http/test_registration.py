@@ -186,6 +186,34 @@ class TestLimited:
         assert await attempt(9, near) == 200
 
 
+class TestLimitedNetwork:
+    """Twenty in an hour from one network, beside five from one address."""
+
+    @pytest.fixture
+    def options(self) -> dict[str, Any]:
+        return OPEN | {"rate_limits": True}
+
+    @pytest.mark.parametrize(
+        ("near", "far"),
+        [("192.0.2.{}", "192.0.3.1"), ("2001:db8:1:{}::7", "2001:db8:2:1::7")],
+    )
+    async def test_many_addresses_of_a_network_share_a_limit(
+        self, app: Client, monkeypatch: pytest.MonkeyPatch, cheap_passwords: None, near: str, far: str
+    ) -> None:
+        now = NOON
+        monkeypatch.setattr(SystemClock, "now", lambda self: now)
+
+        async def attempt(number: int, address: str) -> int:
+            answer = await app.post(ACCOUNTS, form(f"eve{number}"), headers={"X-Forwarded-For": address})
+            return answer.status
+
+        assert [await attempt(number, near.format(number + 1)) for number in range(20)] == [200] * 20
+        assert await attempt(20, near.format(99)) == 429
+        assert await attempt(21, far) == 200
+        now = NOON + timedelta(hours=1)
+        assert await attempt(22, near.format(99)) == 200
+
+
 async def test_of_two_who_want_one_name_at_the_same_time_one_gets_it(stage: Stage, app: Client) -> None:
     """Both have found it free; the rows decide."""
     answers: list[Any] = []
