@@ -37,6 +37,8 @@ ATTEMPTS_KEPT = timedelta(days=8)
 APPLICATION_TOKENS_UNUSED = timedelta(days=30)
 APPLICATION_TOKENS_NEVER_USED = timedelta(days=2)
 APPLICATIONS_UNUSED = timedelta(days=7)
+# For this time staff can read a deleted status: as long as a suspension can be undone.
+DELETED_STATUSES_KEPT = timedelta(days=30)
 # Requesting mails again and again reserves a name or an address of another person for no longer than this.
 SIGN_UPS_AT_MOST = timedelta(days=7)
 
@@ -104,6 +106,8 @@ class Expiry:
         ages = (now - LINK_LASTS, now - SIGN_UPS_AT_MOST, now)
         if sign_ups := await self._all(expiry.delete_sign_ups, *ages, fact=ChangedAccount):
             self._record("sign_ups.expired", decision=f"{sign_ups} deleted")
+        if statuses := await self._all(expiry.delete_statuses, now - DELETED_STATUSES_KEPT):
+            self._record("statuses.erased", decision=f"{statuses} erased")
         await self._all(expiry.delete_applications, now - APPLICATIONS_UNUSED)
 
     async def _note_use(self) -> None:

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from . import sessions
 from .engine.database import Connection
+from .media import REPORTED
 
 LOCK = """
     SELECT ARRAY_REMOVE(ARRAY[avatar_file, header_file], NULL) AS files FROM accounts
@@ -40,7 +41,8 @@ MUTED = "SELECT target_account_id AS id FROM mutes WHERE account_id = $1 ORDER B
 
 FAVOURITES = "SELECT status_id AS id FROM favourites WHERE account_id = $1 ORDER BY id LIMIT $2"
 
-MEDIA = "SELECT id FROM media_attachments WHERE account_id = $1 ORDER BY id LIMIT $2"
+# What an open report is about stays until it is resolved, and is then deleted as media in no status are.
+MEDIA = f"SELECT m.id FROM media_attachments m WHERE m.account_id = $1 AND NOT {REPORTED} ORDER BY m.id LIMIT $2"
 
 # What no other account sees and no number counts. Votes stay: they are part of the results of others' polls.
 PLAIN = (

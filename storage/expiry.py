@@ -1,5 +1,5 @@
 """Expired rows: codes, sessions, links and tokens, dead letters, ends of suggestions, unused
-applications, and unconfirmed sign-ups.
+applications, unconfirmed sign-ups, and statuses that were deleted long ago.
 
 Each function deletes one batch. Rows that another transaction holds are skipped: they are in use.
 """
@@ -71,6 +71,35 @@ DELETE_SIGN_UPS = """
         FOR UPDATE SKIP LOCKED
     )
     DELETE FROM accounts a USING forgotten WHERE a.id = forgotten.account_id RETURNING a.id
+"""
+
+# A status stays while an open report names it, or a boost of it, which would go with it.
+_REPORTED = """
+    (
+        EXISTS (SELECT FROM reports r WHERE r.action_taken_at IS NULL AND r.status_ids @> ARRAY[s.id])
+        OR EXISTS (
+            SELECT FROM statuses boost JOIN reports r ON r.status_ids @> ARRAY[boost.id]
+            WHERE boost.reblog_of_id = s.id AND r.action_taken_at IS NULL
+        )
+    )
+"""
+
+# Their media were taken from them when they were deleted, and are deleted by the rules for media.
+DELETE_STATUSES = f"""
+    WITH gone AS (
+        DELETE FROM statuses WHERE id = ANY(ARRAY(
+            SELECT s.id FROM statuses s WHERE s.deleted_at <= $1 AND NOT {_REPORTED}
+            ORDER BY s.deleted_at LIMIT $2 FOR UPDATE OF s SKIP LOCKED
+        )) RETURNING id, poll_id
+    ), asked AS (
+        DELETE FROM polls WHERE id = ANY(ARRAY(SELECT poll_id FROM gone WHERE poll_id IS NOT NULL))
+    )
+    SELECT id FROM gone
+"""
+
+COUNT_STATUSES = f"""
+    SELECT count(*) FILTER (WHERE NOT {_REPORTED}) AS erasable, count(*) FILTER (WHERE {_REPORTED}) AS reported
+    FROM statuses s WHERE s.deleted_at <= $1
 """
 
 _UNUSED = """
@@ -170,6 +199,17 @@ async def delete_sign_ups(db: Connection, before: datetime, anyhow: datetime, no
     An account with a link that is still valid is kept, unless it was made at `anyhow` or earlier.
     """
     return [row["id"] for row in await db.fetch(DELETE_SIGN_UPS, before, anyhow, now, limit)]
+
+
+async def delete_statuses(db: Connection, before: datetime, limit: int) -> list[int]:
+    """Erase statuses that were deleted at `before` or earlier and that no open report names. Return their ids."""
+    return [row["id"] for row in await db.fetch(DELETE_STATUSES, before, limit)]
+
+
+async def count_statuses(db: Connection, before: datetime) -> tuple[int, int]:
+    """Return how many statuses that were deleted at `before` or earlier can be erased, and how many reports keep."""
+    row = await db.fetchrow(COUNT_STATUSES, before)
+    return (0, 0) if row is None else (row["erasable"], row["reported"])
 
 
 async def delete_applications(db: Connection, before: datetime, limit: int) -> list[int]:

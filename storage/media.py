@@ -64,12 +64,20 @@ FINISH = Statement(f"""
 
 DELETE = f"DELETE FROM media_attachments WHERE id = ANY($1::bigint[]) RETURNING {COLUMNS}"
 
+# True if the attachment `m` was in a status, deleted since, that an open report names.
+REPORTED = """
+    EXISTS (
+        SELECT FROM reports r JOIN statuses s ON s.id = ANY(r.status_ids)
+        WHERE r.target_account_id = m.account_id AND r.action_taken_at IS NULL AND m.id = ANY(s.media_ids)
+    )
+"""
+
 # Skips those that a status takes at this moment.
 DELETE_LOOSE = f"""
     DELETE FROM media_attachments WHERE id IN (
-        SELECT id FROM media_attachments
-        WHERE status_id IS NULL AND scheduled_status_id IS NULL AND updated_at < $1
-        ORDER BY updated_at LIMIT $2 FOR UPDATE SKIP LOCKED
+        SELECT m.id FROM media_attachments m
+        WHERE m.status_id IS NULL AND m.scheduled_status_id IS NULL AND m.updated_at < $1 AND NOT {REPORTED}
+        ORDER BY m.updated_at LIMIT $2 FOR UPDATE OF m SKIP LOCKED
     )
     RETURNING {COLUMNS}
 """

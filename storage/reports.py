@@ -27,6 +27,10 @@ NEW_COLUMNS = """
     id, account_id, target_account_id, status_ids, rule_ids, category, comment, forwarded, created_at, updated_at
 """
 
+IS_ABOUT = "SELECT EXISTS (SELECT FROM reports WHERE id = $1 AND target_account_id = $2)"
+
+NAMES_STATUS = "SELECT EXISTS (SELECT FROM reports WHERE status_ids @> ARRAY[$1::bigint] AND action_taken_at IS NULL)"
+
 INSERT = Statement(f"""
     {insert_into("reports AS r", NEW_COLUMNS, created_at=":now", updated_at=":now")} RETURNING {COLUMNS}
 """)
@@ -67,6 +71,12 @@ RESOLVE = """
     WHERE id = $1 AND target_account_id = $2 AND action_taken_at IS NULL RETURNING id
 """
 
+INSERT_NOTE = Statement(insert_into("report_notes", "id, report_id, account_id, content, created_at"))
+
+NOTES = """
+    SELECT id, report_id, account_id, content, created_at FROM report_notes WHERE report_id = $1 ORDER BY id LIMIT $2
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class NewReport:
@@ -102,6 +112,17 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportNote:
+    """A note of staff on a report. `account_id` is None for the command line."""
+
+    id: int
+    report_id: int
+    account_id: int | None
+    content: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class ReportFilter:
     """The requested reports: open or resolved ones, by an account, about an account."""
 
@@ -118,6 +139,16 @@ async def lock_reported(db: Connection, account_id: int) -> bool:
 async def has_open(db: Connection, target_account_id: int) -> bool:
     """True if there is an open report about an account."""
     return await db.fetchval(HAS_OPEN, target_account_id)
+
+
+async def is_about(db: Connection, id: int, account_id: int) -> bool:
+    """True if there is a report with this id, and it is about the account."""
+    return await db.fetchval(IS_ABOUT, id, account_id)
+
+
+async def names_status(db: Connection, status_id: int) -> bool:
+    """True if an open report names a status."""
+    return await db.fetchval(NAMES_STATUS, status_id)
 
 
 async def insert(db: Connection, new: NewReport, now: datetime) -> Report:
@@ -190,6 +221,16 @@ async def resolve_about(db: Connection, account_id: int, by: int | None, now: da
 async def resolve(db: Connection, id: int | None, about: int, by: int | None, now: datetime) -> list[int]:
     """Resolve one open report about an account. Return its id, or nothing if there is no such report."""
     return [row["id"] for row in await db.fetch(RESOLVE, id, about, by, now)]
+
+
+async def insert_note(db: Connection, note: ReportNote) -> None:
+    """Store a note on a report."""
+    await db.execute(*INSERT_NOTE.bind(note))
+
+
+async def notes(db: Connection, report_id: int, limit: int) -> list[ReportNote]:
+    """Return the notes on a report, oldest first."""
+    return [ReportNote(**row) for row in await db.fetch(NOTES, report_id, limit)]
 
 
 def _changed(row: Row | None) -> Report:

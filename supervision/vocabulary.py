@@ -79,6 +79,11 @@ class LogEvent(Enum):
         "At start: `test_hosts` lets requests leave for private addresses. Never set it on a server with real users.",
     )
     SIGN_UPS_EXPIRED = "sign_ups.expired", Level.INFO, "Accounts whose address was not confirmed in time were deleted."
+    STATUSES_ERASED = (
+        "statuses.erased",
+        Level.INFO,
+        "Posts that were deleted long ago were erased. Those that an open report names are kept.",
+    )
     MEDIA_RETRY = (
         "media.retry",
         Level.WARNING,

@@ -92,6 +92,8 @@ async def moderate(db: Connection, act: StaffAct, account_id: int, message: Mode
         return NOT_ALLOWED
     if message.action in ("disable", "suspend") and await moderation.is_last_owner(db, account_id):
         return LAST_OWNER
+    if message.report_id is not None and not await reports.is_about(db, message.report_id, account_id):
+        return NOT_FOUND
     if message.action == "none":
         resolved = await reports.resolve(db, message.report_id, account_id, act.staff.account_id, act.now)
     else:

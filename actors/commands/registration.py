@@ -9,19 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...storage import invites, registration, users
+from ...storage import invites, notifications, registration, users
 from ...storage.engine.database import Connection
+from ...storage.notifications import NewNotification, Notification
 from ...storage.oauth import NewToken
 from ...storage.registration import Taken
 from ...storage.users import NewUser, User
 from ..account import AccountActor
 from ..effects.mail import MAIL, forget_mail, mail
-from ..facts import ChangedAccount, ChangedUser
+from ..effects.notifications import notifications_added
+from ..facts import AddedNotifications, ChangedAccount, ChangedUser
 from ..kernel import Message, Origin, Refused, turn
 from ..mail.templates import CONFIRMATION
 from ..rules.complaints import refusal
 from ..rules.identity import local_account
 from ..rules.registration import taken
+from ..rules.roles import Permission, roles_with
 
 INVITE_ENDED = Refused(403, "This action is not allowed")
 NOT_AWAITED = Refused(403, "This method is only available while the e-mail is awaiting confirmation")
@@ -99,30 +102,46 @@ async def _sign_up(
 async def confirm_email(account: AccountActor, message: ConfirmEmail) -> bool | None:
     """Confirm an address. False if it was confirmed before, None if the link is not valid for it."""
     try:
-        confirmed = await account.transact(_confirm, account, message.token_hash, account.now)
+        confirmed = await account.transact(_confirm, account, message.token_hash, account.now, account.origin)
     finally:
         # Also if the outcome of the commit is not known: for other actors the account may exist now.
         await account.publish(ChangedAccount(account.id))
     if confirmed is not None:
-        await account.publish(ChangedUser(account.id, confirmed.user))
+        told = AddedNotifications(confirmed.told)
+        await account.publish(ChangedUser(account.id, confirmed.user), told, promised=confirmed.promised)
     return None if confirmed is None else confirmed.now
 
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """The outcome of the transaction."""
+    """The outcome of the transaction, and what staff is told."""
 
     user: User
     now: bool
+    told: list[Notification]
+    promised: list[int]
 
 
-async def _confirm(db: Connection, account: AccountActor, token_hash: bytes, now: datetime) -> Confirmed | None:
+async def _confirm(
+    db: Connection, account: AccountActor, token_hash: bytes, now: datetime, origin: Origin
+) -> Confirmed | None:
     if await registration.find_confirmation(db, token_hash, now) != account.id:
         return None
     confirmed = await registration.confirm(db, account.id, now)
     user = await users.find_user(db, account.id)
     # None: the account was just deleted because it was not confirmed in time
-    return None if user is None else Confirmed(user, confirmed)
+    if user is None:
+        return None
+    told = await _notify_staff(db, account, now) if confirmed else []
+    promised = await account.context.outbox.promise(db, notifications_added(told), origin)
+    return Confirmed(user, confirmed, told, promised)
+
+
+async def _notify_staff(db: Connection, account: AccountActor, now: datetime) -> list[Notification]:
+    """Notify staff of a sign-up, which may wait for their approval."""
+    staff = await users.with_roles(db, roles_with(Permission.MANAGE_USERS))
+    news = [NewNotification(account.context.ids.next(), id, account.id, "admin.sign_up") for id in staff]
+    return await notifications.insert_many(db, news, now)
 
 
 @turn(AccountActor, ResendConfirmation)

@@ -1,4 +1,4 @@
-"""What staff do with reports: assign, resolve, reopen and change them.
+"""What staff do with reports: assign, resolve, reopen and change them, and write notes on them.
 
 Each is a turn of the moderator's own account; two moderators meet at the lock of the report's row. The command line
 calls the same acts. A repeat changes nothing and is not logged.
@@ -11,15 +11,18 @@ from typing import Any
 
 from ...storage import accounts, moderation, reports
 from ...storage.engine.database import Connection
-from ...storage.reports import Category, Report
+from ...storage.reports import Category, Report, ReportNote
 from ..account import AccountActor
 from ..kernel import Message, Refused, turn
+from ..rules.limits import REPORT_NOTE_CHARACTERS
 from ..rules.roles import Permission, may
 from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
 
 NOT_FOUND = Refused(404, "Record not found")
 NO_RULES = Refused(422, "Validation failed: Rule ids must be blank")
 NO_STAFF = Refused(422, "Validation failed: Assigned account may not handle reports")
+BLANK = Refused(422, "Validation failed: Content can't be blank")
+TOO_LONG = Refused(422, f"Validation failed: Content is too long (maximum is {REPORT_NOTE_CHARACTERS} characters)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,18 @@ async def change(
         return NO_RULES
     await _log(db, act, "update", report, category=about, rule_ids=[str(rule) for rule in rules or ()])
     return await reports.change(db, id, about, rules, act.now)
+
+
+async def add_note(db: Connection, act: StaffAct, id: int, content: str) -> Report | Refused:
+    """Store a note on a report, which only staff reads."""
+    if not content or len(content) > REPORT_NOTE_CHARACTERS:
+        return TOO_LONG if content else BLANK
+    report = await _lock(db, act, id)
+    if isinstance(report, Refused):
+        return report
+    await reports.insert_note(db, ReportNote(act.next_id(), id, act.staff.account_id, content, act.now))
+    await _log(db, act, "note", report)
+    return report
 
 
 async def _lock(db: Connection, act: StaffAct, id: int) -> Report | Refused:

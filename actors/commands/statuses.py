@@ -15,6 +15,7 @@ from ...storage import (
     media,
     notifications,
     polls,
+    reports,
     scheduled_statuses,
     statuses,
 )
@@ -91,11 +92,13 @@ class PublishStatus(Message[Status | ScheduledStatus | UnexpectedMentions]):
 class DeleteStatus(Message[Status]):
     """Command: delete an own status. The answer is the Status as it was.
 
-    Its media are kept for another status or deleted.
+    Its media are kept for another status or deleted. Those of a status that an open report names are deleted only
+    `by_staff`.
     """
 
     status_id: int
     delete_media: bool = False
+    by_staff: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,9 +432,7 @@ def wake_previews(account: AccountActor, content: str) -> None:
 
 @turn(AccountActor, DeleteStatus)
 async def delete_status(account: AccountActor, message: DeleteStatus) -> Status | Refused:
-    buried = await account.transact(
-        delete, account, message.status_id, account.now, account.origin, with_media=message.delete_media
-    )
+    buried = await account.transact(delete, account, message, account.now, account.origin)
     if buried is None:
         return NOT_FOUND
     deleted, promised = buried
@@ -440,9 +441,10 @@ async def delete_status(account: AccountActor, message: DeleteStatus) -> Status 
 
 
 async def delete(
-    db: Connection, account: AccountActor, id: int, now: datetime, origin: Origin, *, with_media: bool = False
+    db: Connection, account: AccountActor, message: DeleteStatus, now: datetime, origin: Origin
 ) -> tuple[Deleted, list[int]] | None:
     """Return the deletion and its promises. None if this account has no status with the id."""
+    id = message.status_id
     deleted = await deletions.soft_delete(db, id, account.id, now, account.context.ids.next)
     if deleted is None:
         return None
@@ -451,7 +453,8 @@ async def delete(
         await notifications.withdraw_from(db, account.id, "reblog", status.reblog_of_id)
     if status.visibility == "direct":
         await conversations.retract(db, id)
-    if with_media and status.media:
+    kept = not message.by_staff and await reports.names_status(db, id)
+    if message.delete_media and status.media and not kept:
         gone = await media.delete_many(db, [medium.id for medium in status.media])
         await outbox.promise(db, [files_unused(file for medium in gone for file in medium.files)], origin)
     promises = [status_changed(id, account.id), *(status_changed(boost, by) for boost, by in deleted.reblogs)]

@@ -93,7 +93,7 @@ async def act_on_statuses(account: AccountActor, message: ActOnStatuses) -> None
         if found.action == "mark_statuses_as_sensitive":
             await mark_sensitive(account, id, sensitive=found.overruled_at is None)
         elif found.overruled_at is None:
-            await finished(delete_status(account, DeleteStatus(id, delete_media=True)))
+            await finished(delete_status(account, DeleteStatus(id, delete_media=True, by_staff=True)))
     account.context.outbox.wake()  # files
 
 
@@ -110,6 +110,8 @@ async def strike_statuses(
         return TOO_MANY if message.status_ids else NO_STATUSES
     found = await statuses.find_many(db, message.status_ids)
     if any(id not in found or found[id].account_id != account_id for id in message.status_ids):
+        return NOT_FOUND
+    if message.report_id is not None and not await reports.is_about(db, message.report_id, account_id):
         return NOT_FOUND
     if message.report_id is not None:
         await reports.resolve(db, message.report_id, account_id, act.staff.account_id, act.now)

@@ -71,6 +71,7 @@ SCHEDULED_STATUSES = 300
 SCHEDULED_STATUSES_A_DAY = 25
 REPORT_COMMENT_CHARACTERS = 1_000
 REPORT_STATUSES = 50  # staff reads them all at once
+REPORT_NOTE_CHARACTERS = 2_000
 
 # From the most visible to the least.
 VISIBILITIES: tuple[Visibility, ...] = ("public", "unlisted", "private", "direct")

@@ -14,6 +14,7 @@ from ... import __version__
 PLACES = {
     "serve": "serve",
     "accounts": "accounts",
+    "reports": "reports",
     "appeals": "appeals",
     "statuses": "statuses",
     "tokens": "tokens",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
@@ -36,6 +37,25 @@ def sensitive(ids: tuple[int, ...], reason: str, data: str | None, config: Path 
     """Mark posts as sensitive. Their authors are told by a mail, and can appeal."""
     done = _act("mark_statuses_as_sensitive", ids, reason, data, config)
     click.echo(f"Marked {len(ids)} posts of {done} as sensitive")
+
+
+@statuses.command
+@click.option("--dry-run", is_flag=True, help="Only count the posts.")
+@click.option("--json", "as_json", is_flag=True, help="Answer with one JSON document.")
+@setting_options("data")
+def vacuum(dry_run: bool, as_json: bool, data: str | None, config: Path | None) -> None:
+    """Erase the posts that were deleted more than 30 days ago, as the server does every hour.
+
+    Those that an open report names are kept.
+    """
+    from .rows import transact
+    from .vacuuming import erase_statuses
+
+    erased, kept = transact(settings_from(config, data=data), erase_statuses, dry_run)
+    if as_json:
+        click.echo(json.dumps({"erased": erased, "kept": kept, "dry_run": dry_run}))
+    else:
+        click.echo(f"{'Would erase' if dry_run else 'Erased'} {erased} posts. Open reports keep {kept}.")
 
 
 def _act(action: str, ids: tuple[int, ...], reason: str, data: str | None, config: Path | None) -> str:

@@ -1,6 +1,6 @@
 """What has expired is deleted, and nothing that is in use."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, cast
 
 import asyncpg
@@ -9,7 +9,6 @@ import trio
 
 from troupe.actors import expiry
 from troupe.actors.commands.registration import ConfirmEmail
-from troupe.actors.expiry import Expiry
 from troupe.actors.kernel import Address
 from troupe.http.access.tokens import Tokens
 from troupe.storage.engine.database import Doubtful, Unavailable
@@ -21,41 +20,12 @@ from troupe.supervision.configuration import Settings
 from ..clients import PASSWORD, Client, Person, Stage
 from .registering import OPEN, app_client, newest_link, registered
 from .signing_in import SECRET, asked, code_in, consent, exchange, sign_in
-
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+from .sweeping import DAY, HOUR, Sweeper
 
 
 @pytest.fixture
 def options() -> dict[str, Any]:
     return OPEN
-
-
-class Later:
-    """A clock that is ahead of the server's."""
-
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
-        self.ahead = timedelta()
-
-    def now(self) -> datetime:
-        return self._stage.http_context.clock.now() + self.ahead
-
-
-class Sweeper:
-    """The sweep of a server, at any time."""
-
-    def __init__(self, stage: Stage) -> None:
-        self.clock = Later(stage)
-        self.recorded: list[tuple[str, dict[str, object]]] = []
-        http_context = stage.http_context
-        self.expiry = Expiry(http_context.database, self.clock, self._record, http_context.facts, http_context.tokens)
-
-    async def sweep(self, ahead: timedelta) -> None:
-        self.clock.ahead = ahead
-        await self.expiry.sweep()
-
-    def _record(self, event: str, /, **facts: object) -> None:
-        self.recorded.append((event, facts))
 
 
 @pytest.fixture

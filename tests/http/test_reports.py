@@ -2,9 +2,17 @@
 
 from typing import Any
 
+import pytest
+
+from troupe.actors.broadcast import account_address
+from troupe.actors.commands.account_deletions import DeleteAccount
+from troupe.storage import media
+
 from ..checklist.rows import rows
 from ..clients import SCOPES, Client, Person, Reply, Stage, link
 from .policy_files import write_policy
+from .sweeping import DAY, Sweeper
+from .uploading import attach, fetched, uploaded
 
 STAFF = (*SCOPES, "admin:read", "admin:write")
 REPORTS = "/api/v1/reports"
@@ -18,6 +26,11 @@ text = "Be kind."
 id = 8
 text = "No spam."
 """
+
+
+@pytest.fixture
+def sweeper(stage: Stage) -> Sweeper:
+    return Sweeper(stage)
 
 
 async def moderator(stage: Stage, name: str = "mod", role: str = "moderator") -> Person:
@@ -168,3 +181,198 @@ async def test_reports_are_listed_by_who_and_about_whom(stage: Stage, ada: Perso
     rest = await mod.get(link(page, "next"))
     assert told(rest) == [first]
     assert told(await mod.get(link(rest, "prev"))) == [third, second]
+
+
+# What staff are told --------------------------------------------------------------------------------------------------
+
+
+async def notified(person: Person) -> list[str]:
+    """The reports of the notifications about reports, the newest first."""
+    return [one["report"]["id"] for one in (await person.get("/api/v1/notifications?types[]=admin.report")).json]
+
+
+async def test_staff_are_told_once_while_a_report_is_open(stage: Stage, ada: Person, bob: Person) -> None:
+    mod, eve = await moderator(stage), await stage.person("eve")
+    first = (await report(ada, bob, comment="rude"))["id"]
+    second = (await report(eve, bob))["id"]
+    assert await notified(mod) == [first]
+    newest = (await mod.get("/api/v1/notifications")).json[0]
+    assert (newest["type"], newest["account"]["id"], newest["report"]["comment"]) == ("admin.report", ada.id, "rude")
+    assert newest["report"]["target_account"]["id"] == bob.id
+    grouped = (await mod.get("/api/v2/notifications")).json["notification_groups"]
+    assert [one["report"] for one in grouped] == [newest["report"]]
+    shown = (await mod.get(f"/api/v2/notifications/{newest['group_key']}")).json["notification_groups"]
+    assert shown[0]["report"] == newest["report"]
+    for id in (first, second):
+        await mod.post(f"{ADMIN}/{id}/resolve")
+    third = (await report(eve, bob))["id"]
+    assert await notified(mod) == [third, first]
+    assert (await mod.get("/api/v1/notifications?exclude_types[]=admin.report")).json == []
+
+
+async def test_staff_get_a_mail(stage: Stage, ada: Person, bob: Person) -> None:
+    await moderator(stage)
+    made = await report(ada, bob, status_ids=[(await bob.publish())["id"]], category="spam", comment="secret")
+    letter = (await stage.letterbox.receive())[0]
+    assert letter.to == "mod@example.org"
+    for word in ("@bob", "spam", f"posts: 1. The number of the report is {made['id']}."):
+        assert word in letter.body
+    assert "ada" not in letter.body
+    assert "secret" not in letter.body
+
+
+async def test_only_staff_who_are_not_part_of_it_are_told(stage: Stage, ada: Person, bob: Person) -> None:
+    mod, chief = await moderator(stage), await moderator(stage, "chief", "admin")
+    off = await stage.person("off", STAFF, role="admin")
+    await stage.sql("UPDATE users SET disabled_at = now() WHERE account_id = $1", off.account.id)
+    await report(mod, chief)
+    for person in (ada, bob, mod, chief):
+        assert await notified(person) == []
+    boss = await stage.person("boss", STAFF, role="owner")
+    made = await report(ada, mod)
+    assert await notified(boss) == [made["id"]]
+    assert await notified(chief) == [made["id"]]
+    assert await notified(mod) == []
+    told = await stage.rows("SELECT 1 FROM notifications WHERE account_id = ANY($1)", [off.account.id, mod.account.id])
+    assert told == []
+
+
+async def test_a_moderator_who_is_one_no_more_reads_nothing_of_it(stage: Stage, ada: Person, bob: Person) -> None:
+    mod = await moderator(stage)
+    await report(ada, bob)
+    (told,) = (await mod.get("/api/v1/notifications")).json
+    await stage.sql("UPDATE users SET role = 'user' WHERE account_id = $1", mod.account.id)
+    assert (await mod.get("/api/v1/notifications")).json == []
+    assert (await mod.get(f"/api/v1/notifications/{told['id']}")).status == 404
+    assert (await mod.get("/api/v2/notifications")).json["notification_groups"] == []
+    assert (await mod.get("/api/v1/notifications/unread_count")).json == {"count": 0}
+    assert (await mod.get(ADMIN)).status == 403
+
+
+async def test_no_user_learns_of_a_report(stage: Stage, ada: Person, bob: Person) -> None:
+    id = (await report(ada, bob))["id"]
+    for person in (ada, bob):
+        for method, path in (("GET", ""), ("GET", f"/{id}"), ("POST", f"/{id}/resolve"), ("PUT", f"/{id}")):
+            refused = await person.send(method, f"{ADMIN}{path}")
+            assert refused.status == 403
+        assert (await person.get("/api/v1/notifications")).json == []
+    assert "secret" not in (await bob.get(f"/api/v1/accounts/{bob.id}")).text
+
+
+# What becomes of reports ----------------------------------------------------------------------------------------------
+
+
+async def open_reports(staff: Person) -> list[str]:
+    return told(await staff.get(ADMIN))
+
+
+async def act(staff: Person, target: Person, **form: Any) -> Reply:
+    return await staff.post(f"/api/v1/admin/accounts/{target.id}/action", json=form)
+
+
+@rows("S104", "S106")
+@pytest.mark.parametrize("action", ["sensitive", "disable", "silence", "suspend"])
+async def test_an_action_resolves_all_reports_about_the_account(
+    stage: Stage, ada: Person, bob: Person, action: str
+) -> None:
+    mod, eve = await moderator(stage), await stage.person("eve")
+    first, second = (await report(ada, bob))["id"], (await report(eve, bob))["id"]
+    other = (await report(ada, eve))["id"]
+    assert (await act(mod, bob, type=action)).status == 200
+    assert await open_reports(mod) == [other]
+    resolved = (await mod.get(f"{ADMIN}?resolved=1")).json
+    assert [(one["id"], one["action_taken_by_account"]["id"]) for one in resolved] == [
+        (second, mod.id),
+        (first, mod.id),
+    ]
+
+
+@rows("S105")
+async def test_a_warning_resolves_only_the_report_that_it_names(stage: Stage, ada: Person, bob: Person) -> None:
+    mod, eve = await moderator(stage), await stage.person("eve")
+    first, second = (await report(ada, bob))["id"], (await report(eve, bob))["id"]
+    assert (await act(mod, bob, type="none")).status == 200
+    assert await open_reports(mod) == [second, first]
+    assert (await act(mod, bob, type="none", report_id=first)).status == 200
+    assert await open_reports(mod) == [second]
+
+
+async def test_an_action_names_only_reports_about_the_account(stage: Stage, ada: Person, bob: Person) -> None:
+    mod, eve = await moderator(stage), await stage.person("eve")
+    other = (await report(ada, eve))["id"]
+    for id in (other, "103"):
+        for type in ("none", "silence"):
+            assert refusal(await act(mod, bob, type=type, report_id=id)) == MISSING
+    assert await open_reports(mod) == [other]
+    assert await stage.rows("SELECT 1 FROM strikes") == []
+
+
+@rows("S098")
+async def test_a_reported_status_is_kept_until_the_report_is_resolved(
+    stage: Stage, sweeper: Sweeper, ada: Person, bob: Person
+) -> None:
+    mod, medium = await moderator(stage), await uploaded(bob)
+    reported = await attach(bob, medium, text="look at this")
+    other = await bob.publish("and that")
+    id = (await report(ada, bob, status_ids=[reported["id"]]))["id"]
+    for status in (reported, other):
+        assert (await bob.delete(f"/api/v1/statuses/{status['id']}?delete_media=true")).status == 200
+    assert (await ada.get(f"/api/v1/statuses/{reported['id']}")).status == 404
+    await sweeper.sweep(31 * DAY)
+    assert await stage.rows("SELECT id::text FROM statuses") == [[reported["id"]]]
+    assert await loose_media(stage) == []
+    (shown,) = (await mod.get(f"{ADMIN}/{id}")).json["statuses"]
+    assert (shown["content"], shown["media_attachments"][0]["id"]) == ("<p>look at this</p>", medium["id"])
+    assert (await fetched(mod, medium["url"])).status == 200
+    await mod.post(f"{ADMIN}/{id}/resolve")
+    await sweeper.sweep(29 * DAY)
+    assert await stage.rows("SELECT id::text FROM statuses") == [[reported["id"]]]
+    await sweeper.sweep(31 * DAY)
+    assert await stage.rows("SELECT id FROM statuses") == []
+    assert await loose_media(stage) == [int(medium["id"])]
+    assert (await mod.get(f"{ADMIN}/{id}")).json["statuses"] == []
+    assert sweeper.recorded == [("statuses.erased", {"decision": "1 erased"})] * 2
+
+
+async def loose_media(stage: Stage) -> list[int]:
+    """The media that the hourly clean-up deletes."""
+    later = stage.http_context.clock.now() + DAY
+    gone = await stage.http_context.database.transact(media.delete_loose, later, 100)
+    return [one.id for one in gone]
+
+
+async def test_a_reply_to_an_erased_status_is_still_a_reply(
+    stage: Stage, sweeper: Sweeper, ada: Person, bob: Person
+) -> None:
+    poll = {"options": ["a", "b"], "expires_in": 600}
+    parent = (await bob.post("/api/v1/statuses", json={"status": "a question", "poll": poll})).json
+    reply = await ada.publish("an answer", in_reply_to_id=parent["id"])
+    await bob.delete(f"/api/v1/statuses/{parent['id']}")
+    await sweeper.sweep(31 * DAY)
+    assert await stage.rows("SELECT id::text FROM statuses") == [[reply["id"]]]
+    assert await stage.rows("SELECT id FROM polls") == []
+    assert (await ada.get(f"/api/v1/statuses/{reply['id']}")).json["in_reply_to_id"] == parent["id"]
+    context = (await ada.get(f"/api/v1/statuses/{reply['id']}/context")).json
+    assert context == {"ancestors": [], "descendants": []}
+    assert told(await stage.anybody().get("/api/v1/timelines/public")) == []
+
+
+async def test_a_reported_boost_keeps_what_it_boosts(stage: Stage, sweeper: Sweeper, ada: Person, bob: Person) -> None:
+    mod, original = await moderator(stage), await ada.publish("mine")
+    boost = (await bob.post(f"/api/v1/statuses/{original['id']}/reblog")).json
+    eve = await stage.person("eve")
+    id = (await report(eve, bob, status_ids=[boost["id"]]))["id"]
+    await ada.delete(f"/api/v1/statuses/{original['id']}")
+    await sweeper.sweep(31 * DAY)
+    (shown,) = (await mod.get(f"{ADMIN}/{id}")).json["statuses"]
+    assert (shown["id"], shown["reblog"]["content"]) == (boost["id"], "<p>mine</p>")
+
+
+async def test_a_report_outlives_the_deletion_of_the_account(stage: Stage, ada: Person, bob: Person) -> None:
+    mod, status = await moderator(stage), await bob.publish("look at this")
+    id = (await report(ada, bob, status_ids=[status["id"]]))["id"]
+    await stage.http_context.runtime.ask(account_address(bob.account.id), DeleteAccount())
+    read = (await mod.get(f"{ADMIN}/{id}")).json
+    assert read["target_account"]["username"] == "bob"
+    assert [one["content"] for one in read["statuses"]] == ["<p>look at this</p>"]
+    assert refusal(await ada.post(REPORTS, json={"account_id": bob.id})) == MISSING

@@ -58,6 +58,7 @@ from troupe.storage import (
     reblogs,
     registration,
     relations,
+    reports,
     scheduled_statuses,
     search,
     sessions,
@@ -74,6 +75,7 @@ from troupe.storage import (
 )
 from troupe.storage.admin_accounts import AccountFilter
 from troupe.storage.engine.connect import connect
+from troupe.storage.reports import ReportFilter
 
 from ..databases import Databases
 from .conftest import NOW
@@ -134,6 +136,12 @@ FILL = """
     SET quote_of_id = id - 6, quote_state = 'accepted', quote_change_id = CASE WHEN id % 2 = 0 THEN id END
     WHERE id % 13 = 0 AND reblog_of_id IS NULL;
     INSERT INTO status_counts (status_id) SELECT id FROM statuses;
+    UPDATE statuses SET deleted_at = now() - interval '1 year' WHERE id % 997 = 0;
+    INSERT INTO reports (id, account_id, target_account_id, status_ids, action_taken_at, created_at, updated_at)
+    SELECT n, 1 + n % 2000, 1 + n % 1999, ARRAY[n], CASE WHEN n % 20 > 0 THEN now() END, now(), now()
+    FROM generate_series(1, 20000) n;
+    INSERT INTO report_notes (id, report_id, content, created_at)
+    SELECT n, 1 + n % 2000, 'x', now() FROM generate_series(1, 5000) n;
     INSERT INTO media_attachments (id, account_id, status_id, type, created_at, updated_at)
     SELECT id, account_id, id, 'image', now(), now() FROM statuses;
     INSERT INTO scheduled_statuses (id, account_id, scheduled_at, params, media_ids, created_at)
@@ -499,6 +507,26 @@ QUERIES = [
     ("invite by code", invites.IS_VALID, ("code-no-7", NOW)),
     ("use of an invite", invites.USE, ("code-no-7", NOW)),
     ("end of an invite", invites.EXPIRE, ("code-no-7", NOW)),
+    ("statuses that were deleted long ago", expiry.DELETE_STATUSES, (NOW, 500)),
+    ("number of statuses that were deleted long ago", expiry.COUNT_STATUSES, (NOW,)),
+    ("reported status", reports.NAMES_STATUS, (7,)),
+    ("open report about an account", reports.HAS_OPEN, (7,)),
+    ("notes on a report", reports.NOTES, (7, 100)),
+    ("statuses of reports", statuses.FIND_STORED, ([7, 997],)),
+    *(
+        (f"reports: {wanted}", query, (10**18, 0, 100, *values))
+        for wanted in (
+            ReportFilter(),
+            ReportFilter(account_id=7),
+            ReportFilter(target_account_id=7),
+            ReportFilter(account_id=7, target_account_id=8),
+            ReportFilter(resolved=True),
+            ReportFilter(resolved=True, account_id=7),
+            ReportFilter(resolved=True, target_account_id=7),
+        )
+        for queries, values in [reports.page_query(wanted)]
+        for query in queries
+    ),
     ("idempotency key", idempotency.FIND, (7, "6", NOW)),
     ("expired idempotency keys", idempotency.INSERT, (7, "6", 1, None, NOW, NOW)),
 ]

@@ -1,0 +1,37 @@
+"""The hourly sweep of a stage, at any time."""
+
+from datetime import datetime, timedelta
+
+from troupe.actors.expiry import Expiry
+
+from ..clients import Stage
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+
+
+class Later:
+    """A clock that is ahead of the server's."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self.ahead = timedelta()
+
+    def now(self) -> datetime:
+        return self._stage.http_context.clock.now() + self.ahead
+
+
+class Sweeper:
+    """The sweep of a server, at any time."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.clock = Later(stage)
+        self.recorded: list[tuple[str, dict[str, object]]] = []
+        http_context = stage.http_context
+        self.expiry = Expiry(http_context.database, self.clock, self._record, http_context.facts, http_context.tokens)
+
+    async def sweep(self, ahead: timedelta) -> None:
+        self.clock.ahead = ahead
+        await self.expiry.sweep()
+
+    def _record(self, event: str, /, **facts: object) -> None:
+        self.recorded.append((event, facts))
