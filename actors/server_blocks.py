@@ -5,7 +5,8 @@ The turn that changes a block reads all of them again before it answers. Changes
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 
 import trio
 
@@ -45,6 +46,14 @@ class ServerBlocks:
             await self._read()
         except StorageError:
             self.wake()
+
+    @asynccontextmanager
+    async def changing(self) -> AsyncGenerator[None]:
+        """Read the rows again after a change, also if the outcome of its commit is not known."""
+        try:
+            yield
+        finally:
+            await self.reload()
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         await self._read_at_last()

@@ -33,16 +33,14 @@ class DisallowDomain(Message[AllowedDomain]):
 
 @turn(AccountActor, AllowDomain)
 async def allow_domain(account: AccountActor, message: AllowDomain) -> AllowedDomain | Refused:
-    allowed = await account.transact(allow, act_in_turn(account, message.staff), message.domain)
-    await account.context.blocks.reload()
-    return allowed
+    async with account.context.blocks.changing():
+        return await account.transact(allow, act_in_turn(account, message.staff), message.domain)
 
 
 @turn(AccountActor, DisallowDomain)
 async def disallow_domain(account: AccountActor, message: DisallowDomain) -> AllowedDomain | Refused:
-    gone = await account.transact(disallow, act_in_turn(account, message.staff), message.id)
-    await account.context.blocks.reload()
-    return gone
+    async with account.context.blocks.changing():
+        return await account.transact(disallow, act_in_turn(account, message.staff), message.id)
 
 
 async def allow(db: Connection, act: StaffAct, domain: str) -> AllowedDomain | Refused:

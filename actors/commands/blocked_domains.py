@@ -79,14 +79,16 @@ class LiftDomainBlock(Message[None]):
 @turn(AccountActor, ImposeDomainBlock)
 async def impose_domain_block(account: AccountActor, message: ImposeDomainBlock) -> ImposedBlock | Refused:
     act = act_in_turn(account, message.staff)
-    imposed = await account.transact(impose, act, message.domain, message.terms)
+    async with account.context.blocks.changing():
+        imposed = await account.transact(impose, act, message.domain, message.terms)
     await _publish(account, message.domain)
     return imposed
 
 
 @turn(AccountActor, ChangeDomainBlock)
 async def change_domain_block(account: AccountActor, message: ChangeDomainBlock) -> BlockedDomain | Refused:
-    changed = await account.transact(change, act_in_turn(account, message.staff), message.id, message.terms)
+    async with account.context.blocks.changing():
+        changed = await account.transact(change, act_in_turn(account, message.staff), message.id, message.terms)
     if isinstance(changed, BlockedDomain):
         await _publish(account, changed.domain)
     return changed
@@ -94,7 +96,8 @@ async def change_domain_block(account: AccountActor, message: ChangeDomainBlock)
 
 @turn(AccountActor, LiftDomainBlock)
 async def lift_domain_block(account: AccountActor, message: LiftDomainBlock) -> Refused | None:
-    lifted = await account.transact(lift, act_in_turn(account, message.staff), message.id)
+    async with account.context.blocks.changing():
+        lifted = await account.transact(lift, act_in_turn(account, message.staff), message.id)
     if isinstance(lifted, Refused):
         return lifted
     await _publish(account, lifted.domain)
@@ -103,7 +106,6 @@ async def lift_domain_block(account: AccountActor, message: LiftDomainBlock) -> 
 
 async def _publish(account: AccountActor, domain: str) -> None:
     """Have the change hold before the answer. The relay tells of it again."""
-    await account.context.blocks.reload()
     await account.publish(ModeratedDomain(domain))
     account.context.outbox.wake()
 

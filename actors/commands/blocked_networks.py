@@ -87,11 +87,10 @@ async def _done(
 ) -> BlockedNetwork | Refused:
     """Do an act, and have it hold before the answer."""
     try:
-        outcome = await account.transact(work, *args)
+        async with account.context.blocks.changing():
+            return await account.transact(work, *args)
     except NetworkTaken:
         return TAKEN
-    await account.context.blocks.reload()
-    return outcome
 
 
 async def block(db: Connection, act: StaffAct, network: str, terms: NetworkTerms) -> BlockedNetwork | Refused:

@@ -22,7 +22,7 @@ async def promote(db: Connection, account_id: int) -> None:
     await db.execute("UPDATE users SET role = 'admin' WHERE account_id = $1", account_id)
 
 
-@simulation(seeds=40, faults=2, world=stage)
+@simulation(seeds=40, faults=2, pinned=[(70, "pct")], world=stage)
 async def test_the_states_of_accounts_are_those_of_the_blocks(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     for person in (ada, bob):
