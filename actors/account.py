@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import wraps
 from typing import Any
 
 from ..storage import filters, relations, status_flags, users
@@ -30,15 +31,17 @@ from .facts import (
     MarkedStatus,
     UnmarkedStatus,
 )  # fmt: skip
-from .kernel import Answer, Cell, Message, Runtime, Subscriber, turn
+from .kernel import Answer, Cell, Refused, Runtime, Subscriber, SystemMessage, turn
+from .kernel.actor import Turn
 from .rules.filters import NO_FILTERS, Filters
 from .rules.visibility import ANONYMOUS, Following, Muting, Perspective, Relation
 
+DISABLED = Refused(403, "Your login is currently disabled")
 FLAGS_KEPT = 2_000  # statuses whose flags one viewer keeps in memory
 
 
 @dataclass(frozen=True, slots=True)
-class PerspectiveOf(Message[Perspective]):
+class PerspectiveOf(SystemMessage[Perspective]):
     """Query: the account's perspective."""
 
 
@@ -56,7 +59,7 @@ class ViewerPart:
 
 
 @dataclass(frozen=True, slots=True)
-class ViewerFlags(Message[ViewerPart]):
+class ViewerFlags(SystemMessage[ViewerPart]):
     """Query: the viewer's part of these statuses."""
 
     ids: tuple[int, ...]
@@ -92,6 +95,22 @@ class AccountActor(EntityActor):
     def describe(self) -> str:
         following, flags, filtering = len(self.perspective.following), len(self.flags), len(self.filters.rows)
         return f"following {following}, flags {flags}, filters {filtering}"
+
+    @classmethod
+    def guarded(cls, message: type, function: Turn) -> Turn:
+        """Refuse commands of a user who may not sign in: their requests may have begun before.
+
+        Acts of staff name their `staff`. They, and what the server itself sends, are taken.
+        """
+        if issubclass(message, SystemMessage) or "staff" in message.__annotations__:
+            return function
+
+        @wraps(function)
+        def take(account: AccountActor, command: object) -> object:
+            barred = account.user is not None and account.user.barred
+            return DISABLED if barred else function(account, command)
+
+        return take
 
     @property
     def owner(self) -> users.User:

@@ -25,7 +25,7 @@ from .events import (
     StatusAppeared,
     StatusGone,
 )
-from .kernel import Address, Cell, Message, Origin, Runtime
+from .kernel import Address, Cell, Message, Origin, Runtime, SystemMessage
 from .notifications import ShownNotification
 from .rules.visibility import Relation, belongs_in_public, belongs_under_tags
 from .statuses import ShownStatus, entry_of
@@ -58,14 +58,14 @@ class StatusEdited(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class PollChanged(Message[None]):
+class PollChanged(SystemMessage[None]):
     """To accounts: their cached votes in the poll of this status may be outdated."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
-class Related(Message[None]):
+class Related(SystemMessage[None]):
     """To an account and its home: its relation to `other` changed. Ids below `drawn` are older than the change."""
 
     other: int

@@ -23,7 +23,7 @@ from ..storage.users import User
 from .broadcast import Broadcast, Related, account_address
 from .conversations import ShownConversation
 from .events import ReactionCounted
-from .kernel import NOWHERE, Address, Ids, Message, Origin
+from .kernel import NOWHERE, Address, Ids, Origin, SystemMessage
 from .notifications import show_notifications
 from .statuses import AccountCache, ShownStatus, StatusCache
 
@@ -257,7 +257,7 @@ F = TypeVar("F")
 
 
 @dataclass(frozen=True, slots=True)
-class LearnFact(Message[None]):
+class LearnFact(SystemMessage[None]):
     """To an account: a fact about it that another actor, or another process, has published."""
 
     fact: Fact

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from ..storage import outbox
 from ..storage.engine.database import Connection, Database
+from ..storage.files import Folder
 from ..storage.outbox import NewEffect
 from .announcements import AnnouncementRelay
 from .broadcast import Broadcast
@@ -21,7 +22,6 @@ from .effects.registry import (
     AnyQueue,
     AnyStaffed,
     EffectContext,
-    FileRemover,
     Promise,
     shard_of,
 )  # fmt: skip
@@ -37,9 +37,9 @@ class Outbox:
     def __init__(
         self, database: Database, runtime: Runtime, clock: Clock, ids: Ids, accounts: AccountCache,
         statuses: StatusCache, broadcast: Broadcast, facts: Facts, record: Record,
-        remove_files: FileRemover | None,
+        folder: Folder | None,
     ) -> None:  # fmt: skip
-        context = EffectContext(database, clock, ids, runtime, accounts, statuses, facts, self, remove_files)
+        context = EffectContext(database, clock, ids, runtime, accounts, statuses, facts, self, folder)
         self._database = database
         self._clock = clock
         self._ids = ids

@@ -4,6 +4,7 @@
     media/incoming/main/4f01…/   an upload in processing by the node `main`; after its restart, left over by a crash
     media/incoming/command-line/ the same by a command, until its rows are stored
     media/waiting/1103           a waiting upload, named by its attachment
+    media/withheld/4f/4f01….jpg  a file of a suspended account, which is not served
 
 Several nodes may use one folder.
 All functions here wait for the disk: they are called in threads.
@@ -39,6 +40,7 @@ class Folder:
         self.node = node
         self._incoming = root / "incoming" / node
         self._waiting = root / "waiting"
+        self._withheld = root / "withheld"
 
     def path(self, name: str) -> Path:
         """Return the path of a served file."""
@@ -86,11 +88,27 @@ class Folder:
         """Remove the folder of a finished upload."""
         shutil.rmtree(self._incoming / key, ignore_errors=True)
 
+    def withhold(self, names: Iterable[str]) -> None:
+        """Move served files to a place from which they are not served. Missing files are no error."""
+        for name in names:
+            _move(self.path(name), self.withheld(name))
+
+    def release(self, names: Iterable[str]) -> None:
+        """Serve files again that were withheld. Missing files are no error."""
+        for name in names:
+            _move(self.withheld(name), self.path(name))
+
+    def withheld(self, name: str) -> Path:
+        """Return the path of a file that is not served for now."""
+        return self._withheld / name[:2] / name
+
     def remove(self, names: Iterable[str]) -> None:
-        """Remove served files and waiting uploads. Missing files are no error."""
+        """Remove served and withheld files and waiting uploads. Missing files are no error."""
         for name in names:
             if NAME.fullmatch(name):
-                self.path(name).unlink(missing_ok=True)
+                # The first place once more: the file may have been moved back meanwhile.
+                for path in (self.path(name), self.withheld(name), self.path(name)):
+                    path.unlink(missing_ok=True)
             elif upload := WAITING.fullmatch(name):
                 self.forget(int(upload[1]))
 
@@ -125,6 +143,16 @@ class Folder:
     def uploads_waiting(self, before: datetime) -> list[int]:
         """Return the attachments whose uploads wait at any node and have not changed since `before`."""
         return [int(file.name) for file in _entries(self._waiting, before) if file.name.isdecimal()]
+
+
+def _move(source: Path, target: Path) -> None:
+    """Move a file so that it also survives a power cut."""
+    if not source.exists():
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileNotFoundError):  # removed or moved meanwhile
+        source.replace(target)
+        _flush(target.parent)
 
 
 def _entries(folder: Path, before: datetime | None) -> list[os.DirEntry[str]]:

@@ -101,6 +101,9 @@ ACCOUNTS_WAITING = """
 
 NEXT_RETRY = "SELECT min(retry_at) FROM media_attachments WHERE state = 'waiting' AND node = $1 AND retry_at > $2"
 
+# Some attachments of an account by id, for their files.
+OF_ACCOUNT = f"SELECT {COLUMNS} FROM media_attachments WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3"
+
 COUNT_WAITING = "SELECT count(*) FROM media_attachments WHERE state = 'waiting' AND account_id = $1"
 
 COUNT_TRY = """
@@ -267,6 +270,11 @@ async def accounts_waiting(db: Connection, node: str, now: datetime, busy: Seque
 async def next_retry(db: Connection, node: str, now: datetime) -> datetime | None:
     """Return when the next upload that the node has put off is due."""
     return await db.fetchval(NEXT_RETRY, node, now)
+
+
+async def of_account(db: Connection, account_id: int, after: int, limit: int) -> list[Media]:
+    """Return the next attachments of an account after an id, also those of its statuses."""
+    return [media_of(row) for row in await db.fetch(OF_ACCOUNT, account_id, after, limit)]
 
 
 async def count_waiting(db: Connection, account_id: int) -> int:

@@ -33,7 +33,13 @@ HAS_OTHER_OWNER = """
     )
 """
 
-ROLE = "SELECT role FROM users WHERE account_id = $1 AND disabled_at IS NULL FOR SHARE"
+ROLE = """
+    SELECT u.role FROM users u JOIN accounts a ON a.id = u.account_id
+    WHERE u.account_id = $1 AND u.disabled_at IS NULL AND a.suspended_at IS NULL AND a.deleted_at IS NULL FOR SHARE
+"""
+
+# An act of staff on the account, which locks its row, is before this or after it.
+IS_SUSPENDED = "SELECT suspended_at IS NOT NULL FROM accounts WHERE id = $1 FOR KEY SHARE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +95,8 @@ async def is_last_owner(db: Connection, account_id: int) -> bool:
         return False
     await db.execute(TURN_OF_OWNERS)
     return not await db.fetchval(HAS_OTHER_OWNER, account_id)
+
+
+async def is_suspended(db: Connection, account_id: int) -> bool:
+    """True if an account is suspended. It stays as it is until the end of the transaction."""
+    return bool(await db.fetchval(IS_SUSPENDED, account_id))

@@ -38,7 +38,7 @@ MATCHES = f"""
 """
 
 # By the beginning of a handle ($1 with $2) or by words of a name ($3). First an exact handle ($4, $5), then accounts
-# that the viewer ($6) follows.
+# that the viewer ($6) follows. Silenced accounts are found by themselves and by their followers only.
 ACCOUNTS = f"""
     WITH found AS (
         SELECT a.id FROM accounts a WHERE lower(a.username) = $4 AND lower(coalesce(a.domain, '')) = $5
@@ -52,6 +52,7 @@ ACCOUNTS = f"""
     JOIN accounts a ON a.id = found.id
     LEFT JOIN follows f ON f.account_id = $6 AND f.target_account_id = a.id
     WHERE a.suspended_at IS NULL AND a.deleted_at IS NULL AND a.moved_to_id IS NULL
+    AND (a.silenced_at IS NULL OR f.id IS NOT NULL OR a.id = $6)
     AND NOT {PENDING}
     AND (NOT $7 OR f.id IS NOT NULL)
     ORDER BY

@@ -80,6 +80,11 @@ class User:
     created_at: datetime
     new_email: str | None = None  # the address that takes the place of `email` when it is confirmed
 
+    @property
+    def barred(self) -> bool:
+        """True if the user may not sign in: disabled, suspended or deleted."""
+        return not (self.disabled_at is None and self.suspended_at is None and self.deleted_at is None)
+
 
 @dataclass(frozen=True, slots=True)
 class NewUser:

@@ -13,7 +13,6 @@ from ..actors.account import AccountActor
 from ..actors.audience import Audience
 from ..actors.broadcast import Broadcast
 from ..actors.context import ActorContext
-from ..actors.effects.registry import FileRemover
 from ..actors.entity import EntityActor
 from ..actors.facts import Facts
 from ..actors.kernel import IDLE, Cell, Clock, Ids, Record, Runtime
@@ -25,6 +24,7 @@ from ..actors.timelines.list import ListTimeline
 from ..actors.timelines.public import PublicTimeline
 from ..actors.timelines.tag import TagTimeline
 from ..storage.engine.database import Database
+from ..storage.files import Folder
 from .supervisor import Child
 
 __all__ = ["ActorSystem", "commands"]  # importing the commands registers their turns
@@ -48,7 +48,7 @@ class ActorSystem:
         local_domain: str,
         limited_federation: bool = False,
         idle: float = IDLE,
-        remove_files: FileRemover | None = None,
+        folder: Folder | None = None,
     ) -> None:
         self.runtime = runtime
         self.accounts = AccountCache(database)
@@ -58,7 +58,7 @@ class ActorSystem:
         broadcast = Broadcast(runtime, audience, tagged, listed, owned)
         self.facts = Facts(database, ids, self.accounts, self.statuses, broadcast)
         self.outbox = Outbox(
-            database, runtime, clock, ids, self.accounts, self.statuses, broadcast, self.facts, record, remove_files
+            database, runtime, clock, ids, self.accounts, self.statuses, broadcast, self.facts, record, folder
         )
         self.blocks = ServerBlocks(database, limited=limited_federation)
         self.actor_context = ActorContext(

@@ -30,11 +30,8 @@ from __future__ import annotations
 import random
 import secrets
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-
-import trio
 
 from ..actors.custom_emojis import CustomEmojiLoader
 from ..actors.expiry import Expiry
@@ -97,7 +94,7 @@ class Troupe:
             self.database, self.runtime, clock, ids, log.record,
             base_url=settings.base_url, local_domain=settings.local_domain,
             limited_federation=settings.limited_federation,
-            remove_files=partial(trio.to_thread.run_sync, folder.remove),
+            folder=folder,
         )  # fmt: skip
         self.media = MediaProcessor(
             self.database, self.runtime, clock, log.record, self.actors.outbox, folder,

@@ -48,6 +48,13 @@ async def delete_account(account: AccountActor, message: DeleteAccount) -> Refus
     return None if deleted is None else await publish_deletion(account, deleted)
 
 
+async def delete_if_suspended(account: AccountActor, since: datetime) -> None:
+    """Delete the account in this turn if it is still suspended since then."""
+    deleted = await account.transact(_delete_suspended, account, since, account.now, account.origin)
+    if deleted is not None:
+        await publish_deletion(account, deleted)
+
+
 async def publish_deletion(account: AccountActor, deleted: DeletedAccount) -> None:
     """End the streams and the tokens of a deleted account at once. Its posts and files go afterwards, in batches."""
     await account.publish(
@@ -64,6 +71,17 @@ async def _delete(
 ) -> DeletedAccount | Refused | None:
     if await moderation.is_last_owner(db, account.id):
         return LAST_OWNER
+    return await mark_deleted(
+        db, account.id, now, lambda db, promises: account.context.outbox.promise(db, promises, origin)
+    )
+
+
+async def _delete_suspended(
+    db: Connection, account: AccountActor, since: datetime, now: datetime, origin: Origin
+) -> DeletedAccount | None:
+    state = await moderation.lock(db, account.id)
+    if state is None or state.suspended_at != since:
+        return None
     return await mark_deleted(
         db, account.id, now, lambda db, promises: account.context.outbox.promise(db, promises, origin)
     )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from ...storage import media
+from ...storage import media, moderation
 from ...storage.engine.database import Connection
 from ...storage.media import Media, ProcessedMedia
 from ..account import AccountActor
-from ..effects.files import files_unused
-from ..kernel import Message, Origin, Refused, turn
+from ..effects.files import files_placed, files_unused
+from ..kernel import Message, Origin, Refused, SystemMessage, turn
 
 NOT_FOUND = Refused(404, "Record not found")
 IN_USE = Refused(422, "Media attachment is currently used by a status")
@@ -60,7 +60,7 @@ class DescribeMedia(Message[Media]):
 
 
 @dataclass(frozen=True, slots=True)
-class FinishMedia(Message[Media]):
+class FinishMedia(SystemMessage[Media]):
     """Command: end the processing of an upload.
 
     `made` is None if it failed, `failure` the reason if its owner may see it.
@@ -80,18 +80,21 @@ class DeleteMedia(Message[Media]):
 
 @dataclass(frozen=True, slots=True)
 class MediaChange:
-    """The outcome of a transaction: the attachment as it is or was, and whether files are to be removed."""
+    """The outcome of a transaction: the attachment as it is or was, and whether files are to be removed or moved."""
 
     medium: Media
     promised: bool = field(default=False)
 
 
 @turn(AccountActor, AddMedia)
-async def add_media(account: AccountActor, message: AddMedia) -> Media:
+async def add_media(account: AccountActor, message: AddMedia) -> Media | Refused:
+    return _told(account, await account.transact(add, account, message, account.now, account.origin))
+
+
+async def add(db: Connection, account: AccountActor, message: AddMedia, now: datetime, origin: Origin) -> MediaChange:
     id = account.context.ids.next()
-    return await account.transact(
-        media.insert, id, account.id, message.made, message.description, message.focus, account.now
-    )  # fmt: skip
+    medium = await media.insert(db, id, account.id, message.made, message.description, message.focus, now)
+    return MediaChange(medium, await _withhold(db, account, origin))
 
 
 @turn(AccountActor, AddWaitingMedia)
@@ -131,7 +134,8 @@ async def describe(
     if medium.state == "failed":
         return failed(medium)
     now_is = await media.describe(db, medium.id, message.description, message.focus, message.thumbnail, now)
-    return MediaChange(now_is, await _discard(db, account, set(medium.files) - set(now_is.files), origin))
+    discarded = await _discard(db, account, set(medium.files) - set(now_is.files), origin)
+    return MediaChange(now_is, await _withhold(db, account, origin) or discarded)
 
 
 @turn(AccountActor, FinishMedia)
@@ -158,7 +162,8 @@ async def finish(
     else:
         await media.finish(db, medium.id, made, now)
     finished = await media.find(db, medium.id) or medium
-    return MediaChange(finished, await _discard(db, account, files - set(finished.files), origin))
+    discarded = await _discard(db, account, files - set(finished.files), origin)
+    return MediaChange(finished, await _withhold(db, account, origin) or discarded)
 
 
 @turn(AccountActor, DeleteMedia)
@@ -189,6 +194,17 @@ async def _discard(db: Connection, account: AccountActor, files: set[str], origi
     if not files:
         return False
     await account.context.outbox.promise(db, [files_unused(files)], origin)
+    return True
+
+
+async def _withhold(db: Connection, account: AccountActor, origin: Origin) -> bool:
+    """Promise to move new files to the others of a suspended account. True if it is suspended.
+
+    An upload may end after the suspension, and the command line may suspend at this moment.
+    """
+    if not await moderation.is_suspended(db, account.id):
+        return False
+    await account.context.outbox.promise(db, [files_placed(account.id)], origin)
     return True
 
 

@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
 
-from ...storage import accounts, moderation, reports, sessions
+from ...storage import moderation, reports, sessions
 from ...storage.engine.database import Connection
 from ...storage.moderation import ModeratedRow, State
 from ..account import AccountActor
-from ..effects.moderation import DeleteSuspended, account_moderated, moderation_facts, suspension_ends
-from ..kernel import Message, Refused, finished, turn
+from ..effects.files import files_placed
+from ..effects.moderation import DeleteSuspended, account_moderated, forget_end, moderation_facts, suspension_ends
+from ..kernel import Message, Refused, turn
 from ..rules.roles import Permission
 from ..staff import LAST_OWNER, NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
-from .account_deletions import DeleteAccount, delete_account
+from .account_deletions import delete_if_suspended
 from .striking import Struck, publish_strike, strike
 
 NOT_FOUND = Refused(404, "Record not found")
@@ -72,9 +73,7 @@ async def undo_moderation(account: AccountActor, message: UndoModeration) -> Ref
 
 @turn(AccountActor, DeleteSuspended)
 async def delete_suspended(account: AccountActor, message: DeleteSuspended) -> None:
-    row = (await account.context.database.read(accounts.find_many, [account.id])).get(account.id)
-    if row is not None and row.suspended_at == datetime.fromisoformat(message.since):
-        await finished(delete_account(account, DeleteAccount()))
+    await delete_if_suspended(account, datetime.fromisoformat(message.since))
 
 
 async def publish_moderation(account: AccountActor) -> None:
@@ -120,6 +119,9 @@ async def undo(db: Connection, act: StaffAct, account_id: int, state: State) -> 
 async def leave(db: Connection, act: StaffAct, target: ModeratedRow, state: State) -> None:
     """Take an account out of a state that it is in."""
     await moderation.set_state(db, target.id, state, None, act.now)
+    if state == "suspend":
+        await forget_end(db, target.id)
+        await act.promise(db, [files_placed(target.id)])
     await act.log(db, UNDONE[state], named(target))
     await act.promise(db, [account_moderated(target.id)])
 
@@ -129,7 +131,7 @@ async def _enter(db: Connection, act: StaffAct, target: ModeratedRow, state: Sta
     if target.since(state) is None:
         await moderation.set_state(db, target.id, state, act.now, act.now)
         if state == "suspend":
-            await act.promise(db, [suspension_ends(target.id, act.now)])
+            await act.promise(db, [suspension_ends(target.id, act.now), files_placed(target.id)])
     if state in ("disable", "suspend"):
         await sessions.close(db, target.id)
 

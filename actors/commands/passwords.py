@@ -63,7 +63,7 @@ async def change_password(account: AccountActor, message: ChangePassword) -> Ref
 @turn(AccountActor, SendPasswordReset)
 async def send_password_reset(account: AccountActor, message: SendPasswordReset) -> None:
     user = account.user
-    if user is None or user.disabled_at or user.suspended_at or user.deleted_at:
+    if user is None or user.barred:
         return
     await account.transact(_promise_reset, account, account.origin)
     account.context.outbox.wake(MAIL)

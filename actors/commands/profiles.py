@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from ...storage import accounts, profiles, users
+from ...storage import accounts, moderation, profiles, users
 from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
 from ...storage.profiles import Defaults, Profile
 from ..account import AccountActor
-from ..effects.files import files_unused
+from ..effects.files import files_placed, files_unused, pictures_of
 from ..effects.reminders import Unlocked, reminder
 from ..facts import ChangedAccount, ChangedUser
 from ..kernel import Message, Origin, turn
@@ -36,7 +36,7 @@ class UpdateProfile(Message[None]):
 class Updated:
     """The outcome of the transaction.
 
-    `promised` is set only when the account was unlocked, `files` when files are removed.
+    `promised` is set only when the account was unlocked, `files` when files are removed or moved.
     """
 
     account: accounts.Account
@@ -100,12 +100,11 @@ async def _update(
     await profiles.update_defaults(db, account.id, defaults)
     after = (await accounts.find_many(db, [account.id]))[account.id]
     reminders = [reminder(account.id, Unlocked())] if unlocked else []
-    replaced = _pictures(before) - _pictures(after)
+    replaced = pictures_of(before) - pictures_of(after)
     if replaced:
         await outbox.promise(db, [files_unused(replaced)], origin)
+    withheld = await moderation.is_suspended(db, account.id)
+    if withheld:  # at this moment, by the command line
+        await outbox.promise(db, [files_placed(account.id)], origin)
     promised = await outbox.promise(db, reminders, origin)
-    return Updated(after, await users.find_user(db, account.id), promised, bool(replaced))
-
-
-def _pictures(account: accounts.Account) -> set[str]:
-    return {file for file in (account.avatar_file, account.header_file) if file is not None}
+    return Updated(after, await users.find_user(db, account.id), promised, withheld or bool(replaced))

@@ -221,7 +221,7 @@ async def publish_due(account: AccountActor, message: StatusDue) -> None:
 async def _may_post(account: AccountActor) -> bool:
     """True if the rows allow it: the owner may have been suspended or disabled since this actor was loaded."""
     user = await account.context.database.read(users.find_user, account.id)
-    return user is not None and not (user.disabled_at or user.suspended_at or user.deleted_at)
+    return user is not None and not user.barred
 
 
 async def _publish(

@@ -13,7 +13,7 @@ from ...storage.strikes import Strike
 from ..account import AccountActor
 from ..effects.mail import MAIL
 from ..effects.strikes import ActOnStatuses, appeal_mail, strike_carried_out
-from ..kernel import Message, Origin, Refused, finished, turn
+from ..kernel import Message, Origin, Refused, SystemMessage, finished, turn
 from ..rules.roles import Permission, roles_with
 from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
 from .edits import mark_sensitive
@@ -54,7 +54,7 @@ class ModerateStatuses(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class Appeal(Message[None]):
+class Appeal(SystemMessage[None]):
     """Command: appeal against a strike. Each strike can be appealed once."""
 
     strike_id: int

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..broadcast import account_address
-from ..kernel import Message
+from ..kernel import SystemMessage
 from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
 
 
 @dataclass(frozen=True, slots=True)
-class EraseSome(Message[bool]):
+class EraseSome(SystemMessage[bool]):
     """To a deleted account: erase a batch. False if nothing was left."""
 
 

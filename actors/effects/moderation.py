@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ...storage import accounts, users
-from ...storage.engine.database import Database
+from ...storage import accounts, outbox, users
+from ...storage.engine.database import Connection, Database
 from ..broadcast import account_address
 from ..facts import ChangedAccount, ChangedUser, Fact, ModeratedAccount
-from ..kernel import Message
+from ..kernel import SystemMessage
 from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
 
 # So long a suspension can be undone. Then the account is erased.
@@ -33,7 +33,7 @@ class EraseSuspended(Effect):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteSuspended(Message[None]):
+class DeleteSuspended(SystemMessage[None]):
     """To an account: delete it, if it is still suspended since this time."""
 
     since: str
@@ -47,7 +47,16 @@ def account_moderated(account_id: int) -> Promise:
 def suspension_ends(account_id: int, since: datetime) -> Promise:
     """Promise to delete an account that stays suspended."""
     effect = EraseSuspended(account_id, since.isoformat())
-    return Promise(effect, f"suspension/{account_id}", due_at=since + SUSPENDED_FOR, account=account_id)
+    return Promise(effect, _partition(account_id), due_at=since + SUSPENDED_FOR, account=account_id)
+
+
+async def forget_end(db: Connection, account_id: int) -> None:
+    """Take back the promise to delete an account, because its suspension was undone."""
+    await outbox.forget(db, _partition(account_id))
+
+
+def _partition(account_id: int) -> str:
+    return f"suspension/{account_id}"
 
 
 async def moderation_facts(database: Database, account_id: int) -> Sequence[Fact]:

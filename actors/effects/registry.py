@@ -14,6 +14,7 @@ from zlib import crc32
 
 from ...storage.engine.database import Connection, Database
 from ...storage.engine.json_values import JsonObject
+from ...storage.files import Folder
 from ..facts import Facts
 from ..kernel import Clock, Ids, Origin, Runtime
 from ..kernel.codec import of_row, to_row
@@ -69,12 +70,9 @@ class Promises(Protocol):
     def wake(self) -> None: ...
 
 
-FileRemover = Callable[[Sequence[str]], Awaitable[None]]  # takes names of files in the media folder
-
-
 @dataclass(frozen=True, slots=True)
 class EffectContext:
-    """What effects are carried out with. Where no files are kept, there are none to remove."""
+    """What effects are carried out with. Without a folder no files are kept."""
 
     database: Database
     clock: Clock
@@ -84,7 +82,7 @@ class EffectContext:
     statuses: StatusCache
     facts: Facts
     outbox: Promises
-    remove_files: FileRemover | None
+    folder: Folder | None
 
 
 C = TypeVar("C")

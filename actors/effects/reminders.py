@@ -13,32 +13,32 @@ from ...storage import outbox
 from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
 from ..broadcast import account_address
-from ..kernel import Message
+from ..kernel import SystemMessage
 from ..kernel.codec import of_row, to_row
 from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
 
 
 @dataclass(frozen=True, slots=True)
-class Unlocked(Message[None]):
+class Unlocked(SystemMessage[None]):
     """The account was unlocked: waiting follow requests are accepted."""
 
 
 @dataclass(frozen=True, slots=True)
-class DomainBlocked(Message[None]):
+class DomainBlocked(SystemMessage[None]):
     """The account blocked a domain, whose people do not follow it any more."""
 
     domain: str
 
 
 @dataclass(frozen=True, slots=True)
-class MuteEnded(Message[None]):
+class MuteEnded(SystemMessage[None]):
     """A mute's time is over, unless it was changed meanwhile."""
 
     target_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class StatusDue(Message[None]):
+class StatusDue(SystemMessage[None]):
     """The time of a scheduled status has come, unless it was cancelled or got another one meanwhile."""
 
     id: int

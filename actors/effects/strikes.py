@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..broadcast import account_address
-from ..kernel import Message
+from ..kernel import SystemMessage
 from ..mail.sender import MailSender, Undeliverable
 from .mail import MAIL
 from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, GivenUp, Promise, carries_out
@@ -20,7 +20,7 @@ class CarryOutStrike(Effect):
 
 
 @dataclass(frozen=True, slots=True)
-class ActOnStatuses(Message[None]):
+class ActOnStatuses(SystemMessage[None]):
     """To the account of a strike: remove the statuses that it is about, or mark them as sensitive."""
 
     strike_id: int

@@ -8,7 +8,7 @@ from .envelope import NOWHERE, Envelope, Origin
 from .errors import AskCycle, Busy, Crashed, KernelError, NotAnswered, Quarantined, Refused, Stopping, TimedOut
 from .feed import Event, Feed, Subscriber
 from .ids import Ids, first_id_at
-from .message import Answer, Message
+from .message import Answer, Message, SystemMessage
 from .policy import RestartPolicy
 from .pool import IDLE, ActorPool
 from .runtime import Runtime
@@ -17,6 +17,6 @@ from .surroundings import Chooser, Observer, Record
 __all__ = [
     "IDLE", "NOWHERE", "Actor", "ActorPool", "Address", "Answer", "AskCycle", "Busy", "Cell", "Chooser", "Clock",
     "Crashed", "Envelope", "Event", "Feed", "Ids", "KernelError", "Message", "NotAnswered", "Observer", "Origin",
-    "Quarantined", "Record", "Refused", "RestartPolicy", "Runtime", "Stopping", "Subscriber", "SystemClock", "TimedOut",
-    "finished", "first_id_at", "turn",
+    "Quarantined", "Record", "Refused", "RestartPolicy", "Runtime", "Stopping", "Subscriber", "SystemClock",
+    "SystemMessage", "TimedOut", "finished", "first_id_at", "turn",
 ]  # fmt: skip

@@ -52,6 +52,11 @@ class Actor:
     def __init_subclass__(cls) -> None:
         cls.turns = dict(cls.turns)
 
+    @classmethod
+    def guarded(cls, message: type, function: Turn) -> Turn:
+        """Return the turn to be called for messages of a class. A kind of actor may refuse some before their turn."""
+        return function
+
     def __init__(self, cell: Cell, runtime: Messenger) -> None:
         self._cell = cell
         self._runtime = runtime
@@ -130,7 +135,7 @@ class turn(Generic[A_co, M_co]):
             raise TypeError(f"{actor.__name__} has two turns for {message.__name__}")
         if (taken := _message_of(function)) != message.__name__:
             raise TypeError(f"{function.__qualname__} takes {taken}, and was registered for {message.__name__}")
-        actor.turns[message] = function
+        actor.turns[message] = actor.guarded(message, function)
         return function
 
 

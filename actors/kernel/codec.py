@@ -21,7 +21,7 @@ from msgspec.msgpack import Decoder, Encoder
 
 from ...storage.engine.json_values import JsonObject
 from .errors import Refused
-from .message import Message, R
+from .message import Message, R, SystemMessage
 
 T = TypeVar("T")
 
@@ -145,7 +145,7 @@ def answer_of(message: type[Message[Any]]) -> Any:
     """Return the type of the answers to a message: `list[int]` for `class HomePage(Message[list[int]])`."""
     for base in message.__mro__:
         for parent in vars(base).get("__orig_bases__", ()):
-            if get_origin(parent) is Message:
+            if get_origin(parent) in (Message, SystemMessage):
                 return get_args(parent)[0]
     raise TypeError(f"{message.__name__} does not name its answer")
 

@@ -31,6 +31,14 @@ class Message(LabelledMessage, Generic[R_co]):
     __slots__ = ()
 
 
+class SystemMessage(Message[R_co]):
+    """A message that is taken in every state of its actor, by `Actor.guarded`: of another actor, an effect or a timer,
+    a query of the server, or a request that needs no sign-in.
+    """
+
+    __slots__ = ()
+
+
 class Control(Generic[R_co]):
     """What the runtime itself asks of an actor's cell, answered with an `R_co`.
 

@@ -107,10 +107,10 @@ def _pictures(account: Account, base_url: str) -> dict[str, object]:
     return {
         "avatar": avatar,
         "avatar_static": avatar,
-        "avatar_description": account.avatar_description,
+        "avatar_description": "" if account.suspended_at else account.avatar_description,
         "header": header,
         "header_static": header,
-        "header_description": account.header_description,
+        "header_description": "" if account.suspended_at else account.header_description,
     }
 
 

@@ -13,12 +13,15 @@ from .media import media_fields
 from .times import instant
 
 
-def edit_json(status: Status, edit: Edit, author: bytes, quote: bytes, base_url: str, emojis: CustomEmojis) -> bytes:
+def edit_json(
+    shown: ShownStatus, edit: Edit, author: bytes, quote: bytes, base_url: str, emojis: CustomEmojis
+) -> bytes:
     """Return one state of a status. `author` is the account as JSON, and `quote` the quote, which no edit changes."""
+    status, marked = shown.status, shown.author.sensitized_at is not None and bool(edit.media)
     fields: dict[str, object] = {
         "content": edit.content,
         "spoiler_text": edit.spoiler_text,
-        "sensitive": edit.sensitive,
+        "sensitive": edit.sensitive or marked,
         "created_at": instant(edit.created_at),
         "media_attachments": [media_fields(one, base_url) for one in edit.media],
         "emojis": emojis_of_edit(status, edit, emojis, base_url),

@@ -48,12 +48,13 @@ def _status(
     status, boosted = shown.status, shown.boosted
     counted = status if boosted is None else boosted.status
     kept = renderings.statuses
-    if shown.card_author is None:
+    if shown.card_author is None and not is_marked(shown):
         body = kept.find(status.id, status, counted) or kept.keep(
             static_part(status, counted, base_url, renderings.emojis), status.id, status, counted
         )
-    else:  # with an account in it, which changes on its own; few cards have one
-        body = static_part(status, counted, base_url, renderings.emojis, _card_author(shown, renderings, base_url))
+    else:  # it depends on an account, which changes on its own; few statuses do
+        card_author = _card_author(shown, renderings, base_url)
+        body = static_part(status, counted, base_url, renderings.emojis, card_author, sensitive=is_marked(shown))
     author = account_json(shown.author, renderings, base_url)
     inner = b"null" if boosted is None else _status(boosted, renderings, base_url, viewer, matches, quote)
     own = NO_FLAGS if viewer is None else viewer.flags.get(counted.id, NO_FLAGS)
@@ -90,11 +91,23 @@ def _perspective(viewer: ViewerPart | None) -> Perspective:
     return ANONYMOUS if viewer is None else viewer.perspective
 
 
+def is_marked(shown: ShownStatus) -> bool:
+    """True if staff have marked the media of the status as sensitive, with all of its author's."""
+    return shown.author.sensitized_at is not None and bool(shown.status.media)
+
+
 def static_part(
-    status: Status, counted: Status, base_url: str, emojis: CustomEmojis, card_author: CardAuthor | None = None
-) -> bytes:
-    """Return the part that is equal for all viewers, without the closing brace. A boost has its original's counts."""
-    return orjson.dumps(_fields(status, counted, base_url, emojis, card_author) | {"content": status.content})[:-1]
+    status: Status, counted: Status, base_url: str, emojis: CustomEmojis, card_author: CardAuthor | None = None,
+    *, sensitive: bool = False,
+) -> bytes:  # fmt: skip
+    """Return the part that is equal for all viewers, without the closing brace. A boost has its original's counts.
+
+    With `sensitive` it is marked as such, also if its author did not.
+    """
+    fields = _fields(status, counted, base_url, emojis, card_author) | {"content": status.content}
+    if sensitive:
+        fields["sensitive"] = True
+    return orjson.dumps(fields)[:-1]
 
 
 def deleted_status_json(shown: ShownStatus, renderings: Renderings, base_url: str, author: ViewerPart) -> bytes:

@@ -40,7 +40,7 @@ def barred(user: User) -> str | None:
         return "Your login is missing a confirmed e-mail address"
     if user.approved_at is None:
         return "Your login is currently pending approval"
-    if user.disabled_at or user.suspended_at or user.deleted_at:
+    if user.barred:
         return "Your login is currently disabled"
     return None
 

@@ -18,7 +18,7 @@ import pytest
 from troupe.actors.codec import CODEC
 from troupe.actors.effects.registry import Effect
 from troupe.actors.events import StatusEvent
-from troupe.actors.kernel import Event, Message, Refused
+from troupe.actors.kernel import Event, Message, Refused, SystemMessage
 from troupe.actors.kernel.codec import answer_of, of_row, to_row
 
 from .imports import MODULES, name_of
@@ -137,7 +137,7 @@ def test_a_message_is_read_back_equal_from_a_column_of_json(name: str) -> None:
 
 @pytest.mark.parametrize("base", [Message, Event, Effect])
 def test_every_class_is_registered(base: type) -> None:
-    assert {*derived(base)} - {*CLASSES.values(), StatusEvent} == set()
+    assert {*derived(base)} - {*CLASSES.values(), StatusEvent, SystemMessage} == set()
 
 
 def test_no_name_is_lost() -> None:

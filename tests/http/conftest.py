@@ -3,7 +3,6 @@
 import secrets
 import ssl
 from collections.abc import AsyncIterator, Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +81,7 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any], without_probe
         acting = ActorSystem(
             pool, runtime, clock, ids, record, base_url=settings.base_url, local_domain=settings.local_domain,
             limited_federation=settings.limited_federation,
-            remove_files=partial(trio.to_thread.run_sync, folder.remove),
+            folder=folder,
         )  # fmt: skip
         push = WebPush(outgoing, PushEncryption(push_key, clock, settings.push_contact))
         acting.outbox.add(Staffed(MAIL, post))

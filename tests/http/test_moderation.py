@@ -1,17 +1,20 @@
 """Acts of staff on accounts, as the account, other users and visitors notice them."""
 
-from ..clients import HOME, SCOPES, Person, Stage, ids
+import pytest
 
-STAFF = (*SCOPES, "admin:read", "admin:write")
+from troupe.actors.broadcast import account_address
+from troupe.actors.commands.media import FinishMedia
+from troupe.actors.commands.statuses import PublishStatus
+from troupe.actors.kernel import Refused
+from troupe.storage import media
+from troupe.storage.media import ProcessedMedia
+from troupe.storage.moderation import State
 
+from ..clients import HOME, Stage, ids
+from .moderating import moderate, moderator, placed, undo
+from .uploading import attach, fetched, part, picture, uploaded
 
-async def moderator(stage: Stage, name: str = "mod", role: str = "moderator") -> Person:
-    return await stage.person(name, STAFF, role=role)
-
-
-async def moderate(staff: Person, target: Person, type: str, **more: object) -> int:
-    reply = await staff.post(f"/api/v1/admin/accounts/{target.id}/action", {"type": type, **more})
-    return reply.status
+DISABLED = (403, {"error": "Your login is currently disabled"})
 
 
 async def test_a_suspended_account_is_gone(stage: Stage) -> None:
@@ -39,3 +42,90 @@ async def test_a_silenced_account_is_not_in_public(stage: Stage) -> None:
     for path in ("/api/v1/timelines/public", "/api/v1/timelines/tag/world"):
         assert ids(await stage.anybody().get(path)) == []
     assert ids(await bob.get(HOME)) == [published["id"]]
+
+
+async def test_files_of_a_suspended_account_are_not_served(stage: Stage) -> None:
+    mod, ada = await moderator(stage), await stage.person("ada")
+    profile = {"avatar": part(picture(400, 400)), "header": part(picture(1500, 500))}
+    answer = await ada.send("PATCH", "/api/v1/accounts/update_credentials", files=profile)
+    image, draft = await uploaded(ada), await uploaded(ada)
+    await attach(ada, image)
+    urls = [answer.json["avatar"], answer.json["header"], image["url"], image["preview_url"], draft["url"]]
+    assert [(await fetched(mod, url)).status for url in urls] == [200] * 5
+    assert await moderate(mod, ada, "suspend") == 200
+    await placed(stage)
+    assert [(await fetched(mod, url)).status for url in urls] == [404] * 5
+    await undo(stage, ada.account, "suspend")
+    await placed(stage)
+    assert [(await fetched(mod, url)).status for url in urls] == [200] * 5
+
+
+async def test_an_upload_that_ends_after_the_suspension_is_not_served(stage: Stage) -> None:
+    """The queue of uploads finishes what was accepted before."""
+    mod, ada = await moderator(stage), await stage.person("ada")
+    id, folder, name = stage.http_context.ids.next(), stage.http_context.media.folder, f"{'4f' * 16}.mp4"
+    now, insert = stage.http_context.clock.now(), media.insert_waiting
+    await stage.http_context.database.transact(
+        lambda db: insert(db, id, ada.account.id, "video", folder.node, None, "", None, now)
+    )
+    assert await moderate(mod, ada, "suspend") == 200
+    await placed(stage)
+    folder.path(name).parent.mkdir(parents=True)
+    folder.path(name).write_bytes(b"film")
+    made = ProcessedMedia("video", name, "video/mp4", 4, None, None, {})
+    await stage.http_context.runtime.ask(account_address(ada.account.id), FinishMedia(id, made))
+    await placed(stage)
+    assert (await mod.get(f"/media/{name}")).status == 404
+    await undo(stage, ada.account, "suspend")
+    await placed(stage)
+    assert (await mod.get(f"/media/{name}")).status == 200
+
+
+@pytest.mark.parametrize("state", ["disable", "suspend"])
+async def test_a_command_that_comes_after_the_act_is_refused(stage: Stage, state: State) -> None:
+    """Its request was admitted before."""
+    mod, ada = await moderator(stage), await stage.person("ada")
+    await ada.get("/api/v1/accounts/verify_credentials")
+    assert await moderate(mod, ada, state) == 200
+    with pytest.raises(Refused) as refusal:
+        await stage.http_context.runtime.ask(account_address(ada.account.id), PublishStatus("too late"))
+    assert (refusal.value.status, {"error": refusal.value.text}) == DISABLED
+    assert await stage.rows("SELECT id FROM statuses") == []
+    await undo(stage, ada.account, state)
+    await ada.publish("again")
+
+
+async def test_media_of_a_sensitive_account_are_sensitive_everywhere(stage: Stage) -> None:
+    mod, ada, bob = await moderator(stage), await stage.person("ada"), await stage.person("bob")
+    await bob.post(f"/api/v1/accounts/{ada.id}/follow")
+    status, words = await attach(ada, await uploaded(ada)), await ada.publish("only words")
+    path = f"/api/v1/statuses/{status['id']}"
+    await bob.post(f"{path}/reblog")
+
+    async def marked() -> list[bool]:
+        home = {one["id"]: one for one in (await bob.get(HOME)).json}
+        (shared,) = (await bob.get(f"/api/v1/accounts/{bob.id}/statuses")).json
+        feed = "media:content" not in (await bob.get("/@ada.rss")).text
+        return [
+            (await bob.get(path)).json["sensitive"], home[status["id"]]["sensitive"], home[words["id"]]["sensitive"],
+            shared["reblog"]["sensitive"], (await bob.get(f"{path}/history")).json[0]["sensitive"], feed,
+        ]  # fmt: skip
+
+    assert await marked() == [False, False, False, False, False, False]
+    assert await moderate(mod, ada, "sensitive") == 200
+    assert await marked() == [True, True, False, True, True, True]
+    await undo(stage, ada.account, "sensitive")
+    assert await marked() == [False, False, False, False, False, False]
+
+
+async def test_a_suspended_profile_is_blank_where_others_are_shown_with_it(stage: Stage) -> None:
+    """In the relations of accounts that may undo them, and wherever its id is asked for among others."""
+    mod, ada, bob = await moderator(stage), await stage.person("ada"), await stage.person("bob")
+    texts = {"display_name": "Secret", "note": "secret", "avatar_description": "me"}
+    await ada.send("PATCH", "/api/v1/accounts/update_credentials", form=texts)
+    assert await moderate(mod, ada, "suspend") == 200
+    (shown,) = (await bob.get(f"/api/v1/accounts?id[]={ada.id}")).json
+    assert shown == shown | {
+        "suspended": True, "display_name": "", "note": "", "fields": [], "avatar_description": "",
+        "avatar": "http://localhost:3000/avatars/original/missing.png",
+    }  # fmt: skip

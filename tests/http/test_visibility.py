@@ -397,7 +397,7 @@ def test_every_endpoint_that_tells_of_statuses_is_in_the_matrix() -> None:
     there = {
         ("PUT" if one.method == "PATCH" else one.method, shape(one.path))
         for one in all_endpoints()
-        if tells_of_statuses(one)
+        if one.permission is None and tells_of_statuses(one)  # test_staff.py calls those of staff
     }
     gone = {(one.method, shape(one.path)) for one in all_endpoints() if one.path.endswith("/card")}
     assert len(there) > 40

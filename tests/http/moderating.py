@@ -1,0 +1,38 @@
+"""Acts of staff on accounts: by the API, and in the turn of the account as the command line does them."""
+
+import trio
+import trio.testing
+
+from troupe.actors.broadcast import account_address
+from troupe.actors.commands.moderation import Action, ModerateAccount, UndoModeration
+from troupe.actors.staff import COMMAND_LINE
+from troupe.storage.accounts import Account
+from troupe.storage.moderation import State
+
+from ..clients import SCOPES, Person, Stage
+
+STAFF = (*SCOPES, "admin:read", "admin:write")
+
+
+async def moderator(stage: Stage, name: str = "mod", role: str = "moderator") -> Person:
+    return await stage.person(name, STAFF, role=role)
+
+
+async def moderate(staff: Person, target: Person, type: str, **more: object) -> int:
+    reply = await staff.post(f"/api/v1/admin/accounts/{target.id}/action", {"type": type, **more})
+    return reply.status
+
+
+async def act(stage: Stage, target: Account, action: Action) -> None:
+    await stage.http_context.runtime.ask(account_address(target.id), ModerateAccount(COMMAND_LINE, action))
+
+
+async def undo(stage: Stage, target: Account, state: State) -> None:
+    await stage.http_context.runtime.ask(account_address(target.id), UndoModeration(COMMAND_LINE, state))
+
+
+async def placed(stage: Stage) -> None:
+    """Wait until the files of all accounts are where they belong."""
+    with trio.fail_after(20):
+        while await stage.rows("SELECT id FROM outbox WHERE kind = 'place_files'"):
+            await trio.testing.wait_all_tasks_blocked(0.01)
