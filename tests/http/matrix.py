@@ -104,6 +104,8 @@ class Row:
                 return self.cells["thread"]
             case "cited":  # an unlisted post of Ada's that a public one quotes, on streams
                 return "" if self.is_distant else "".join(one for one in self.cells["thread"] if one == "u")
+            case "sought":  # by name; without a table of its own, where the account is shown
+                return self.cells.get("sought", self.cells["account"])
             case "pinned":
                 return self.cells["profile"].replace("d", "")
             case _:
@@ -499,7 +501,7 @@ async def world_of(stage: Stage, rows: Iterable[Row]) -> World:
     for row in rows:
         await world.invite(row)
     await world.begin()
-    await stage.sql("UPDATE accounts SET indexable = true, discoverable = true")
+    await stage.sql("UPDATE accounts SET indexable = true, discoverable = true, note = 'me'")
     await http_context.database.transact(world.write)
     await world.read_anew()  # lists are awake since they were made, and were told of no row
     await world.wake()

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 import pytest
@@ -10,6 +10,8 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from troupe.actors.account import ViewerPart
+from troupe.actors.broadcast import account_address
+from troupe.actors.commands.account_deletions import DeleteAccount
 from troupe.actors.kernel import Event, Origin
 from troupe.http.endpoints import all_endpoints
 from troupe.http.openapi.schemas import Schema, answers, entities, schema_of, shape
@@ -17,8 +19,10 @@ from troupe.http.router import Endpoint
 from troupe.http.streaming.channels import CHANNELS, StreamQuery, by_name
 from troupe.http.streaming.frames import NO_VIEWER, WebSocketFrames
 from troupe.http.streaming.session import Session
+from troupe.storage.moderation import State
 
 from ..clients import Person, Reply, Stage
+from . import moderating
 from .matrix import VISIBILITIES, Viewer, World, marker, read, world_of
 from .stored import rows
 from .visibility_tables import (
@@ -33,6 +37,9 @@ from .visibility_tables import (
     LIVE,
     NAMING,
     NETWORK,
+    NETWORK_OF_SILENCED,
+    NETWORK_OF_SUSPENDED,
+    OF_ADA,
     OF_THE_VIEWER,
     PAGES,
     PARTS,
@@ -215,15 +222,17 @@ async def test_mentions_of_a_post_count_in_timelines(stage: Stage, ada: Person, 
                 assert ("needle" in (await reader.get(path)).text) == seen, path
 
 
-async def ask_about_accounts(viewer: Viewer, letter: str) -> Complaints:
+async def ask_about_accounts(viewer: Viewer, letter: str, table: str = ABOUT_ACCOUNTS) -> Complaints:
     wrong: Complaints = []
-    for line in lines(ABOUT_ACCOUNTS):
+    for line in lines(table):
         column, method, template, sought = line.split()
         answer = await viewer.client.send(method, viewer.fill(template) or "")
         if viewer.is_anonymous and answer.status == 401:
             continue
         due = letter in viewer.row.cell(column)
-        if answer.status != 200 or ((viewer.fill(sought) or "") in answer.text) != due:
+        # Pages of an account that is gone are gone, or missing.
+        served = answer.status == 200 or (answer.status in (404, 410) and not viewer.row.cell("account"))
+        if not served or ((viewer.fill(sought) or "") in answer.text) != due:
             wrong.append(f"{viewer.row.who}, {letter}: {method} {template} is {answer.status} {answer.text}")
     return wrong
 
@@ -249,38 +258,73 @@ async def test_accounts_that_hide_their_follows_are_no_familiar_followers(
     assert (await ada.get(path)).json == [{"id": bob.id, "accounts": []}]
 
 
+async def ask_everything(world: World, *, author_sees: bool = True) -> Complaints:
+    """Return what is shown wrongly, also by timelines from memory. Accounts are asked about last."""
+    viewers = [viewer for viewer in world.viewers if author_sees or viewer.row.who != "author"]
+    wrong = await all_of(viewers, ask_by_id)
+    wrong += await all_of(viewers, ask_pages, PAGES + TIMELINES)
+    wrong += await look_at_pages(world)
+    await world.keep()
+    wrong += await all_of(viewers, ask_pages, KEPT)
+    for table in (ABOUT_ACCOUNTS, OF_ADA):
+        wrong += await all_of(viewers, ask_about_accounts, "o", table)
+    return wrong
+
+
+async def ask_what_follows(world: World, *, author_sees: bool = True) -> Complaints:
+    """The same of requests whose rows are changed first."""
+    viewers = [viewer for viewer in world.viewers if author_sees or viewer.row.who != "author"]
+    await world.read_anew()
+    wrong = await all_of(viewers, ask_pages, TIMELINES)
+    await world.follow_tag()
+    wrong += await all_of(viewers, ask_pages, TAGGED)
+    await world.trend()
+    wrong += await all_of(viewers, ask_pages, TRENDS)
+    for type, column in (("mention", "named"), ("quote", "told")):
+        await world.filter(type, "p")
+        wrong += await all_of(viewers, ask_requests, column, "p")
+    return wrong
+
+
 async def test_the_silenced_are_found_by_their_followers_only(stage: Stage) -> None:
-    world = await world_of(stage, read(SILENCED))
-    await stage.sql("UPDATE accounts SET silenced_at = now() WHERE username = 'ada'")
-    await world.read_anew()
-    wrong = await all_of(world.viewers, ask_by_id)
-    wrong += await all_of(world.viewers, ask_pages, PAGES + TIMELINES)
-    wrong += await look_at_pages(world)
-    await world.keep()
-    wrong += await all_of(world.viewers, ask_pages, KEPT)
-    await world.follow_tag()
-    wrong += await all_of(world.viewers, ask_pages, TAGGED)
-    await world.trend()
-    wrong += await all_of(world.viewers, ask_pages, TRENDS)
+    world = await world_of(stage, read(SILENCED, NETWORK_OF_SILENCED))
+    await moderating.act(stage, world.ada.account, "silence")
+    wrong = await ask_everything(world)
+    wrong += await ask_what_follows(world)
     assert none(wrong)
 
 
-async def test_of_the_suspended_there_is_nothing(stage: Stage) -> None:
+@pytest.mark.parametrize("state", ["suspend", "delete"])
+async def test_of_the_suspended_there_is_nothing(stage: Stage, state: Literal["suspend", "delete"]) -> None:
     """Neither in rows nor in what timelines have in memory; who they boosted, or was boosted by, is no way around."""
-    world = await world_of(stage, read(SUSPENDED))
-    await stage.sql("UPDATE accounts SET suspended_at = now() WHERE username = 'ada'")
-    wrong = await all_of(world.viewers, ask_by_id)
-    wrong += await all_of(world.viewers, ask_pages, PAGES + TIMELINES)
-    wrong += await look_at_pages(world)
-    wrong += await all_of(world.viewers, act, allowed=False)
-    await world.read_anew()
-    await world.keep()
-    wrong += await all_of(world.viewers, ask_pages, TIMELINES + KEPT)
-    await world.follow_tag()
-    wrong += await all_of(world.viewers, ask_pages, TAGGED)
-    await world.trend()
-    wrong += await all_of(world.viewers, ask_pages, TRENDS)
+    world = await world_of(stage, read(SUSPENDED, NETWORK_OF_SUSPENDED))
+    if state == "suspend":
+        await moderating.act(stage, world.ada.account, state)
+    else:
+        await stage.http_context.runtime.ask(account_address(world.ada.account.id), DeleteAccount())
+    wrong = await all_of(world.viewers, act, allowed=False)
+    wrong += await ask_everything(world)
+    if state == "suspend":  # of the deleted there are no rows to change
+        wrong += await ask_what_follows(world)
     assert none(wrong)
+
+
+@pytest.mark.parametrize("state", ["disable", "sensitive"])
+async def test_statuses_of_the_disabled_and_the_sensitive_stay(stage: Stage, state: State) -> None:
+    people = [row for row in read(TABLE, NETWORK) if row.who in {one.who for one in read(SILENCED)}]
+    world = await world_of(stage, people)
+    await moderating.act(stage, world.ada.account, state)
+    assert none(await ask_everything(world, author_sees=state != "disable"))
+
+
+@pytest.mark.parametrize("state", ["disable", "sensitive", "silence", "suspend"])
+async def test_all_is_shown_again_when_an_act_is_undone(stage: Stage, state: State) -> None:
+    people = [row for row in read(TABLE, NETWORK) if row.who in {one.who for one in read(SILENCED)}]
+    world = await world_of(stage, people)
+    await moderating.act(stage, world.ada.account, state)
+    await world.wake()
+    await moderating.undo(stage, world.ada.account, state)
+    assert none(await ask_everything(world) + await ask_what_follows(world))
 
 
 async def test_each_does_what_is_theirs_to_do_and_the_rest_changes_nothing(stage: Stage) -> None:

@@ -145,10 +145,40 @@ domain-blocking follower   oh      o         o         oh       oh       o      
 domain-blocking mentioned  oh      o         o         oh       oh       o        -         -
 """
 
+# The same of a silenced author: neither in the directory nor among suggestions, and `found` by followers only.
+NETWORK_OF_SILENCED = """
+                           account followers following endorsed featured familiar directory suggested sought
+anonymous                  oh      o         o         oh       oh       -        -         -         -
+stranger                   oh      o         o         oh       oh       o        -         -         -
+follower                   oh      o         o         oh       oh       o        -         -         oh
+mentioned                  oh      o         o         oh       oh       o        -         -         -
+mentioned follower         oh      o         o         oh       oh       o        -         -         oh
+author                     oh      oh        oh        oh       oh       oh       -         -         oh
+"""
+
+# The same of a suspended author.
+NETWORK_OF_SUSPENDED = """
+                           account followers following endorsed featured familiar directory suggested sought
+anonymous                  -       -         -         -        -        -        -         -         -
+stranger                   -       -         -         -        -        -        -         -         -
+follower                   -       -         -         -        -        -        -         -         -
+mentioned                  -       -         -         -        -        -        -         -         -
+mentioned follower         -       -         -         -        -        -        -         -         -
+"""
+
+# Where the author of this server is found by its name, and where others show it. Tom follows Ada, who follows Sam.
+OF_ADA = """
+sought  GET /api/v2/search?q=ada&type=accounts                    "id":"<author>"
+sought  GET /api/v1/accounts/search?q=ada                         "id":"<author>"
+account GET /api/v1/accounts/lookup?acct=ada                      "note":"me"
+account GET /api/v1/accounts/<tom>/following                      "id":"<author>"
+account GET /.well-known/webfinger?resource=acct:ada@localhost:3000   "subject"
+"""
+
 # The column, the request, and the text that the answer holds where the cell has the letter.
 ABOUT_ACCOUNTS = """
 account   GET /api/v1/accounts/<author>                           "acct"
-account   GET /api/v1/accounts?id[]=<author>                      "acct"
+account   GET /api/v1/accounts?id[]=<author>                      "note":"me"
 followers GET /api/v1/accounts/<author>/followers                 "acct":"tom"
 following GET /api/v1/accounts/<author>/following                 "acct":"sam"
 endorsed  GET /api/v1/accounts/<author>/endorsements              "acct":"sam"

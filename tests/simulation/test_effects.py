@@ -9,6 +9,7 @@ import pytest
 from troupe.actors.effects.access import EndAccess
 from troupe.actors.effects.account_deletions import EraseAccount
 from troupe.actors.effects.announcements import TellAnnouncement, TellReaction
+from troupe.actors.effects.blocked_domains import TellDomain
 from troupe.actors.effects.conversations import StreamConversation
 from troupe.actors.effects.files import PlaceFiles, RemoveFiles, files_unused
 from troupe.actors.effects.imports import RunImport
@@ -47,6 +48,7 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
     ("reaction", {"announcement_id": 7, "name": "👍"}, TellReaction(7, "👍")),
     ("poll", {"id": 7}, ClosePoll(7)),
     ("files", {"names": ["a.png", "b.png"]}, RemoveFiles(("a.png", "b.png"))),
+    ("moderated_domain", {"domain": "a.example"}, TellDomain("a.example")),
     ("place_files", {"account": 3}, PlaceFiles(3)),
     ("preview", {"status_id": 7, "account_id": 3, "url": "https://a.example/"}, PreviewLink(7, 3, "https://a.example/")),
     ("card", {"card_id": 7}, ForgetCard(7)),
