@@ -14,7 +14,14 @@ from ...storage.engine.database import Connection
 from ...storage.moderation import ModeratedRow, State
 from ..account import AccountActor
 from ..effects.files import files_placed
-from ..effects.moderation import DeleteSuspended, account_moderated, forget_end, moderation_facts, suspension_ends
+from ..effects.moderation import (
+    DeleteSuspended,
+    TellStates,
+    account_moderated,
+    forget_end,
+    moderation_facts,
+    suspension_ends,
+)
 from ..kernel import Message, Refused, turn
 from ..rules.roles import Permission
 from ..staff import LAST_OWNER, NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
@@ -69,6 +76,11 @@ async def moderate_account(account: AccountActor, message: ModerateAccount) -> R
 async def undo_moderation(account: AccountActor, message: UndoModeration) -> Refused | None:
     refused = await account.transact(undo, act_in_turn(account, message.staff), account.id, message.state)
     return refused or await publish_moderation(account)
+
+
+@turn(AccountActor, TellStates)
+async def tell_states(account: AccountActor, message: TellStates) -> None:
+    await account.publish(*await moderation_facts(account.context.database, account.id))
 
 
 @turn(AccountActor, DeleteSuspended)

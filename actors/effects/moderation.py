@@ -33,6 +33,11 @@ class EraseSuspended(Effect):
 
 
 @dataclass(frozen=True, slots=True)
+class TellStates(SystemMessage[None]):
+    """To an account: tell caches, streams and timelines of its states, as its rows are now."""
+
+
+@dataclass(frozen=True, slots=True)
 class DeleteSuspended(SystemMessage[None]):
     """To an account: delete it, if it is still suspended since this time."""
 
@@ -69,7 +74,8 @@ async def moderation_facts(database: Database, account_id: int) -> Sequence[Fact
 
 @carries_out("moderation", TellModeration, ANNOUNCEMENTS)
 async def tell_moderation(context: EffectContext, effect: TellModeration, attempt: Attempt) -> None:
-    await context.facts.apply(await moderation_facts(context.database, effect.account), attempt.origin)
+    """Tell in the turn of the account: a later act, which its turn has told of, must not be followed by this one."""
+    await context.runtime.ask(account_address(effect.account), TellStates(), origin=attempt.origin)
 
 
 @carries_out("suspension", EraseSuspended, ANNOUNCEMENTS)
