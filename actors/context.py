@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..storage.engine.database import Database
 from .audience import Audience
 from .broadcast import Broadcast
+from .custom_emojis import CustomEmojiLoader
 from .facts import Facts
 from .kernel import Clock, Ids
 from .outbox import Outbox
@@ -35,5 +36,6 @@ class ActorContext:
     facts: Facts
     outbox: Outbox
     blocks: ServerBlocks
+    custom_emojis: CustomEmojiLoader
     base_url: str
     local_domain: str

@@ -12,6 +12,7 @@ from ..storage.engine.database import Database, StorageError
 from .facts import ChangedCustomEmojis, Facts
 from .rules.emojis import shortcodes_in
 
+NOTICE = "custom_emojis"
 RETRY = 1.0  # seconds until rows that could not be read are read again
 
 
@@ -39,19 +40,27 @@ class CustomEmojis:
 
 
 class CustomEmojiLoader:
-    """Reads the rows at start and after each change by another program, and publishes them as a fact."""
+    """Reads the rows at start and after each change, and publishes them as a fact."""
 
     def __init__(self, database: Database, facts: Facts) -> None:
         self._database = database
         self._facts = facts
+        self._reading = trio.Lock()
         self._changed = trio.Event()
 
     def wake(self) -> None:
         """Read the rows again."""
         self._changed.set()
 
+    async def reload(self) -> None:
+        """Read the rows again, after a commit. While the database is lost, the child goes on trying."""
+        try:
+            await self._load()
+        except StorageError:
+            self.wake()
+
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        await self._load()
+        await self._load_at_last()
         task_status.started()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._keep_current)
@@ -62,13 +71,17 @@ class CustomEmojiLoader:
         while True:
             await self._changed.wait()
             self._changed = trio.Event()  # before the rows are read: a change meanwhile is read in the next round
-            await self._load()
+            await self._load_at_last()
 
-    async def _load(self) -> None:
+    async def _load_at_last(self) -> None:
         while True:
             try:
-                rows = await self._database.read(custom_emojis.find_local)
+                return await self._load()
             except StorageError:
                 await trio.sleep(RETRY)  # the lost database is logged elsewhere
-            else:
-                return await self._facts.apply([ChangedCustomEmojis(tuple(rows))])
+
+    async def _load(self) -> None:
+        """One after the other, so that no older rows replace newer ones."""
+        async with self._reading:
+            rows = await self._database.read(custom_emojis.find_local)
+            await self._facts.apply([ChangedCustomEmojis(tuple(rows))])

@@ -7,12 +7,22 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from .engine.database import Connection, Row
-from .engine.sql import Statement
+from .engine.sql import Statement, assigned
+from .paging import Page, both_ways
 
 # In the order of CustomEmoji's fields.
 COLUMNS = "id, shortcode, file, static_file, category, visible_in_picker, disabled"
 
 LOCAL = f"SELECT {COLUMNS} FROM custom_emojis WHERE domain IS NULL ORDER BY shortcode"
+
+PAGE = both_ways(f"""
+    SELECT {COLUMNS} FROM custom_emojis WHERE domain IS NULL AND id < $1 AND id > $2 ORDER BY id {{order}} LIMIT $3
+""")
+
+FIND = f"SELECT {COLUMNS} FROM custom_emojis WHERE domain IS NULL AND id = $1"
+
+# Against other acts on emoji: two of them may want one name.
+LOCK = "LOCK TABLE custom_emojis IN SHARE ROW EXCLUSIVE MODE"
 
 EXISTS = "SELECT EXISTS (SELECT FROM custom_emojis WHERE domain IS NULL AND shortcode = $1 AND NOT disabled)"
 
@@ -23,6 +33,11 @@ INSERT = Statement("""
         :id::bigint[], :shortcode::text[], :file::text[], :static_file::text[], :category::text[],
         :visible_in_picker::boolean[], :disabled::boolean[]
     )
+""")
+
+UPDATE = Statement(f"""
+    UPDATE custom_emojis SET {assigned("file, static_file, category, visible_in_picker, disabled")}, updated_at = :now
+    WHERE id = :id
 """)
 
 DELETE = f"DELETE FROM custom_emojis WHERE domain IS NULL AND shortcode = ANY($1::text[]) RETURNING {COLUMNS}"
@@ -51,6 +66,24 @@ async def find_local(db: Connection) -> list[CustomEmoji]:
     return [_custom_emoji(row) for row in await db.fetch(LOCAL)]
 
 
+async def page(db: Connection, page: Page) -> list[CustomEmoji]:
+    """Return emoji of this server, newest first."""
+    found = [_custom_emoji(row) for row in await db.fetch(PAGE[page.oldest_first], *page.bounds)]
+    return found[::-1] if page.oldest_first else found
+
+
+async def find(db: Connection, id: int) -> CustomEmoji | None:
+    """Return an emoji of this server."""
+    row = await db.fetchrow(FIND, id)
+    return None if row is None else _custom_emoji(row)
+
+
+async def lock(db: Connection) -> list[CustomEmoji]:
+    """Return all emoji of this server. They stay so until the end of the transaction."""
+    await db.execute(LOCK)
+    return await find_local(db)
+
+
 async def exists(db: Connection, shortcode: str) -> bool:
     """True if there is an emoji of this name that is not disabled."""
     return await db.fetchval(EXISTS, shortcode)
@@ -59,6 +92,11 @@ async def exists(db: Connection, shortcode: str) -> bool:
 async def insert_many(db: Connection, emojis: Sequence[CustomEmoji], now: datetime) -> None:
     """Add emoji whose names are free."""
     await db.execute(*INSERT.bind_many(emojis, now=now))
+
+
+async def update(db: Connection, emoji: CustomEmoji, now: datetime) -> None:
+    """Store everything of an emoji except its name."""
+    await db.execute(*UPDATE.bind(emoji, now=now))
 
 
 async def delete_many(db: Connection, shortcodes: Sequence[str]) -> list[CustomEmoji]:

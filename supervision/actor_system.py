@@ -13,6 +13,7 @@ from ..actors.account import AccountActor
 from ..actors.audience import Audience
 from ..actors.broadcast import Broadcast
 from ..actors.context import ActorContext
+from ..actors.custom_emojis import CustomEmojiLoader
 from ..actors.entity import EntityActor
 from ..actors.facts import Facts
 from ..actors.kernel import IDLE, Cell, Clock, Ids, Record, Runtime
@@ -61,9 +62,10 @@ class ActorSystem:
             database, runtime, clock, ids, self.accounts, self.statuses, broadcast, self.facts, record, folder
         )
         self.blocks = ServerBlocks(database, limited=limited_federation)
+        self.custom_emojis = CustomEmojiLoader(database, self.facts)
         self.actor_context = ActorContext(
             database, clock, ids, self.accounts, self.statuses, audience, tagged, listed, owned, broadcast,
-            self.facts, self.outbox, self.blocks, base_url, local_domain,
+            self.facts, self.outbox, self.blocks, self.custom_emojis, base_url, local_domain,
         )  # fmt: skip
         add = partial(runtime.add, idle=idle)
         self.pools = {

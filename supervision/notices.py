@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from ..actors.custom_emojis import CustomEmojiLoader
 from ..http.access.context import HttpContext
 from .actor_system import ActorSystem
 
 
-def apply_notice(
-    notice: str | None, actors: ActorSystem, http_context: HttpContext, custom_emojis: CustomEmojiLoader
-) -> None:
+def apply_notice(notice: str | None, actors: ActorSystem, http_context: HttpContext) -> None:
     """Drop or read again what the notice is about. None means that some notices may be lost: then everything."""
     if notice in (None, "accounts"):
         actors.accounts.clear()
@@ -21,4 +18,4 @@ def apply_notice(
     if notice in (None, "blocks"):
         actors.blocks.wake()
     if notice in (None, "custom_emojis"):
-        custom_emojis.wake()
+        actors.custom_emojis.wake()

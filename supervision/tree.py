@@ -33,7 +33,6 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..actors.custom_emojis import CustomEmojiLoader
 from ..actors.expiry import Expiry
 from ..actors.kernel import Ids, Runtime, SystemClock
 from ..actors.kernel.watchdog import Watchdog
@@ -107,7 +106,6 @@ class Troupe:
             blocks=self.actors.blocks, media=self.media, outgoing=self.outgoing,
             mail_servers=MailServerLookup(settings.dns_servers), translator=self.translator,
         )  # fmt: skip
-        self.custom_emojis = CustomEmojiLoader(self.database, self.actors.facts)
         self.expiry = Expiry(self.database, clock, log.record, self.actors.facts, self.http_context.tokens)
         self._add_queues()
         self.supervisor = Supervisor("troupe", self._children(), log.record, fatal=FATAL)
@@ -132,7 +130,7 @@ class Troupe:
             *self.actors.children(),
             Child("watchdog", Watchdog(self.runtime.pools, self.log.record).run),
             Child("parking", self.parking.run),
-            Child("emojis", self.custom_emojis.run),
+            Child("emojis", self.actors.custom_emojis.run),
             Child("blocks", self.actors.blocks.run),
             Child("outgoing", self.outgoing.run, inspect=self.outgoing.inspect),
             *([Child("translation", self.translator.run)] if self.translator else []),
@@ -174,7 +172,7 @@ class Troupe:
             self.actors.outbox.wake()
 
     def _hear(self, notice: str | None) -> None:
-        apply_notice(notice, self.actors, self.http_context, self.custom_emojis)
+        apply_notice(notice, self.actors, self.http_context)
 
 
 def declared() -> dict[str, object]:

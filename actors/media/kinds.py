@@ -32,6 +32,7 @@ AAC = Kind("aac", "audio", "audio/aac")
 M4A = Kind("m4a", "audio", "audio/mp4")
 
 IMAGES = (JPEG, PNG, GIF, WEBP, AVIF)
+EMOJIS = (PNG, GIF, WEBP, AVIF)
 FILMS = (MP4, MOV, WEBM)
 SOUNDS = (MP3, OGG, WAV, FLAC, AAC, M4A)
 

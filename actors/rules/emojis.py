@@ -19,6 +19,11 @@ def shortcodes_in(texts: Iterable[str]) -> Iterator[str]:
             yield from (found["shortcode"] for found in USE.finditer(text))
 
 
+def is_category(text: str) -> bool:
+    """True if emoji may have a heading of this text."""
+    return 0 < len(text.strip()) <= CATEGORY_CHARACTERS and text.isprintable()
+
+
 # As people type one: a picture with its variation, skin tone or tags, several joined into one, a flag, or a keycap.
 _PICTURE = r"\p{Extended_Pictographic}\ufe0f?\p{Emoji_Modifier}?[\U000e0020-\U000e007f]*"
 UNICODE_EMOJI = regex.compile(rf"{_PICTURE}(?:\u200d{_PICTURE})*|\p{{Regional_Indicator}}{{2}}|[0-9#*]\ufe0f?\u20e3")

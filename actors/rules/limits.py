@@ -56,6 +56,7 @@ MEDIA_DESCRIPTION_CHARACTERS = 1500
 MIB = 1024 * 1024
 IMAGE_BYTES = 16 * MIB
 PICTURE_BYTES = 2 * MIB  # of an avatar or a header; not published
+EMOJI_BYTES = 256 * 1024  # of a custom emoji; not published
 IMAGE_PIXELS = 33_177_600
 VIDEO_BYTES = 99 * MIB
 VIDEO_PIXELS = 8_294_400

@@ -22,6 +22,11 @@ def emoji_fields(emoji: CustomEmoji, base_url: str) -> dict[str, object]:
     return fields if emoji.category is None else fields | {"category": emoji.category}
 
 
+def managed_emoji_fields(emoji: CustomEmoji, base_url: str) -> dict[str, object]:
+    """Return an emoji as staff see it."""
+    return emoji_fields(emoji, base_url) | {"id": str(emoji.id), "disabled": emoji.disabled}
+
+
 def emojis_of_account(account: Account, emojis: CustomEmojis, base_url: str) -> list[dict[str, object]]:
     """Return the emoji of a profile. A name in a profile of another server means an emoji of that server."""
     if not account.local or account.suspended_at is not None:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from ...actors.media.jobs import FileRefused as NoSuchFile
 from ...actors.media.jobs import Task
-from ...actors.media.kinds import IMAGES
+from ...actors.media.kinds import EMOJIS, IMAGES
 from ...actors.media.process import ProcessingFailed
 from ...actors.media.processor import MOST_IN_HAND, Incoming, TooManyUploads
 from ...actors.rules import limits
@@ -22,6 +22,7 @@ from ..intake.upload import Upload
 # The bytes that a request may hold beside its file.
 AROUND = 1024 * 1024
 PICTURE_BODY = 2 * limits.PICTURE_BYTES + AROUND  # an avatar and a header
+EMOJI_BODY = limits.EMOJI_BYTES + AROUND
 THUMBNAIL_BODY = limits.IMAGE_BYTES + AROUND
 MEDIA_BODY = limits.VIDEO_BYTES + limits.IMAGE_BYTES + AROUND  # a video and its thumbnail
 
@@ -74,6 +75,17 @@ async def picture(
             raise wrong_type(attribute)
         width, height = SIZES[which]
         yield (await make(context, incoming, "picture", width=width, height=height)).file
+
+
+@asynccontextmanager
+async def emoji(context: HttpContext, viewer: Viewer, upload: Upload | None) -> AsyncGenerator[ProcessedMedia]:
+    """The picture of a custom emoji, made of an upload. Store it in the block: if the block fails, it is deleted."""
+    if upload is not None and upload.size > limits.EMOJI_BYTES:
+        raise invalid(f"Image must be less than {limits.EMOJI_BYTES // 1024} KB")
+    async with received(context, viewer, upload, "Image") as incoming:
+        if incoming.kind not in EMOJIS:
+            raise wrong_type("Image")
+        yield await make(context, incoming, "emoji")
 
 
 @asynccontextmanager

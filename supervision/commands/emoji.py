@@ -10,6 +10,7 @@ import click
 from .options import CommandRefused, setting_options, settings_from
 
 if TYPE_CHECKING:
+    from ...actors.commands.custom_emojis import EmojiChanges
     from .emoji_files import EmojiFile
 
 _file = click.Path(exists=True, path_type=Path)
@@ -92,6 +93,46 @@ def list_(data: str | None, config: Path | None) -> None:
 
 
 @emoji.command
+@click.argument("shortcode", metavar="NAME")
+@setting_options("data")
+def disable(shortcode: str, data: str | None, config: Path | None) -> None:
+    """Show :NAME: nowhere any more, until it is enabled. Texts that use it show its name."""
+    from ...actors.commands.custom_emojis import EmojiChanges
+
+    _change(shortcode, EmojiChanges(disabled=True), data, config)
+    click.echo(f"Disabled :{shortcode.strip(':')}:")
+
+
+@emoji.command
+@click.argument("shortcode", metavar="NAME")
+@setting_options("data")
+def enable(shortcode: str, data: str | None, config: Path | None) -> None:
+    """Show :NAME: again after it was disabled."""
+    from ...actors.commands.custom_emojis import EmojiChanges
+
+    _change(shortcode, EmojiChanges(disabled=False), data, config)
+    click.echo(f"Enabled :{shortcode.strip(':')}:")
+
+
+@emoji.command("category")
+@click.argument("shortcode", metavar="NAME")
+@click.argument("heading", metavar="CATEGORY", required=False)
+@setting_options("data")
+def set_category(shortcode: str, heading: str | None, data: str | None, config: Path | None) -> None:
+    """Put :NAME: under the heading CATEGORY in the pickers of clients; without CATEGORY, under none."""
+    from ...actors.commands.custom_emojis import EmojiChanges
+    from .emoji_files import InvalidEmoji, check_category
+
+    try:
+        if heading is not None:
+            check_category(heading)
+    except InvalidEmoji as unfit:
+        raise CommandRefused(f"{unfit}.") from None
+    _change(shortcode, EmojiChanges(category=(heading or "").strip()), data, config)
+    click.echo(f"Changed :{shortcode.strip(':')}:")
+
+
+@emoji.command
 @click.argument("shortcode")
 @setting_options("data")
 def remove(shortcode: str, data: str | None, config: Path | None) -> None:
@@ -119,3 +160,14 @@ def _add(
     from .emoji_making import add_emojis
 
     return add_emojis(settings_from(config, data=data), files, EmojiTerms(category, not unlisted, replace))
+
+
+def _change(shortcode: str, changes: EmojiChanges, data: str | None, config: Path | None) -> None:
+    from .emoji_files import InvalidEmoji
+    from .emoji_making import change_emoji
+    from .rows import transact
+
+    try:
+        transact(settings_from(config, data=data), change_emoji, shortcode.strip(":"), changes)
+    except InvalidEmoji as unfit:
+        raise CommandRefused(f"{unfit}.") from None

@@ -16,9 +16,9 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from ...actors.rules.emojis import CATEGORY_CHARACTERS, SHORTCODE
+from ...actors.rules.emojis import CATEGORY_CHARACTERS, SHORTCODE, is_category
+from ...actors.rules.limits import EMOJI_BYTES
 
-PICTURE_BYTES = 256 * 1024
 MOST_PICTURES = 1000
 LARGEST_SOURCE = 128 * 1024 * 1024  # bytes of all files of an archive, unzipped
 ENDINGS = {".png", ".gif", ".webp", ".avif"}
@@ -42,8 +42,8 @@ class EmojiFile:
             raise InvalidEmoji(
                 f"{self.where}the name {self.shortcode!r} is not 2 to 100 letters a to z, digits and underscores"
             )
-        if len(self.picture) > PICTURE_BYTES:
-            raise InvalidEmoji(f"{self.where}the picture has more than {PICTURE_BYTES // 1024} KiB")
+        if len(self.picture) > EMOJI_BYTES:
+            raise InvalidEmoji(f"{self.where}the picture has more than {EMOJI_BYTES // 1024} KiB")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +55,21 @@ class EmojiTerms:
     replace: bool
 
     def __post_init__(self) -> None:
-        if self.category is not None and not (
-            0 < len(self.category.strip()) <= CATEGORY_CHARACTERS and self.category.isprintable()
-        ):
-            raise InvalidEmoji(f"the category has not 1 to {CATEGORY_CHARACTERS} characters")
+        if self.category is not None:
+            check_category(self.category)
+
+
+def check_category(category: str) -> None:
+    """Raises InvalidEmoji."""
+    if not is_category(category):
+        raise InvalidEmoji(f"the category has not 1 to {CATEGORY_CHARACTERS} characters")
 
 
 def read_picture(path: Path) -> bytes:
     """Return the bytes of a file, of one that is too large only some more than allowed."""
     try:
         with path.open("rb") as file:
-            return file.read(PICTURE_BYTES + 1)
+            return file.read(EMOJI_BYTES + 1)
     except OSError as error:
         raise InvalidEmoji(f"{path} can't be read: {error.strerror}") from None
 
@@ -122,7 +126,7 @@ def _members(archive: tarfile.TarFile) -> Iterator[EmojiFile]:
 
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
     content = archive.extractfile(member)
-    return b"" if content is None else content.read(PICTURE_BYTES + 1)
+    return b"" if content is None else content.read(EMOJI_BYTES + 1)
 
 
 def _is_picture(name: str) -> bool:

@@ -11,14 +11,15 @@ from io import BytesIO
 
 import trio
 
-from ...actors.effects.files import files_unused
+from ...actors.commands.custom_emojis import EmojiChanges, EmojiFiles, NewEmoji, add, change, remove
+from ...actors.kernel import Refused
 from ...actors.kernel.ids import Ids
 from ...actors.media import process
 from ...actors.media.jobs import FileRefused, Job
-from ...actors.media.kinds import AVIF, GIF, HEAD, PNG, WEBP, kind_of
+from ...actors.media.kinds import EMOJIS, HEAD, kind_of
 from ...actors.media.process import ProcessingFailed
-from ...actors.outbox import new_effect
-from ...storage import custom_emojis, outbox
+from ...actors.staff import act_at_command_line
+from ...storage import custom_emojis
 from ...storage.custom_emojis import CustomEmoji
 from ...storage.engine import notices
 from ...storage.engine.database import Connection, lone_exception
@@ -28,10 +29,8 @@ from ..configuration import Settings
 from .emoji_files import EmojiFile, EmojiTerms, InvalidEmoji
 from .rows import transact
 
-KINDS = {PNG, GIF, WEBP, AVIF}
 AT_ONCE = 2
 PATIENCE = 60.0  # seconds for one picture
-NOTICE = "custom_emojis"
 ENDING = (signal.SIGTERM, signal.SIGHUP)  # Trio itself raises for SIGINT
 
 
@@ -64,9 +63,20 @@ async def find_emojis(db: Connection, ids: Ids, now: datetime) -> list[CustomEmo
 
 async def remove_emoji(db: Connection, shortcode: str, ids: Ids, now: datetime) -> None:
     """Remove an emoji, and promise to remove its files."""
-    if not await _delete(db, [shortcode], ids, now):
+    _check(await remove(db, act_at_command_line(ids, now), (await _find(db, shortcode)).id))
+    await notices.announce(db, "outbox")
+
+
+async def change_emoji(db: Connection, shortcode: str, changes: EmojiChanges, ids: Ids, now: datetime) -> None:
+    """Change an emoji."""
+    _check(await change(db, act_at_command_line(ids, now), (await _find(db, shortcode)).id, changes))
+
+
+async def _find(db: Connection, shortcode: str) -> CustomEmoji:
+    found = next((one for one in await custom_emojis.lock(db) if one.shortcode == shortcode), None)
+    if found is None:
         raise InvalidEmoji(f"there is no emoji :{shortcode}:")
-    await notices.announce(db, NOTICE)
+    return found
 
 
 async def _check_free(db: Connection, shortcodes: Sequence[str], terms: EmojiTerms, ids: Ids, now: datetime) -> None:
@@ -77,22 +87,18 @@ async def _check_free(db: Connection, shortcodes: Sequence[str], terms: EmojiTer
 
 
 async def _store(db: Connection, made: dict[str, ProcessedMedia], terms: EmojiTerms, ids: Ids, now: datetime) -> None:
-    await _check_free(db, list(made), terms, ids, now)
-    await _delete(db, list(made), ids, now)
-    category = terms.category.strip() if terms.category else None
-    rows = [
-        CustomEmoji(ids.next(), shortcode, one.file, one.thumbnail_file or one.file, category, terms.visible_in_picker)
+    changes = EmojiChanges(terms.category and terms.category.strip(), terms.visible_in_picker)
+    wanted = [
+        NewEmoji(shortcode, EmojiFiles(one.file, one.thumbnail_file or one.file), changes)
         for shortcode, one in made.items()
     ]
-    await custom_emojis.insert_many(db, rows, now)
-    await notices.announce(db, NOTICE)
+    _check(await add(db, act_at_command_line(ids, now), wanted, replacing=terms.replace))
+    await notices.announce(db, "outbox")
 
 
-async def _delete(db: Connection, shortcodes: Sequence[str], ids: Ids, now: datetime) -> list[CustomEmoji]:
-    gone = await custom_emojis.delete_many(db, shortcodes)
-    if files := [name for one in gone for name in one.files]:
-        await outbox.insert_many(db, [new_effect(ids.next(), files_unused(files))], now)
-    return gone
+def _check(outcome: object) -> None:
+    if isinstance(outcome, Refused):
+        raise InvalidEmoji(outcome.text)
 
 
 async def _make_all(folder: Folder, files: Mapping[str, EmojiFile]) -> dict[str, ProcessedMedia]:
@@ -138,7 +144,7 @@ async def _make_all(folder: Folder, files: Mapping[str, EmojiFile]) -> dict[str,
 
 async def _make(folder: Folder, key: str, file: EmojiFile) -> ProcessedMedia:
     kind = kind_of(file.picture[:HEAD])
-    if kind not in KINDS:
+    if kind not in EMOJIS:
         raise InvalidEmoji(f"{file.where}the picture is no PNG, GIF, WebP or AVIF")
     place = await trio.to_thread.run_sync(folder.stage, key, BytesIO(file.picture))
     try:

@@ -334,6 +334,8 @@ QUERIES = [
     ("reactions", announcements.REACTIONS, ([1, 2], 7)),
     ("kinds of reactions", announcements.KINDS, (1, "e1")),
     ("count of a reaction", announcements.COUNT, (1, "e1")),
+    *both("custom emoji of this server", custom_emojis.PAGE, *PAGE),
+    ("a custom emoji", custom_emojis.FIND, (7,)),
     ("custom emoji by name", custom_emojis.DELETE, (["a", "b"],)),
     ("suggestions", suggestions.FIND.text, (None,) * len(suggestions.FIND.names)),
     ("popular accounts", suggestions.POPULAR, (NOW, 200)),

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -147,6 +148,38 @@ def test_the_list_has_names_categories_and_marks(data: Path, tmp_path: Path) -> 
     run(data, "add", "dog", path, "--unlisted")
     run(data, "add", "cat", path, "--category", "Animals")
     assert run(data, "list").stdout == ":cat:\tAnimals\n:dog:\t-\tunlisted\n"
+
+
+def test_an_emoji_is_disabled_enabled_and_put_under_another_heading(data: Path, dsn: str, tmp_path: Path) -> None:
+    run(data, "add", "cat", file(tmp_path, "x", picture()), "--unlisted")
+    (added,) = stored(dsn)
+    steps = [
+        (("disable", ":cat:"), "Disabled :cat:\n", {"disabled": True}),
+        (("enable", "cat"), "Enabled :cat:\n", {"disabled": False}),
+        (("category", "cat", " Animals "), "Changed :cat:\n", {"category": "Animals"}),
+        (("category", "cat"), "Changed :cat:\n", {"category": None}),
+    ]
+    for words, said, changes in steps:
+        done = run(data, *words)
+        assert (done.exit_code, done.stdout) == (0, said), done.output
+        assert stored(dsn) == [replace(added, **changes)]
+    for words in (("disable", "dog"), ("enable", "dog"), ("category", "dog", "Animals")):
+        refused = run(data, *words)
+        assert (refused.exit_code, refused.stderr) == (1, "Error: there is no emoji :dog:.\n")
+    refused = run(data, "category", "cat", "x" * 101)
+    assert (refused.exit_code, refused.stderr) == (1, "Error: the category has not 1 to 100 characters.\n")
+
+
+def test_each_act_is_in_the_audit_log(data: Path, dsn: str, tmp_path: Path) -> None:
+    start = transact_once(dsn, lambda db: db.fetchval("SELECT coalesce(max(id), 0) FROM audit_log"))
+    path = file(tmp_path, "x", picture())
+    for words in (("add", "cat", path), ("add", "cat", path, "--replace"), ("disable", "cat"), ("remove", "cat")):
+        assert run(data, *words).exit_code == 0
+    log = transact_once(
+        dsn, lambda db: db.fetch("SELECT actor, action, target FROM audit_log WHERE id > $1 ORDER BY id", start)
+    )
+    acts = ("add", "remove", "add", "change", "remove")
+    assert [tuple(row.values()) for row in log] == [("command line", f"{act}_custom_emoji", "cat") for act in acts]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,181 @@
+"""Acts of staff on the custom emoji of this server. The command line calls the same acts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, replace
+
+from ...storage import custom_emojis
+from ...storage.custom_emojis import CustomEmoji
+from ...storage.engine import notices
+from ...storage.engine.database import Connection
+from ..account import AccountActor
+from ..custom_emojis import NOTICE
+from ..effects.files import files_unused
+from ..kernel import Message, Refused, turn
+from ..rules.roles import Permission
+from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
+
+NOT_FOUND = Refused(404, "Record not found")
+TAKEN = Refused(422, "Validation failed: Shortcode has already been taken")
+
+
+@dataclass(frozen=True, slots=True)
+class EmojiFiles:
+    """The files of an emoji's picture: as it is, and one that does not move, which may be the same."""
+
+    file: str
+    static_file: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmojiChanges:
+    """What an emoji becomes. None: not said, so that it stays as it is. An empty category: none."""
+
+    category: str | None = None
+    visible_in_picker: bool | None = None
+    disabled: bool | None = None
+
+    def said(self) -> dict[str, object]:
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    def of(self, emoji: CustomEmoji) -> CustomEmoji:
+        """Return an emoji with these changes."""
+        changed = replace(emoji, **self.said())
+        return replace(changed, category=changed.category or None)
+
+
+@dataclass(frozen=True, slots=True)
+class NewEmoji:
+    """An emoji to add, whose files are published."""
+
+    shortcode: str
+    files: EmojiFiles
+    changes: EmojiChanges = EmojiChanges()  # to the defaults
+
+
+@dataclass(frozen=True, slots=True)
+class AddEmoji(Message[CustomEmoji]):
+    """Command of staff: add an emoji."""
+
+    staff: Staff
+    emoji: NewEmoji
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeEmoji(Message[CustomEmoji]):
+    """Command of staff: change an emoji, with `files` its picture too."""
+
+    staff: Staff
+    id: int
+    changes: EmojiChanges
+    files: EmojiFiles | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveEmoji(Message[None]):
+    """Command of staff: remove an emoji. Texts that use it show its name."""
+
+    staff: Staff
+    id: int
+
+
+@turn(AccountActor, AddEmoji)
+async def add_emoji(account: AccountActor, message: AddEmoji) -> CustomEmoji | Refused:
+    added = await account.transact(add, act_in_turn(account, message.staff), [message.emoji])
+    if isinstance(added, Refused):
+        return added
+    await _show(account)
+    return added[0]
+
+
+@turn(AccountActor, ChangeEmoji)
+async def change_emoji(account: AccountActor, message: ChangeEmoji) -> CustomEmoji | Refused:
+    act = act_in_turn(account, message.staff)
+    changed = await account.transact(change, act, message.id, message.changes, message.files)
+    await _show(account)
+    return changed
+
+
+@turn(AccountActor, RemoveEmoji)
+async def remove_emoji(account: AccountActor, message: RemoveEmoji) -> Refused | None:
+    refused = await account.transact(remove, act_in_turn(account, message.staff), message.id)
+    await _show(account)
+    return refused
+
+
+async def _show(account: AccountActor) -> None:
+    """Have the change hold before the answer, and the files removed that are not used any more."""
+    await account.context.custom_emojis.reload()
+    account.context.outbox.wake()
+
+
+async def add(
+    db: Connection, act: StaffAct, wanted: Sequence[NewEmoji], *, replacing: bool = False
+) -> list[CustomEmoji] | Refused:
+    """Add emoji, in a transaction: all or none. With `replacing` they take the place of those with the same names."""
+    if not await act.may(db, Permission.MANAGE_CUSTOM_EMOJIS):
+        return NOT_ALLOWED
+    names = {one.shortcode for one in wanted}
+    taken = [one for one in await custom_emojis.lock(db) if one.shortcode in names]
+    if taken and not replacing:
+        return TAKEN
+    await _delete(db, act, taken)
+    added = [
+        one.changes.of(CustomEmoji(act.next_id(), one.shortcode, one.files.file, one.files.static_file))
+        for one in wanted
+    ]
+    await custom_emojis.insert_many(db, added, act.now)
+    for one in added:
+        await _log(db, act, "add_custom_emoji", one)
+    await notices.announce(db, NOTICE)
+    return added
+
+
+async def change(
+    db: Connection, act: StaffAct, id: int, changes: EmojiChanges, files: EmojiFiles | None = None
+) -> CustomEmoji | Refused:
+    """Change an emoji, in a transaction."""
+    if not await act.may(db, Permission.MANAGE_CUSTOM_EMOJIS):
+        return NOT_ALLOWED
+    before = await _find(db, id)
+    if before is None:
+        return NOT_FOUND
+    changed = changes.of(before)
+    if files is not None:
+        changed = replace(changed, file=files.file, static_file=files.static_file)
+        await act.promise(db, [files_unused(before.files)])
+    await custom_emojis.update(db, changed, act.now)
+    await _log(db, act, "change_custom_emoji", changed, picture=files is not None, **changes.said())
+    await notices.announce(db, NOTICE)
+    return changed
+
+
+async def remove(db: Connection, act: StaffAct, id: int) -> Refused | None:
+    """Remove an emoji, in a transaction."""
+    if not await act.may(db, Permission.MANAGE_CUSTOM_EMOJIS):
+        return NOT_ALLOWED
+    found = await _find(db, id)
+    if found is None:
+        return NOT_FOUND
+    await _delete(db, act, [found])
+    await notices.announce(db, NOTICE)
+    return None
+
+
+async def _find(db: Connection, id: int) -> CustomEmoji | None:
+    return next((one for one in await custom_emojis.lock(db) if one.id == id), None)
+
+
+async def _delete(db: Connection, act: StaffAct, gone: Collection[CustomEmoji]) -> None:
+    """Delete emoji, and promise to remove their files."""
+    if not gone:
+        return
+    await custom_emojis.delete_many(db, [one.shortcode for one in gone])
+    await act.promise(db, [files_unused(name for one in gone for name in one.files)])
+    for one in gone:
+        await _log(db, act, "remove_custom_emoji", one)
+
+
+async def _log(db: Connection, act: StaffAct, action: str, emoji: CustomEmoji, **details: object) -> None:
+    await act.log(db, action, Target("custom_emoji", emoji.id, emoji.shortcode), "", **details)

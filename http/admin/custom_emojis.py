@@ -1,0 +1,121 @@
+"""The custom emoji of this server for staff. The reference server has pages for this, and no API."""
+
+from __future__ import annotations
+
+from ...actors.commands.custom_emojis import (
+    AddEmoji,
+    ChangeEmoji,
+    EmojiChanges,
+    EmojiFiles,
+    NewEmoji,
+    RemoveEmoji,
+)
+from ...actors.rules.emojis import CATEGORY_CHARACTERS, SHORTCODE, is_category
+from ...actors.rules.roles import Permission
+from ...storage import custom_emojis
+from ...storage.custom_emojis import CustomEmoji
+from ...storage.media import ProcessedMedia
+from ..access.authentication import Viewer
+from ..access.context import HttpContext
+from ..answers.answer import EMPTY, Answer, json
+from ..answers.errors import NotFound, invalid
+from ..entities.custom_emoji import managed_emoji_fields
+from ..intake.input import Input
+from ..intake.paging import Paged
+from ..intake.parameters import MaybeFlag, MaybeLine, MaybeText
+from ..intake.request import Request
+from ..intake.upload import MaybeUpload
+from ..router import api
+from ..views import uploads
+from ..views.staff import page_of_rows, staff_of
+
+READ = ("admin:read",)
+WRITE = ("admin:write",)
+PERMISSION = Permission.MANAGE_CUSTOM_EMOJIS
+
+
+class ChangedEmoji(Input):
+    """What an emoji becomes. A parameter that is not sent keeps its value."""
+
+    image: MaybeUpload = None
+    category: MaybeLine = None
+    visible_in_picker: MaybeFlag = None
+    disabled: MaybeFlag = None
+
+    def changes(self) -> EmojiChanges:
+        if self.category and not is_category(self.category):
+            raise invalid(f"Category must have at most {CATEGORY_CHARACTERS} characters that can be printed")
+        return EmojiChanges(self.category, self.visible_in_picker, self.disabled)
+
+
+class UploadedEmoji(ChangedEmoji):
+    """An emoji to add."""
+
+    shortcode: MaybeText = None
+
+    def name(self) -> str:
+        if not self.shortcode:
+            raise invalid("Shortcode can't be blank")
+        if not SHORTCODE.fullmatch(self.shortcode):
+            raise invalid("Shortcode must have 2 to 100 letters a to z, digits and underscores")
+        return self.shortcode
+
+
+@api.get("/api/v1/admin/custom_emojis", auth="user", scopes=READ, permission=PERMISSION)
+async def show_all(context: HttpContext, request: Request, paged: Paged) -> Answer:
+    """The emoji, the disabled ones too, the newest first."""
+
+    def fields(emoji: CustomEmoji) -> dict[str, object]:
+        return managed_emoji_fields(emoji, context.settings.base_url)
+
+    return await page_of_rows(context, request, paged, custom_emojis.page, fields)
+
+
+@api.get("/api/v1/admin/custom_emojis/<id>", auth="user", scopes=READ, permission=PERMISSION)
+async def show(context: HttpContext, id: int) -> Answer:
+    return _answer(context, await _find(context, id))
+
+
+@api.post(
+    "/api/v1/admin/custom_emojis", auth="user", scopes=WRITE, permission=PERMISSION, body_limit=uploads.EMOJI_BODY
+)
+async def add(context: HttpContext, viewer: Viewer, wanted: UploadedEmoji) -> Answer:
+    """Add an emoji. Its picture is made anew, in a process of its own."""
+    shortcode, changes = wanted.name(), wanted.changes()
+    staff = await staff_of(context, viewer)
+    async with uploads.emoji(context, viewer, wanted.image) as made:
+        return _answer(context, await viewer.ask(AddEmoji(staff, NewEmoji(shortcode, _files(made), changes))))
+
+
+@api.put(
+    "/api/v1/admin/custom_emojis/<id>", auth="user", scopes=WRITE, permission=PERMISSION, body_limit=uploads.EMOJI_BODY
+)
+async def change(context: HttpContext, viewer: Viewer, id: int, wanted: ChangedEmoji) -> Answer:
+    """Change an emoji. Its name stays: texts have it."""
+    changes, staff = wanted.changes(), await staff_of(context, viewer)
+    await _find(context, id)
+    if wanted.image is None:
+        return _answer(context, await viewer.ask(ChangeEmoji(staff, id, changes)))
+    async with uploads.emoji(context, viewer, wanted.image) as made:
+        return _answer(context, await viewer.ask(ChangeEmoji(staff, id, changes, _files(made))))
+
+
+@api.delete("/api/v1/admin/custom_emojis/<id>", auth="user", scopes=WRITE, permission=PERMISSION)
+async def remove(context: HttpContext, viewer: Viewer, id: int) -> Answer:
+    await viewer.ask(RemoveEmoji(await staff_of(context, viewer), id))
+    return EMPTY
+
+
+async def _find(context: HttpContext, id: int) -> CustomEmoji:
+    found = await context.database.read(custom_emojis.find, id)
+    if found is None:
+        raise NotFound
+    return found
+
+
+def _files(made: ProcessedMedia) -> EmojiFiles:
+    return EmojiFiles(made.file, made.thumbnail_file or made.file)
+
+
+def _answer(context: HttpContext, emoji: CustomEmoji) -> Answer:
+    return json(managed_emoji_fields(emoji, context.settings.base_url))
