@@ -13,7 +13,8 @@ Status = Literal["active", "pending", "disabled", "silenced", "suspended", "sens
 
 FIND_USERS = """
     SELECT account_id, email, host(sign_up_ip) AS ip, locale, invite_request, role, confirmed_at, approved_at,
-        disabled_at, created_by_application_id, created_at
+        disabled_at, created_by_application_id, created_at,
+        (SELECT i.account_id FROM invites i WHERE i.id = users.invite_id) AS invited_by_account_id
     FROM users WHERE account_id = ANY($1::bigint[])
 """
 
@@ -53,6 +54,7 @@ class AccountFilter:
     display_name: str | None = None
     email: str | None = None
     domain: str | None = None
+    invited_by: int | None = None  # an account that made an invite
     network: str | None = None  # an address of a local account is in it
 
 
@@ -71,6 +73,7 @@ class AdminUser:
     disabled_at: datetime | None
     created_by_application_id: int | None
     created_at: datetime
+    invited_by_account_id: int | None
 
 
 async def find_users(db: Connection, ids: Sequence[int]) -> dict[int, AdminUser]:
@@ -118,5 +121,6 @@ def _with_values(wanted: AccountFilter) -> list[tuple[str, object]]:
         (begins("lower(a.display_name)", "lower($::text)"), wanted.display_name),
         (begins("lower(u.email)", "lower($::text)"), wanted.email),
         ("a.domain = lower($::text)", wanted.domain),
+        ("u.invite_id IN (SELECT i.id FROM invites i WHERE i.account_id = $)", wanted.invited_by),
         ("u.sign_up_ip <<= $::inet", wanted.network),
     ]

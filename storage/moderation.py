@@ -42,6 +42,9 @@ ROLE = """
 IS_SUSPENDED = "SELECT suspended_at IS NOT NULL FROM accounts WHERE id = $1 FOR KEY SHARE"
 
 
+SET_ROLE = "UPDATE users SET role = $2 WHERE account_id = $1"
+
+
 @dataclass(frozen=True, slots=True)
 class ModeratedRow:
     """The states of an account, each with the time since when. Accounts of other servers have no role."""
@@ -100,3 +103,7 @@ async def is_last_owner(db: Connection, account_id: int) -> bool:
 async def is_suspended(db: Connection, account_id: int) -> bool:
     """True if an account is suspended. It stays as it is until the end of the transaction."""
     return bool(await db.fetchval(IS_SUSPENDED, account_id))
+
+
+async def set_role(db: Connection, account_id: int, role: str) -> None:
+    await db.execute(SET_ROLE, account_id, role)

@@ -87,6 +87,22 @@ AUTHORIZED = """
     GROUP BY app.id ORDER BY since DESC, app.id DESC LIMIT $2
 """
 
+VALID = """
+    SELECT t.id, app.name AS application, t.scopes, t.created_at, t.last_used_at
+    FROM access_tokens t JOIN applications app ON app.id = t.application_id
+    WHERE t.account_id = $1 AND t.revoked_at IS NULL ORDER BY t.id DESC LIMIT $2
+"""
+
+REVOKE_ONE = """
+    WITH revoked AS (
+        UPDATE access_tokens SET revoked_at = $3
+        WHERE account_id = $1 AND id = $2 AND revoked_at IS NULL RETURNING id
+    ), ended AS (
+        DELETE FROM push_subscriptions p USING revoked WHERE p.token_id = revoked.id
+    )
+    SELECT id FROM revoked
+"""
+
 DELETE_GRANTS_OF = "DELETE FROM oauth_grants WHERE account_id = $1 AND application_id = $2"
 
 REVOKE_OF = """
@@ -171,6 +187,17 @@ class AuthorizedApplication:
     since: datetime
     last_used_at: datetime | None
     scopes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ValidToken:
+    """A token of a user that is not revoked, without its secret."""
+
+    id: int
+    application: str
+    scopes: tuple[str, ...]
+    created_at: datetime
+    last_used_at: datetime | None
 
 
 async def insert_application(db: Connection, app: Application) -> None:
@@ -270,6 +297,17 @@ async def revoke_application(db: Connection, account_id: int, application_id: in
     """
     await db.execute(DELETE_GRANTS_OF, account_id, application_id)
     return [row["token_hash"] for row in await db.fetch(REVOKE_OF, account_id, application_id, now)]
+
+
+async def valid_tokens(db: Connection, account_id: int, limit: int) -> list[ValidToken]:
+    """Return the valid tokens of a user, the newest first."""
+    rows = await db.fetch(VALID, account_id, limit)
+    return [ValidToken(**replaced(row, scopes=tuple(row["scopes"]))) for row in rows]
+
+
+async def revoke_one(db: Connection, account_id: int, id: int, now: datetime) -> bool:
+    """Revoke one token of a user. False if there is no valid one with this id."""
+    return await db.fetchval(REVOKE_ONE, account_id, id, now) is not None
 
 
 def _application(row: Row | None) -> Application | None:

@@ -63,6 +63,12 @@ async def hold(db: Connection, account_id: int) -> str | None:
     return await db.fetchval(HOLD, account_id)
 
 
+async def replace(db: Connection, account_id: int, new_hash: str) -> None:
+    """Store a new password, whatever the old one was. Links of mails become invalid."""
+    await db.execute(SET, account_id, new_hash)
+    await db.execute(DELETE_RESETS, account_id)
+
+
 async def insert_reset(db: Connection, new: PasswordReset) -> None:
     """Store a link."""
     await db.execute(*INSERT_RESET.bind(new))

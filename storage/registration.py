@@ -25,7 +25,7 @@ CONFIRM = "UPDATE users SET confirmed_at = $2 WHERE account_id = $1 AND confirme
 
 LOCK_USER = "SELECT confirmed_at FROM users WHERE account_id = $1 FOR UPDATE"
 
-CHANGE_EMAIL = "UPDATE users SET email = $2 WHERE account_id = $1"
+CHANGE_EMAIL = "UPDATE users SET email = $2, new_email = NULL WHERE account_id = $1"
 
 APPROVE = "UPDATE users SET approved_at = $2 WHERE account_id = $1 AND approved_at IS NULL RETURNING account_id"
 

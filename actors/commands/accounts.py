@@ -1,4 +1,4 @@
-"""Acts of staff on whole accounts: approve and reject a sign-up, delete an account.
+"""Acts of staff on whole accounts: approve and reject a sign-up, delete an account, give a role.
 
 Each is a turn of the account that it is done to. The command line calls the same acts, on the rows alone.
 """
@@ -111,3 +111,20 @@ async def delete(db: Connection, act: StaffAct, account_id: int) -> DeletedAccou
     await act.promise(db, [account_moderated(account_id)])
     await act.log(db, "delete", named(target))
     return deleted or NOT_FOUND
+
+
+async def give_role(db: Connection, act: StaffAct, account_id: int, role: str) -> Refused | None:
+    """Give a user another role, in a transaction. Its cached tokens are read again."""
+    target = await moderation.lock(db, account_id)
+    if target is None:
+        return NOT_FOUND
+    if not await act.may(db, Permission.MANAGE_ROLES) or target.role is None:
+        return NOT_ALLOWED
+    if not await act.may_act_on(db, target.role) or not await act.may_act_on(db, role):
+        return NOT_ALLOWED
+    if role != "owner" and await moderation.is_last_owner(db, account_id):
+        return LAST_OWNER
+    await moderation.set_role(db, account_id, role)
+    await act.log(db, "change_role", named(target), before=target.role, after=role)
+    await act.promise(db, [account_moderated(account_id)])
+    return None

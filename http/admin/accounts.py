@@ -22,6 +22,7 @@ from ...storage.paging import Page
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
+from ..intake.ids import AccountId
 from ..intake.paging import Paged, links
 from ..intake.parameters import Choice, Flag, MaybeText, MaybeTexts
 from ..intake.request import Request
@@ -94,7 +95,7 @@ class SoughtAccounts(Sought):
     status: Annotated[Status | None, Choice] = None
     permissions: Annotated[Literal["staff"] | None, Choice] = None
     role_ids: MaybeTexts = None
-    invited_by: MaybeText = None
+    invited_by: AccountId = None
 
     def wanted(self) -> AccountFilter:
         return replace(
@@ -103,6 +104,7 @@ class SoughtAccounts(Sought):
             statuses=frozenset([self.status] if self.status else ()),
             staff=self.permissions == "staff",
             roles=_roles(self.role_ids) if self.role_ids else None,
+            invited_by=self.invited_by,
         )
 
 
@@ -115,8 +117,6 @@ async def show_flagged(context: HttpContext, request: Request, viewer: Viewer, s
 @api.get("/api/v2/admin/accounts", auth="user", scopes=READ_ACCOUNTS, permission=Permission.MANAGE_USERS)
 async def show_sought(context: HttpContext, request: Request, viewer: Viewer, sought: SoughtAccounts) -> Answer:
     """Accounts by filters, the newest first."""
-    if sought.invited_by:
-        return json([])  # the server has no invitations
     return await _answer(context, request, viewer, sought.wanted(), sought.page(ACCOUNTS))
 
 

@@ -54,6 +54,8 @@ def _user_fields(user: AdminUser | None) -> dict[str, object]:
     }
     if user.created_by_application_id is not None:
         fields["created_by_application_id"] = str(user.created_by_application_id)
+    if user.invited_by_account_id is not None:
+        fields["invited_by_account_id"] = str(user.invited_by_account_id)
     return fields
 
 

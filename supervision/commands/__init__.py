@@ -18,6 +18,8 @@ PLACES = {
     "appeals": "appeals",
     "statuses": "statuses",
     "tokens": "tokens",
+    "sessions": "sessions",
+    "audit": "audit",
     "tags": "trends",
     "links": "trends",
     "posts": "trends",

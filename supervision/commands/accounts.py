@@ -1,16 +1,22 @@
-"""`troupe accounts`: making accounts, one or a file of them; approving and rejecting sign-ups."""
+"""`troupe accounts`: making, finding, changing and deleting accounts, and acts of staff on them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+import secrets
 from pathlib import Path
-from typing import BinaryIO
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
+from .acting import act as act_once
+from .acting import on_account
 from .options import CommandRefused, setting_options, settings_from
+
+if TYPE_CHECKING:
+    from ...storage.admin_accounts import Status
+
+ROLES = ("user", "moderator", "admin", "owner")
 
 
 @click.group
@@ -26,7 +32,7 @@ def accounts() -> None:
 )
 @click.option(
     "--role",
-    type=click.Choice(["user", "moderator", "admin", "owner"]),
+    type=click.Choice(ROLES),
     default="user",
     show_default=True,
     help="What the account may do to others.",
@@ -100,7 +106,7 @@ def approve(name: str, data: str | None, domain: str | None, config: Path | None
     """
     from .moderating import approve_on
 
-    click.echo(f"Approved @{_moderate(approve_on, name, (), data, domain, config)}")
+    click.echo(f"Approved @{on_account(config, approve_on, name, data=data, domain=domain)}")
 
 
 @accounts.command
@@ -113,7 +119,7 @@ def reject(name: str, data: str | None, domain: str | None, config: Path | None)
     """
     from .moderating import reject_on
 
-    click.echo(f"Rejected @{_moderate(reject_on, name, (), data, domain, config)}")
+    click.echo(f"Rejected @{on_account(config, reject_on, name, data=data, domain=domain)}")
 
 
 def _act(action: str, sentence: str, done: str) -> None:
@@ -126,7 +132,7 @@ def _act(action: str, sentence: str, done: str) -> None:
     def act(name: str, reason: str, data: str | None, domain: str | None, config: Path | None) -> None:
         from .moderating import act_on
 
-        click.echo(f"{done} @{_moderate(act_on, name, (action, reason), data, domain, config)}")
+        click.echo(f"{done} @{on_account(config, act_on, name, action, reason, data=data, domain=domain)}")
 
 
 def _undo(command: str, state: str, sentence: str, done: str) -> None:
@@ -138,22 +144,7 @@ def _undo(command: str, state: str, sentence: str, done: str) -> None:
     def undo(name: str, data: str | None, domain: str | None, config: Path | None) -> None:
         from .moderating import undo_on
 
-        click.echo(f"{done} @{_moderate(undo_on, name, (state,), data, domain, config)}")
-
-
-def _moderate(
-    act: Callable[..., Awaitable[str]], name: str, how: tuple[str, ...], data: str | None, domain: str | None,
-    config: Path | None,
-) -> str:  # fmt: skip
-    from ..domain import base_url
-    from .making import InvalidAccount
-    from .rows import transact
-
-    settings = settings_from(config, data=data, domain=domain)
-    try:
-        return transact(settings, act, name, urlsplit(base_url(settings)).netloc, *how)
-    except InvalidAccount as unfit:
-        raise CommandRefused(f"{unfit}.") from None
+        click.echo(f"{done} @{on_account(config, undo_on, name, state, data=data, domain=domain)}")
 
 
 _act("disable", "Keep the user of NAME from signing in. Posts stay.", "Disabled")
@@ -164,3 +155,120 @@ _undo("enable", "disable", "Let the user of NAME sign in again.", "Enabled")
 _undo("unsilence", "silence", "End the silence of NAME.", "Ended the silence of")
 _undo("unsensitive", "sensitive", "Mark the media of NAME no longer as sensitive.", "No longer sensitive:")
 _undo("unsuspend", "suspend", "End the suspension of NAME.", "Ended the suspension of")
+
+
+STATUSES = ("active", "pending", "disabled", "silenced", "suspended", "sensitized")
+
+
+@accounts.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("--local/--remote", default=None, help="Only accounts of this server, or only of others.")
+@click.option("--status", type=click.Choice(STATUSES), help="Only accounts in this state.")
+@click.option("--role", type=click.Choice(ROLES), help="Only users with this role.")
+@click.option("--username", metavar="TEXT", help="Only names that begin so.")
+@click.option("--email", metavar="TEXT", help="Only e-mail addresses that begin so.")
+@click.option("--by-domain", metavar="DOMAIN", help="Only accounts of this server.")
+@click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="The most accounts.")
+@setting_options("data")
+def list_(
+    as_json: bool,
+    local: bool | None,
+    status: Status | None,
+    role: str | None,
+    username: str | None,
+    email: str | None,
+    by_domain: str | None,
+    limit: int,
+    data: str | None,
+    config: Path | None,
+) -> None:
+    """List accounts, the newest first: id, name, role, e-mail address, states."""
+    from ...storage.admin_accounts import AccountFilter
+    from .listing import list_accounts
+
+    wanted = AccountFilter(
+        local, frozenset([status] if status else ()), None if role is None else frozenset([role]),
+        username=username, email=email, domain=by_domain,
+    )  # fmt: skip
+    found = act_once(config, list_accounts, wanted, limit, data=data)
+    if as_json:
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    for one in () if as_json else found:
+        columns = (one["id"], f"@{one['account']}", one.get("role", "-"), one.get("email", "-"), _joined(one["states"]))
+        click.echo("\t".join(str(column) for column in columns))
+
+
+@accounts.command
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@setting_options("data", "domain")
+def show(name: str, as_json: bool, data: str | None, domain: str | None, config: Path | None) -> None:
+    """Show the account NAME, a line for each of its facts."""
+    from .listing import show_account
+
+    found = on_account(config, show_account, name, data=data, domain=domain)
+    if as_json:
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    for fact, value in () if as_json else found.items():
+        click.echo(f"{fact}\t{_joined(value) if isinstance(value, list) else value}")
+
+
+@accounts.command
+@click.argument("name")
+@click.option("--role", type=click.Choice(ROLES), help="What the account may do to others.")
+@click.option("--email", metavar="ADDRESS", help="The address to sign in with. You vouch for it: no link is sent.")
+@click.option("--confirm", is_flag=True, help="The e-mail address is known to be right.")
+@click.option("--approve", is_flag=True, help="Approve the sign-up.")
+@click.option("--reset-password", is_flag=True, help="Print a new password, and end all sessions and tokens.")
+@click.option("--disable-2fa", is_flag=True, help="Let the user sign in without a code.")
+@setting_options("data", "domain")
+def modify(
+    name: str,
+    role: str | None,
+    email: str | None,
+    confirm: bool,
+    approve: bool,
+    reset_password: bool,
+    disable_2fa: bool,
+    data: str | None,
+    domain: str | None,
+    config: Path | None,
+) -> None:
+    """Change the user of NAME: all that is asked for, or nothing. Changes hold at once."""
+    from ...actors.rules.passwords import hashed
+    from .modifying import AccountChanges
+    from .modifying import modify as change
+
+    password = secrets.token_urlsafe(12) if reset_password else None
+    changes = AccountChanges(role, email, confirm, approve, password and hashed(password), disable_2fa)
+    if changes == AccountChanges():
+        raise click.UsageError("Say what to change.")
+    acct = on_account(config, change, name, changes, data=data, domain=domain)
+    click.echo(f"Changed @{acct}" if password is None else f"Changed @{acct}, new password: {password}")
+
+
+@accounts.command
+@click.argument("name")
+@click.option("--dry-run", is_flag=True, help="Say what would be deleted, and delete nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@setting_options("data", "domain")
+def delete(name: str, dry_run: bool, yes: bool, data: str | None, domain: str | None, config: Path | None) -> None:
+    """Delete NAME, as its user would. There is no way back.
+
+    The account is hidden at once, and nobody signs in to it any more. The running server erases its posts and files;
+    if none runs, the next one does as soon as it starts.
+    """
+    from .modifying import delete_account
+
+    found = on_account(config, delete_account, name, True, data=data, domain=domain)
+    click.echo(f"@{found['account']}: {found['statuses']} posts, {found['followers']} followers", err=True)
+    if dry_run:
+        return
+    if not yes:
+        click.confirm(f"Delete @{found['account']} for ever?", abort=True, err=True)
+    on_account(config, delete_account, name, False, data=data, domain=domain)
+    click.echo(f"Deleted @{found['account']}. The server erases what is left of it, now or when it starts.")
+
+
+def _joined(states: str | int | list[str] | None) -> str:
+    return ", ".join(states) if isinstance(states, list) else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from ...actors.kernel.errors import Refused
 from .options import CommandRefused, settings_from
@@ -28,3 +29,18 @@ def act(config: Path | None, work: Callable[..., Awaitable[T]], *args: object, *
     from .rows import transact
 
     return transact(settings_from(config, **chosen), work, *args)
+
+
+def on_account(
+    config: Path | None, work: Callable[..., Awaitable[T]], handle: str, *args: object, **chosen: object
+) -> T:
+    """Run `work(connection, handle, local_domain, *args, ids, now)` in one transaction."""
+    from ..domain import base_url
+    from .making import InvalidAccount
+    from .rows import transact
+
+    settings = settings_from(config, **chosen)
+    try:
+        return transact(settings, work, handle, urlsplit(base_url(settings)).netloc, *args)
+    except InvalidAccount as unfit:
+        raise NotDone(f"{unfit}.") from None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
 
+from .acting import on_account
 from .options import CommandRefused, setting_options, settings_from
 
 
@@ -35,3 +37,38 @@ def create(name: str, scopes: str, data: str | None, config: Path | None) -> Non
     except InvalidAccount as unfit:
         raise CommandRefused(f"{unfit}.") from None
     click.echo(token)
+
+
+@tokens.command("list")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="The most tokens.")
+@setting_options("data", "domain")
+def list_(name: str, as_json: bool, limit: int, data: str | None, domain: str | None, config: Path | None) -> None:
+    """List the valid tokens of NAME, the newest first: id, app, scopes, last use. Their secrets are not stored."""
+    from .modifying import list_tokens
+
+    found = on_account(config, list_tokens, name, limit, data=data, domain=domain)
+    if as_json:
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    for one in () if as_json else found:
+        scopes = one["scopes"]
+        shown = " ".join(scopes) if isinstance(scopes, list) else ""
+        click.echo(f"{one['id']}\t{one['application']}\t{shown}\t{one['last_used_at'] or 'never'}")
+
+
+@tokens.command
+@click.argument("name")
+@click.argument("ids", nargs=-1, type=int)
+@click.option("--all", "everything", is_flag=True, help="Revoke all of them.")
+@setting_options("data", "domain")
+def revoke(
+    name: str, ids: tuple[int, ...], everything: bool, data: str | None, domain: str | None, config: Path | None
+) -> None:
+    """Revoke the tokens of NAME with these IDS, or with --all every one. Streams and pushes of them end."""
+    from .modifying import revoke_tokens
+
+    if bool(ids) == everything:
+        raise click.UsageError("Name tokens by their ids, or say --all.")
+    count = on_account(config, revoke_tokens, name, ids, data=data, domain=domain)
+    click.echo(f"Revoked {count} tokens of @{name.removeprefix('@')}")

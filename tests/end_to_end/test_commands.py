@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import httpx
 import pytest
-from mastodon import Mastodon, MastodonNotFoundError
+from mastodon import Mastodon, MastodonAPIError, MastodonNotFoundError, MastodonUnauthorizedError
 
 from ..http.uploading import animation
 from .browser import Visitor, query_of
@@ -52,6 +52,24 @@ def test_what_commands_make_is_there_at_once(server: Server) -> None:
     assert (me.username, me.locked, me.source.privacy) == ("operator", False, "public")
     assert me.url == f"{server.url}/@operator"
     assert app.status_post("Hello").visibility == "public"
+
+
+def test_changes_and_the_end_of_an_account_hold_at_once(server: Server) -> None:
+    made = ("--email", "passing@localhost", "--password", "x", "--role", "moderator", "--confirmed", "--approved")
+    server.troupe("accounts", "create", "passing", *made)
+    token = server.troupe("tokens", "create", "passing", "--scopes", "read write admin:read").stdout.strip()
+    app = Mastodon(access_token=token, api_base_url=server.url)
+    status = app.status_post("soon gone")
+    assert len(app.admin_accounts_v2(username="passing")) == 1
+    assert server.troupe("accounts", "modify", "passing", "--role", "user").returncode == 0
+    with pytest.raises(MastodonAPIError, match="403"):
+        app.admin_accounts_v2(username="passing")
+    deleted = server.troupe("accounts", "delete", "passing", "--yes")
+    assert deleted.returncode == 0, deleted.stderr
+    with pytest.raises(MastodonUnauthorizedError):
+        app.account_verify_credentials()
+    assert httpx.get(f"{server.url}/api/v1/statuses/{status.id}", trust_env=False).status_code == 404
+    assert httpx.get(f"{server.url}/api/v1/accounts/{status.account.id}", trust_env=False).status_code == 410
 
 
 def test_an_account_with_any_password_signs_in_by_any_address(server: Server) -> None:

@@ -11,6 +11,7 @@ from troupe.actors.commands.account_deletions import DeleteAccount
 from troupe.actors.kernel import Origin, Refused
 from troupe.actors.rules.roles import ROLES, Permission, may
 
+from ..checklist.rows import rows
 from ..clients import PATIENCE, SCOPES, Person, Reply, Stage, link
 
 V1, V2 = "/api/v1/admin/accounts", "/api/v2/admin/accounts"
@@ -26,6 +27,20 @@ async def staff(stage: Stage, role: str = "moderator", scopes: tuple[str, ...] =
 def names(answer: Reply) -> list[str]:
     assert answer.status == 200, answer.text
     return [account["username"] for account in answer.json]
+
+
+@rows("S021", "S218")
+async def test_only_staff_list_show_and_act(stage: Stage) -> None:
+    admin, ada, bob = await staff(stage, "admin"), await stage.person("ada", STAFF), await stage.person("bob")
+    report = {"account_id": bob.id, "comment": "spam"}
+    reported = (await ada.post("/api/v1/reports", report)).json["id"]
+    reads = (V1, V2, f"{V1}/{bob.id}", "/api/v1/admin/reports", f"/api/v1/admin/reports/{reported}")
+    acts = (f"{V1}/{bob.id}/unsilence", f"/api/v1/admin/reports/{reported}/resolve")
+    for person, status in ((ada, 403), (admin, 200)):
+        for path in reads:
+            assert (await person.get(path)).status == status, path
+        for path in acts:
+            assert (await person.post(path)).status == status, path
 
 
 async def test_an_account_with_all_that_staff_may_read(stage: Stage) -> None:
@@ -122,6 +137,18 @@ async def test_filters_of_the_first_version(stage: Stage, query: str, found: lis
 async def test_filters_of_the_second_version(stage: Stage, query: str, found: list[str]) -> None:
     mod = await filled(stage)
     assert names(await mod.get(f"{V2}?{query}")) == found
+
+
+async def test_accounts_are_found_by_the_account_that_invited_them(stage: Stage) -> None:
+    mod, ada, bob = await staff(stage), await stage.account("ada"), await stage.account("bob")
+    await stage.sql(
+        "INSERT INTO invites (id, code, account_id, created_at) VALUES (1, 'invitation', $1, now())", ada.id
+    )
+    await stage.sql("UPDATE users SET invite_id = 1 WHERE account_id = $1", bob.id)
+    found = await mod.get(f"{V2}?invited_by={ada.id}")
+    assert names(found) == ["bob"]
+    assert found.json[0]["invited_by_account_id"] == str(ada.id)
+    assert names(await mod.get(f"{V2}?invited_by={bob.id}")) == []
 
 
 async def filled(stage: Stage) -> Person:

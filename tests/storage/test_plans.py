@@ -267,6 +267,7 @@ LISTED: dict[str, AccountFilter] = {
     "display name": AccountFilter(display_name="name 12"),
     "e-mail address": AccountFilter(email="u12@"),
     "domain": AccountFilter(domain="d7.test"),
+    "invites": AccountFilter(invited_by=7),
     "network": AccountFilter(network="10.0.0.0/28"),
     "username and network": AccountFilter(local=True, username="u12", network="10.0.0.0/28"),
 }

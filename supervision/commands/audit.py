@@ -1,0 +1,36 @@
+"""`troupe audit`: what staff did."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from .acting import act
+from .options import setting_options
+
+
+@click.command
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("--account", metavar="NAME", help="Only acts of this account, and those that were done to it.")
+@click.option(
+    "--since", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="Only acts from this UTC time on."
+)
+@click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="The most acts.")
+@setting_options("data")
+def audit(
+    as_json: bool, account: str | None, since: datetime | None, limit: int, data: str | None, config: Path | None
+) -> None:
+    """List what staff did, the latest first: time, who, what, to which, why."""
+    from datetime import UTC
+
+    from .listing import list_acts
+
+    name = None if account is None else account.removeprefix("@")
+    found = act(config, list_acts, name, since and since.replace(tzinfo=UTC), limit, data=data)
+    if as_json:
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    for one in () if as_json else found:
+        click.echo("\t".join(str(one[name]) for name in ("created_at", "actor", "action", "target", "reason")))
