@@ -24,7 +24,7 @@ from ..facts import (
 )
 from ..kernel import Message, Origin, Refused, turn
 from .interacting import NOT_ALLOWED, admit, original_of
-from .statuses import NOT_FOUND, choose_visibility, delete, find_original
+from .statuses import NOT_FOUND, DeleteStatus, choose_visibility, delete, find_original
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,4 +118,4 @@ async def _unreblog(
     db: Connection, account: AccountActor, original_id: int, now: datetime, origin: Origin
 ) -> tuple[Deleted, list[int]] | None:
     boost = await statuses.find_reblog(db, account.id, original_id)
-    return None if boost is None else await delete(db, account, boost, now, origin)
+    return None if boost is None else await delete(db, account, DeleteStatus(boost), now, origin)

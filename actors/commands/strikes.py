@@ -18,7 +18,7 @@ from ..rules.roles import Permission, roles_with
 from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
 from .edits import mark_sensitive
 from .interacting import invalid
-from .moderation import NOT_FOUND, leave, named, permitted, publish_moderation
+from .moderation import NOT_FOUND, leave, named, publish_moderation
 from .statuses import DeleteStatus, delete_status
 from .striking import Struck, publish_strike, strike
 
@@ -104,7 +104,9 @@ async def strike_statuses(
     target = await moderation.lock(db, account_id)
     if target is None:
         return NOT_FOUND
-    if not await permitted(db, act, target) and not await act.may(db, Permission.MANAGE_REPORTS):
+    if not await act.may(db, Permission.MANAGE_USERS | Permission.MANAGE_REPORTS):
+        return NOT_ALLOWED
+    if not await act.may_act_on(db, target.role):
         return NOT_ALLOWED
     if not message.status_ids or len(message.status_ids) > MOST_STATUSES:
         return TOO_MANY if message.status_ids else NO_STATUSES

@@ -49,10 +49,15 @@ OWN = frozenset(
         ("GET", "/auth/confirmation/new"),
         ("POST", "/auth/confirmation/new"),
         ("GET", "/auth/confirmation/sent"),
+        # The reference server has only pages for these.
+        ("GET", "/api/v1/admin/audit_log"),
+        ("GET", "/api/v1/admin/appeals"),
+        ("POST", "/api/v1/admin/appeals/<id>/approve"),
+        ("POST", "/api/v1/admin/appeals/<id>/reject"),
     }
 )
 # The pages on which people change their account.
-OWN_AREAS = ("/settings", "/auth/sign_in", "/auth/password/", "/auth/email")
+OWN_AREAS = ("/settings", "/disputes/", "/auth/sign_in", "/auth/password/", "/auth/email")
 
 
 def shape(path: str) -> str:

@@ -57,6 +57,7 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
     ("import", {"id": 7, "account": 3}, RunImport(7, 3)),
     ("access", {"account": 3}, EndAccess(3)),
     ("moderation", {"account": 3}, TellModeration(3)),
+    ("moderated_domain", {"domain": "b.example"}, TellDomain("b.example")),
     ("strike", {"strike": 7, "account": 3}, CarryOutStrike(7, 3)),
     ("strike_mail", {"strike": 7, "account": 3}, SendStrike(7, 3)),
     ("appeal_mail", {"strike": 7, "account": 3}, SendAppeal(7, 3)),
