@@ -10,10 +10,10 @@ from datetime import UTC, datetime, timedelta
 from ...actors.effects.announcements import announcement_changed, announcement_removed
 from ...actors.effects.registry import Promise
 from ...actors.kernel.ids import Ids
-from ...actors.outbox import new_effect
 from ...actors.rules.limits import ANNOUNCEMENT_CHARACTERS
 from ...actors.rules.text import FoundLink, FoundMention, Hashtag, MentionTarget, Scan, render, scan, tag_url, trimmed
-from ...storage import accounts, announcements, outbox, statuses
+from ...actors.staff import Target, act_at_command_line
+from ...storage import accounts, announcements, statuses
 from ...storage.accounts import Account
 from ...storage.announcements import Announcement
 from ...storage.engine import notices
@@ -86,8 +86,9 @@ async def add_announcement(
         updated_at=now,
     )
     await announcements.insert(db, announcement)
-    if not draft:
-        await _promise(db, announcement_changed(announcement, now), ids, now)
+    await _done(
+        db, "add_announcement", announcement.id, [] if draft else announcement_changed(announcement, now), ids, now
+    )
     return announcement.id
 
 
@@ -103,25 +104,27 @@ async def publish_announcement(db: Connection, id: int, at: datetime | None, ids
     published = await announcements.publish(db, id, at or now, now)
     if published is None:
         raise InvalidAnnouncement(f"there is no announcement {id}")
-    await _promise(db, announcement_changed(published, now), ids, now)
+    await _done(db, "publish_announcement", id, announcement_changed(published, now), ids, now)
 
 
 async def unpublish_announcement(db: Connection, id: int, ids: Ids, now: datetime) -> None:
     withdrawn = await announcements.publish(db, id, None, now)
     if withdrawn is None:
         raise InvalidAnnouncement(f"there is no announcement {id}")
-    await _promise(db, announcement_changed(withdrawn, now), ids, now)
+    await _done(db, "unpublish_announcement", id, announcement_changed(withdrawn, now), ids, now)
 
 
 async def remove_announcement(db: Connection, id: int, ids: Ids, now: datetime) -> None:
     if not await announcements.delete(db, id):
         raise InvalidAnnouncement(f"there is no announcement {id}")
-    await _promise(db, [announcement_removed(id)], ids, now)
+    await _done(db, "remove_announcement", id, [announcement_removed(id)], ids, now)
 
 
-async def _promise(db: Connection, promises: list[Promise], ids: Ids, now: datetime) -> None:
-    """Promise to tell the streams, and wake the relay of the running server."""
-    await outbox.insert_many(db, [new_effect(ids.next(), promise) for promise in promises], now)
+async def _done(db: Connection, action: str, id: int, promises: list[Promise], ids: Ids, now: datetime) -> None:
+    """Log an act, promise to tell the streams, and wake the relay of the running server."""
+    act = act_at_command_line(ids, now)
+    await act.log(db, action, Target("announcement", id, str(id)))
+    await act.promise(db, promises)
     await notices.announce(db, NOTICE)
 
 

@@ -118,3 +118,15 @@ def test_what_cannot_be_announced_is_refused(data: Path, dsn: str, words: tuple[
     assert refused.exit_code == 1
     assert reason in refused.stderr
     assert transact_once(dsn, announcements.find_all) == []
+
+
+def test_each_act_is_in_the_audit_log(data: Path, dsn: str) -> None:
+    assert run(data, "add", "Hello", "--draft").exit_code == 0
+    id = str(only(dsn).id)
+    for word in ("publish", "unpublish", "remove", "remove"):
+        run(data, word, id)  # the last one is refused
+    log = transact_once(
+        dsn, lambda db: db.fetch("SELECT actor, action, target FROM audit_log WHERE target = $1 ORDER BY id", id)
+    )
+    acts = ("add", "publish", "unpublish", "remove")
+    assert [tuple(row.values()) for row in log] == [("command line", f"{act}_announcement", id) for act in acts]
