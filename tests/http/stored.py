@@ -27,3 +27,8 @@ async def promises_forgotten(stage: Stage) -> None:
 async def add_up(db: Connection) -> dict[str, int]:
     names = [row["tablename"] for row in await db.fetch(TABLES)]
     return {name: await db.fetchval(SUM.format(name)) for name in names}
+
+
+async def change_unnoticed(stage: Stage, query: str, *args: object) -> None:
+    """Change rows outside of the server, and clear none of its caches."""
+    await stage.http_context.database.transact(lambda db: db.execute(query, *args))

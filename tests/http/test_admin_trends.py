@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ..clients import SCOPES, Person, Stage, ids
-from .stored import rows
+from .stored import change_unnoticed, rows
 
 STAFF = (*SCOPES, "admin:read", "admin:write")
 ADMIN = "/api/v1/admin/trends"
@@ -83,3 +83,17 @@ async def test_a_link_is_approved(stage: Stage, mod: Person) -> None:
     assert (shown.status, shown.json["url"], shown.json["id"]) == (200, "https://n.test/", "1")
     assert await stage.rows("SELECT card_id, trendable FROM link_reviews") == [[1, True]]
     assert (await mod.get(f"{ADMIN}/links")).json == []
+
+
+async def test_who_lost_the_role_decides_nothing(stage: Stage, mod: Person, crowd: list[Person]) -> None:
+    """The role is read from the row: the token that the server remembers still has the old one."""
+    await stage.sql("INSERT INTO preview_cards (id, url, found, fetched_at) VALUES (1, 'https://n.test/', true, now())")
+    post = (await crowd[0].publish("#tea"))["id"]
+    (tag,) = (await mod.get("/api/v1/admin/tags")).json
+    await change_unnoticed(stage, "UPDATE users SET role = 'user' WHERE account_id = $1", mod.account.id)
+    before = await rows(stage)
+    for path in (f"tags/{tag['id']}", f"statuses/{post}", "links/1"):
+        for decision in ("approve", "reject"):
+            assert (await mod.post(f"{ADMIN}/{path}/{decision}")).status == 403, path
+    assert (await mod.put(f"/api/v1/admin/tags/{tag['id']}", {"listable": "false"})).status == 403
+    assert await rows(stage) == before

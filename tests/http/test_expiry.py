@@ -55,6 +55,18 @@ async def test_a_link_is_deleted_when_it_is_over(stage: Stage, sweeper: Sweeper)
     assert await count(stage, "confirmations") == 0
 
 
+async def test_a_link_to_a_strike_is_deleted_when_it_is_over(stage: Stage, sweeper: Sweeper, ada: Person) -> None:
+    mod = await stage.person("mod", ("admin:write",), role="moderator")
+    form = {"type": "silence", "send_email_notification": "true"}
+    assert (await mod.post(f"/api/v1/admin/accounts/{ada.id}/action", form)).status == 200
+    await stage.letterbox.receive()
+    await sweeper.sweep(20 * DAY - HOUR)
+    assert await count(stage, "strike_links") == 1
+    await sweeper.sweep(20 * DAY + HOUR)
+    assert await count(stage, "strike_links") == 0
+    assert await count(stage, "strikes") == 1
+
+
 async def test_a_code_is_deleted_a_day_after_it_is_over(stage: Stage, sweeper: Sweeper, ada: Person) -> None:
     await consent(stage.anybody(), asked(await stage.application(SECRET)))
     await sweeper.sweep(DAY)

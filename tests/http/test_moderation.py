@@ -12,6 +12,8 @@ from troupe.storage.moderation import State
 
 from ..clients import HOME, Stage, ids
 from .moderating import moderate, moderator, placed, undo
+from .signing_in import SECRET, asked, code_in, consent, exchange
+from .stored import change_unnoticed, rows
 from .uploading import attach, fetched, part, picture, uploaded
 
 DISABLED = (403, {"error": "Your login is currently disabled"})
@@ -129,3 +131,61 @@ async def test_a_suspended_profile_is_blank_where_others_are_shown_with_it(stage
         "suspended": True, "display_name": "", "note": "", "fields": [], "avatar_description": "",
         "avatar": "http://localhost:3000/avatars/original/missing.png",
     }  # fmt: skip
+@pytest.mark.parametrize("state", ["disable", "suspend"])
+async def test_a_code_that_no_app_has_redeemed_ends(stage: Stage, state: str) -> None:
+    mod, ada = await moderator(stage), await stage.person("ada")
+    application = await stage.application(SECRET)
+    code = code_in(await consent(stage.anybody(), asked(application)))
+    assert await moderate(mod, ada, state) == 200
+    await mod.post(f"/api/v1/admin/accounts/{ada.id}/{'enable' if state == 'disable' else 'unsuspend'}")
+    assert (await ada.get("/api/v1/accounts/verify_credentials")).status == 200
+    refused = await exchange(stage, application, code)
+    assert (refused.status, refused.json["error"]) == (400, "invalid_grant")
+
+
+async def test_a_silenced_user_keeps_a_code(stage: Stage) -> None:
+    mod, ada = await moderator(stage), await stage.person("ada")
+    application = await stage.application(SECRET)
+    code = code_in(await consent(stage.anybody(), asked(application)))
+    assert await moderate(mod, ada, "silence") == 200
+    assert (await exchange(stage, application, code)).status == 200
+
+
+@pytest.mark.parametrize("type", ["none", "disable", "sensitive", "silence", "suspend"])
+async def test_nobody_acts_on_an_equal_or_higher_role(stage: Stage, type: str) -> None:
+    mod = await moderator(stage)
+    targets = [await moderator(stage, name, role) for name, role in (("second", "moderator"), ("admin", "admin"))]
+    before = await rows(stage)
+    for target in (*targets, mod):
+        assert await moderate(mod, target, type) == 403
+        assert (await target.get("/api/v1/accounts/verify_credentials")).status == 200
+    assert await rows(stage) == before
+    assert await moderate(targets[1], mod, type) == 200
+
+
+@pytest.mark.parametrize("role", ["user", "moderator"])
+async def test_the_rank_is_the_one_of_now(stage: Stage, role: str) -> None:
+    """An admin who was demoted: the token that the server remembers still has the old role."""
+    admin, mod = await moderator(stage, "admin", "admin"), await moderator(stage)
+    assert await moderate(admin, mod, "none") == 200
+    await change_unnoticed(stage, "UPDATE users SET role = $2 WHERE account_id = $1", admin.account.id, role)
+    assert await moderate(admin, mod, "suspend") == 403
+    assert (await mod.get("/api/v1/accounts/verify_credentials")).status == 200
+
+
+async def test_a_demoted_moderator_acts_on_nobody(stage: Stage) -> None:
+    mod, ada = await moderator(stage), await stage.person("ada")
+    published = await ada.publish("hello")
+    assert await moderate(mod, ada, "none") == 200
+    await change_unnoticed(stage, "UPDATE users SET role = 'user' WHERE account_id = $1", mod.account.id)
+    for type in ("none", "silence", "suspend"):
+        assert await moderate(mod, ada, type) == 403
+    assert await moderate(mod, ada, "delete_statuses", **{"status_ids[]": published["id"]}) == 403
+    assert (await ada.get(f"/api/v1/statuses/{published['id']}")).status == 200
+
+
+async def test_a_promoted_account_is_out_of_reach(stage: Stage) -> None:
+    mod, ada = await moderator(stage), await stage.person("ada")
+    assert await moderate(mod, ada, "none") == 200
+    await change_unnoticed(stage, "UPDATE users SET role = 'admin' WHERE account_id = $1", ada.account.id)
+    assert await moderate(mod, ada, "suspend") == 403

@@ -4,7 +4,9 @@ import re
 from typing import Any
 
 from ..clients import SCOPES, Client, Person, Reply, Stage, ids
+from .settling import signed_in
 from .signing_in import hidden
+from .stored import change_unnoticed
 from .uploading import attach, fetched, files_removed, uploaded
 
 STAFF = (*SCOPES, "admin:read", "admin:write")
@@ -152,6 +154,86 @@ async def test_each_strike_is_appealed_once_and_with_words(stage: Stage) -> None
     assert [one["text"] for one in await appeals(admin)] == ["I was kind."]
 
 
+async def test_a_strike_that_counts_no_more_is_not_appealed(stage: Stage) -> None:
+    admin, ada = await stage.person("admin", STAFF, role="admin"), await stage.person("ada")
+    await act(admin, ada, "silence")
+    await stage.letterbox.receive()
+    browser, path = stage.anybody(), link(stage)
+    page = await browser.get(path)
+    await stage.sql("UPDATE strikes SET overruled_at = now()")
+    assert (await browser.post("/disputes/strike", hidden(page) | {"text": "late"})).status == 422
+    assert 'name="text"' not in (await browser.get(path)).text
+    assert await appeals(admin) == []
+
+
+async def test_a_strike_is_appealed_within_20_days(stage: Stage) -> None:
+    admin, ada = await stage.person("admin", STAFF, role="admin"), await stage.person("ada")
+    await act(admin, ada, "silence")
+    id = (await warning(ada))["id"]
+    browser, path = await signed_in(stage), f"/disputes/strikes/{id}"
+    page = await browser.get(path)
+    await stage.sql("UPDATE strikes SET created_at = now() - interval '20 days 1 second'")
+    late = await browser.post(path, hidden(page) | {"text": "late"})
+    assert (late.status, await appeals(admin)) == (422, [])
+    await stage.sql("UPDATE strikes SET created_at = now() - interval '19 days 23 hours'")
+    assert (await browser.post(path, hidden(page) | {"text": "in time"})).status == 200
+    assert [one["text"] for one in await appeals(admin)] == ["in time"]
+
+
+async def test_the_link_of_a_mail_is_good_for_20_days(stage: Stage) -> None:
+    admin, ada = await stage.person("admin", STAFF, role="admin"), await stage.person("ada")
+    await act(admin, ada, "suspend")
+    await stage.letterbox.receive()
+    browser, path = stage.anybody(), link(stage)
+    page = await browser.get(path)
+    (lasts,) = await stage.rows("SELECT extract(day FROM expires_at - created_at)::int FROM strike_links")
+    assert lasts == [20]
+    await stage.sql("UPDATE strike_links SET expires_at = now() - interval '1 second'")
+    assert (await browser.get(path)).status == 404
+    assert (await browser.post("/disputes/strike", hidden(page) | {"text": "late"})).status == 404
+    assert await appeals(admin) == []
+
+
+async def test_statuses_of_equal_and_higher_roles_are_not_touched(stage: Stage) -> None:
+    mod = await stage.person("mod", STAFF, role="moderator")
+    for name, role in (("second", "moderator"), ("admin", "admin"), ("owner", "owner")):
+        target = await stage.person(name, STAFF, role=role)
+        published = await target.publish("official")
+        for type in ("delete_statuses", "mark_statuses_as_sensitive"):
+            refused = await act(mod, target, type, status_ids=[published["id"]])
+            assert (refused.status, refused.json) == (403, {"error": "This action is not allowed"})
+        assert not (await mod.get(f"/api/v1/statuses/{published['id']}")).json["sensitive"]
+    assert await stage.rows("SELECT 1 FROM strikes") == []
+
+
+async def test_appeals_of_equal_and_higher_roles_are_not_decided(stage: Stage) -> None:
+    owner, admin = [await stage.person(role, STAFF, role=role) for role in ("owner", "admin")]
+    second = await stage.person("second", STAFF, role="admin")
+    await act(owner, admin, "silence")
+    await stage.letterbox.receive()
+    await appeal(stage.anybody(), link(stage))
+    waiting = (await appeals(second))[0]
+    for staff in (second, admin):
+        for decision in ("approve", "reject"):
+            assert (await staff.post(f"/api/v1/admin/appeals/{waiting['id']}/{decision}")).status == 403
+    assert (await owner.get(f"/api/v1/accounts/{admin.id}")).json["limited"]
+    assert (await owner.post(f"/api/v1/admin/appeals/{waiting['id']}/approve")).status == 200
+
+
+async def test_who_lost_the_role_decides_no_appeals(stage: Stage) -> None:
+    """The role is read from the row: the token that the server remembers still has the old one."""
+    owner, admin = [await stage.person(role, STAFF, role=role) for role in ("owner", "admin")]
+    ada = await stage.person("ada")
+    await act(owner, ada, "silence")
+    await stage.letterbox.receive()
+    await appeal(stage.anybody(), link(stage))
+    waiting = (await appeals(admin))[0]
+    await change_unnoticed(stage, "UPDATE users SET role = 'moderator' WHERE account_id = $1", admin.account.id)
+    assert (await admin.post(f"/api/v1/admin/appeals/{waiting['id']}/approve")).status == 403
+    assert (await owner.get(f"/api/v1/accounts/{ada.id}")).json["limited"]
+    assert await appeals(owner) == [waiting]
+
+
 async def test_an_appeal_ends_nothing_that_staff_ended_before(stage: Stage) -> None:
     """A second suspension, after the end of the first, stays when the first one is appealed."""
     admin, ada = await stage.person("admin", STAFF, role="admin"), await stage.person("ada")
@@ -170,3 +252,11 @@ async def test_the_page_of_another_users_strike_is_missing(stage: Stage) -> None
     id = (await warning(ada))["id"]
     assert (await stage.anybody().get(f"/disputes/strikes/{id}")).status == 302
     assert (await stage.anybody().get("/disputes/strike?token=guessed")).status == 404
+    await stage.person("bob")
+    other, own, path = await signed_in(stage, "bob"), await signed_in(stage), f"/disputes/strikes/{id}"
+    page = await own.get(path)
+    assert (page.status, "Be kind." in page.text) == (200, True)
+    hers = await other.get(path)
+    assert (hers.status, "Be kind." in hers.text) == (404, False)
+    assert (await other.post(path, hidden(page) | {"text": "not mine"})).status == 404
+    assert await appeals(admin) == []
