@@ -39,7 +39,8 @@ def asks_not_to_be_indexed(shown: Iterable[ShownStatus]) -> bool:
 
 
 def _with_inner(shown: Iterable[ShownStatus]) -> Iterator[ShownStatus]:
-    """The statuses with those that they boost and quote."""
+    """The statuses with those that they quote. Boosts are not among them: the public timelines have none."""
     for one in shown:
         yield one
-        yield from _with_inner(inner for inner in (one.boosted, quoted_in(one)) if inner is not None)
+        if (quoted := quoted_in(one)) is not None:
+            yield from _with_inner([quoted])

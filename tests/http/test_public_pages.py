@@ -237,6 +237,26 @@ async def test_hidden_statuses_are_in_no_thread_quote_or_boost_and_not_pinned(
         assert "secret" not in (await page(stage, path)).text, path
 
 
+async def test_the_status_of_another_account_is_missing(stage: Stage, ada: Person, bob: Person) -> None:
+    id = (await ada.publish("written by ada"))["id"]
+    boost = (await bob.post(f"/api/v1/statuses/{id}/reblog")).json["id"]
+    for path in (f"/@bob/{id}", f"/@bob/{id}/embed", f"/users/bob/statuses/{id}", f"/@ada/{boost}"):
+        assert "written by ada" not in (await page(stage, path, 404)).text
+
+
+@pytest.mark.parametrize("type", ["silence", "suspend"])
+async def test_threads_are_without_accounts_that_staff_hid(stage: Stage, ada: Person, bob: Person, type: str) -> None:
+    mod = await stage.person("mod", ("admin:write",), role="moderator")
+    root = await ada.publish("the root")
+    reply = await bob.publish("the reply", in_reply_to_id=root["id"])
+    await ada.publish("the answer", in_reply_to_id=reply["id"])
+    path = f"/@ada/{root['id']}"
+    assert "the reply" in (await page(stage, path)).text
+    await mod.post(f"/api/v1/admin/accounts/{bob.id}/action", {"type": type})
+    shown = (await page(stage, path)).text
+    assert ("the reply" in shown, "the answer" in shown) == (False, True)
+
+
 async def test_accounts_that_are_gone_are_named_nowhere(stage: Stage, ada: Person, bob: Person) -> None:
     await stage.sql("UPDATE accounts SET moved_to_id = $2 WHERE id = $1", ada.account.id, bob.account.id)
     assert "has moved to" in (await page(stage, "/@ada")).text
@@ -293,6 +313,20 @@ class TestWithoutPreviews:
         assert "inside" not in front.text
         assert "for its members" in front.text
         assert "inside" in (await page(stage, f"/@ada/{status['id']}")).text
+
+
+class TestWithContact:
+    @pytest.fixture
+    def options(self) -> dict[str, Any]:
+        return {"rate_limits": False, "contact_account": "ada"}
+
+    @pytest.mark.parametrize("column", ["suspended_at", "deleted_at"])
+    async def test_a_contact_that_is_gone_is_not_named(self, stage: Stage, ada: Person, column: str) -> None:
+        about = await page(stage, "/about")
+        assert about.all("a", href="/@ada")
+        await stage.sql(f"UPDATE accounts SET {column} = now() WHERE id = $1", ada.account.id)
+        for path in ("/about", "/"):
+            assert not (await page(stage, path)).all("a", href="/@ada"), path
 
 
 class TestWithLimits:

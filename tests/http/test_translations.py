@@ -294,13 +294,16 @@ async def test_a_detected_language_that_is_none_is_not_shown(
 
 
 async def test_a_slow_service_is_waited_for_no_longer_than_the_limit(
-    ada: Person, bob: Person, service: TranslationService, monkeypatch: pytest.MonkeyPatch
+    stage: Stage, ada: Person, bob: Person, service: TranslationService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The viewer's limit and not the longer one of a request, which is logged."""
     status, service.held = await ada.publish("Tea", language="en"), trio.Event()
     await bob.get(LANGUAGES)
     monkeypatch.setattr(module, "PATIENCE", 0.05)
     with trio.fail_after(PATIENCE):
         assert await refused(bob, status) == (503, UNREACHABLE)
+    assert len(service.asked) == 1
+    assert stage.told("translation.failed") == []
 
 
 async def test_requests_that_find_no_place_are_refused_and_others_are_not_held_up(
