@@ -74,6 +74,27 @@ async def test_a_change_of_the_emoji_is_seen_in_what_was_rendered_before(stage: 
     assert (await stage.anybody().get(LISTED)).json == []
 
 
+async def test_an_emoji_that_is_not_in_the_picker_is_shown_in_texts(stage: Stage, ada: Person) -> None:
+    await add_emoji(stage, "cat", visible_in_picker=False, category="Animals")
+    await add_emoji(stage, "dog")
+    listed = (await stage.anybody().get(LISTED)).json
+    assert [(one["shortcode"], one["visible_in_picker"], one.get("category")) for one in listed] == [
+        ("cat", False, "Animals"), ("dog", True, None),
+    ]  # fmt: skip
+    status = await ada.publish("a :cat: and a :dog:")
+    assert names(status) == ["cat", "dog"]
+    assert [one["visible_in_picker"] for one in status["emojis"]] == [False, True]
+
+
+async def test_a_disabled_emoji_is_shown_nowhere(stage: Stage, ada: Person) -> None:
+    await add_emoji(stage, "cat", disabled=True)
+    await add_emoji(stage, "dog")
+    assert [one["shortcode"] for one in (await stage.anybody().get(LISTED)).json] == ["dog"]
+    profile = (await ada.put("/api/v1/accounts/update_credentials", {"display_name": "Ada :cat:"})).json
+    assert names(profile) == []
+    assert names(await ada.publish("a :cat: and a :dog:")) == ["dog"]
+
+
 async def test_texts_of_other_servers_use_no_emoji_of_this_one(stage: Stage, ada: Person) -> None:
     await add_emoji(stage, "cat")
     status = await ada.publish("a :cat:")

@@ -97,12 +97,27 @@ async def _suspend(stage: Stage, viewer: Person, other: Person) -> None:
     await stage.sql("UPDATE accounts SET suspended_at = now() WHERE id = $1", other.account.id)
 
 
+async def _silence(stage: Stage, viewer: Person, other: Person) -> None:
+    await stage.sql("UPDATE accounts SET silenced_at = now() WHERE id = $1", other.account.id)
+
+
+async def _delete(stage: Stage, viewer: Person, other: Person) -> None:
+    await stage.sql("UPDATE accounts SET deleted_at = now() WHERE id = $1", other.account.id)
+
+
+async def _wait_for_approval(stage: Stage, viewer: Person, other: Person) -> None:
+    await stage.sql("UPDATE users SET approved_at = NULL WHERE account_id = $1", other.account.id)
+
+
 async def _lock(stage: Stage, viewer: Person, other: Person) -> None:
     await other.send("PATCH", PROFILE, form={"locked": "true"})
 
 
 async def _move(stage: Stage, viewer: Person, other: Person) -> None:
     await stage.sql("UPDATE accounts SET moved_to_id = $2 WHERE id = $1", other.account.id, viewer.account.id)
+
+
+STATES = [_suspend, _silence, _delete, _wait_for_approval, _lock, _move]
 
 
 async def _block(stage: Stage, viewer: Person, other: Person) -> None:
@@ -128,7 +143,7 @@ async def _request(stage: Stage, viewer: Person, other: Person) -> None:
 
 
 @rows("S170", "S171", "S172", "S174", "S175", "S180")
-@pytest.mark.parametrize("change", [_suspend, _lock, _move, _block, _be_blocked, _mute, _follow, _request])
+@pytest.mark.parametrize("change", [*STATES, _block, _be_blocked, _mute, _follow, _request])
 @pytest.mark.parametrize("popular", [False, True])
 async def test_accounts_that_are_not_suggested(
     stage: Stage,
@@ -145,6 +160,36 @@ async def test_accounts_that_are_not_suggested(
     assert await suggested(ada) == ["bob"]
     await change(stage, ada, bob)
     assert await suggested(ada) == []
+
+
+@pytest.mark.parametrize("change", STATES)
+async def test_an_account_that_is_not_suggested_takes_no_place(
+    stage: Stage,
+    ada: Person,
+    bob: Person,
+    cleo: Person,
+    change: Callable[[Stage, Person, Person], Awaitable[None]],
+) -> None:
+    await act(ada, "favourite", bob)
+    await act(ada, "reply", cleo)
+    assert await suggested(ada, "?limit=1") == ["bob"]
+    await change(stage, ada, bob)
+    assert await suggested(ada, "?limit=1") == ["cleo"]
+
+
+@pytest.mark.parametrize("change", [_mute, _follow, _request])
+async def test_interactions_do_not_bring_them_back(
+    stage: Stage,
+    ada: Person,
+    bob: Person,
+    cleo: Person,
+    change: Callable[[Stage, Person, Person], Awaitable[None]],
+) -> None:
+    """A follow ends the suggestion, a later interaction begins one: but the follow is still there."""
+    await change(stage, ada, bob)
+    await act(ada, "favourite", bob)
+    await act(ada, "reply", cleo)
+    assert await suggested(ada) == ["cleo"]
 
 
 @rows("S173")
