@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 import click
 
+from ...storage.engine.json_values import JsonObject
 from .options import CommandRefused, setting_options, settings_from
+
+# Of any type: each command knows what its transaction returns.
+Outcome: TypeAlias = Any
 
 MOST_LISTED = 1000
 LISTED_CHARACTERS = 60
@@ -121,7 +125,7 @@ def note(report_id: int, text: str, as_json: bool, data: str | None, config: Pat
     _handle(add_note, report_id, (text,), data, config, "Wrote a note on", as_json)
 
 
-def _line(report: dict[str, Any]) -> str:
+def _line(report: JsonObject) -> str:
     state = "resolved" if report["resolved"] else "open"
     to = f"  assigned to @{report['assigned_to']}" if report["assigned_to"] else ""
     comment = " ".join(report["comment"].split())[:LISTED_CHARACTERS]
@@ -147,9 +151,9 @@ def _tell(done: str, id: int, data: str | None, config: Path | None, as_json: bo
 
 
 def _run(
-    work: Callable[..., Awaitable[Any]], values: tuple[object, ...], data: str | None, config: Path | None,
+    work: Callable[..., Awaitable[Outcome]], values: tuple[object, ...], data: str | None, config: Path | None,
     domain: str | None = None, *, named: bool = False,
-) -> Any:  # fmt: skip
+) -> Outcome:  # fmt: skip
     """Return the outcome of a transaction. With `named` it takes names of accounts, and so the server's own name."""
     from ..domain import base_url
     from .handling import InvalidReport

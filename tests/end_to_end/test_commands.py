@@ -144,6 +144,7 @@ def test_the_tree_is_that_of_the_running_server(server: Server) -> None:
             "watchdog",
             "parking",
             "emojis",
+            "blocks",
             "outgoing",
             "announcements",
             "mail",

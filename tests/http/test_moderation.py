@@ -131,6 +131,8 @@ async def test_a_suspended_profile_is_blank_where_others_are_shown_with_it(stage
         "suspended": True, "display_name": "", "note": "", "fields": [], "avatar_description": "",
         "avatar": "http://localhost:3000/avatars/original/missing.png",
     }  # fmt: skip
+
+
 @pytest.mark.parametrize("state", ["disable", "suspend"])
 async def test_a_code_that_no_app_has_redeemed_ends(stage: Stage, state: str) -> None:
     mod, ada = await moderator(stage), await stage.person("ada")
