@@ -51,6 +51,9 @@ OWN = frozenset(
         ("GET", "/auth/confirmation/sent"),
         # The reference server has only pages for these.
         ("GET", "/api/v1/admin/audit_log"),
+        ("GET", "/api/v1/admin/custom_emojis"),
+        ("POST", "/api/v1/admin/custom_emojis"),
+        *((method, "/api/v1/admin/custom_emojis/<id>") for method in ("GET", "PUT", "PATCH", "DELETE")),
         ("GET", "/api/v1/admin/appeals"),
         ("POST", "/api/v1/admin/appeals/<id>/approve"),
         ("POST", "/api/v1/admin/appeals/<id>/reject"),
