@@ -6,8 +6,9 @@ codes and tokens of applications.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 import trio
@@ -19,6 +20,7 @@ from .facts import ChangedAccount, Fact, Facts, RevokedToken
 from .kernel import Clock, Record, first_id_at
 from .mail.sender import LINK_LASTS
 from .suggestions import INTERACTIONS_COUNT
+from .sweeps import counted
 
 EVERY = 3600.0  # seconds
 BATCH = 500
@@ -58,6 +60,7 @@ class Expiry:
         self._record = record
         self._facts = facts
         self._tokens = tokens
+        self._counts = Counter[str]()
         self.deleted = 0
 
     def inspect(self) -> dict[str, object]:
@@ -87,28 +90,32 @@ class Expiry:
 
     async def sweep(self) -> None:
         """Delete everything whose time is over. Applications come last: what is deleted before them is their use."""
-        now = self._clock.now()
+        with counted(self._report) as self._counts:
+            await self._sweep(self._clock.now())
+
+    def _report(self, removed: str) -> None:
+        self._record("expiry.swept", decision=removed)
+
+    async def _sweep(self, now: datetime) -> None:
         await self._note_use()
-        await self._all(expiry.delete_grants, now - GRANTS_KEPT)
-        await self._all(expiry.delete_sessions, now)
-        await self._all(expiry.delete_confirmations, now)
-        await self._all(expiry.delete_resets, now)
-        await self._all(expiry.delete_challenges, now)
-        await self._all(expiry.delete_strike_links, now)
-        await self._all(expiry.delete_imports, now - IMPORTS_KEPT)
-        await self._all(expiry.delete_network_blocks, now)
-        await self._all(expiry.delete_email_attempts, (now - ATTEMPTS_KEPT).date())
-        await self._all(expiry.delete_dead_letters, first_id_at(now - DEAD_LETTERS_KEPT))
-        await self._all(expiry.delete_ended_suggestions, first_id_at(now - INTERACTIONS_COUNT))
-        await self._all(expiry.delete_revoked_tokens, now - REVOKED_KEPT, fact=RevokedToken)
+        await self._all("codes of apps", expiry.delete_grants, now - GRANTS_KEPT)
+        await self._all("sessions", expiry.delete_sessions, now)
+        await self._all("links of mails", expiry.delete_confirmations, now)
+        await self._all("links to set a password", expiry.delete_resets, now)
+        await self._all("unfinished sign-ins", expiry.delete_challenges, now)
+        await self._all("links to strikes", expiry.delete_strike_links, now)
+        await self._all("finished imports", expiry.delete_imports, now - IMPORTS_KEPT)
+        await self._all("blocks of networks", expiry.delete_network_blocks, now)
+        await self._all("counts of refused addresses", expiry.delete_email_attempts, (now - ATTEMPTS_KEPT).date())
+        await self._all("dead letters", expiry.delete_dead_letters, first_id_at(now - DEAD_LETTERS_KEPT))
+        await self._all("ended suggestions", expiry.delete_ended_suggestions, first_id_at(now - INTERACTIONS_COUNT))
+        await self._all("revoked tokens", expiry.delete_revoked_tokens, now - REVOKED_KEPT, fact=RevokedToken)
         unused = (now - APPLICATION_TOKENS_UNUSED, now - APPLICATION_TOKENS_NEVER_USED)
-        await self._all(expiry.delete_application_tokens, *unused, fact=RevokedToken)
+        await self._all("tokens of apps", expiry.delete_application_tokens, *unused, fact=RevokedToken)
         ages = (now - LINK_LASTS, now - SIGN_UPS_AT_MOST, now)
-        if sign_ups := await self._all(expiry.delete_sign_ups, *ages, fact=ChangedAccount):
-            self._record("sign_ups.expired", decision=f"{sign_ups} deleted")
-        if statuses := await self._all(expiry.delete_statuses, now - DELETED_STATUSES_KEPT):
-            self._record("statuses.erased", decision=f"{statuses} erased")
-        await self._all(expiry.delete_applications, now - APPLICATIONS_UNUSED)
+        await self._all("unconfirmed sign-ups", expiry.delete_sign_ups, *ages, fact=ChangedAccount)
+        await self._all("deleted posts", expiry.delete_statuses, now - DELETED_STATUSES_KEPT)
+        await self._all("unused apps", expiry.delete_applications, now - APPLICATIONS_UNUSED)
 
     async def _note_use(self) -> None:
         """Store when tokens were used, as this process remembers it: used tokens are kept."""
@@ -119,18 +126,17 @@ class Expiry:
 
     async def _all(
         self,
+        kind: str,
         delete: Callable[..., Any],  # `Any` is what one batch returns
         *arguments: object,
         fact: Callable[[Any], Fact] | None = None,  # made of what `delete` returns
-    ) -> int:
-        """Delete batch after batch, each in a transaction of its own; how many rows. Each row may be a fact."""
-        count = 0
+    ) -> None:
+        """Delete rows of a kind, batch after batch, each in a transaction of its own. Each row may be a fact."""
         for _ in range(MOST_BATCHES):
             gone = await self._database.transact(delete, *arguments, BATCH)
-            count += len(gone)
+            self._counts[kind] += len(gone)
             self.deleted += len(gone)
             if fact is not None:
                 await self._facts.apply([fact(one) for one in gone])
             if len(gone) < BATCH:
                 break
-        return count

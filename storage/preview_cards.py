@@ -170,9 +170,10 @@ async def statuses_with(db: Connection, card_id: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """The part of the cards that was looked at: the last id, None at the end; and the images of those deleted."""
+    """The part of the cards that was looked at: the last id, None at the end; how many were deleted, their images."""
 
     last_id: int | None
+    count: int
     images: tuple[str, ...]
 
 
@@ -182,7 +183,7 @@ async def delete_unused(db: Connection, after: int, before: datetime, limit: int
     unused = [row["id"] for row in rows if row["unused"]]
     gone = await db.fetch(DELETE_UNUSED, unused) if unused else []
     images = tuple(row["image_file"] for row in gone if row["image_file"] is not None)
-    return Swept(rows[-1]["id"] if len(rows) == limit else None, images)
+    return Swept(rows[-1]["id"] if len(rows) == limit else None, len(gone), images)
 
 
 NAMES = [field.name for field in fields(CardFacts)]

@@ -78,11 +78,15 @@ class LogEvent(Enum):
         Level.WARNING,
         "At start: `test_hosts` lets requests leave for private addresses. Never set it on a server with real users.",
     )
-    SIGN_UPS_EXPIRED = "sign_ups.expired", Level.INFO, "Accounts whose address was not confirmed in time were deleted."
-    STATUSES_ERASED = (
-        "statuses.erased",
+    EXPIRY_SWEPT = (
+        "expiry.swept",
         Level.INFO,
-        "Posts that were deleted long ago were erased. Those that an open report names are kept.",
+        "Rows whose time was over were deleted, such as sessions or unconfirmed sign-ups. `decision` counts each kind.",
+    )
+    MEDIA_CLEANED = (
+        "media.cleaned",
+        Level.INFO,
+        "Unused uploads, files and cards were removed. `decision` counts each kind.",
     )
     MEDIA_RETRY = (
         "media.retry",

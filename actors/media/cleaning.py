@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime, timedelta
 
@@ -10,9 +11,11 @@ import trio
 from ...storage import media, preview_cards
 from ...storage.engine.database import Connection, Database, Doubtful, Unavailable
 from ...storage.files import COMMANDS, Folder
+from ...storage.preview_cards import Swept
 from ..effects.files import files_unused
 from ..kernel import NOWHERE, Clock, Record
 from ..outbox import Outbox
+from ..sweeps import counted
 
 EVERY = 3600.0  # seconds
 LOOSE_FOR = timedelta(days=1)  # how long an attachment without a status is kept
@@ -79,15 +82,21 @@ class Cleaning:
         unwanted = [name for name in names if name not in known]
         unwanted += [f"waiting/{id}" for id in self._ids if id not in rows or rows[id].state != "waiting"]
         keys, self._keys, self._ids = self._keys, {}, set()
-        await self._remove(unwanted)
-        for key, folder in keys.items():
-            await trio.to_thread.run_sync(folder.clear, key)
+        with counted(self._report) as counts:
+            await self._remove(unwanted, counts)
+            for key, folder in keys.items():
+                await trio.to_thread.run_sync(folder.clear, key)
+                counts["unfinished uploads"] += 1
 
-    async def _remove(self, names: Iterable[str]) -> None:
+    def _report(self, removed: str) -> None:
+        self._record("media.cleaned", decision=removed)
+
+    async def _remove(self, names: Iterable[str], counts: Counter[str]) -> None:
         """Remove files one by one. An error with one file does not affect the others."""
         for name in names:
             try:
                 await trio.to_thread.run_sync(self._folder.remove, [name])
+                counts["left-over files"] += 1
             except OSError as error:
                 self._record("media.retry", message="cleaning", error=error, decision="left at its place")
 
@@ -96,12 +105,16 @@ class Cleaning:
 
         The outbox removes their files, also after a crash.
         """
-        while await self._database.transact(self._delete_loose, self._clock.now() - LOOSE_FOR):
-            self._outbox.wake()
-        after: int | None = 0
-        while after is not None:
-            after = await self._database.transact(self._delete_cards, after, self._clock.now() - CARDS_UNUSED_FOR)
-            self._outbox.wake()
+        with counted(self._report) as counts:
+            while gone := await self._database.transact(self._delete_loose, self._clock.now() - LOOSE_FOR):
+                counts["attachments in no post"] += gone
+                self._outbox.wake()
+            after: int | None = 0
+            while after is not None:
+                swept = await self._database.transact(self._delete_cards, after, self._clock.now() - CARDS_UNUSED_FOR)
+                counts["cards in no post"] += swept.count
+                after = swept.last_id
+                self._outbox.wake()
 
     async def _delete_loose(self, db: Connection, before: datetime) -> int:
         gone = await media.delete_loose(db, before, CLEANED_AT_ONCE)
@@ -110,9 +123,9 @@ class Cleaning:
             await self._outbox.promise(db, [files_unused(files)], NOWHERE)
         return len(gone)
 
-    async def _delete_cards(self, db: Connection, after: int, before: datetime) -> int | None:
-        """Delete the unused ones of the next cards. Return the id to continue after, None at the end."""
+    async def _delete_cards(self, db: Connection, after: int, before: datetime) -> Swept:
+        """Delete the unused ones of the next cards."""
         swept = await preview_cards.delete_unused(db, after, before, CLEANED_AT_ONCE)
         if swept.images:
             await self._outbox.promise(db, [files_unused(swept.images)], NOWHERE)
-        return swept.last_id
+        return swept

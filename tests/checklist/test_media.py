@@ -56,6 +56,7 @@ async def test_unattached_media_go_after_a_day(stage: Stage, ada: Person) -> Non
         await stage.sql(A_DAY_AGO, int(medium["id"]))
     await stage.http_context.media.cleaning.clean()
     await files_removed(stage)
+    assert stage.told("media.cleaned") == [{"decision": "removed 1 attachments in no post"}]
     assert (await ada.get(f"/api/v1/media/{old['id']}")).status == 404
     assert (await ada.get(f"/api/v1/media/{fresh['id']}")).status == 200
     for medium, status in ((old, 404), (fresh, 200), (used, 200)):

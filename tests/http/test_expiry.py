@@ -42,8 +42,13 @@ async def test_a_session_is_deleted_when_it_is_over(stage: Stage, sweeper: Sweep
     await sign_in(stage.anybody(), asked(application))
     await sweeper.sweep(14 * DAY - HOUR)
     assert await count(stage, "web_sessions") == 1
+    assert "sessions" not in str(sweeper.recorded)
     await sweeper.sweep(14 * DAY + HOUR)
     assert await count(stage, "web_sessions") == 0
+    assert "1 sessions" in str(sweeper.recorded)
+    recorded = len(sweeper.recorded)
+    await sweeper.sweep(14 * DAY + HOUR)
+    assert len(sweeper.recorded) == recorded  # nothing was left
 
 
 async def test_a_link_is_deleted_when_it_is_over(stage: Stage, sweeper: Sweeper) -> None:
@@ -173,7 +178,7 @@ class TestSignUps:
         assert await stage.rows("SELECT username FROM accounts") == []
         assert await count(stage, "users") == await count(stage, "confirmations") == 0
         assert (await eve.get("/api/v1/emails/check_confirmation")).status == 401
-        assert sweeper.recorded == [("sign_ups.expired", {"decision": "1 deleted"})]
+        assert sweeper.recorded == [("expiry.swept", {"decision": "removed 1 links of mails, 1 unconfirmed sign-ups"})]
         await registered(stage, "eve")
 
     @pytest.mark.parametrize("mode", ["open", "approval"])

@@ -54,6 +54,9 @@ async def test_a_node_that_starts_removes_its_own_unfinished_uploads_alone(stage
     put(Folder(root, "other").begin("b" * 32) / "source")
     await start_cleaning(stage)
     assert left(stage) == {f"incoming/other/{'b' * 32}/source"}
+    assert stage.told("media.cleaned") == [{"decision": "removed 1 unfinished uploads"}]
+    await start_cleaning(stage)
+    assert len(stage.told("media.cleaned")) == 1  # nothing was left
 
 
 async def test_unfinished_uploads_of_an_earlier_version_are_removed(stage: Stage, ada: Person) -> None:
