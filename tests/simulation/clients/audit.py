@@ -23,6 +23,7 @@ MARKS = {
     "mutes": "SELECT account_id, target_account_id FROM mutes",
     "listed": "SELECT l.account_id, la.account_id FROM lists l JOIN list_accounts la ON la.list_id = l.id",
     "exclusive": "SELECT account_id FROM lists WHERE exclusive",
+    "tags": "SELECT f.account_id, t.name FROM followed_tags f JOIN tags t ON t.id = f.tag_id",
     "locked": "SELECT id FROM accounts WHERE locked",
     "favourites": "SELECT account_id, status_id FROM favourites",
     "bookmarks": "SELECT account_id, status_id FROM bookmarks",
@@ -31,11 +32,14 @@ MARKS = {
     "votes": "SELECT v.account_id, s.id, v.position FROM poll_votes v JOIN statuses s ON s.poll_id = v.poll_id",
 }
 OF_POSTS = ("favourites", "bookmarks", "pins", "voted", "votes")
+OF_NAMES = ("tags",)
 DIE_WITH_POSTS = ("pins",)
 
 TOLD = "SELECT account_id, type, from_account_id, status_id FROM notifications"
 
 STATUSES = "SELECT id, account_id, reblog_of_id, text FROM statuses WHERE deleted_at IS NULL"
+
+STANDING = "SELECT id FROM statuses WHERE quote_state = 'accepted' AND deleted_at IS NULL"
 
 # The counts that are kept beside what they count.
 WRONG_COUNTS = """
@@ -46,6 +50,10 @@ WRONG_COUNTS = """
         SELECT count(*) FROM statuses r
         WHERE r.in_reply_to_id = s.id AND r.deleted_at IS NULL AND r.visibility IN ('public', 'unlisted')
     )
+    OR (s.deleted_at IS NULL AND c.quotes <> (
+        SELECT count(*) FROM statuses q
+        WHERE q.quote_of_id = s.id AND q.quote_state = 'accepted' AND q.deleted_at IS NULL
+    ))
 """
 WRONG_POLLS = """
     SELECT p.id FROM polls p
@@ -72,6 +80,7 @@ class Audit:
         await self._sim.calm()
         self._check_posts()
         self._check_marks()
+        self._check_quotes()
         self._end_polls()
         self._check_told()
         for query in (WRONG_COUNTS, WRONG_POLLS):
@@ -109,6 +118,14 @@ class Audit:
                 post.id = alive[post]
                 post.acknowledged = post.acknowledged or self._model.time.passes()
 
+    def _check_quotes(self) -> None:
+        """A quote that stands in the rows shows what it quotes, if that is there."""
+        standing = {str(row[0]) for row in self._rows(STANDING)}
+        for post in self._model.posts:
+            if post.quotes is not None and post.there.value and post.quotes.there.value:
+                self._settle(f"the quote of {post}", post.quote_stands.value, post.id in standing)
+                post.quote_stands.set(post.id in standing)
+
     def _boost(self, id: int, author: int, number: int) -> Post:
         boosts = self._model.boosts[self._person[author], number]
         known = [boost for boost in boosts if boost.id == str(id)]
@@ -126,7 +143,7 @@ class Audit:
                     if str(rest[0]) not in by_id:
                         continue  # a mark on a post that nobody has ever seen: its author never got an answer
                     rest[0] = by_id[str(rest[0])]
-                elif rest:
+                elif rest and kind not in OF_NAMES:
                     rest[0] = self._person[rest[0]]
                 there.add((kind, self._person[person], *rest))
             self._agree([key for key in self._model.facts if key[0] == kind], there)

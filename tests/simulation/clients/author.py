@@ -7,11 +7,13 @@ import trio
 from troupe.supervision.testing import Broken
 
 from .client import LEAVE, Client, Outcome, Reply
-from .facts import Fact, Known, both, no
+from .facts import Fact, Known, both, either, no
 from .model import POLL_SECONDS, Post, View, Visibility
 
 VISIBILITIES: tuple[Visibility, ...] = ("public", "public", "unlisted", "private", "private", "direct")
 PINS = 5
+QUOTES_AT_HAND = 6
+TAGS = ("milk", "salt", "tea")
 
 
 class Author(Client):
@@ -30,34 +32,129 @@ class Author(Client):
     async def ask(self, whom: int, which: int) -> None:
         await self._publish(("public", "private")[which % 2], [], options=2 + which % 3)
 
+    async def tag(self, whom: int, which: int) -> None:
+        """A post with one hashtag, or with two of them."""
+        tags = frozenset({TAGS[whom % len(TAGS)], TAGS[which % len(TAGS)]})
+        await self._publish(("public", "public", "unlisted", "private")[which % 4], [], tags=tags)
+
+    async def tag_answer(self, whom: int, which: int) -> None:
+        """A public answer with a hashtag."""
+        parent = self.post_at_hand(which)
+        if parent is not None:
+            await self._publish("public", [], parent, tags=frozenset({TAGS[whom % len(TAGS)]}))
+
+    async def follow_tag(self, whom: int, which: int) -> None:
+        await self._change_tag(TAGS[which % len(TAGS)], "follow", followed=True)
+
+    async def unfollow_tag(self, whom: int, which: int) -> None:
+        await self._change_tag(TAGS[which % len(TAGS)], "unfollow", followed=False)
+
+    async def _change_tag(self, tag: str, verb: str, *, followed: bool) -> None:
+        await self.change("POST", f"/api/v1/tags/{tag}/{verb}", {self.fact("tags", self.number, tag): followed})
+
     def _named(self, whom: int, which: int) -> list[int]:
         return [self.neighbour(whom + more) for more in range((which // 6) % 3)]
 
     async def _publish(
-        self, visibility: Visibility, named: list[int], parent: Post | None = None, options: int = 0
+        self,
+        visibility: Visibility,
+        named: list[int],
+        parent: Post | None = None,
+        options: int = 0,
+        tags: frozenset[str] = frozenset(),
+        quoted: Post | None = None,
     ) -> None:
         named = sorted(set(named))
-        post = self.model.write(self.number, visibility, named, parent, options)
+        post = self.model.write(self.number, visibility, named, parent, options, tags, quoted)
         fields: dict[str, object] = {"status": text_of(post, 0, named), "visibility": visibility}
+        fields["quote_approval_policy"] = "public"
         if parent is not None:
             fields["in_reply_to_id"] = parent.id
+        if quoted is not None:
+            fields["quoted_status_id"] = quoted.id
         if options:
             fields["poll"] = {"options": [f"o{option}" for option in range(options)], "expires_in": POLL_SECONDS}
-        effects = {post.there: True} | {self.told(one, "mention", post.number): True for one in named}
+        effects: dict[Fact, Known] = {post.there: True}
+        effects |= {self.told(one, "mention", post.number): True for one in named}
+        if quoted is not None:
+            effects |= {post.quote_stands: True} | self._told_of_quote(post, quoted)
 
         def outcome(view: View) -> Outcome:
-            return {self.told(one, "mention", post.number): self.hears(one, "mention", post, view) for one in named}
+            known: dict[Fact, object] = {
+                self.told(one, "mention", post.number): self.hears(one, "mention", post, view) for one in named
+            }
+            if quoted is not None and self._may_block(view, quoted.author) is not False:
+                known[post.quote_stands] = None  # a block that was under way may have ended it
+            return known
 
         begun = trio.current_time()
         post.ends = (begun + POLL_SECONDS, float("inf"))
         reply = await self.change(
             "POST", "/api/v1/statuses", effects, fields=fields, key=f"n{post.number}", outcome=outcome,
-            allowed=lambda view: True if parent is None else view.sees(parent),
+            allowed=lambda view: both(
+                True if parent is None else view.sees(parent), True if quoted is None else view.may_quote(quoted)
+            ),
         )  # fmt: skip
         if reply.status == 200:
             post.id = reply.json["id"]
             post.ends = (begun + POLL_SECONDS, trio.current_time() + POLL_SECONDS)
             post.acknowledged = self.model.time.passes()
+
+    # Quotes
+
+    async def quote(self, whom: int, which: int) -> None:
+        """A public post that shows another one."""
+        quoted = self.post_at_hand(which, lambda post: post.visibility in ("public", "unlisted"))
+        if quoted is not None:
+            await self._publish("public", [], quoted=quoted)
+
+    async def revoke(self, whom: int, which: int) -> None:
+        """Take back a quote of an own post."""
+        quotes = [post for post in self.model.posts if post.id and post.quotes and post.quotes.author == self.number]
+        if not quotes:
+            return
+        post = quotes[-1 - which % min(len(quotes), QUOTES_AT_HAND)]
+        quoted, before = post.quotes, post.quote_stands.value
+        assert quoted is not None
+        await self.change(
+            "POST", f"/api/v1/statuses/{quoted.id}/quotes/{post.id}/revoke", self.end_of_quote(post),
+            allowed=lambda view: both(view.sees(post), view.sees(quoted), True if before else None),
+        )  # fmt: skip
+
+    async def change_policy(self, whom: int, which: int) -> None:
+        """Let everybody quote an own post, followers only, or nobody."""
+        post = self.own_post(which, lambda post: post.visibility in ("public", "unlisted"))
+        if post is None:
+            return
+        policy = ("public", "followers", "nobody", "nobody")[whom % 4]
+        await self.change(
+            "PUT", f"/api/v1/statuses/{post.id}/interaction_policy",
+            {post.open_to_all: policy == "public", post.open_to_followers: policy != "nobody"},
+            allowed=lambda view: post.exists(view.since), fields={"quote_approval_policy": policy},
+        )  # fmt: skip
+
+    def _may_block(self, view: View, other: int) -> Known:
+        if other == self.number:
+            return False
+        return either(view.says("blocks", self.number, other), view.barred(other))
+
+    def _told_of_quote(self, post: Post, quoted: Post) -> dict[Fact, Known]:
+        """The quoted author may be told, and the quoting one of an edit that is in flight: the rows say it at last."""
+        if quoted.author == self.number:
+            return {}
+        told: dict[Fact, Known] = {self.told(quoted.author, "quote", post.number): None}
+        if quoted.latest > quoted.least[-1][1]:
+            told[self.fact("told", self.number, "quoted_update", quoted.author, post.number)] = None
+        return told
+
+    def end_of_quote(self, post: Post) -> dict[Fact, Known]:
+        """What ends with a quote; which notifications go with it, the rows say."""
+        return {post.quote_stands: False} | dict.fromkeys(self._notes_of_quote(post))
+
+    def _notes_of_quote(self, post: Post) -> list[Fact]:
+        kinds = ("quote", "quoted_update")
+        keys = [key for key in self.model.facts if key[0] == "told" and key[2] in kinds and key[4] == post.number]
+        return [self.model.facts[key] for key in keys]
 
     async def rename(self, whom: int, which: int) -> None:
         """Another name to be shown by, on every page that shows the account."""
@@ -97,6 +194,10 @@ class Author(Client):
         before = {one: (fact.value, one in post.named) for one, fact in told.items()}
         updated = {one: self.told(one, "update", post.number) for one in self._rebloggers(post)}
         effects: dict[Fact, Known] = dict.fromkeys(told.values(), True) | dict.fromkeys(updated.values())
+        quotes = [quote for quote in self.model.quotes_of(post) if quote.author != self.number]
+        effects |= {
+            self.fact("told", quote.author, "quoted_update", self.number, quote.number): None for quote in quotes
+        }
         effects |= {post.named.setdefault(one, Fact(self.model.time)): True for one in named}
         post.latest += 1
 
@@ -133,8 +234,11 @@ class Author(Client):
         post = self.own_post(which)
         if post is not None:
             before = post.there.value
+            effects: dict[Fact, Known] = {post.there: False}
+            for quote in self.model.quotes_of(post):
+                effects |= dict.fromkeys(self._notes_of_quote(quote))
             await self.change(
-                "DELETE", f"/api/v1/statuses/{post.id}", {post.there: False}, always=True, allowed=lambda view: before
+                "DELETE", f"/api/v1/statuses/{post.id}", effects, always=True, allowed=lambda view: before
             )
 
     # What one does with posts
@@ -253,5 +357,7 @@ class Author(Client):
 
 
 def text_of(post: Post, edit: int, named: Iterable[int]) -> str:
-    """What a post says: which it is, the how manieth edit, and whom it names."""
-    return " ".join([f"n{post.number}e{edit}", *(f"@c{one}" for one in named)])
+    """What a post says: which it is, the how manieth edit, its hashtags, and whom it names."""
+    return " ".join(
+        [f"n{post.number}e{edit}", *(f"#{tag}" for tag in sorted(post.tags)), *(f"@c{one}" for one in named)]
+    )

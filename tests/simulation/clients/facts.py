@@ -46,11 +46,11 @@ class Time:
 class Fact:
     """One yes or no about the world, and what was known of it when."""
 
-    __slots__ = ("_base", "_mixed", "_past", "_time", "_writers", "value")
+    __slots__ = ("_base", "_mixed", "_past", "_writers", "time", "value")
 
     def __init__(self, time: Time, value: Known = False) -> None:
         self.value = value
-        self._time = time
+        self.time = time
         self._past: list[tuple[int, Known]] = [(0, value)]
         self._writers = 0
         self._mixed = False
@@ -92,7 +92,7 @@ class Fact:
     def set(self, value: Known) -> None:
         if value is not self.value:
             self.value = value
-            self._past.append((self._time.passes(), value))
+            self._past.append((self.time.passes(), value))
 
     def begin(self, value: Known) -> None:
         """An operation sets out that may make it so."""

@@ -28,12 +28,21 @@ class Post:
     answers: "Post | None" = None
     boosts: "Post | None" = None
     named: dict[int, Fact] = field(default_factory=dict[int, Fact])  # who is, or was, named in its text
+    quotes: "Post | None" = None
+    quote_stands: Fact = field(init=False)  # whether nothing has ended its quote
+    open_to_all: Fact = field(init=False)  # who may quote it
+    open_to_followers: Fact = field(init=False)
+    tags: frozenset[str] = frozenset()  # the hashtags in its text, which stay through all edits
     options: int = 0
     ends: tuple[float, float] = (0.0, 0.0)  # the earliest and the latest second at which its poll is over
     id: str = ""
     acknowledged: int | None = None
     least: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])  # since when which edit is the least
     latest: int = 0  # the latest edit that may be seen
+
+    def __post_init__(self) -> None:
+        time = self.there.time
+        self.quote_stands, self.open_to_all, self.open_to_followers = (Fact(time, True) for _ in range(3))
 
     @property
     def original(self) -> "Post":
@@ -83,10 +92,18 @@ class Model:
         return [key for key in self.facts if key[0] == kind and key[place] == value]
 
     def write(
-        self, author: int, visibility: Visibility, named: list[int], answers: Post | None = None, options: int = 0
+        self,
+        author: int,
+        visibility: Visibility,
+        named: list[int],
+        answers: Post | None = None,
+        options: int = 0,
+        tags: frozenset[str] = frozenset(),
+        quotes: Post | None = None,
     ) -> Post:
         """A post that somebody sets out to publish."""
         post = Post(len(self.posts), author, visibility, Fact(self.time), self.time.passes(), answers, options=options)
+        post.tags, post.quotes = tags, quotes
         post.named = {one: Fact(self.time, True) for one in named}
         if answers is not None:
             self.answers[answers].append(post)
@@ -109,6 +126,13 @@ class Model:
         for (_, number), posts in self.boosts.items():
             if number == original.number:
                 yield from posts
+
+    def quotes_of(self, quoted: Post) -> list[Post]:
+        return [post for post in self.posts if post.quotes is quoted]
+
+    def quotes_between(self, one: int, other: int) -> list[Post]:
+        """The quotes by which either of two people shows the other."""
+        return [post for post in self.posts if post.quotes and {post.author, post.quotes.author} == {one, other}]
 
     def welcome(self, to: int, by: int, kind: str, post: Post | None, since: int) -> Known:
         """Whether a person wants to be told something. Whom they shun is not heard of, not even in a mention."""
@@ -186,13 +210,20 @@ class View:
 
     def at_home(self, post: Post) -> Known:
         exclusive = both(self.says("exclusive", self.reader), self.says("listed", self.reader, post.author))
-        return both(self._of_interest_at_home(post), no(exclusive))
+        return both(either(self._of_interest_at_home(post), self._has_followed_tag(post)), no(exclusive))
 
     def _of_interest_at_home(self, post: Post) -> Known:
         """Whether it belongs into the home timeline of a reader without an exclusive list."""
         if post.author == self.reader:
             return both(self.sees(post), no(self._boosts_shunned(post)))
         return both(self.follows(post.author), self.sees(post), no(self.hidden(post)), self._is_of_interest(post))
+
+    def _has_followed_tag(self, post: Post) -> Known:
+        """Whether it belongs into the home timeline because of a hashtag, whoever wrote it."""
+        if post.visibility != "public" or post.boosts is not None:
+            return False
+        followed = some(self.says("tags", self.reader, tag) for tag in post.tags)
+        return both(followed, self.sees(post), no(self.hidden(post)), self._is_of_interest(post))
 
     def _is_of_interest(self, post: Post) -> Known:
         """Answers are, to people one knows."""
@@ -226,6 +257,20 @@ class View:
     def in_thread(self, post: Post) -> Known:
         """Whether it stands in a thread, where it is the author who counts."""
         return both(self.sees(post), no(self._shuns(post.author)))
+
+    def may_quote(self, post: Post) -> Known:
+        """Whether the reader may quote a public or unlisted post."""
+        if post.author == self.reader:
+            return self.sees(post)
+        open_to_reader = both(post.open_to_followers.over(self.since), self.follows(post.author))
+        return both(
+            self.sees(post), no(self.says("blocks", self.reader, post.author)), no(self.barred(post.author)),
+            either(post.open_to_all.over(self.since), open_to_reader),
+        )  # fmt: skip
+
+    def shows_quoted(self, post: Post, quoted: Post) -> Known:
+        """Whether a post shows what it quotes: while nothing has ended the quote, where a thread would show it."""
+        return both(post.quote_stands.over(self.since), self.in_thread(quoted))
 
     def is_told(self, kind: str, by: int, number: int) -> Known:
         """Whether a notification is listed: with a post that may be seen, save that one is always told of a mention."""

@@ -40,6 +40,8 @@ class Neighbour(Author):
     async def block(self, whom: int, which: int) -> None:
         other = self.neighbour(whom)
         ended = self._no_follow(self.number, other) | self._no_follow(other, self.number)
+        for quote in self.model.quotes_between(self.number, other):
+            ended |= self.end_of_quote(quote)
         effects = {self.fact("blocks", self.number, other): True} | ended | self._not_told_by(other)
         await self.change("POST", self._account(other, "block"), effects)
 

@@ -64,7 +64,8 @@ class Reader(Neighbour):
             raise Broken(f"c{self.number} is answered {reply.status} by {path}")
         view = View(self.model, self.number, reply.since)
         shown = self.look(path, view, reply.json, belongs)
-        oldest = int(reply.json[-1]["id"]) if len(reply.json) >= FULL else 0
+        # A post that goes while the page is made leaves a gap: the page is whole as far as its last post.
+        oldest = int(reply.json[-1]["id"]) if len(reply.json) > FULL // 2 else 0
         # Whether a boost is left out for another one is a matter of who was first: see `without_repeats`.
         due = (post for post in self.model.posts if post.id and not post.boosts and int(post.id) > oldest)
         self.miss(path, view, (post for post in due if post not in shown), belongs)
@@ -139,9 +140,25 @@ class Reader(Neighbour):
             least, most = sum(one is True for one in facts), sum(one is not False for one in facts)
             if not least <= inner[name] <= most:
                 raise Broken(f"{name} of {post} is {inner[name]}, not {least} to {most}, for c{self.number} in {place}")
+        self._examine_quote(place, view, post, inner["quote"])
         for name, known in self._flags(post, view).items():
             if inner.get(name, False) is not known and known is not None:
                 raise Broken(f"{name} of {post} is {inner.get(name)} for c{self.number} in {place}")
+
+    def _examine_quote(self, place: str, view: View, post: Post, quote: Any) -> None:
+        """A quote shows what it quotes exactly when it must."""
+        if (quote is not None) is not (post.quotes is not None):
+            raise Broken(f"c{self.number} is shown the quote {quote} of {post} by {place}")
+        if post.quotes is None:
+            return
+        shown = quote["state"] == "accepted"
+        if shown is not (quote["quoted_status"] is not None):
+            raise Broken(f"c{self.number} is shown {post} with a quote that is {quote['state']} by {place}")
+        if shown and self.recognise(quote["quoted_status"]) is not post.quotes:
+            raise Broken(f"c{self.number} is shown another post as quoted by {post} in {place}")
+        known = view.shows_quoted(post, post.quotes)
+        if known is not None and known is not shown:
+            raise Broken(f"c{self.number} is shown {post} with a quote that is {quote['state']} by {place}")
 
     def _counts(self, post: Post, view: View) -> dict[str, list[Known]]:
         open_answers = [one for one in self.model.answers[post] if one.visibility in ("public", "unlisted")]
@@ -276,6 +293,7 @@ class Stream:
             raise self._complain(f"shows {post} again")
         if int(item["id"]) < self._newest.get(post.author, 0):
             raise self._complain(f"shows {post} after a later one of its author")
+        self._check_quote(post.original, item["reblog"] or item)
         self._newest[post.author] = int(item["id"])
         self.shown[post] = said(item["reblog"] or item)[1]
 
@@ -285,11 +303,20 @@ class Stream:
             raise self._complain(f"shows an edit of {post}")
         if item["id"] in self._gone:
             raise self._complain(f"shows an edit of {post}, which it knows is gone")
+        self._check_quote(post, item)
         edit = said(item)[1]
         if edit < self.shown.get(post, 0):
             raise self._complain(f"shows edit {edit} of {post} after edit {self.shown[post]}")
         if post in self.shown:
             self.shown[post] = edit
+
+    def _check_quote(self, post: Post, item: Any) -> None:
+        """A quote that was never to be shown since the post began is not shown."""
+        if post.quotes is None or item["quote"]["state"] != "accepted":
+            return
+        reader = self._reader
+        if View(reader.model, reader.number, post.begun).shows_quoted(post, post.quotes) is False:
+            raise self._complain(f"shows what {post} quotes")
 
     def _delete(self, id: str) -> None:
         for post in self._reader.model.posts:

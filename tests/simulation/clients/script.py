@@ -13,6 +13,8 @@ class Deed(Enum):
     PUBLISH = auto()
     ANSWER = auto()
     ASK = auto()  # a poll
+    TAG = auto()  # a post with hashtags
+    TAG_ANSWER = auto()
     EDIT = auto()
     DELETE = auto()
     REBLOG = auto()
@@ -26,6 +28,11 @@ class Deed(Enum):
     VOTE = auto()
     FOLLOW = auto()
     UNFOLLOW = auto()
+    QUOTE = auto()
+    REVOKE = auto()
+    CHANGE_POLICY = auto()
+    FOLLOW_TAG = auto()
+    UNFOLLOW_TAG = auto()
     LOCK = auto()
     UNLOCK = auto()
     AUTHORIZE = auto()
@@ -58,7 +65,8 @@ class Deed(Enum):
 
 OFTEN = (
     *(Deed.PUBLISH,) * 5, *(Deed.ANSWER,) * 2, *(Deed.REBLOG,) * 3, *(Deed.EDIT, Deed.DELETE, Deed.FAVOURITE) * 2,
-    *(Deed.FOLLOW,) * 2, *(Deed.READ_HOME,) * 4, *(Deed.READ_NOTIFICATIONS, Deed.READ_PUBLIC, Deed.LISTEN) * 2,
+    *(Deed.FOLLOW, Deed.TAG, Deed.QUOTE) * 2, Deed.FOLLOW_TAG, *(Deed.READ_HOME,) * 4,
+    *(Deed.READ_NOTIFICATIONS, Deed.READ_PUBLIC, Deed.LISTEN) * 2,
 )  # fmt: skip
 DEEDS = tuple(Deed)[:-1] + OFTEN
 
