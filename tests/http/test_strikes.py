@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from ..checklist.rows import rows
 from ..clients import SCOPES, Client, Person, Reply, Stage, ids
 from .settling import signed_in
 from .signing_in import hidden
@@ -61,6 +62,7 @@ async def test_without_a_mail_there_is_none(stage: Stage) -> None:
     assert await stage.rows("SELECT 1 FROM outbox WHERE queue = 'mail'") == []
 
 
+@rows("S103")
 async def test_removed_statuses_are_gone_with_their_media(stage: Stage) -> None:
     mod, ada, bob = (
         await stage.person("mod", STAFF, role="moderator"),
