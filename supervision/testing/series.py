@@ -130,8 +130,10 @@ class Series:
             if untouched.error is not None:
                 return self._shrunk(untouched)
             for point in untouched.passed:
+                if point.fault not in self.budget.kinds:
+                    continue
                 played = self.play(seed, strategy, Planned([point]))
-                if point.fault in self.budget.kinds and played.error is not None:
+                if played.error is not None:
                     return self._shrunk(played)
         return None
 

@@ -297,6 +297,19 @@ def test_a_sweep_makes_every_point_fail_once() -> None:
     assert sorted(struck) == ["read 0", "read 1", "read 2", "write 0", "write 1", "write 2"]
 
 
+def test_a_sweep_plays_only_the_kinds_of_its_budget() -> None:
+    plays = count(1)
+    played: list[int] = []
+
+    async def scenario(run: Run) -> None:
+        played.append(next(plays))
+        run.faults.strikes(Fault.LOST, "write")
+        run.faults.strikes(Fault.SLOW, "read")
+
+    sweep(faults=Budget(1, frozenset({Fault.LOST})))(scenario)()
+    assert played == [1, 2, 3], "without faults, the same again, and with the one fault"
+
+
 @pytest.mark.parametrize("loud", [True, False])
 @simulation(seeds=2)
 async def test_a_simulation_is_an_ordinary_test_with_fixtures(run: Run, loud: bool, tmp_path: object) -> None:
