@@ -17,6 +17,7 @@ from ..storage.policies import PolicyFiles, Rule, SourceText, UnusablePolicies, 
 from .kernel import Clock, Record
 from .rules.documents import document_html
 
+NOTICE = "texts"
 READ_AGAIN = timedelta(seconds=5)
 
 # This says what the software does with data. An operator who does more says so in `privacy.md`.
@@ -75,17 +76,24 @@ class OperatorPolicies:
         self._record = record
         self._reading = trio.Lock()
         self._read_at: datetime | None = None
+        self._changes = 0  # that commands told of
         self._trouble = ""
         self._files = PolicyFiles()
         self._policies = _made(self._files, description)
+
+    def forget(self) -> None:
+        """Read the files again for the next request."""
+        self._changes += 1
+        self._read_at = None
 
     async def current(self) -> Policies:
         """Return the texts. The files are read at most every few seconds; those that can't be used are logged."""
         async with self._reading:
             now = self._clock.now()
             if self._read_at is None or now - self._read_at >= READ_AGAIN:
+                changes = self._changes
                 await self._read()
-                self._read_at = now
+                self._read_at = now if changes == self._changes else None  # None: changed while they were read
         return self._policies
 
     async def _read(self) -> None:

@@ -17,6 +17,9 @@ PAGE = f"""
 """
 
 
+HIGHEST_TARGET = "SELECT max(target_id) FROM audit_log WHERE target_type = $1"
+
+
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
     """One act of staff. `actor_id` is None for the command line. Names are those of the time."""
@@ -71,3 +74,8 @@ def page_query(wanted: AuditFilter, *, oldest_first: bool = False) -> tuple[str,
         conditions=" ".join(f"AND ({condition})" for condition in numbered), order="ASC" if oldest_first else "DESC"
     )
     return query, list(given.values())
+
+
+async def highest_target(db: Connection, type: str) -> int:
+    """Return the highest id of the things of a kind that acts were done to; 0 if there were none."""
+    return await db.fetchval(HIGHEST_TARGET, type) or 0

@@ -10,6 +10,9 @@ All functions here wait for the disk: they are called in threads.
 
 from __future__ import annotations
 
+import json
+import os
+import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +22,7 @@ from typing import cast
 
 from .engine.json_values import JsonObject
 
+RULES = "rules.toml"
 LARGEST_FILE = 131_072  # bytes
 MOST_TERMS = 100
 MOST_RULES = 100
@@ -73,7 +77,7 @@ def read_policies(folder: Path) -> PolicyFiles:
         description=_find_text(folder, "description.md"),
         privacy=_find_text(folder, "privacy.md"),
         terms=_read_terms(folder),
-        rules=_read_rules(folder, "rules.toml"),
+        rules=read_rules(folder),
     )
 
 
@@ -113,17 +117,75 @@ def _date_of(name: str) -> date:
         raise UnusablePolicies(f"terms/{name}: the name is no date such as 2026-12-01.md") from None
 
 
-def _read_rules(folder: Path, name: str) -> tuple[Rule, ...]:
-    source = _find_text(folder, name)
-    if source is None:
-        return ()
+def read_rules(folder: Path) -> tuple[Rule, ...]:
+    """Return the rules of a folder, which need not exist. Raises UnusablePolicies."""
+    source = _find_text(folder, RULES)
+    return () if source is None else _rules_of(source.markdown)
+
+
+def write_rules(folder: Path, rules: Iterable[Rule]) -> None:
+    """Replace the file of rules at once, so that a reader sees all of the old or all of the new ones.
+
+    Raises UnusablePolicies if the rules could not be read again, and OSError.
+    """
+    text = "\n".join(map(_toml, rules))
     try:
-        rules = tuple(map(_rule, _tables(tomllib.loads(source.markdown))))
+        raw = text.encode()
+    except UnicodeEncodeError:
+        raise UnusablePolicies(f"{RULES}: it would not be UTF-8") from None
+    if len(raw) > LARGEST_FILE:
+        raise UnusablePolicies(f"{RULES}: it would have more than {LARGEST_FILE} bytes")
+    _rules_of(text)
+    _replace(folder, RULES, raw)
+
+
+def _rules_of(text: str) -> tuple[Rule, ...]:
+    try:
+        rules = tuple(map(_rule, _tables(tomllib.loads(text))))
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        raise UnusablePolicies(f"{name}: {error}") from None
+        raise UnusablePolicies(f"{RULES}: {error}") from None
     if len(rules) > MOST_RULES or len({rule.id for rule in rules}) < len(rules):
-        raise UnusablePolicies(f"{name}: there are more than {MOST_RULES} rules, or two with one id")
+        raise UnusablePolicies(f"{RULES}: there are more than {MOST_RULES} rules, or two with one id")
     return rules
+
+
+def _toml(rule: Rule) -> str:
+    lines = ["[[rules]]", f"id = {rule.id}", f"text = {_quoted(rule.original.text)}"]
+    if rule.original.hint:
+        lines.append(f"hint = {_quoted(rule.original.hint)}")
+    for language, one in rule.translations.items():
+        hint = f", hint = {_quoted(one.hint)}" if one.hint else ""
+        lines.append(f"translations.{_quoted(language)} = {{ text = {_quoted(one.text)}{hint} }}")
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """A text as a string of TOML: JSON's, in which only DEL is not escaped although TOML asks for it."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _replace(folder: Path, name: str, content: bytes) -> None:
+    """Replace a file, which also survives a power cut. It has the owner and the mode of the file or folder before."""
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / name
+    like = (target if target.exists() else folder).stat()
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=f".{name}.", delete=False) as file:
+        try:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+            os.fchmod(file.fileno(), like.st_mode & 0o666)
+            if os.geteuid() == 0:
+                os.fchown(file.fileno(), like.st_uid, like.st_gid)
+            Path(file.name).replace(target)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _tables(file: Mapping[str, object]) -> Iterable[JsonObject]:

@@ -59,6 +59,8 @@ REOPEN = f"""
     WHERE r.id = $1 RETURNING {COLUMNS}
 """
 
+HIGHEST_RULE = "SELECT max(rule) FROM reports, unnest(rule_ids) rule"
+
 CHANGE = f"UPDATE reports r SET category = $2, rule_ids = $3, updated_at = $4 WHERE r.id = $1 RETURNING {COLUMNS}"
 
 RESOLVE_ABOUT = """
@@ -211,6 +213,11 @@ async def reopen(db: Connection, id: int, now: datetime) -> Report:
 async def change(db: Connection, id: int, category: str, rule_ids: Sequence[int] | None, now: datetime) -> Report:
     """Change what a locked report is about."""
     return _changed(await db.fetchrow(CHANGE, id, category, rule_ids, now))
+
+
+async def highest_rule(db: Connection) -> int:
+    """Return the highest id of a rule that any report names; 0 if none does."""
+    return await db.fetchval(HIGHEST_RULE) or 0
 
 
 async def resolve_about(db: Connection, account_id: int, by: int | None, now: datetime) -> list[int]:

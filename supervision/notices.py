@@ -15,6 +15,8 @@ def apply_notice(notice: str | None, actors: ActorSystem, http_context: HttpCont
         http_context.trends.forget()
     if notice in (None, "announcements", "outbox"):
         actors.outbox.wake()
+    if notice in (None, "texts"):
+        http_context.policies.forget()
     if notice in (None, "blocks"):
         actors.blocks.wake()
     if notice in (None, "custom_emojis"):

@@ -25,6 +25,7 @@ PLACES = {
     "posts": "trends",
     "emoji": "emoji",
     "announcements": "announcements",
+    "rules": "rules",
     "domains": "domains",
     "email-domains": "email_domains",
     "emails": "emails",

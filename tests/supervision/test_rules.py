@@ -1,0 +1,140 @@
+"""`troupe rules`: what it writes into the file of rules and the audit log, and what it refuses."""
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+import trio
+from click.testing import CliRunner, Result
+
+from troupe.actors import policies
+from troupe.actors.kernel import SystemClock
+from troupe.http.access.context import HttpContext
+from troupe.storage.engine.connect import transact_once
+from troupe.storage.engine.database import Connection
+from troupe.storage.engine.embedded import embedded
+from troupe.storage.engine.term import hold_term, upgrade
+from troupe.storage.policies import Rule, RuleText, read_rules
+from troupe.supervision.actor_system import ActorSystem
+from troupe.supervision.commands import troupe
+from troupe.supervision.notices import apply_notice
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[tuple[Path, str]]:
+    with TemporaryDirectory() as folder, embedded(Path(folder), durable=False) as running:
+        upgrade(running.dsn)
+        yield Path(folder), running.dsn
+
+
+async def forget_acts(db: Connection) -> None:
+    await db.execute("SET LOCAL session_replication_role = replica")  # a trigger keeps the audit log
+    await db.execute("DELETE FROM audit_log")
+
+
+@pytest.fixture
+def data(server: tuple[Path, str]) -> Iterator[Path]:
+    yield server[0]
+    (server[0] / "texts" / "rules.toml").unlink(missing_ok=True)
+    transact_once(server[1], forget_acts)
+
+
+@pytest.fixture
+def dsn(server: tuple[Path, str]) -> str:
+    return server[1]
+
+
+def run(data: Path, *words: str) -> Result:
+    return CliRunner().invoke(troupe, ["rules", *words, "--data", str(data)])
+
+
+def rules(data: Path) -> tuple[Rule, ...]:
+    return read_rules(data / "texts")
+
+
+def logged(dsn: str) -> list[tuple[str, str, str]]:
+    rows = transact_once(dsn, lambda db: db.fetch("SELECT actor, action, target FROM audit_log ORDER BY id"))
+    return [(row["actor"], row["action"], row["target"]) for row in rows]
+
+
+def test_rules_are_added_changed_and_removed_and_each_act_is_logged(data: Path, dsn: str) -> None:
+    assert run(data, "add", "Be kind.", "--hint", "Also to robots.").stdout == "Added rule 1\n"
+    assert run(data, "add", 'No "spam" \\ \x7f\nat all').exit_code == 0
+    assert run(data, "change", "1", "--text", "Sei nett.", "--language", "de").exit_code == 0
+    assert run(data, "change", "1", "--text", "Be nice.").exit_code == 0
+    assert rules(data) == (
+        Rule(1, RuleText("Be nice.", "Also to robots."), {"de": RuleText("Sei nett.")}),
+        Rule(2, RuleText('No "spam" \\ \x7f\nat all')),
+    )
+    assert run(data, "remove", "1", "--yes").exit_code == 0
+    assert [rule.id for rule in rules(data)] == [2]
+    acts = [("add_rule", "1"), ("add_rule", "2"), ("change_rule", "1"), ("change_rule", "1"), ("remove_rule", "1")]
+    assert logged(dsn) == [("command line", *act) for act in acts]
+
+
+def test_an_id_is_not_used_again(data: Path) -> None:
+    run(data, "add", "Be kind.")
+    assert run(data, "remove", "1", "--yes").exit_code == 0
+    assert run(data, "add", "Be kind, really.").stdout == "Added rule 2\n"
+
+
+def test_the_rules_are_listed(data: Path) -> None:
+    run(data, "add", "Be\nkind.")
+    assert run(data, "list").stdout == "1\tBe kind.\n"
+    assert json.loads(run(data, "list", "--json").stdout) == [
+        {"id": "1", "text": "Be\nkind.", "hint": "", "translations": {}}
+    ]
+
+
+def test_nothing_is_removed_without_a_confirmation(data: Path) -> None:
+    run(data, "add", "Be kind.")
+    assert run(data, "remove", "1").exit_code == 1
+    assert [rule.id for rule in rules(data)] == [1]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("add", " "), "rule 2: the text has not 1 to 1000 characters"),
+        (("add", "x" * 1001), "rule 2: the text has not 1 to 1000 characters"),
+        (("add", "Quiet", "--hint", "x" * 5001), "more than 5000 characters"),
+        (("change", "1", "--hint", "Nur so.", "--language", "de"), "rule 1: the text has not"),
+        (("change", "7", "--text", "x"), "There is no rule 7."),
+        (("remove", "7", "--yes"), "There is no rule 7."),
+    ],
+)
+def test_what_the_server_could_not_read_is_refused(data: Path, dsn: str, words: tuple[str, ...], reason: str) -> None:
+    run(data, "add", "Be kind.")
+    refused = run(data, *words)
+    assert (refused.exit_code, reason in refused.stderr) == (1, True), refused.output
+    assert rules(data) == (Rule(1, RuleText("Be kind.")),)
+    assert logged(dsn) == [("command line", "add_rule", "1")]
+    assert [path.name for path in (data / "texts").iterdir()] == ["rules.toml"]
+
+
+def test_a_file_that_is_not_readable_stays(data: Path) -> None:
+    run(data, "add", "Be kind.")
+    file = data / "texts" / "rules.toml"
+    file.write_text("[[rules]", "utf-8")
+    refused = run(data, "add", "No spam.")
+    assert (refused.exit_code, "Correct the file first." in refused.stderr) == (1, True)
+    assert file.read_text("utf-8") == "[[rules]"
+
+
+async def test_a_running_server_shows_a_change_at_once(data: Path, dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policies, "READ_AGAIN", timedelta(days=1))
+    shown = policies.OperatorPolicies(data / "texts", "", SystemClock(), lambda _event, /, **_facts: None)
+    context = SimpleNamespace(policies=shown)  # the only part of a server that this notice is for
+    send, receive = trio.open_memory_channel[str | None](10)
+    async with hold_term(dsn, on_notice=send.send_nowait):
+        assert (await shown.current()).rules == ()
+        await trio.to_thread.run_sync(run, data, "add", "Be kind.")
+        with trio.fail_after(30):
+            notice = await receive.receive()
+        apply_notice(notice, cast("ActorSystem", None), cast("HttpContext", context))
+        assert [rule.original.text for rule in (await shown.current()).rules] == ["Be kind."]
