@@ -30,6 +30,13 @@ TEXTS = "SELECT spoiler_text, content FROM statuses WHERE id = ANY($1::bigint[])
 
 OVERRULE = "UPDATE strikes SET overruled_at = $2 WHERE id = $1"
 
+HAS_OTHER = """
+    SELECT EXISTS (
+        SELECT FROM strikes WHERE target_account_id = $1 AND action = $2 AND id <> $3
+        AND overruled_at IS NULL AND created_at >= $4
+    )
+"""
+
 INSERT_LINK = "INSERT INTO strike_links (token_hash, strike_id, created_at, expires_at) VALUES ($1, $2, $3, $4)"
 
 FIND_LINK = "SELECT strike_id FROM strike_links WHERE token_hash = $1 AND expires_at > $2"
@@ -121,6 +128,11 @@ async def texts(db: Connection, status_ids: Sequence[int]) -> list[tuple[str, st
 async def overrule(db: Connection, id: int, now: datetime) -> None:
     """Note that a strike counts no more."""
     await db.execute(OVERRULE, id, now)
+
+
+async def has_other(db: Connection, struck: Strike, since: datetime) -> bool:
+    """True if another strike since a time, which counts, has the same action against the account."""
+    return await db.fetchval(HAS_OTHER, struck.target_account_id, struck.action, struck.id, since)
 
 
 # Appeals --------------------------------------------------------------------------------------------------------------

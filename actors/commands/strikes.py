@@ -171,7 +171,7 @@ async def decide_appeal(account: AccountActor, message: DecideAppeal) -> Refused
 
 
 async def decide(db: Connection, act: StaffAct, appeal_id: int, *, approved: bool) -> Strike | Refused:
-    """Decide about an appeal, in a transaction. What the strike did is undone if nothing has undone it before."""
+    """Decide about an appeal, in a transaction. What the strike did is undone, unless another one did it too."""
     found = await strikes.find_appealed(db, appeal_id)
     target = None if found is None else await moderation.lock(db, found.target_account_id)
     if found is None or target is None:
@@ -186,7 +186,8 @@ async def decide(db: Connection, act: StaffAct, appeal_id: int, *, approved: boo
     if approved:
         await strikes.overrule(db, found.id, act.now)
         state = STATES.get(found.action)
-        if state is not None and target.since(state) is not None:
+        since = None if state is None else target.since(state)
+        if state is not None and since is not None and not await strikes.has_other(db, found, since):
             await leave(db, act, target, state)
         await act.promise(db, [strike_carried_out(found.id, target.id)])
     await act.promise(db, [appeal_mail(found.id, target.id)])

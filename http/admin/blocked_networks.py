@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from typing import Annotated
 
 from ...actors.commands.blocked_networks import BlockNetwork, ChangeNetworkBlock, NetworkTerms, UnblockNetwork
@@ -9,7 +10,7 @@ from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 from ...actors.rules.networks import address_of, network_of
 from ...actors.rules.roles import Permission
 from ...storage import blocked_networks
-from ...storage.blocked_networks import NetworkSeverity
+from ...storage.blocked_networks import BlockedNetwork, NetworkSeverity
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, json
@@ -37,23 +38,20 @@ class NetworkBlockParameters(Input):
     comment: MaybeProse = None
     expires_in: MaybeSeconds = None
 
-    def terms(self, context: HttpContext, request: Request) -> NetworkTerms:
+    def terms(self) -> NetworkTerms:
         if self.comment and len(self.comment) > BLOCK_COMMENT_CHARACTERS:
             raise invalid(f"Comment is too long (maximum is {BLOCK_COMMENT_CHARACTERS} characters)")
         if self.expires_in is not None and self.expires_in > LONGEST:
             raise invalid("Expires in is too long")
-        return NetworkTerms(self._network(context, request), self.severity, self.comment, self._seconds())
+        return NetworkTerms(self._network(), self.severity, self.comment, self._seconds())
 
-    def _network(self, context: HttpContext, request: Request) -> str | None:
-        """The network as it is stored. A block of one's own network would shut out who could end it."""
+    def _network(self) -> str | None:
+        """The network as it is stored."""
         if not self.ip:
             return None
         network = network_of(self.ip)
         if network is None:
             raise invalid("Ip is invalid")
-        own = address_of(request.address(context.settings.trusted_proxies))
-        if self.severity == "no_access" and own is not None and not own.is_loopback and own in network:
-            raise invalid("Ip is your own")
         return str(network)
 
     def _seconds(self) -> int | None:
@@ -68,16 +66,15 @@ async def show_all(context: HttpContext, request: Request, paged: Paged) -> Answ
 
 @api.get("/api/v1/admin/ip_blocks/<id>", auth="user", scopes=READ, permission=PERMISSION)
 async def show(context: HttpContext, id: int) -> Answer:
-    found = await context.database.read(blocked_networks.find, id)
-    if found is None:
-        raise NotFound
-    return json(blocked_network_fields(found))
+    return json(blocked_network_fields(await _find(context, id)))
 
 
 @api.post("/api/v1/admin/ip_blocks", auth="user", scopes=WRITE, permission=PERMISSION)
 async def block(context: HttpContext, request: Request, viewer: Viewer, wanted: NetworkBlockParameters) -> Answer:
-    terms = wanted.terms(context, request)
-    message = BlockNetwork(await staff_of(context, viewer), terms.network or NOTHING, terms)
+    terms = wanted.terms()
+    network = terms.network or NOTHING
+    _check_access(context, request, network, terms.severity)
+    message = BlockNetwork(await staff_of(context, viewer), network, terms)
     return json(blocked_network_fields(await viewer.ask(message)))
 
 
@@ -85,7 +82,9 @@ async def block(context: HttpContext, request: Request, viewer: Viewer, wanted: 
 async def change(
     context: HttpContext, request: Request, viewer: Viewer, id: int, wanted: NetworkBlockParameters
 ) -> Answer:
-    message = ChangeNetworkBlock(await staff_of(context, viewer), id, wanted.terms(context, request))
+    terms, found = wanted.terms(), await _find(context, id)
+    _check_access(context, request, terms.network or found.network, terms.severity or found.severity)
+    message = ChangeNetworkBlock(await staff_of(context, viewer), id, terms)
     return json(blocked_network_fields(await viewer.ask(message)))
 
 
@@ -93,3 +92,17 @@ async def change(
 async def unblock(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(UnblockNetwork(await staff_of(context, viewer), id))
     return EMPTY
+
+
+async def _find(context: HttpContext, id: int) -> BlockedNetwork:
+    found = await context.database.read(blocked_networks.find, id)
+    if found is None:
+        raise NotFound
+    return found
+
+
+def _check_access(context: HttpContext, request: Request, network: str, severity: NetworkSeverity | None) -> None:
+    """Refuse a block that takes the access from the network of the request: it would shut out who could end it."""
+    own = address_of(request.address(context.settings.trusted_proxies))
+    if severity == "no_access" and own is not None and not own.is_loopback and own in ip_network(network):
+        raise invalid("Ip is your own")

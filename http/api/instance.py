@@ -59,6 +59,7 @@ async def _about(context: HttpContext) -> About:
         registrations=settings.sign_ups,
         reason_required=settings.reason_required,
         public_preview=settings.shows_previews,
+        limited_federation=settings.limited_federation,
         vapid_public_key=context.push_key.public,
         takes_films=context.media.takes_films,
         translates=context.translations.enabled,

@@ -41,6 +41,7 @@ class About:
     registrations: str
     reason_required: bool
     public_preview: bool
+    limited_federation: bool
     vapid_public_key: str
     takes_films: bool
     translates: bool
@@ -133,7 +134,7 @@ def configuration(about: About) -> dict[str, object]:
         },
         "translation": {"enabled": about.translates},
         "timelines_access": _access("public" if about.public_preview else PRIVATE_FEED),
-        "limited_federation": False,
+        "limited_federation": about.limited_federation,
     }
 
 

@@ -32,6 +32,8 @@ async def adm(stage: Stage) -> Person:
 async def test_the_description_stays_open(stage: Stage) -> None:
     for path in ("/api/v1/instance", "/api/v2/instance", "/health", "/about", "/privacy", "/auth/sign_in", "/"):
         assert (await stage.anybody().get(path)).status == 200, path
+    described = (await stage.anybody().get("/api/v2/instance")).json
+    assert described["configuration"]["limited_federation"] is True
 
 
 @rows("S185")

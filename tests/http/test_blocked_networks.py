@@ -86,6 +86,15 @@ async def test_staff_do_not_shut_themselves_out(adm: Person) -> None:
     assert (await adm.post(BLOCKS, given, **sent_by("198.51.100.9"))).status == 200
 
 
+async def test_staff_do_not_shut_themselves_out_by_a_change(adm: Person) -> None:
+    mild = (await adm.post(BLOCKS, {"ip": "192.0.2.0/24", "severity": "sign_up_block"})).json
+    strict = (await adm.post(BLOCKS, {"ip": "203.0.113.0/24", "severity": "no_access"})).json
+    for block, change in ((mild, {"severity": "no_access"}), (strict, {"ip": "192.0.2.0/25"})):
+        answer = await adm.put(f"{BLOCKS}/{block['id']}", change, **sent_by("192.0.2.9"))
+        assert (answer.status, answer.json) == (422, {"error": "Validation failed: Ip is your own"})
+    assert (await adm.get(BLOCKS)).json == [strict, mild]
+
+
 @pytest.mark.parametrize(
     ("network", "inside", "outside"),
     [

@@ -3,6 +3,8 @@
 import re
 from typing import Any
 
+import pytest
+
 from ..checklist.rows import rows
 from ..clients import SCOPES, Client, Person, Reply, Stage, ids
 from .settling import signed_in
@@ -245,6 +247,20 @@ async def test_an_appeal_ends_nothing_that_staff_ended_before(stage: Stage) -> N
     await act(admin, ada, "silence")
     waiting = (await appeals(admin))[0]
     await admin.post(f"/api/v1/admin/appeals/{waiting['id']}/approve")
+    assert (await admin.get(f"/api/v1/accounts/{ada.id}")).json["limited"]
+
+
+@pytest.mark.parametrize("ended", [True, False])
+async def test_an_appeal_leaves_the_state_to_another_strike_that_counts(stage: Stage, ended: bool) -> None:
+    admin, ada = await stage.person("admin", STAFF, role="admin"), await stage.person("ada")
+    await act(admin, ada, "silence")
+    await stage.letterbox.receive()
+    await appeal(stage.anybody(), link(stage))
+    if ended:
+        await admin.post(f"/api/v1/admin/accounts/{ada.id}/unsilence")
+    await act(admin, ada, "silence")
+    waiting = (await appeals(admin))[0]
+    assert (await admin.post(f"/api/v1/admin/appeals/{waiting['id']}/approve")).status == 200
     assert (await admin.get(f"/api/v1/accounts/{ada.id}")).json["limited"]
 
 
