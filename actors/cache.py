@@ -47,6 +47,10 @@ class RowCache(Generic[T]):
         """True if this is the row that is kept: it was not dropped or replaced since it was read."""
         return self._rows.get(id) is row
 
+    def peek(self, id: int) -> T | None:
+        """Return the row if it is kept. It does not count as used."""
+        return self._rows.get(id)
+
     def put(self, id: int, row: T) -> None:
         """Store a row after a commit."""
         self.drop(id)

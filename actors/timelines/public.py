@@ -13,7 +13,7 @@ from ...storage import timelines
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
 from ..kernel import Answer, Message, turn
-from ..rules.visibility import ANONYMOUS, Perspective, hidden
+from ..rules.visibility import ANONYMOUS, Perspective, belongs_in_public, hidden
 from .timeline import Timeline
 
 
@@ -34,6 +34,9 @@ class PublicTimeline(Timeline):
         return await self.context.database.read(
             timelines.public_entries, at, local=place == "local", remote=place == "remote", only_media=only_media
         )
+
+    def admits(self, entry: TimelineEntry) -> bool:
+        return belongs_in_public(entry) and not entry.silenced
 
 
 @turn(PublicTimeline, PublicPage)

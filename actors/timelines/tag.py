@@ -10,7 +10,7 @@ from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
 from ..events import StatusAmended
 from ..kernel import Answer, Message, turn
-from ..rules.visibility import ANONYMOUS, Perspective, hidden
+from ..rules.visibility import ANONYMOUS, Perspective, belongs_under_tags, hidden
 from .timeline import Timeline
 
 
@@ -46,6 +46,9 @@ class TagTimeline(Timeline):
             tags.entries, (self.address.key, *wanted.any_of), at, all_of=wanted.all_of, none_of=wanted.none_of,
             local=wanted.local, only_media=wanted.only_media,
         )  # fmt: skip
+
+    def admits(self, entry: TimelineEntry) -> bool:
+        return belongs_under_tags(entry) and not entry.silenced
 
     def admits_edited(self, entry: TimelineEntry, event: StatusAmended) -> bool:
         """True if the status has the tag after the edit. All awake hashtag timelines are told of every edit."""

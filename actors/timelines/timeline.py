@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import replace
 from datetime import timedelta
 
 from ...storage import deletions, edits, notifications
@@ -141,7 +142,7 @@ class Timeline(EntityActor, ABC):
 @turn(Timeline, StatusPublished)
 def take_status(timeline: Timeline, message: StatusPublished) -> None:
     """Add a status. Runs once for each awake timeline that a status goes to: the fan-out's hot path."""
-    entry = message.entry
+    entry = _as_it_stands(timeline, message.entry)
     # After a crash the mailbox may be older than the rows: the status may have been deleted since.
     if timeline.context.statuses.is_deleted(entry.id) or entry.id in timeline.feed.gone:
         return
@@ -151,6 +152,18 @@ def take_status(timeline: Timeline, message: StatusPublished) -> None:
         timeline.feed.know(entry.id)
     timeline.window.add(entry)
     timeline.feed.announce(entry.id, message.event)
+
+
+def _as_it_stands(timeline: Timeline, entry: TimelineEntry) -> TimelineEntry:
+    """Return an entry with the states of its author as they are now: staff may have acted since it was sent."""
+    author = timeline.context.accounts.peek(entry.account_id)
+    if author is None:
+        return entry
+    silenced = author.silenced_at is not None
+    withdrawn = entry.withdrawn or author.suspended_at is not None or author.deleted_at is not None
+    if (silenced, withdrawn) == (entry.silenced, entry.withdrawn):
+        return entry
+    return replace(entry, silenced=silenced, withdrawn=withdrawn)
 
 
 @turn(Timeline, StatusEdited)

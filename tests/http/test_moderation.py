@@ -2,16 +2,19 @@
 
 import pytest
 
-from troupe.actors.broadcast import account_address
+from troupe.actors.broadcast import StatusPublished, account_address
 from troupe.actors.commands.media import FinishMedia
+from troupe.actors.commands.moderation import Action
 from troupe.actors.commands.statuses import PublishStatus
-from troupe.actors.kernel import Refused
+from troupe.actors.events import StatusAppeared
+from troupe.actors.kernel import Address, Refused
+from troupe.actors.statuses import entry_of
 from troupe.storage import media
 from troupe.storage.media import ProcessedMedia
 from troupe.storage.moderation import State
 
 from ..clients import HOME, Stage, ids
-from .moderating import moderate, moderator, placed, undo
+from .moderating import act, moderate, moderator, placed, undo
 from .signing_in import SECRET, asked, code_in, consent, exchange
 from .stored import change_unnoticed, rows
 from .uploading import attach, fetched, part, picture, uploaded
@@ -191,3 +194,26 @@ async def test_a_promoted_account_is_out_of_reach(stage: Stage) -> None:
     assert await moderate(mod, ada, "none") == 200
     await change_unnoticed(stage, "UPDATE users SET role = 'admin' WHERE account_id = $1", ada.account.id)
     assert await moderate(mod, ada, "suspend") == 403
+
+
+@pytest.mark.parametrize(("action", "shown_at_home"), [("silence", True), ("suspend", False)])
+async def test_a_post_that_was_on_its_way_to_timelines_is_held_back(
+    stage: Stage, action: Action, shown_at_home: bool
+) -> None:
+    """It was told to the timelines before the act, and they come to it afterwards, when they have read their rows."""
+    ada, bob = await stage.person("ada"), await stage.person("bob")
+    await bob.post(f"/api/v1/accounts/{ada.id}/follow")
+    context, told = stage.http_context, int((await ada.publish("#tea"))["id"])
+    shown = await context.statuses.show(told)
+    assert shown is not None
+    late = StatusPublished(entry_of(shown), StatusAppeared(shown))
+    await act(stage, ada.account, action)
+    paths = {"public/all": "/api/v1/timelines/public", "tag/tea": "/api/v1/timelines/tag/tea", f"home/{bob.id}": HOME}
+    for path in paths.values():
+        await bob.get(path)
+    for name, path in paths.items():
+        kind, _, key = name.partition("/")
+        context.runtime.tell(Address(kind, key), late)
+        await bob.get(path)
+        window = await context.runtime.inspect(Address(kind, key))
+        assert str(window["holds"]).startswith(f"window {int(kind == 'home' and shown_at_home)},"), name
