@@ -5,6 +5,7 @@ from itertools import product
 from typing import Any, get_args
 
 import orjson
+import pytest
 
 from troupe.http.answers.answer import Answer
 from troupe.http.dispatch import respond
@@ -13,10 +14,16 @@ from troupe.http.intake.input import Input
 from troupe.http.intake.request import Request
 from troupe.http.router import SEGMENT, Endpoint
 
-from ..clients import Person, Stage, address
+from ..clients import SCOPES, Person, Stage, address
 from .hostile import FORM, JSON, ODD, SEGMENTS, UNREADABLE, VALUES, Sent, chunks
 
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
+
+
+@pytest.fixture
+async def ada(stage: Stage) -> Person:
+    """One of the staff, who may call everything."""
+    return await stage.person("ada", (*SCOPES, "admin:read", "admin:write"), role="owner")
 
 
 async def send(stage: Stage, person: Person, endpoint: Endpoint, sent: Sent, segment: str = "103") -> Answer:
