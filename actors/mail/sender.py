@@ -138,6 +138,8 @@ class MailSender:
         kind = "appeal"
         if account_id == found.target_account_id:
             kind = "appeal_approved" if found.appeal_approved_at is not None else "appeal_rejected"
+        elif not _is_staff_with(user, Permission.MANAGE_APPEALS):
+            return
         to = Addressee(user.email, user.username, user.locale)
         await self._carry(to, kind, id, promised_at, words)
 
@@ -145,7 +147,9 @@ class MailSender:
         """Write to one of the staff that there is a report, unless it is resolved. Raises NotSent and Undeliverable."""
         user = await self._database.read(users.find_user, account_id)
         report = await self._database.read(reports.find, report_id)
-        if user is None or report is None or report.action_taken_at is not None or not _handles_reports(user):
+        if user is None or report is None or report.action_taken_at is not None:
+            return
+        if not _is_staff_with(user, Permission.MANAGE_REPORTS):
             return
         found = await self._database.read(accounts.find_many, [report.target_account_id])
         words = {
@@ -176,8 +180,9 @@ class MailSender:
         await self._carrier(Letter(f"<{kind}.{id}@{domain}>", head.sender, to.mailbox, subject, body, at))
 
 
-def _handles_reports(user: User) -> bool:
-    return may(user.role, Permission.MANAGE_REPORTS) and user.disabled_at is None
+def _is_staff_with(user: User, permission: Permission) -> bool:
+    """True if the user may read what only staff with a permission reads; that may have ended since the promise."""
+    return may(user.role, permission) and not user.barred
 
 
 def _beginning(text: str) -> str:

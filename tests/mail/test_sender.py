@@ -10,15 +10,17 @@ import trio.testing
 
 from troupe.actors.effects.mail import MAIL, mail
 from troupe.actors.effects.registry import Staffed
+from troupe.actors.effects.strikes import appeal_mail
 from troupe.actors.kernel import Ids, Origin
 from troupe.actors.mail.sender import Carrier, Letterhead, MailSender, NotSent, Undeliverable
 from troupe.actors.mail.templates import Letter, Sender
 from troupe.actors.outbox import new_effect
 from troupe.actors.relay import Relay
-from troupe.storage import outbox
+from troupe.storage import outbox, strikes
 from troupe.storage.accounts import NewAccount
 from troupe.storage.engine.database import Unavailable
 from troupe.storage.engine.pool import ConnectionPool, open_pool
+from troupe.storage.strikes import NewStrike
 from troupe.storage.users import NewUser
 
 from ..rows import create_account, create_user
@@ -252,3 +254,19 @@ async def test_who_is_woken_looks_at_once_and_who_is_stopped_sends_what_is_in_ha
             await trio.testing.wait_all_tasks_blocked()
             finish.set()
     assert (len(office.sent), await office.left()) == (1, 0)
+
+
+async def test_an_appeal_is_no_letter_to_those_who_are_staff_no_more(office: Office) -> None:
+    """Tries go on for two days, and a role may end meanwhile."""
+    eve = await office.user("eve")
+    roles = {"admin": "admin", "former": "user", "barred": "admin"}
+    staff = [await office.user(name, role=role) for name, role in roles.items()]
+    disable = "UPDATE users SET disabled_at = now() WHERE account_id = $1"
+    await office.pool.transact(lambda db: db.execute(disable, staff[2]))
+    strike = NewStrike(office.ids.next(), eve, None, "silence", "Be kind.")
+    await office.pool.transact(strikes.insert, strike, NOW)
+    effects = [new_effect(office.ids.next(), appeal_mail(strike.id, id), Origin("r1")) for id in staff]
+    await office.pool.transact(outbox.insert_many, effects, NOW)
+    await office.work()
+    assert [letter.to for letter in office.sent] == ["admin@example.org"]
+    assert await office.left() == 0
