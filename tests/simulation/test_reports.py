@@ -88,7 +88,7 @@ async def test_a_status_that_is_reported_and_deleted_at_once_is_kept_if_the_repo
 
 
 @pytest.mark.parametrize("action", ["suspend", "silence"])
-@simulation(seeds=30, faults=3, world=with_mail)
+@simulation(seeds=30, faults=3, pinned=[(9, "random")], world=with_mail)
 async def test_no_report_from_before_an_action_stays_open(sim: Simulation, action: Action) -> None:
     ada, eve, bob = await sim.people("ada", "eve", "bob")
     (mod,) = await moderators(sim, "mod")
@@ -107,7 +107,9 @@ async def test_no_report_from_before_an_action_stays_open(sim: Simulation, actio
         assert still_open == []
     sim.sometimes(len(stored) > len(still_open), "a report was resolved by the action")
     told = sim.run.database.rows(TOLD, mod.id)
-    assert len(told) <= 1 + (action == "silence"), "once before the action, once after it"
+    # Without an answer the moderator acts again, so that an action may have been committed twice.
+    acts = len(sim.run.database.rows("SELECT id FROM strikes"))
+    assert len(told) <= 1 + (acts if action == "silence" else 0), "once before each action, once after the last"
 
 
 @simulation(seeds=40, faults=3, world=with_mail)
