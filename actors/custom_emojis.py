@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import trio
-
 from ..storage import custom_emojis
 from ..storage.custom_emojis import CustomEmoji
-from ..storage.engine.database import Database, StorageError
+from ..storage.engine.database import Database
 from .facts import ChangedCustomEmojis, Facts
+from .row_loader import RowLoader
 from .rules.emojis import shortcodes_in
 
 NOTICE = "custom_emojis"
-RETRY = 1.0  # seconds until rows that could not be read are read again
 
 
 class CustomEmojis:
@@ -39,49 +37,14 @@ class CustomEmojis:
         return [one for one in found if one is not None]
 
 
-class CustomEmojiLoader:
+class CustomEmojiLoader(RowLoader):
     """Reads the rows at start and after each change, and publishes them as a fact."""
 
     def __init__(self, database: Database, facts: Facts) -> None:
+        super().__init__()
         self._database = database
         self._facts = facts
-        self._reading = trio.Lock()
-        self._changed = trio.Event()
 
-    def wake(self) -> None:
-        """Read the rows again."""
-        self._changed.set()
-
-    async def reload(self) -> None:
-        """Read the rows again, after a commit. While the database is lost, the child goes on trying."""
-        try:
-            await self._load()
-        except StorageError:
-            self.wake()
-
-    async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        await self._load_at_last()
-        task_status.started()
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._keep_current)
-            await stopping.wait()
-            nursery.cancel_scope.cancel()
-
-    async def _keep_current(self) -> None:
-        while True:
-            await self._changed.wait()
-            self._changed = trio.Event()  # before the rows are read: a change meanwhile is read in the next round
-            await self._load_at_last()
-
-    async def _load_at_last(self) -> None:
-        while True:
-            try:
-                return await self._load()
-            except StorageError:
-                await trio.sleep(RETRY)  # the lost database is logged elsewhere
-
-    async def _load(self) -> None:
-        """One after the other, so that no older rows replace newer ones."""
-        async with self._reading:
-            rows = await self._database.read(custom_emojis.find_local)
-            await self._facts.apply([ChangedCustomEmojis(tuple(rows))])
+    async def _read(self) -> None:
+        rows = await self._database.read(custom_emojis.find_local)
+        await self._facts.apply([ChangedCustomEmojis(tuple(rows))])

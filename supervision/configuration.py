@@ -338,19 +338,9 @@ class Settings(BaseModel):
         return self.public_preview and not self.limited_federation
 
     @property
-    def sign_ups(self) -> Literal["open", "approval", "closed"]:
-        """The effective `registrations`: closed if the mail that confirms an address can't be sent."""
-        return self.registrations if self.smtp_host else "closed"
-
-    @property
     def sends_mail(self) -> bool:
         """True if there is a server that takes mails."""
         return self.smtp_host is not None
-
-    @property
-    def reason_required(self) -> bool:
-        """True if a sign-up without a reason is refused."""
-        return self.sign_ups == "approval" and self.require_reason
 
     @property
     def mail_sender(self) -> str:

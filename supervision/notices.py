@@ -19,5 +19,7 @@ def apply_notice(notice: str | None, actors: ActorSystem, http_context: HttpCont
         http_context.policies.forget()
     if notice in (None, "blocks"):
         actors.blocks.wake()
+    if notice in (None, "sign_ups"):
+        http_context.sign_ups.wake()
     if notice in (None, "custom_emojis"):
         actors.custom_emojis.wake()

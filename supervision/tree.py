@@ -132,6 +132,7 @@ class Troupe:
             Child("parking", self.parking.run),
             Child("emojis", self.actors.custom_emojis.run),
             Child("blocks", self.actors.blocks.run),
+            Child("sign_ups", self.http_context.sign_ups.run),
             Child("outgoing", self.outgoing.run, inspect=self.outgoing.inspect),
             *([Child("translation", self.translator.run)] if self.translator else []),
             *self.actors.relays(),

@@ -33,12 +33,14 @@ from ...actors.suggestions import Suggestions
 from ...actors.translation.port import Translator
 from ...actors.translation.translations import Translations
 from ...actors.trends import Trends
+from ...storage.changed_settings import Registrations
 from ...storage.engine.database import Database
 from ..answers.cached import CachedAnswers
 from ..entities.rendered import Renderings
 from ..intake.request import Network
 from ..server.readiness import Readiness
 from .rates import Rates
+from .sign_ups import SignUps
 from .streams import Streams
 from .tokens import Tokens
 
@@ -70,11 +72,11 @@ class HttpSettings(Protocol):
     @property
     def contact_account(self) -> str | None: ...
     @property
-    def sign_ups(self) -> str: ...
+    def registrations(self) -> Registrations: ...
     @property
     def sends_mail(self) -> bool: ...
     @property
-    def reason_required(self) -> bool: ...
+    def require_reason(self) -> bool: ...
     @property
     def reserved_usernames(self) -> Sequence[str]: ...
     @property
@@ -131,6 +133,7 @@ class HttpContext:
     readiness: Readiness = field(init=False)
     policies: OperatorPolicies = field(init=False)
     kept: CachedAnswers = field(default_factory=CachedAnswers)
+    sign_ups: SignUps = field(init=False)
     trends: Trends = field(init=False)
     suggestions: Suggestions = field(init=False)
     translations: Translations = field(init=False)
@@ -143,6 +146,7 @@ class HttpContext:
         texts, description = self.settings.data / "texts", self.settings.description
         object.__setattr__(self, "policies", OperatorPolicies(texts, description, self.clock, self.record))
         trends = Trends(self.database, self.clock, review=self.settings.trends_review)
+        object.__setattr__(self, "sign_ups", self._sign_ups())
         object.__setattr__(self, "trends", trends)
         object.__setattr__(self, "suggestions", Suggestions(self.database, self.clock))
         object.__setattr__(self, "translations", Translations(self.translator, self.clock, self.record))
@@ -153,6 +157,16 @@ class HttpContext:
         self.facts.observe(ModeratedAccount, self._moderated)
         self.facts.observe(ChangedTrends, lambda fact: self.trends.forget())
         self.facts.observe(ChangedCustomEmojis, self.rendered.use_emojis)
+
+    def _sign_ups(self) -> SignUps:
+        settings = self.settings
+        return SignUps(
+            self.database,
+            settings.registrations,
+            sends_mail=settings.sends_mail,
+            require_reason=settings.require_reason,
+            on_change=self.kept.forget,
+        )
 
     def _end_barred(self) -> None:
         """Close the streams of networks that have no access any more."""

@@ -39,7 +39,7 @@ async def valid_invite(context: HttpContext, code: str) -> str | None:
 
 def is_open(context: HttpContext, invite: str | None) -> bool:
     """True if people can sign up, with or without an invite. Their addresses are confirmed by mail."""
-    return context.settings.sign_ups != "closed" or (invite is not None and context.settings.sends_mail)
+    return context.sign_ups.rule != "closed" or (invite is not None and context.settings.sends_mail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ async def _complaints_about(context: HttpContext, form: Form, invite: str | None
     found = list(
         complaints(
             form,
-            reason_required=settings.reason_required and invite is None,
+            reason_required=context.sign_ups.reason_required and invite is None,
             reserved=settings.reserved_usernames,
             local_domain=settings.local_domain,
         )
@@ -107,7 +107,7 @@ async def sign_up(
         password_hash,
         language_code(form.locale),
         form.reason.strip() or None,
-        (checked.invite is not None or context.settings.sign_ups == "open") and not checked.needs_approval,
+        (checked.invite is not None or context.sign_ups.rule == "open") and not checked.needs_approval,
         application_id,
         token(id) if token is not None else None,
         _ip(request.address(context.settings.trusted_proxies)),

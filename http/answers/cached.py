@@ -16,11 +16,16 @@ class CachedAnswers:
     def __init__(self) -> None:
         self._bodies: dict[str, tuple[datetime, bytes]] = {}
 
+    def forget(self) -> None:
+        """Make all answers anew. One that is being made is not stored."""
+        self._bodies = {}
+
     async def get(self, name: str, now: datetime, make: Callable[[], Awaitable[bytes]]) -> bytes:
         """Return the body if it is fresh, else make a new one."""
-        kept = self._bodies.get(name)
+        bodies = self._bodies
+        kept = bodies.get(name)
         if kept is not None and now - kept[0] < FRESH:
             return kept[1]
         body = await make()
-        self._bodies[name] = (now, body)
+        bodies[name] = (now, body)
         return body

@@ -142,7 +142,7 @@ async def _nodeinfo(context: HttpContext) -> dict[str, object]:
             "users": {"total": month.users, "activeMonth": month.active, "activeHalfyear": half_year.active},
             "localPosts": month.statuses,
         },
-        "openRegistrations": context.settings.sign_ups != "closed",
+        "openRegistrations": context.sign_ups.rule != "closed",
         "metadata": {"nodeName": context.settings.title, "nodeDescription": context.settings.description},
     }
 

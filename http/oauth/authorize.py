@@ -226,7 +226,7 @@ def _sign_in_page(
         form_targets=form_target(asked.redirect_uri),
         server=context.settings.title,
         application=authorization.application.name,
-        sign_ups=context.settings.sign_ups != "closed",
+        sign_ups=context.sign_ups.rule != "closed",
         problem=problem,
         login=login,
         hidden=hidden,

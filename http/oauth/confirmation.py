@@ -82,7 +82,7 @@ async def resend(context: HttpContext, request: Request, wanted: ResendForm) -> 
 @api.get("/auth/confirmation/sent", page=True)
 def show_sent(context: HttpContext) -> Answer:
     """Show that a mail was sent."""
-    return page("sent.html", approval=context.settings.sign_ups == "approval")
+    return page("sent.html", approval=context.sign_ups.rule == "approval")
 
 
 async def _confirmed(context: HttpContext, request: Request, token_hash: bytes) -> tuple[User | None, bool]:

@@ -156,7 +156,7 @@ async def _page(context: HttpContext, request: Request, asked: SettingsSignIn, p
         action="/auth/sign_in",
         server=context.settings.title,
         application=None,
-        sign_ups=context.settings.sign_ups != "closed",
+        sign_ups=context.sign_ups.rule != "closed",
         problem=problem,
         login=(asked.username or "").strip(),
         hidden=[("form_token", sessions.form_token(fresh)), ("to", asked.to)],

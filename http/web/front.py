@@ -48,7 +48,7 @@ async def show(context: HttpContext, request: Request, position: ListPosition) -
         head=head,
         description=settings.description,
         rules=policies.rules,
-        approval=settings.sign_ups == "approval",
+        approval=context.sign_ups.rule == "approval",
         is_first=position.is_first,
         preview=settings.shows_previews,
         posts=posts_in(context, shown),

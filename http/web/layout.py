@@ -47,5 +47,5 @@ async def _site(context: HttpContext) -> Site:
     settings = context.settings
     terms = (await context.policies.current()).terms
     return Site(
-        settings.title, settings.local_domain, settings.base_url, settings.sign_ups != "closed", terms=bool(terms)
+        settings.title, settings.local_domain, settings.base_url, context.sign_ups.rule != "closed", terms=bool(terms)
     )

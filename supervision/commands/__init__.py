@@ -31,6 +31,7 @@ PLACES = {
     "emails": "emails",
     "ips": "ips",
     "invites": "invites",
+    "settings": "settings",
     "migrate": "migrate",
     "tree": "tree",
 }

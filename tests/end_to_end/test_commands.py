@@ -145,6 +145,7 @@ def test_the_tree_is_that_of_the_running_server(server: Server) -> None:
             "parking",
             "emojis",
             "blocks",
+            "sign_ups",
             "outgoing",
             "announcements",
             "mail",

@@ -1,6 +1,7 @@
 """From nothing to a first post: by Mastodon.py, and by typing into the sign-up page; with a mail server that is one."""
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 
 from ..mail.mailserver import MailServer, mail_server
+from ..waiting import PATIENCE
 from .browser import DESK, FITS, PHONE, chromium, fill, press, text_of
 from .server import PASSWORD, Server
 from .signing_up import signing_up
@@ -138,6 +140,19 @@ def test_a_person_signs_up_on_the_page(open_server: Server, post: MailServer, wi
         window.find_element(By.LINK_TEXT, "Get a new mail").click()
         assert "Get a new mail" in look()
     window.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_a_choice_of_registrations_holds_on_the_running_server(open_server: Server) -> None:
+    def told() -> tuple[bool, bool]:
+        shown = httpx.get(f"{open_server.url}/api/v2/instance", trust_env=False).json()["registrations"]
+        return shown["enabled"], shown["approval_required"]
+
+    for rule, wanted in (("closed", (False, False)), ("open", (True, False)), ("approval", (True, True))):
+        chosen = open_server.troupe("settings", "registrations", rule)
+        assert chosen.returncode == 0, chosen.stderr
+        deadline = time.monotonic() + PATIENCE
+        while told() != wanted:  # the server hears of a command a moment after its end
+            assert time.monotonic() < deadline
 
 
 def test_without_a_mail_server_the_log_says_that_sign_ups_are_closed(own_server: Server) -> None:

@@ -121,12 +121,6 @@ def test_on_an_outer_address_a_domain_is_needed() -> None:
         read_settings({"host": "0.0.0.0"}, {})
 
 
-def test_sign_ups_are_closed_where_no_mail_is_sent() -> None:
-    assert read_settings({}, {"TROUPE_REGISTRATIONS": "open"}).sign_ups == "closed"
-    assert read_settings({}, {"TROUPE_REGISTRATIONS": "open", "TROUPE_SMTP_HOST": "mail"}).sign_ups == "open"
-    assert read_settings({}, {"TROUPE_SMTP_HOST": "mail"}).sign_ups == "closed"
-
-
 def test_mails_come_from_the_domain_unless_the_operator_says_otherwise() -> None:
     assert read_settings({}, {"TROUPE_DOMAIN": "t.example:8443"}).mail_sender == "noreply@t.example"
     assert read_settings({}, {}).mail_sender == "noreply@localhost"

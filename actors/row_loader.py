@@ -1,0 +1,60 @@
+"""Reading rows into memory at start and after each change, for what few rows say and each request asks for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import trio
+
+from ..storage.engine.database import StorageError
+
+RETRY = 1.0  # seconds until rows that could not be read are read again
+
+
+class RowLoader(ABC):
+    """A child that keeps rows in memory. Changes by other programs come as notices, which wake it."""
+
+    def __init__(self) -> None:
+        self._reading = trio.Lock()
+        self._changed = trio.Event()
+
+    @abstractmethod
+    async def _read(self) -> None:
+        """Read the rows and replace those in memory."""
+
+    def wake(self) -> None:
+        """Read the rows again."""
+        self._changed.set()
+
+    async def reload(self) -> None:
+        """Read the rows again, after a commit. While the database is lost, the child goes on trying."""
+        try:
+            await self._load()
+        except StorageError:
+            self.wake()
+
+    async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        await self._load_at_last()
+        task_status.started()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._keep_current)
+            await stopping.wait()
+            nursery.cancel_scope.cancel()
+
+    async def _keep_current(self) -> None:
+        while True:
+            await self._changed.wait()
+            self._changed = trio.Event()  # before the rows are read: a change meanwhile is read in the next round
+            await self._load_at_last()
+
+    async def _load_at_last(self) -> None:
+        while True:
+            try:
+                return await self._load()
+            except StorageError:
+                await trio.sleep(RETRY)  # the lost database is logged elsewhere
+
+    async def _load(self) -> None:
+        """One after the other, so that no older rows replace newer ones."""
+        async with self._reading:
+            await self._read()

@@ -1,0 +1,35 @@
+"""`troupe settings`: settings that change while the server runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .acting import act
+from .options import setting_options, settings_from
+
+if TYPE_CHECKING:
+    from ...storage.changed_settings import Registrations
+
+
+@click.group
+def settings() -> None:
+    """Settings that change while the server runs. They come before those of files and the environment."""
+
+
+@settings.command
+@click.argument("rule", type=click.Choice(["open", "approval", "closed"]), required=False)
+@setting_options("data")
+def registrations(rule: Registrations | None, data: str | None, config: Path | None) -> None:
+    """Choose who may sign up: everybody, those that staff approve, or no one. Without RULE, print which rule holds.
+
+    The choice stays until the next one, also after a restart.
+    """
+    from .changing_settings import change, explained
+
+    chosen = settings_from(config, data=data)
+    if rule is not None:
+        act(config, change, rule, data=data)
+    click.echo(act(config, explained, chosen.registrations, chosen.sends_mail, data=data))

@@ -1,0 +1,69 @@
+"""`troupe settings`: what is printed, stored and refused."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from click.testing import CliRunner, Result
+
+from troupe.storage.engine.connect import transact_once
+from troupe.storage.engine.database import Connection
+from troupe.storage.engine.embedded import embedded
+from troupe.storage.engine.term import upgrade
+from troupe.supervision.commands import troupe
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[tuple[Path, str]]:
+    """A data folder whose PostgreSQL runs, and its address."""
+    with TemporaryDirectory() as made, embedded(Path(made), durable=False) as server:
+        upgrade(server.dsn)
+        yield Path(made), server.dsn
+
+
+@pytest.fixture
+def data(folder: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder in which no setting was changed, of a server that sends mail and whose sign-ups are open."""
+    path, dsn = folder
+    transact_once(dsn, clear)
+    monkeypatch.setenv("TROUPE_REGISTRATIONS", "open")
+    monkeypatch.setenv("TROUPE_SMTP_HOST", "localhost")
+    return path
+
+
+async def clear(db: Connection) -> None:
+    await db.execute("DELETE FROM changed_settings")
+
+
+async def logged(db: Connection) -> list[tuple[object, ...]]:
+    rows = await db.fetch("SELECT actor, action, target, details FROM audit_log ORDER BY id")
+    return [tuple(row.values()) for row in rows]
+
+
+def registrations(data: Path, *words: str) -> Result:
+    return CliRunner().invoke(troupe, ["settings", "registrations", "--data", str(data), *words])
+
+
+def test_the_last_choice_comes_before_the_configuration(folder: tuple[Path, str], data: Path) -> None:
+    assert registrations(data).stdout == "open: the configuration says so\n"
+    assert registrations(data, "closed").stdout == "closed: chosen by staff\n"
+    assert registrations(data, "approval").stdout == "approval: chosen by staff\n"
+    assert registrations(data).stdout == "approval: chosen by staff\n"
+    assert transact_once(folder[1], logged) == [
+        ("command line", "change_setting", "registrations", {"value": value}) for value in ("closed", "approval")
+    ]
+
+
+def test_sign_ups_stay_closed_where_no_mail_is_sent(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TROUPE_SMTP_HOST")
+    said = "closed: there is no `smtp_host`, so no address can be confirmed\n"
+    assert registrations(data).stdout == said
+    assert registrations(data, "open").stdout == said
+    monkeypatch.setenv("TROUPE_SMTP_HOST", "localhost")
+    assert registrations(data).stdout == "open: chosen by staff\n"
+
+
+def test_another_rule_is_refused(data: Path) -> None:
+    assert registrations(data, "sometimes").exit_code == 2
+    assert registrations(data).stdout == "open: the configuration says so\n"
