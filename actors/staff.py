@@ -20,7 +20,7 @@ from .outbox import new_effect
 from .rules.roles import Permission, may, outranks
 
 NOT_ALLOWED = Refused(403, "This action is not allowed")
-# Without an owner, nobody could give a role to others but at the command line.
+# Without an owner, roles could be given at the command line alone.
 LAST_OWNER = Refused(403, "This is the last owner of the server, who must stay able to sign in")
 
 

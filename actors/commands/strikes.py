@@ -104,9 +104,8 @@ async def strike_statuses(
     target = await moderation.lock(db, account_id)
     if target is None:
         return NOT_FOUND
-    if not await act.may(db, Permission.MANAGE_USERS | Permission.MANAGE_REPORTS):
-        return NOT_ALLOWED
-    if not await act.may_act_on(db, target.role):
+    allowed = await act.may(db, Permission.MANAGE_USERS | Permission.MANAGE_REPORTS)
+    if not allowed or not await act.may_act_on(db, target.role):
         return NOT_ALLOWED
     if not message.status_ids or len(message.status_ids) > MOST_STATUSES:
         return TOO_MANY if message.status_ids else NO_STATUSES
@@ -153,7 +152,7 @@ async def _appeal(db: Connection, account: AccountActor, message: Appeal, origin
 
 
 def may_be_appealed(struck: Strike) -> bool:
-    """True if nobody has appealed against the strike, and it counts."""
+    """True if the strike counts, and there is no appeal against it."""
     return struck.appeal_id is None and struck.overruled_at is None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -51,20 +53,25 @@ async def forget_mail(db: Connection, letter: str, account_id: int) -> None:
     await outbox.forget(db, _partition(letter, account_id))
 
 
-@carries_out("mail", SendMail, MAIL)
-async def send_mail(sender: MailSender, effect: SendMail, attempt: Attempt) -> None:
+@contextmanager
+def undeliverable_is_given_up() -> Generator[None]:
+    """End the tries of a mail whose receiver does not exist."""
     try:
-        await sender.send(effect.letter, effect.account, attempt.id, attempt.promised_at)
+        yield
     except Undeliverable as error:
         raise GivenUp(str(error)) from error
+
+
+@carries_out("mail", SendMail, MAIL)
+async def send_mail(sender: MailSender, effect: SendMail, attempt: Attempt) -> None:
+    with undeliverable_is_given_up():
+        await sender.send(effect.letter, effect.account, attempt.id, attempt.promised_at)
 
 
 @carries_out("notice", SendNotice, MAIL)
 async def send_notice(sender: MailSender, effect: SendNotice, attempt: Attempt) -> None:
-    try:
+    with undeliverable_is_given_up():
         await sender.send_notice(effect, attempt.id, attempt.promised_at)
-    except Undeliverable as error:
-        raise GivenUp(str(error)) from error
 
 
 def _partition(letter: str, account_id: int) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..mail.sender import MailSender, Undeliverable
-from .mail import MAIL
-from .registry import Attempt, Effect, GivenUp, Promise, carries_out
+from ..mail.sender import MailSender
+from .mail import MAIL, undeliverable_is_given_up
+from .registry import Attempt, Effect, Promise, carries_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,5 @@ def report_mail(report_id: int, account_id: int) -> Promise:
 
 @carries_out("report_mail", SendReport, MAIL)
 async def send_report(sender: MailSender, effect: SendReport, attempt: Attempt) -> None:
-    try:
+    with undeliverable_is_given_up():
         await sender.send_report(effect.report, effect.account, attempt.id, attempt.promised_at)
-    except Undeliverable as error:
-        raise GivenUp(str(error)) from error

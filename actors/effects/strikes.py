@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from ..broadcast import account_address
 from ..kernel import SystemMessage
-from ..mail.sender import MailSender, Undeliverable
-from .mail import MAIL
-from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, GivenUp, Promise, carries_out
+from ..mail.sender import MailSender
+from .mail import MAIL, undeliverable_is_given_up
+from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +64,11 @@ async def carry_out_strike(context: EffectContext, effect: CarryOutStrike, attem
 
 @carries_out("strike_mail", SendStrike, MAIL)
 async def send_strike(sender: MailSender, effect: SendStrike, attempt: Attempt) -> None:
-    try:
+    with undeliverable_is_given_up():
         await sender.send_strike(effect.strike, effect.account, attempt.id, attempt.promised_at)
-    except Undeliverable as error:
-        raise GivenUp(str(error)) from error
 
 
 @carries_out("appeal_mail", SendAppeal, MAIL)
 async def send_appeal(sender: MailSender, effect: SendAppeal, attempt: Attempt) -> None:
-    try:
+    with undeliverable_is_given_up():
         await sender.send_appeal(effect.strike, effect.account, attempt.id, attempt.promised_at)
-    except Undeliverable as error:
-        raise GivenUp(str(error)) from error

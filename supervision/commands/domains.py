@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Literal, TextIO
 
 import click
 
+from ...storage.engine.json_values import JsonObject
 from .acting import act
-from .options import setting_options
+from .options import json_option, print_list, setting_options
 
 
 @click.group
@@ -18,18 +18,14 @@ def domains() -> None:
 
 
 @domains.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 @setting_options("data")
 def list_(as_json: bool, data: str | None, config: Path | None) -> None:
     """List the blocked domains, one a line: domain, severity, private comment."""
     from .blocking_domains import listed
 
     found = act(config, listed, data=data)
-    if as_json:
-        click.echo(json.dumps(found, indent=2))
-    else:
-        for one in found:
-            click.echo(f"{one['domain']}\t{one['severity']}\t{one['private_comment'] or ''}")
+    print_list(found, _line, as_json=as_json)
 
 
 @domains.command
@@ -127,3 +123,7 @@ def import_(file: TextIO, dry_run: bool, data: str | None, config: Path | None) 
     lines = read_csv(file)
     for domain in act(config, imported, lines, dry_run, data=data):
         click.echo(f"{'Would block' if dry_run else 'Blocked'} {domain}")
+
+
+def _line(one: JsonObject) -> str:
+    return f"{one['domain']}\t{one['severity']}\t{one['private_comment'] or ''}"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
+from ...storage.engine.json_values import JsonObject
 from .acting import act
-from .options import setting_options
+from .options import json_option, print_list, setting_options
 
 
 @click.group
@@ -17,18 +17,14 @@ def email_domains() -> None:
 
 
 @email_domains.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 @setting_options("data")
 def list_(as_json: bool, data: str | None, config: Path | None) -> None:
     """List the blocked domains, one a line."""
     from .blocking_emails import listed
 
     found = act(config, listed, data=data)
-    if as_json:
-        click.echo(json.dumps(found, indent=2))
-    else:
-        for one in found:
-            click.echo(f"{one['domain']}\t{'approval' if one['allow_with_approval'] else 'refused'}")
+    print_list(found, _line, as_json=as_json)
 
 
 @email_domains.command
@@ -50,3 +46,7 @@ def unblock(domain: str, data: str | None, config: Path | None) -> None:
     from .blocking_emails import unblock_domain
 
     click.echo(f"Unblocked {act(config, unblock_domain, domain, data=data)}")
+
+
+def _line(one: JsonObject) -> str:
+    return f"{one['domain']}\t{'approval' if one['allow_with_approval'] else 'refused'}"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
+from ...storage.engine.json_values import JsonObject
 from .acting import act
-from .options import setting_options, settings_from
+from .options import json_option, print_list, setting_options, settings_from
 
 
 @click.group
@@ -34,19 +34,14 @@ def create(
 
 
 @invites.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 @setting_options("data")
 def list_(as_json: bool, data: str | None, config: Path | None) -> None:
     """List the invites, one a line: code, state, uses, comment."""
     from .inviting import listed
 
     found = act(config, listed, data=data)
-    if as_json:
-        click.echo(json.dumps(found, indent=2))
-    else:
-        for one in found:
-            state = "valid" if one["valid"] else "ended"
-            click.echo(f"{one['code']}\t{state}\t{one['uses']}/{one['max_uses'] or '-'}\t{one['comment']}")
+    print_list(found, _line, as_json=as_json)
 
 
 @invites.command
@@ -58,3 +53,8 @@ def expire(code: str, data: str | None, config: Path | None) -> None:
 
     act(config, expire_invite, code, data=data)
     click.echo(f"Ended {code}")
+
+
+def _line(one: JsonObject) -> str:
+    state = "valid" if one["valid"] else "ended"
+    return f"{one['code']}\t{state}\t{one['uses']}/{one['max_uses'] or '-'}\t{one['comment']}"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Literal
 
 import click
 
+from ...storage.engine.json_values import JsonObject
 from .acting import act
-from .options import setting_options
+from .options import json_option, print_list, setting_options
 
 DAY = 86_400  # seconds
 
@@ -20,18 +20,14 @@ def ips() -> None:
 
 
 @ips.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 @setting_options("data")
 def list_(as_json: bool, data: str | None, config: Path | None) -> None:
     """List the blocked networks, one a line: network, severity, end, comment."""
     from .blocking_networks import listed
 
     found = act(config, listed, data=data)
-    if as_json:
-        click.echo(json.dumps(found, indent=2))
-    else:
-        for one in found:
-            click.echo(f"{one['ip']}\t{one['severity']}\t{one['expires_at'] or 'never'}\t{one['comment']}")
+    print_list(found, _line, as_json=as_json)
 
 
 @ips.command
@@ -68,3 +64,7 @@ def unblock(network: str, data: str | None, config: Path | None) -> None:
     from .blocking_networks import unblock as unblock_network
 
     click.echo(f"Unblocked {act(config, unblock_network, network, data=data)}")
+
+
+def _line(one: JsonObject) -> str:
+    return f"{one['ip']}\t{one['severity']}\t{one['expires_at'] or 'never'}\t{one['comment']}"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import click
 
+from ...storage.engine.json_values import JsonObject
 from ..configuration import Settings
 from ..sources import ConfigurationError, default, meaning, read_settings
 
@@ -61,3 +63,15 @@ def _option(name: str) -> Callable[[Command], Command]:
     if default(name) in ("true", "false"):
         return click.option(flag, name, is_flag=True, default=None, help=text)
     return click.option(flag, name, metavar=name.upper(), help=text)
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+def print_list(found: Sequence[JsonObject], line: Callable[[JsonObject], str], *, as_json: bool) -> None:
+    """Print what a command lists: as one JSON document, or one `line` for each."""
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+    else:
+        for one in found:
+            click.echo(line(one))

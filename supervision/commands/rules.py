@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from .options import setting_options
+from ...storage.engine.json_values import JsonObject
+from .options import json_option, print_list, setting_options
 
 _hint = click.option("--hint", metavar="TEXT", help="An explanation of the rule.")
 
@@ -22,18 +22,14 @@ def rules() -> None:
 
 
 @rules.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 @setting_options("data")
 def list_(as_json: bool, data: str | None, config: Path | None) -> None:
     """List the rules: id and text."""
     from .ruling import listed
 
     found = listed(config, data)
-    if as_json:
-        click.echo(json.dumps(found, indent=2))
-    else:
-        for one in found:
-            click.echo(f"{one['id']}\t{' '.join(str(one['text']).split())}")
+    print_list(found, _line, as_json=as_json)
 
 
 @rules.command
@@ -73,3 +69,7 @@ def remove(rule_id: int, data: str | None, config: Path | None) -> None:
 
     remove_rule(config, data, rule_id)
     click.echo(f"Removed rule {rule_id}")
+
+
+def _line(one: JsonObject) -> str:
+    return f"{one['id']}\t{' '.join(str(one['text']).split())}"

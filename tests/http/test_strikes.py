@@ -238,8 +238,8 @@ async def test_who_lost_the_role_decides_no_appeals(stage: Stage) -> None:
     assert await appeals(owner) == [waiting]
 
 
-async def test_an_appeal_ends_nothing_that_staff_ended_before(stage: Stage) -> None:
-    """A second suspension, after the end of the first, stays when the first one is appealed."""
+async def test_an_appeal_against_a_warning_ends_no_state(stage: Stage) -> None:
+    """An approved appeal against a warning leaves a later silence as it is."""
     admin, ada = await stage.person("admin", STAFF, role="admin"), await stage.person("ada")
     await act(admin, ada, "none")
     await stage.letterbox.receive()
