@@ -4,7 +4,7 @@ from .engine.database import Connection
 
 # Every table whose ids the server draws. A test compares them with PostgreSQL's catalogue.
 TABLES = (
-    *("access_tokens", "account_conversations", "account_domain_blocks", "accounts", "allowed_domains"),
+    *("access_tokens", "account_conversations", "account_domain_blocks", "accounts", "activities", "allowed_domains"),
     *("announcements", "appeals", "applications", "audit_log", "blocked_domains", "blocked_email_domains"),
     *("blocked_emails", "blocked_networks", "blocks", "bookmarks", "custom_emojis", "dead_letters"),
     *("endorsements", "favourites", "featured_tags", "filter_keywords", "filter_statuses", "filters"),

@@ -1,0 +1,125 @@
+"""Documents of other servers: ActivityStreams 2.0, read as plain JSON.
+
+JSON-LD is never expanded: properties are matched by their names, after their shapes are made equal. What could give a
+document another meaning for a reader that expands it (`@graph`, `@included`, `@reverse`) is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+
+from ...storage.engine.json_values import JsonObject
+
+CONTENT_TYPE = "application/activity+json"
+PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
+PUBLIC_SPELLINGS = frozenset({PUBLIC, "as:Public", "Public"})
+LARGEST_DOCUMENT = 1024 * 1024  # bytes
+DEEPEST = 32
+LONGEST_URI = 2048
+RESHAPING = frozenset({"@graph", "@included", "@reverse"})
+
+
+class MalformedDocument(Exception):
+    """Raised for a document that can't be read, or lacks what it must have."""
+
+
+def read_document(body: bytes) -> JsonObject:
+    """Return the JSON object of a body. Raise MalformedDocument for anything else, and for one that reshapes JSON-LD."""
+    if len(body) > LARGEST_DOCUMENT:
+        raise MalformedDocument("the document is too large")
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise MalformedDocument("the document is not JSON") from None
+    if not isinstance(document, dict):
+        raise MalformedDocument("the document is not an object")
+    _check(document)
+    return document
+
+
+def list_of(value: object) -> list[Any]:
+    """Return a value as a list: other servers write a list of one element as that element, and an empty one as null."""
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def uri_of(value: object) -> str | None:
+    """Return the URI of a thing that is named by a string, or embedded as an object with an `id`, alone or in a list."""
+    if isinstance(value, list):
+        return uri_of(value[0]) if value else None
+    if isinstance(value, dict):
+        value = value.get("id")
+    return value if isinstance(value, str) and 0 < len(value) <= LONGEST_URI else None
+
+
+def uris_of(value: object) -> list[str]:
+    """Return the URIs in a value of any shape, each once. Spellings of the public audience become one."""
+    found = (uri_of(one) for one in list_of(value))
+    return list(dict.fromkeys(PUBLIC if uri in PUBLIC_SPELLINGS else uri for uri in found if uri is not None))
+
+
+def object_of(value: object) -> JsonObject | None:
+    """Return an embedded object, also from a list of one; None for a string and other values."""
+    if isinstance(value, list):
+        value = value[0] if len(value) == 1 else None
+    return value if isinstance(value, dict) else None
+
+
+def objects_of(value: object) -> list[JsonObject]:
+    """Return the embedded objects in a value of any shape."""
+    return [one for one in list_of(value) if isinstance(one, dict)]
+
+
+def types_of(document: JsonObject) -> list[str]:
+    """Return the types of a document. Most have one."""
+    return [one for one in list_of(document.get("type")) if isinstance(one, str)]
+
+
+def text_of(value: object, most: int) -> str | None:
+    """Return a text, cut to so many characters and freed of characters that no row can hold; None if it is none."""
+    if not isinstance(value, str):
+        return None
+    return value.replace("\0", "")[:most]
+
+
+def host_of(uri: str) -> str | None:
+    """Return the host of a web address in lower case, with its port if it has one; None if it is no web address."""
+    try:
+        parts = urlsplit(uri)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in ("https", "http") or not host or parts.username is not None:
+        return None
+    return host.rstrip(".") if port is None else f"{host.rstrip('.')}:{port}"
+
+
+def same_host(one: str, other: str) -> bool:
+    """True if two URIs are of one host: the unit of trust."""
+    host = host_of(one)
+    return host is not None and host == host_of(other)
+
+
+def _check(document: JsonObject) -> None:
+    for depth, value in _walk(document):
+        if depth > DEEPEST:
+            raise MalformedDocument("the document is nested too deeply")
+        if isinstance(value, dict) and RESHAPING & value.keys():
+            raise MalformedDocument("the document reshapes JSON-LD")
+
+
+def _walk(value: object) -> Iterator[tuple[int, object]]:
+    """Return all values with their depths, without recursion."""
+    waiting = [(0, value)]
+    while waiting:
+        depth, value = waiting.pop()
+        yield depth, value
+        if isinstance(value, dict):
+            waiting += [(depth + 1, one) for one in value.values()]
+        elif isinstance(value, list):
+            waiting += [(depth + 1, one) for one in value]
