@@ -1,1 +1,1 @@
-"""ActivityPub as documents: their shapes, the names of this server's things, and signatures; nothing is sent or stored here."""
+"""ActivityPub as documents: their shapes, the names of local things, and signatures. Nothing is sent or stored here."""

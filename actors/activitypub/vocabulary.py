@@ -7,7 +7,7 @@ document another meaning for a reader that expands it (`@graph`, `@included`, `@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import urlsplit
 
 import orjson
@@ -28,31 +28,42 @@ class MalformedDocument(Exception):
 
 
 def read_document(body: bytes) -> JsonObject:
-    """Return the JSON object of a body. Raise MalformedDocument for anything else, and for one that reshapes JSON-LD."""
+    """Return the JSON object of a body. Raise MalformedDocument if it is none, or if it reshapes JSON-LD."""
     if len(body) > LARGEST_DOCUMENT:
         raise MalformedDocument("the document is too large")
     try:
-        document = orjson.loads(body)
+        document: object = orjson.loads(body)
     except orjson.JSONDecodeError:
         raise MalformedDocument("the document is not JSON") from None
-    if not isinstance(document, dict):
+    if not is_object(document):
         raise MalformedDocument("the document is not an object")
     _check(document)
     return document
 
 
+def is_object(value: object) -> TypeGuard[JsonObject]:
+    """True for a JSON object: its keys are texts."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[list[Any]]:  # its elements are as JSON has them
+    """True for a JSON array."""
+    return isinstance(value, list)
+
+
+# `Any`: elements are as JSON has them.
 def list_of(value: object) -> list[Any]:
     """Return a value as a list: other servers write a list of one element as that element, and an empty one as null."""
     if value is None:
         return []
-    return value if isinstance(value, list) else [value]
+    return value if is_list(value) else [value]
 
 
 def uri_of(value: object) -> str | None:
-    """Return the URI of a thing that is named by a string, or embedded as an object with an `id`, alone or in a list."""
-    if isinstance(value, list):
-        return uri_of(value[0]) if value else None
-    if isinstance(value, dict):
+    """Return the URI of a thing that a string names, or that is embedded as an object with an `id`, or in a list."""
+    if is_list(value):
+        return uri_of(value[0]) if len(value) == 1 else None
+    if is_object(value):
         value = value.get("id")
     return value if isinstance(value, str) and 0 < len(value) <= LONGEST_URI else None
 
@@ -65,14 +76,14 @@ def uris_of(value: object) -> list[str]:
 
 def object_of(value: object) -> JsonObject | None:
     """Return an embedded object, also from a list of one; None for a string and other values."""
-    if isinstance(value, list):
+    if is_list(value):
         value = value[0] if len(value) == 1 else None
-    return value if isinstance(value, dict) else None
+    return value if is_object(value) else None
 
 
 def objects_of(value: object) -> list[JsonObject]:
     """Return the embedded objects in a value of any shape."""
-    return [one for one in list_of(value) if isinstance(one, dict)]
+    return [one for one in list_of(value) if is_object(one)]
 
 
 def types_of(document: JsonObject) -> list[str]:
@@ -109,17 +120,17 @@ def _check(document: JsonObject) -> None:
     for depth, value in _walk(document):
         if depth > DEEPEST:
             raise MalformedDocument("the document is nested too deeply")
-        if isinstance(value, dict) and RESHAPING & value.keys():
+        if is_object(value) and RESHAPING & value.keys():
             raise MalformedDocument("the document reshapes JSON-LD")
 
 
 def _walk(value: object) -> Iterator[tuple[int, object]]:
     """Return all values with their depths, without recursion."""
-    waiting = [(0, value)]
+    waiting: list[tuple[int, object]] = [(0, value)]
     while waiting:
         depth, value = waiting.pop()
         yield depth, value
-        if isinstance(value, dict):
+        if is_object(value):
             waiting += [(depth + 1, one) for one in value.values()]
-        elif isinstance(value, list):
+        elif is_list(value):
             waiting += [(depth + 1, one) for one in value]

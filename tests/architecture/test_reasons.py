@@ -11,6 +11,7 @@ from .imports import MODULES, ROOT
 
 #: Files that give types to code that has none, with that code.
 ADAPTERS = {
+    "actors/activitypub/rfc9421.py": "http_message_signatures and http_sf have few types",
     "actors/kernel/codec.py": "msgspec takes types as values, and gives back what the type says",
     "http/server/http1.py": "h11's and hypercorn's own attributes",
     "http/server/http2.py": "hypercorn's own attributes",

@@ -1,0 +1,153 @@
+"""Signatures by draft-cavage-http-signatures-12, which all servers send and read."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import format_datetime, parsedate_to_datetime
+from itertools import product
+from urllib.parse import urlsplit
+
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.hashes import SHA256
+
+from .requests import ReceivedRequest, SignatureRefused, check_time, digest_of, is_digest_of, time_of
+from .vocabulary import CONTENT_TYPE
+
+LONGEST_HEADER = 8192
+MOST_PARTS = 64
+
+PARAMETER = re.compile(r'\s*([a-zA-Z]+)\s*=\s*(?:"([^"]*)"|([0-9]+))\s*(?:,|$)')
+PSEUDO_HEADERS = ("(request-target)", "(created)", "(expires)")
+
+
+@dataclass(frozen=True, slots=True)
+class CavageClaim:
+    """A signature of which all but the key is checked.
+
+    `bases` are the texts of which it may be: some servers leave the query or the port out of what they sign.
+    """
+
+    key_id: str
+    signature: bytes
+    bases: tuple[bytes, ...]
+
+
+def claim_of(request: ReceivedRequest, now: datetime) -> CavageClaim:
+    """Return what the `Signature` header of a request claims. Raise SignatureRefused if it can't hold."""
+    parameters = _parameters(request.headers.get("signature", ""))
+    key_id, encoded = parameters.get("keyid"), parameters.get("signature")
+    if not key_id or not encoded:
+        raise SignatureRefused("the signature names no key")
+    if parameters.get("algorithm", "").lower() not in ("", "rsa-sha256", "hs2019"):
+        raise SignatureRefused("the algorithm of the signature is not supported")
+    parts = parameters.get("headers", "(created)" if "created" in parameters else "date").lower().split()
+    _check_parts(request, parts)
+    _check_times(request, parts, parameters, now)
+    if request.has_body:
+        _check_digest(request)
+    try:
+        signature = base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError):
+        raise SignatureRefused("the signature can't be read") from None
+    return CavageClaim(key_id, signature, tuple(_bases(request, parts, parameters)))
+
+
+def sign(key_id: str, key: RSAPrivateKey, method: str, url: str, body: bytes | None, now: datetime) -> dict[str, str]:
+    """Return the headers that make a request a signed one. A body is one of an activity."""
+    target = urlsplit(url)
+    path = f"{target.path or '/'}?{target.query}" if target.query else target.path or "/"
+    headers = {"Host": target.netloc, "Date": format_datetime(now, usegmt=True)}
+    if body is not None:
+        headers |= {"Digest": f"SHA-256={digest_of(body)}", "Content-Type": CONTENT_TYPE}
+    signed = {"(request-target)": f"{method.lower()} {path}"} | {name.lower(): text for name, text in headers.items()}
+    base = "\n".join(f"{name}: {text}" for name, text in signed.items()).encode()
+    signature = base64.b64encode(key.sign(base, PKCS1v15(), SHA256())).decode()
+    parameters = {
+        "keyId": key_id, "algorithm": "rsa-sha256", "headers": " ".join(signed), "signature": signature,
+    }  # fmt: skip
+    return headers | {"Signature": ",".join(f'{name}="{text}"' for name, text in parameters.items())}
+
+
+def _parameters(header: str) -> dict[str, str]:
+    """Return the parameters of a `Signature` header by their names in lower case, each given once."""
+    if not header:
+        raise SignatureRefused("the request is not signed")
+    if len(header) > LONGEST_HEADER:
+        raise SignatureRefused("the signature is too long")
+    found: dict[str, str] = {}
+    at = 0
+    while at < len(header):
+        match = PARAMETER.match(header, at)
+        if match is None or (name := match[1].lower()) in found:
+            raise SignatureRefused("the signature can't be read")
+        found[name] = match[3] if match[2] is None else match[2]
+        at = match.end()
+    return found
+
+
+def _check_parts(request: ReceivedRequest, parts: Sequence[str]) -> None:
+    """Refuse a signature that leaves out what must be signed, or signs what the request does not have."""
+    if len(parts) > MOST_PARTS or len(set(parts)) != len(parts):
+        raise SignatureRefused("the signature can't be read")
+    needed = {"(request-target)", "host", "digest"} if request.has_body else {"(request-target)", "host"}
+    if missing := needed - set(parts):
+        raise SignatureRefused(f"the signature does not cover {', '.join(sorted(missing))}")
+    if not {"date", "(created)"} & set(parts):
+        raise SignatureRefused("the signature does not cover a time")
+    for name in parts:
+        if name not in PSEUDO_HEADERS and name not in request.headers:
+            raise SignatureRefused("the signature covers a header that the request does not have")
+    if request.headers["host"].strip().lower() != request.host:
+        raise SignatureRefused("the request is meant for another server")
+
+
+def _check_times(request: ReceivedRequest, parts: Sequence[str], parameters: dict[str, str], now: datetime) -> None:
+    expires_at = _time(parameters, "expires") if "(expires)" in parts else None
+    if "(created)" in parts:
+        check_time(_time(parameters, "created"), now, expires_at)
+    if "date" in parts:
+        try:
+            date = parsedate_to_datetime(request.headers["date"])
+        except ValueError:
+            raise SignatureRefused("the date of the request can't be read") from None
+        if date.tzinfo is None:
+            raise SignatureRefused("the date of the request has no zone")
+        check_time(date, now, expires_at)
+
+
+def _time(parameters: dict[str, str], name: str) -> datetime:
+    text = parameters.get(name, "")
+    if not text.isascii() or not text.isdecimal() or len(text) > 12:
+        raise SignatureRefused("the time of the signature can't be read")
+    return time_of(int(text))
+
+
+def _check_digest(request: ReceivedRequest) -> None:
+    """Refuse a body that is not the one whose digest is signed."""
+    for digest in request.headers["digest"].split(","):
+        algorithm, _, value = digest.strip().partition("=")
+        if algorithm.lower() == "sha-256":
+            if is_digest_of(request.body, value):
+                return
+            raise SignatureRefused("the digest is not that of the body")
+    raise SignatureRefused("the digest is of another kind than SHA-256")
+
+
+def _bases(request: ReceivedRequest, parts: Sequence[str], parameters: dict[str, str]) -> Iterator[bytes]:
+    """Return the texts that may be signed, the one of the specification first."""
+    paths = dict.fromkeys((request.path, request.path.partition("?")[0]))
+    host = request.headers["host"].strip()
+    hosts = dict.fromkeys((host, host.partition(":")[0]))
+    for path, name in product(paths, hosts):
+        values = {
+            "(request-target)": f"{request.method.lower()} {path}", "host": name,
+            "(created)": parameters.get("created", ""), "(expires)": parameters.get("expires", ""),
+        }  # fmt: skip
+        texts = (values[part] if part in values else request.headers[part].strip() for part in parts)
+        yield "\n".join(f"{part}: {text}" for part, text in zip(parts, texts, strict=True)).encode()

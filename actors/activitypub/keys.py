@@ -1,0 +1,90 @@
+"""The keys with which this server signs: one for each account, made when it is first needed, and one for the server."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import trio
+from cachetools import LRUCache
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
+
+from ...storage import signing_keys
+from ...storage.engine.database import Database
+from ...storage.signing_keys import KeyPair
+from .names import LocalNames, key_id_of
+from .signatures import SigningKey
+
+KEY_SIZE = 2048  # bits: what every server reads
+KEPT = 512  # private keys in memory
+
+MakeKey = Callable[[], Awaitable[RSAPrivateKey]]
+
+
+async def make_key() -> RSAPrivateKey:
+    """Return a new key. It takes a tenth of a second of CPU time, in a thread."""
+    return await trio.to_thread.run_sync(partial(generate_private_key, 65537, KEY_SIZE))
+
+
+class SigningKeys:
+    """The keys of this server's actors. `make` is a parameter so that a simulated run needs no threads."""
+
+    def __init__(self, database: Database, names: LocalNames, make: MakeKey = make_key) -> None:
+        self._database = database
+        self._names = names
+        self._make = make
+        self._kept: LRUCache[int | None, SigningKey] = LRUCache(KEPT)
+
+    async def of_server(self) -> SigningKey:
+        """Return the key of the server's own actor."""
+        if (key := self._kept.get(None)) is None:
+            pair = await self._pair(None)
+            key = self._kept[None] = SigningKey(key_id_of(self._names.server_actor), _private(pair.private_key))
+        return key
+
+    async def of_account(self, account_id: int) -> SigningKey:
+        """Return the key of a local account, also of a deleted one: its last activities are signed too."""
+        if (key := self._kept.get(account_id)) is None:
+            pair = await self._pair(account_id)
+            key = self._kept[account_id] = SigningKey(key_id_of(pair.uri), _private(pair.private_key))
+        return key
+
+    async def public_key_of(self, account_id: int | None) -> str:
+        """Return the public key of a local account, or of the server, in PEM."""
+        return (await self._pair(account_id)).public_key
+
+    def forget(self, account_id: int) -> None:
+        """Read an account's key again: it was replaced."""
+        self._kept.pop(account_id, None)
+
+    async def _pair(self, account_id: int | None) -> KeyPair:
+        """Return a key pair as stored. If two make the first one at the same time, both get the one that was stored."""
+        pair = await self._database.read(signing_keys.find, account_id)
+        if pair is None:
+            key = await self._make()
+            pair = await self._database.transact(signing_keys.insert, account_id, private_pem(key), public_pem(key))
+        return pair
+
+
+def private_pem(key: RSAPrivateKey) -> str:
+    """Return a private key as it is stored."""
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode("ascii")
+
+
+def public_pem(key: RSAPrivateKey) -> str:
+    """Return the public half of a key as documents have it."""
+    return key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode("ascii")
+
+
+def _private(pem: str) -> RSAPrivateKey:
+    key = load_pem_private_key(pem.encode("ascii"), password=None)
+    if not isinstance(key, RSAPrivateKey):
+        raise ValueError("an account's key is not an RSA key")
+    return key

@@ -1,0 +1,60 @@
+"""Public keys of other servers' actors, and the signatures that they verify."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from cryptography.hazmat.primitives.hashes import SHA256, SHA512, HashAlgorithm
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+LONGEST_PEM = 16 * 1024
+KEY_SIZES = range(1024, 8192 + 1)  # bits; a longer key would make each check expensive
+
+PublicKey = RSAPublicKey | Ed25519PublicKey
+
+
+class UnusableKey(Exception):
+    """Raised for a text that is no public key, or none of a kind that signs requests."""
+
+
+@lru_cache(maxsize=2048)
+def public_key(pem: str) -> PublicKey:
+    """Return the key of a PEM text. Raise UnusableKey for another one."""
+    if len(pem) > LONGEST_PEM:
+        raise UnusableKey("the key is too long")
+    try:
+        key = load_pem_public_key(pem.encode())
+    except (ValueError, UnsupportedAlgorithm):
+        raise UnusableKey("the key can't be read") from None
+    if isinstance(key, RSAPublicKey) and key.key_size in KEY_SIZES:
+        return key
+    if isinstance(key, Ed25519PublicKey):
+        return key
+    raise UnusableKey("the key is of a kind that signs no requests")
+
+
+def verifies(key: PublicKey, signature: bytes, signed: bytes) -> bool:
+    """True if a key has made a signature. RSA is PKCS #1 v1.5 with SHA-256 or, as GoToSocial tries too, SHA-512."""
+    if isinstance(key, Ed25519PublicKey):
+        return _is_of_ed25519(key, signature, signed)
+    return any(_is_of_rsa(key, signature, signed, hash) for hash in (SHA256(), SHA512()))
+
+
+def _is_of_ed25519(key: Ed25519PublicKey, signature: bytes, signed: bytes) -> bool:
+    try:
+        key.verify(signature, signed)
+    except InvalidSignature:
+        return False
+    return True
+
+
+def _is_of_rsa(key: RSAPublicKey, signature: bytes, signed: bytes, hash: HashAlgorithm) -> bool:
+    try:
+        key.verify(signature, signed, PKCS1v15(), hash)
+    except InvalidSignature:
+        return False
+    return True

@@ -1,0 +1,56 @@
+"""Signed requests, both ways: by draft-cavage and by RFC 9421."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+
+from . import cavage, rfc9421
+from .cavage import CavageClaim
+from .public_keys import UnusableKey, public_key, verifies
+from .requests import ReceivedRequest
+from .rfc9421 import Rfc9421Claim
+
+SignatureScheme: TypeAlias = Literal["cavage", "rfc9421"]
+SignatureClaim: TypeAlias = CavageClaim | Rfc9421Claim
+
+
+@dataclass(frozen=True, slots=True)
+class SigningKey:
+    """A key of this server and the id under which others find its public half."""
+
+    key_id: str
+    private: RSAPrivateKey
+
+
+def claim_of(request: ReceivedRequest, now: datetime) -> SignatureClaim:
+    """Return what the signature of a request claims. All but the key is checked.
+
+    Raise SignatureRefused for a request without a signature, with one that leaves out what must be signed (the method,
+    the URL, the host, a time and, with a body, its digest), with one of another time, and for a body whose digest is
+    not the signed one.
+    """
+    by = rfc9421 if "signature-input" in request.headers else cavage
+    return by.claim_of(request, now)
+
+
+def holds(claim: SignatureClaim, pem: str) -> bool:
+    """True if the public key, in PEM, has made the signature."""
+    try:
+        key = public_key(pem)
+    except UnusableKey:
+        return False
+    if isinstance(claim, Rfc9421Claim):
+        return rfc9421.holds(claim, key)
+    return any(verifies(key, claim.signature, base) for base in claim.bases)
+
+
+def sign(
+    key: SigningKey, method: str, url: str, body: bytes | None, now: datetime, scheme: SignatureScheme = "cavage"
+) -> dict[str, str]:
+    """Return the headers to send with a request. `body` is that of an activity; None for a GET."""
+    by = rfc9421 if scheme == "rfc9421" else cavage
+    return by.sign(key.key_id, key.private, method, url, body, now)

@@ -1,0 +1,1 @@
+"""What other servers send and hold: fetched, proven, and done here by the actors of their accounts."""

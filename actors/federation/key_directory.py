@@ -1,0 +1,137 @@
+"""Finds the key that a signed request names, proves whose it is, and says which actor has signed.
+
+A key belongs to an actor if the key's document names the actor as its owner, and the actor's document names the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+import trio
+from cachetools import TTLCache
+
+from ...storage import actor_keys
+from ...storage.actor_keys import ActorKey
+from ...storage.engine.database import Database
+from ...storage.engine.json_values import JsonObject
+from ..activitypub.public_keys import UnusableKey, public_key
+from ..activitypub.requests import ReceivedRequest, SignatureRefused
+from ..activitypub.signatures import SignatureClaim, claim_of, holds
+from ..activitypub.vocabulary import objects_of, same_host, uri_of
+from ..kernel import Clock
+from .errors import DocumentMissing, DocumentUnavailable, UntrustedDocument
+
+REFETCH_AFTER = timedelta(minutes=1)  # a key that fails is fetched again, but not more often
+REFUSED_FOR = 60.0  # seconds that a key which could not be proven is not fetched again
+REFUSED_KEPT = 10_000
+AT_ONCE = 32  # keys that are fetched at the same time
+
+Fetch = Callable[[str], Awaitable[JsonObject]]
+
+
+class KeyUnavailable(Exception):
+    """Raised if the key can't be had just now, so that the request can be neither accepted nor refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticatedActor:
+    """The actor who has signed a request."""
+
+    uri: str
+    key_id: str
+
+
+class KeyDirectory:
+    """One for each process. `fetch` returns the document of a URI, proven to be of its host."""
+
+    def __init__(self, database: Database, clock: Clock, fetch: Fetch) -> None:
+        self._database = database
+        self._clock = clock
+        self._fetch = fetch
+        self._places = trio.Semaphore(AT_ONCE)
+        self._fetching: dict[str, trio.Event] = {}
+        self._refused: TTLCache[str, str] = TTLCache(REFUSED_KEPT, REFUSED_FOR, timer=trio.current_time)
+
+    async def authenticate(self, request: ReceivedRequest) -> AuthenticatedActor:
+        """Return the actor who has signed a request.
+
+        Raise SignatureRefused if it is certain that the signature is not good, and KeyUnavailable if that can't be
+        known now.
+        """
+        claim = claim_of(request, self._clock.now())
+        stored = await self._database.read(actor_keys.find, claim.key_id)
+        if stored is not None:
+            if holds(claim, stored.public_key):
+                return AuthenticatedActor(stored.actor_uri, claim.key_id)
+            if self._clock.now() < stored.fetched_at + REFETCH_AFTER:
+                raise SignatureRefused("the signature is not of this key")
+        key = await self._fresh(claim)
+        if not holds(claim, key.public_key):
+            raise SignatureRefused("the signature is not of this key")
+        return AuthenticatedActor(key.actor_uri, claim.key_id)
+
+    async def _fresh(self, claim: SignatureClaim) -> ActorKey:
+        """Fetch a key and store it. Requests that need the same one wait for the first of them."""
+        key_id = claim.key_id
+        while (fetching := self._fetching.get(key_id)) is not None:
+            await fetching.wait()
+            stored = await self._database.read(actor_keys.find, key_id)
+            if stored is not None and self._clock.now() < stored.fetched_at + REFETCH_AFTER:
+                return stored
+        if (reason := self._refused.get(key_id)) is not None:
+            raise SignatureRefused(reason)
+        self._fetching[key_id] = trio.Event()
+        try:
+            async with self._places:
+                key = await self._proven(key_id)
+            await self._database.transact(actor_keys.put, key)
+        except SignatureRefused as refusal:
+            self._refused[key_id] = str(refusal)
+            raise
+        finally:
+            self._fetching.pop(key_id).set()
+        return key
+
+    async def _proven(self, key_id: str) -> ActorKey:
+        """Return a key as its server has it now, with its owner."""
+        document = await self._document(key_id.partition("#")[0])
+        owner = _owner_of(document, key_id)
+        if owner is None or not same_host(owner, key_id):
+            raise SignatureRefused("the key has no owner of its host")
+        if document.get("id") != owner:
+            document = await self._document(owner)
+        pem = _key_of(document, key_id)
+        if document.get("id") != owner or pem is None:
+            raise SignatureRefused("the owner of the key does not name it")
+        try:
+            public_key(pem)
+        except UnusableKey as error:
+            raise SignatureRefused(str(error)) from error
+        return ActorKey(key_id, owner, pem, self._clock.now())
+
+    async def _document(self, uri: str) -> JsonObject:
+        try:
+            return await self._fetch(uri)
+        except DocumentUnavailable as error:
+            raise KeyUnavailable(str(error)) from error
+        except (DocumentMissing, UntrustedDocument) as error:
+            raise SignatureRefused("the key is not where the signature says") from error
+
+
+def _owner_of(document: JsonObject, key_id: str) -> str | None:
+    """Return the actor that a key's document names: the document is the key, or that of the actor itself."""
+    if document.get("id") == key_id and "publicKeyPem" in document:
+        return uri_of(document.get("owner"))
+    key = next((one for one in objects_of(document.get("publicKey")) if one.get("id") == key_id), None)
+    return None if key is None else uri_of(key.get("owner"))
+
+
+def _key_of(actor: JsonObject, key_id: str) -> str | None:
+    """Return the PEM of a key if an actor's document has it as the actor's own."""
+    for key in objects_of(actor.get("publicKey")):
+        pem = key.get("publicKeyPem")
+        if key.get("id") == key_id and uri_of(key.get("owner")) == actor.get("id") and isinstance(pem, str):
+            return pem
+    return None

@@ -1,0 +1,52 @@
+"""The key pairs with which this server signs requests: those of local accounts, and its own."""
+
+from dataclasses import dataclass
+
+from .engine.database import Connection, Row
+
+FIND_OF_ACCOUNT = """
+    SELECT uri, private_key, public_key FROM accounts WHERE id = $1 AND domain IS NULL AND private_key IS NOT NULL
+"""
+
+# The first one stays.
+INSERT_OF_ACCOUNT = """
+    UPDATE accounts SET private_key = coalesce(private_key, $2),
+        public_key = CASE WHEN private_key IS NULL THEN $3 ELSE public_key END
+    WHERE id = $1 AND domain IS NULL
+    RETURNING uri, private_key, public_key
+"""
+
+FIND_OF_SERVER = "SELECT '' AS uri, private_key, public_key FROM server_key"
+
+INSERT_OF_SERVER = "INSERT INTO server_key (private_key, public_key) VALUES ($1, $2) ON CONFLICT DO NOTHING"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """A key pair in PEM, and the URI of the account that it belongs to; empty for the server's own."""
+
+    uri: str
+    private_key: str
+    public_key: str
+
+
+async def find(db: Connection, account_id: int | None) -> KeyPair | None:
+    """Return the key pair of a local account, or of the server for None. None if it has none yet."""
+    of_server = account_id is None
+    return _pair(await (db.fetchrow(FIND_OF_SERVER) if of_server else db.fetchrow(FIND_OF_ACCOUNT, account_id)))
+
+
+async def insert(db: Connection, account_id: int | None, private_key: str, public_key: str) -> KeyPair:
+    """Store a key pair unless there is one, and return the stored one. Raise LookupError without such an account."""
+    if account_id is None:
+        await db.execute(INSERT_OF_SERVER, private_key, public_key)
+        pair = _pair(await db.fetchrow(FIND_OF_SERVER))
+    else:
+        pair = _pair(await db.fetchrow(INSERT_OF_ACCOUNT, account_id, private_key, public_key))
+    if pair is None:
+        raise LookupError(f"there is no local account {account_id}")
+    return pair
+
+
+def _pair(row: Row | None) -> KeyPair | None:
+    return KeyPair(**row) if row is not None else None
