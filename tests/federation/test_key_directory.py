@@ -1,0 +1,200 @@
+"""Keys of other servers' actors: fetched when they are needed, proven in both directions, and not fetched too often."""
+
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import trio
+import trio.lowlevel
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
+
+from troupe.actors.activitypub.keys import public_pem
+from troupe.actors.activitypub.requests import ReceivedRequest, SignatureRefused
+from troupe.actors.activitypub.signatures import SigningKey, sign
+from troupe.actors.federation.errors import DocumentGone, DocumentMissing, DocumentUnavailable, UntrustedDocument
+from troupe.actors.federation.key_directory import AuthenticatedActor, KeyDirectory, KeyUnavailable
+from troupe.storage.engine.pool import open_pool
+
+UNA = "https://peer.test/users/una"
+KEY_ID = f"{UNA}#main-key"
+FIRST, SECOND = generate_private_key(65537, 2048), generate_private_key(65537, 2048)
+
+Document = dict[str, Any]
+
+
+class ClockAtHand:
+    """A clock that tests set."""
+
+    def __init__(self) -> None:
+        self.time = datetime(2026, 11, 23, 12, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        return self.time
+
+
+class Peer:
+    """Other servers' documents by URI; an exception in place of one is raised."""
+
+    def __init__(self) -> None:
+        self.documents: dict[str, Document | Exception] = {UNA: actor(UNA, KEY_ID, FIRST)}
+        self.asked: list[str] = []
+
+    async def fetch(self, uri: str) -> Document:
+        self.asked.append(uri)
+        await trio.lowlevel.checkpoint()
+        found = self.documents.get(uri, DocumentMissing("404"))
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+class World:
+    def __init__(self, directory: KeyDirectory, peer: Peer, clock: ClockAtHand) -> None:
+        self.directory = directory
+        self.peer = peer
+        self.clock = clock
+
+    async def ask(self, private: RSAPrivateKey = FIRST, key_id: str = KEY_ID) -> AuthenticatedActor:
+        return await self.directory.authenticate(self.request(private, key_id))
+
+    def request(self, private: RSAPrivateKey = FIRST, key_id: str = KEY_ID) -> ReceivedRequest:
+        headers = sign(SigningKey(key_id, private), "POST", "https://troupe.test/inbox", b"{}", self.clock.now())
+        lower = {name.lower(): text for name, text in headers.items()}
+        return ReceivedRequest("POST", "https://troupe.test", "/inbox", lower, b"{}")
+
+
+@pytest.fixture
+async def world(dsn: str) -> AsyncIterator[World]:
+    peer, clock = Peer(), ClockAtHand()
+    async with open_pool(dsn, size=2) as pool:
+        yield World(KeyDirectory(pool, clock, peer.fetch), peer, clock)
+
+
+def actor(id: str, key_id: str, private: RSAPrivateKey, **more: object) -> Document:
+    return {"id": id, "type": "Person", "publicKey": key(key_id, id, private)} | more
+
+
+def key(id: str, owner: str, private: RSAPrivateKey) -> Document:
+    return {"id": id, "owner": owner, "publicKeyPem": public_pem(private)}
+
+
+async def test_an_actor_is_known_by_its_key(world: World) -> None:
+    assert await world.ask() == AuthenticatedActor(UNA, KEY_ID)
+    assert await world.ask() == AuthenticatedActor(UNA, KEY_ID)
+    assert world.peer.asked == [UNA]  # once: the key is stored
+
+
+async def test_requests_at_the_same_time_fetch_a_key_once(world: World) -> None:
+    async with trio.open_nursery() as nursery:
+        for _ in range(5):
+            nursery.start_soon(world.ask)
+    assert world.peer.asked == [UNA]
+
+
+async def test_a_key_among_several_is_found(world: World) -> None:
+    world.peer.documents[UNA] = actor(UNA, KEY_ID, SECOND) | {
+        "publicKey": [key(f"{UNA}#old", UNA, SECOND), key(KEY_ID, UNA, FIRST)]
+    }
+    assert (await world.ask()).uri == UNA
+
+
+async def test_a_key_may_be_a_document_of_its_own(world: World) -> None:
+    """GoToSocial's keys are below the actor: `/users/una/main-key`."""
+    key_id = f"{UNA}/main-key"
+    world.peer.documents = {key_id: key(key_id, UNA, FIRST), UNA: actor(UNA, key_id, FIRST)}
+    assert await world.ask(key_id=key_id) == AuthenticatedActor(UNA, key_id)
+    assert world.peer.asked == [key_id, UNA]
+
+
+async def test_a_replaced_key_is_fetched_again(world: World) -> None:
+    await world.ask()
+    world.peer.documents[UNA] = actor(UNA, KEY_ID, SECOND)
+    world.clock.time += timedelta(minutes=2)
+    assert (await world.ask(SECOND)).uri == UNA
+    with pytest.raises(SignatureRefused):
+        await world.ask(FIRST)
+
+
+async def test_wrong_signatures_fetch_a_key_once_a_minute(world: World) -> None:
+    await world.ask()
+    for _ in range(5):
+        with pytest.raises(SignatureRefused):
+            await world.ask(SECOND)
+    assert world.peer.asked == [UNA]
+    world.clock.time += timedelta(minutes=2)
+    for _ in range(5):
+        with pytest.raises(SignatureRefused):
+            await world.ask(SECOND)
+    assert world.peer.asked == [UNA, UNA]
+
+
+EVIL = "https://evil.test/users/eve"
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        pytest.param({}, id="the key is not there"),
+        pytest.param({EVIL: DocumentGone("410")}, id="the key is gone"),
+        pytest.param({EVIL: UntrustedDocument("HTML")}, id="the key is in an upload"),
+        pytest.param({EVIL: {"id": EVIL, "type": "Person"}}, id="the actor has no key"),
+        pytest.param({EVIL: actor(EVIL, f"{EVIL}#other", FIRST)}, id="the key has another name"),
+        pytest.param(
+            {EVIL: {"id": EVIL, "publicKey": key(f"{EVIL}#main-key", UNA, FIRST)}}, id="the owner is on another host"
+        ),
+        pytest.param(
+            {
+                EVIL: {"id": EVIL, "publicKey": key(f"{EVIL}#main-key", f"{EVIL}2", FIRST)},
+                f"{EVIL}2": actor(f"{EVIL}2", f"{EVIL}2#main-key", FIRST),
+            },
+            id="the owner does not name the key",
+        ),
+        pytest.param(
+            {
+                EVIL: {"id": EVIL, "publicKey": key(f"{EVIL}#main-key", f"{EVIL}2", FIRST)},
+                f"{EVIL}2": {"id": f"{EVIL}2", "publicKey": key(f"{EVIL}#main-key", EVIL, FIRST)},
+            },
+            id="the owner names it as another's",
+        ),
+        pytest.param({EVIL: {"id": UNA, "publicKey": key(f"{EVIL}#main-key", UNA, FIRST)}}, id="a foreign actor"),
+        pytest.param(
+            {EVIL: {"id": EVIL, "publicKey": key(f"{EVIL}#main-key", EVIL, FIRST) | {"publicKeyPem": "x" * 40_000}}},
+            id="the key is too long",
+        ),
+        pytest.param(
+            {EVIL: {"id": EVIL, "publicKey": key(f"{EVIL}#main-key", EVIL, FIRST) | {"publicKeyPem": None}}},
+            id="the key is no text",
+        ),
+    ],
+)
+async def test_a_key_that_proves_nothing_is_refused(world: World, documents: dict[str, Document | Exception]) -> None:
+    world.peer.documents = documents
+    for _ in range(3):
+        with pytest.raises(SignatureRefused):
+            await world.ask(key_id=f"{EVIL}#main-key")
+    assert len(world.peer.asked) <= 2  # and it is not fetched again for a minute
+
+
+async def test_a_key_that_can_not_be_had_now_is_not_refused(world: World) -> None:
+    world.peer.documents[UNA] = DocumentUnavailable("503")
+    with pytest.raises(KeyUnavailable):
+        await world.ask()
+    world.peer.documents[UNA] = actor(UNA, KEY_ID, FIRST)
+    assert (await world.ask()).uri == UNA
+
+
+@pytest.mark.parametrize(
+    "change", [lambda headers: headers.pop("signature"), lambda headers: headers.update(host="other.test")]
+)
+async def test_nothing_is_fetched_for_a_request_that_can_not_hold(
+    world: World, change: Callable[[dict[str, str]], object]
+) -> None:
+    request = world.request()
+    headers = dict(request.headers)
+    change(headers)
+    with pytest.raises(SignatureRefused):
+        await world.directory.authenticate(
+            ReceivedRequest(request.method, request.base_url, request.path, headers, request.body)
+        )
+    assert world.peer.asked == []
