@@ -34,6 +34,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ..actors.expiry import Expiry
+from ..actors.federation.federation import Federation
 from ..actors.kernel import Ids, Runtime, SystemClock
 from ..actors.kernel.watchdog import Watchdog
 from ..actors.media.processor import MediaProcessor
@@ -95,6 +96,7 @@ class Troupe:
             limited_federation=settings.limited_federation,
             folder=folder,
         )  # fmt: skip
+        self.federation = Federation(self.database, clock, self.outgoing, self.actors.blocks, settings.base_url)
         self.media = MediaProcessor(
             self.database, self.runtime, clock, log.record, self.actors.outbox, folder,
             key=lambda: secrets.token_hex(16),
@@ -103,7 +105,7 @@ class Troupe:
             settings=settings, database=self.database, runtime=self.runtime, clock=clock, ids=ids, record=log.record,
             secret=lambda: secrets.token_urlsafe(32), push_key=self._push_key,
             accounts=self.actors.accounts, statuses=self.actors.statuses, facts=self.actors.facts,
-            blocks=self.actors.blocks, media=self.media, outgoing=self.outgoing,
+            blocks=self.actors.blocks, media=self.media, outgoing=self.outgoing, federation=self.federation,
             mail_servers=MailServerLookup(settings.dns_servers), translator=self.translator,
         )  # fmt: skip
         self.expiry = Expiry(self.database, clock, log.record, self.actors.facts, self.http_context.tokens)

@@ -18,6 +18,7 @@ from ...actors.facts import (
     ModeratedAccount,
     RevokedToken,
 )  # fmt: skip
+from ...actors.federation.federation import Federation
 from ...actors.kernel.clock import Clock
 from ...actors.kernel.ids import Ids
 from ...actors.kernel.runtime import Runtime
@@ -125,6 +126,7 @@ class HttpContext:
     blocks: ServerBlocks
     media: MediaProcessor
     outgoing: OutgoingClient
+    federation: Federation
     mail_servers: FindMailServers
     translator: Translator | None = None
     tokens: Tokens = field(default_factory=Tokens)

@@ -12,6 +12,7 @@ from argon2 import PasswordHasher
 
 from troupe.actors.effects.mail import MAIL
 from troupe.actors.effects.registry import Staffed
+from troupe.actors.federation.federation import Federation
 from troupe.actors.kernel import Ids, Runtime, SystemClock
 from troupe.actors.mail.sender import Letterhead, MailSender
 from troupe.actors.mail.templates import Sender
@@ -35,6 +36,7 @@ from troupe.supervision.translation import translator_of
 
 from .. import clients
 from ..clients import Letterbox, Person, Stage
+from ..signing import a_key
 from .serving import serving
 
 # Reading the system's roots takes a third of a test's time. The servers of these tests speak plain HTTP.
@@ -101,6 +103,7 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any], without_probe
             settings=settings, database=pool, runtime=runtime, clock=clock, ids=ids, record=record,
             secret=_secrets(), push_key=push_key, accounts=acting.accounts,
             statuses=acting.statuses, facts=acting.facts, blocks=acting.blocks, media=media, outgoing=outgoing,
+            federation=Federation(pool, clock, outgoing, acting.blocks, settings.base_url, a_key),
             mail_servers=MailServerLookup(settings.dns_servers) if settings.dns_servers else _no_answer,
             translator=translator,
         )  # fmt: skip

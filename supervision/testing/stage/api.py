@@ -17,7 +17,10 @@ from urllib.parse import urlencode
 
 import orjson
 import trio
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
+from ....actors.activitypub.keys import KEY_SIZE
+from ....actors.federation.federation import Federation
 from ....actors.kernel import Origin, Record, Runtime
 from ....actors.media.processor import MediaProcessor
 from ....actors.outgoing.client import OutgoingClient
@@ -63,6 +66,7 @@ class SimulatedApi:
         folder = Path(tempfile.gettempdir()) / "troupe-simulation-without-media"  # there are no uploads here
         settings = Settings(domain=actors.actor_context.local_domain, rate_limits=False, data=folder)
         numbers = count(1)
+        outgoing = OutgoingClient("simulation", resolve=_anywhere, tls=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
         self.http_context = HttpContext(
             settings=settings, database=run.database, runtime=runtime, clock=run.clock,
             ids=actors.actor_context.ids,
@@ -73,7 +77,8 @@ class SimulatedApi:
                 key=lambda: f"{next(numbers)}",
             ),
             mail_servers=_no_answer,
-            outgoing=OutgoingClient("simulation", resolve=_anywhere, tls=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)),
+            outgoing=outgoing,
+            federation=Federation(run.database, run.clock, outgoing, actors.blocks, settings.base_url, _a_key),
         )  # fmt: skip
         self._frames = WebSocketFrames(self.http_context.rendered, settings.base_url)
         self._requests: dict[trio.CancelScope, None] = {}
@@ -134,6 +139,16 @@ class SimulatedApi:
 def endpoints() -> PathTable:
     """All endpoints of the server."""
     return PathTable(all_endpoints())
+
+
+@cache
+def _private_key() -> RSAPrivateKey:
+    return generate_private_key(65537, KEY_SIZE)
+
+
+async def _a_key() -> RSAPrivateKey:
+    """Return the key of all actors: making each one would need threads, and time."""
+    return _private_key()
 
 
 async def _anywhere(host: str, port: int) -> Sequence[str]:

@@ -1,0 +1,231 @@
+"""Fetching the documents of other servers: signed by the server's own actor, and proven to be what their ids say.
+
+A document is believed if the server of its `id` has answered with it, at the address that was asked for or the one that
+a redirect led to. Otherwise its `id` is fetched, once, and must then name itself.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from urllib.parse import urljoin
+
+import trio
+
+from ...storage import hosts
+from ...storage.engine.database import Database
+from ...storage.engine.json_values import JsonObject
+from ...storage.hosts import SignatureScheme
+from ..activitypub.names import LocalNames
+from ..activitypub.vocabulary import (
+    CONTENT_TYPE,
+    LARGEST_DOCUMENT,
+    MalformedDocument,
+    read_document,
+    same_host,
+    uri_of,
+)
+from ..kernel import Clock
+from ..outgoing.client import REDIRECTS, OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
+from ..outgoing.errors import BadAnswer, ForbiddenTarget, OutgoingFailure, TooLarge
+from ..outgoing.targets import Target, redirected, written_target
+from ..rules.domains import DomainRules
+from .errors import DocumentGone, DocumentMissing, DocumentUnavailable, UntrustedDocument
+
+SECONDS = 30.0  # for a document with its redirects
+HOPS = 3
+LIMITS = RequestLimits(SECONDS, LARGEST_DOCUMENT)  # of one hop
+
+PROFILE = "https://www.w3.org/ns/activitystreams"
+DOCUMENTS = f'application/ld+json; profile="{PROFILE}", {CONTENT_TYPE}'
+DOCUMENTS_OR_PAGES = f"{DOCUMENTS}, text/html;q=0.1"
+PAGES = ("text/html", "application/xhtml+xml")
+
+# Pages name their documents at their beginning.
+HEAD_BYTES = 256 * 1024
+LONGEST_HEADER = 8192
+ALTERNATES = frozenset({CONTENT_TYPE, f'application/ld+json;profile="{PROFILE}"'})
+LINK_TAG = re.compile(r"<link\b(?P<attributes>[^<>]{1,4096})>", re.IGNORECASE)
+LINK_HEADER = re.compile(r"<(?P<url>[^<>]{1,2048})>(?P<parameters>[^<>]{0,1024})")
+ATTRIBUTE = re.compile(
+    r"""\b(?P<name>[a-z]{1,20})\s?=\s?(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[^\s"';,]+))""", re.IGNORECASE
+)
+
+COULD_BE_THE_SCHEME = (400, 401)  # answers to a signature that the other server can't read
+
+# Returns the headers that sign a GET of a URL.
+SignGet = Callable[[str, SignatureScheme], Awaitable[Mapping[str, str]]]
+
+
+class DocumentFetcher:
+    """Asks other servers for documents. `rules` returns the standings of domains as they are now."""
+
+    def __init__(
+        self, client: OutgoingClient, database: Database, clock: Clock, names: LocalNames, sign: SignGet,
+        rules: Callable[[], DomainRules],
+    ) -> None:  # fmt: skip
+        self._client = client
+        self._database = database
+        self._clock = clock
+        self._names = names
+        self._sign = sign
+        self._rules = rules
+
+    def may_ask(self, url: str) -> bool:
+        """True if the host of a URL may be asked: it is another server's, and not suspended."""
+        try:
+            target = written_target(url)
+        except ForbiddenTarget:
+            return False
+        return not self._names.is_local(target.origin) and not self._rules().standing_of(target.authority).suspended
+
+    async def fetch(self, uri: str) -> JsonObject:
+        """Return the document of a URI, which names itself with its `id`: the URI asked for, or another one.
+
+        Raise one of the errors of this package.
+        """
+        return await self._proven(uri, await self._get(uri, DOCUMENTS))
+
+    async def fetch_resource(self, url: str) -> JsonObject:
+        """Return the document behind an address that a person gave: its own, or the one that a page names."""
+        answer = await self._get(url, DOCUMENTS_OR_PAGES)
+        if is_document(answer):
+            return await self._proven(url, answer)
+        alternate = alternate_of(answer)
+        if alternate is None:
+            raise UntrustedDocument("the page names no document")
+        return await self.fetch(alternate)
+
+    async def ask(self, url: str, accept: str) -> OutgoingAnswer:
+        """Return an answer of any content type, to a request that is not signed. Raise one of the errors."""
+        return _checked(await self._within_limits(url, accept, None))
+
+    async def _proven(self, uri: str, answer: OutgoingAnswer) -> JsonObject:
+        document = _document_of(answer)
+        id = _id_of(document)
+        if id in (uri, answer.url) and same_host(id, answer.url):
+            return document
+        answer = await self._get(id, DOCUMENTS)
+        document = _document_of(answer)
+        if _id_of(document) == id and same_host(id, answer.url):
+            return document
+        raise UntrustedDocument("the document does not name itself")
+
+    async def _get(self, url: str, accept: str) -> OutgoingAnswer:
+        """Ask with one kind of signature, and if the server can't read it with the other, which is remembered."""
+        host = _host(url)
+        scheme = await self._database.read(hosts.scheme_of, host)
+        answer = await self._within_limits(url, accept, scheme)
+        if answer.status in COULD_BE_THE_SCHEME:
+            scheme = "cavage" if scheme == "rfc9421" else "rfc9421"
+            answer = await self._within_limits(url, accept, scheme)
+            if answer.status == 200:
+                await self._database.transact(hosts.remember_scheme, host, scheme, self._clock.now())
+        return _checked(answer)
+
+    async def _within_limits(self, url: str, accept: str, scheme: SignatureScheme | None) -> OutgoingAnswer:
+        try:
+            with trio.move_on_after(SECONDS):
+                return await self._follow(url, accept, scheme)
+        except ForbiddenTarget as error:
+            raise DocumentMissing(str(error)) from error
+        except (TooLarge, BadAnswer) as error:
+            raise UntrustedDocument(str(error)) from error
+        except OutgoingFailure as error:
+            raise DocumentUnavailable(str(error)) from error
+        raise DocumentUnavailable("no answer in time")
+
+    async def _follow(self, url: str, accept: str, scheme: SignatureScheme | None) -> OutgoingAnswer:
+        """Ask, and follow redirects. A request to another host than the first is not signed."""
+        target = first = self._allowed(url)
+        for _ in range(HOPS + 1):
+            signed = scheme is not None and target.authority == first.authority
+            headers = await self._sign(target.url, scheme) if scheme is not None and signed else {}
+            answer = await self._client.send(OutgoingRequest("GET", target.url, {**headers, "Accept": accept}), LIMITS)
+            if answer.status not in REDIRECTS:
+                return answer
+            if (location := answer.headers.get("location")) is None:
+                raise BadAnswer("the redirect leads nowhere")
+            target = redirected(target, location, self._allowed)
+        raise TooLarge("too many redirects")
+
+    def _allowed(self, url: str) -> Target:
+        if not self.may_ask(url):
+            raise ForbiddenTarget("the host is not asked")
+        return written_target(url)
+
+
+def is_document(answer: OutgoingAnswer) -> bool:
+    """True for the two content types of ActivityPub. Files that users upload are never served with them."""
+    kind, *parameters = answer.headers.get("content-type", "").split(";")
+    if kind.strip().lower() == CONTENT_TYPE:
+        return True
+    values = (one.partition("=") for one in parameters)
+    profiles = (value.strip().strip('"').split() for name, _, value in values if name.strip().lower() == "profile")
+    return kind.strip().lower() == "application/ld+json" and any(PROFILE in profile for profile in profiles)
+
+
+def alternate_of(answer: OutgoingAnswer) -> str | None:
+    """Return the address of the document that a page names, in a header or in its head."""
+    for found in LINK_HEADER.finditer(answer.headers.get("link", "")[:LONGEST_HEADER]):
+        attributes = _attributes(found["parameters"])
+        if _is_alternate(attributes):
+            return urljoin(answer.url, found["url"])
+    if not answer.headers.get("content-type", "").lower().startswith(PAGES):
+        return None
+    for tag in LINK_TAG.finditer(answer.body[:HEAD_BYTES].decode("utf-8", "replace")):
+        attributes = _attributes(tag["attributes"])
+        if _is_alternate(attributes) and attributes.get("href"):
+            return urljoin(answer.url, attributes["href"])
+    return None
+
+
+def _is_alternate(attributes: Mapping[str, str]) -> bool:
+    kind = attributes.get("type", "").lower().replace(" ", "")
+    return "alternate" in attributes.get("rel", "").lower().split() and kind in ALTERNATES
+
+
+def _attributes(text: str) -> dict[str, str]:
+    return {
+        found["name"].lower(): html.unescape(found["double"] or found["single"] or found["bare"] or "")
+        for found in ATTRIBUTE.finditer(text)
+    }
+
+
+def _host(url: str) -> str:
+    try:
+        return written_target(url).authority
+    except ForbiddenTarget as error:
+        raise DocumentMissing(str(error)) from error
+
+
+def _checked(answer: OutgoingAnswer) -> OutgoingAnswer:
+    """Return an answer that has something in it. Raise for the others."""
+    match answer.status:
+        case 200:
+            return answer
+        case 410:
+            raise DocumentGone("the server answers 410")
+        case 408 | 425 | 429:
+            raise DocumentUnavailable(f"the server answers {answer.status}")
+        case status if status >= 500:
+            raise DocumentUnavailable(f"the server answers {status}")
+        case status:
+            raise DocumentMissing(f"the server answers {status}")
+
+
+def _document_of(answer: OutgoingAnswer) -> JsonObject:
+    if not is_document(answer):
+        raise UntrustedDocument("the answer is of another content type")
+    try:
+        return read_document(answer.body)
+    except MalformedDocument as error:
+        raise UntrustedDocument(str(error)) from error
+
+
+def _id_of(document: JsonObject) -> str:
+    id = uri_of(document)
+    if id is None:
+        raise UntrustedDocument("the document has no id")
+    return id
