@@ -16,6 +16,8 @@ PUT = """
     ON CONFLICT (name) DO UPDATE SET value = excluded.value, changed_at = excluded.changed_at
 """
 
+DELETE = "DELETE FROM changed_settings WHERE name = $1"
+
 Registrations = Literal["open", "approval", "closed"]
 
 
@@ -26,3 +28,8 @@ async def find_registrations(db: Connection) -> Registrations | None:
 
 async def put_registrations(db: Connection, value: Registrations, now: datetime) -> None:
     await db.execute(PUT, REGISTRATIONS, value, now)
+
+
+async def forget_registrations(db: Connection) -> None:
+    """Let the configuration say again who may sign up."""
+    await db.execute(DELETE, REGISTRATIONS)

@@ -22,7 +22,7 @@ OF_ACCOUNT = """
 
 DELETE = "DELETE FROM web_sessions WHERE token_hash = $1"
 
-DELETE_OTHERS = "DELETE FROM web_sessions WHERE account_id = $1 AND token_hash <> $2"
+DELETE_OTHERS = "DELETE FROM web_sessions WHERE account_id = $1 AND token_hash <> $2 RETURNING 1"
 
 DELETE_CHALLENGES = "DELETE FROM sign_in_challenges WHERE account_id = $1"
 
@@ -76,14 +76,15 @@ async def delete(db: Connection, token_hash: bytes) -> None:
     await db.execute(DELETE, token_hash)
 
 
-async def delete_others(db: Connection, account_id: int, kept: bytes) -> None:
-    """End the sessions of an account in all browsers but one, and what was begun in them.
+async def delete_others(db: Connection, account_id: int, kept: bytes) -> int:
+    """End the sessions of an account in all browsers but one, and what was begun in them. Return how many ended.
 
     These are the sign-ins that wait for a code, and the codes that apps have not redeemed.
     """
-    await db.execute(DELETE_OTHERS, account_id, kept)
+    ended = await db.fetch(DELETE_OTHERS, account_id, kept)
     await db.execute(DELETE_CHALLENGES, account_id)
     await db.execute(DELETE_WAITING_GRANTS, account_id)
+    return len(ended)
 
 
 async def close(db: Connection, account_id: int) -> None:

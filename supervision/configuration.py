@@ -120,7 +120,8 @@ class Settings(BaseModel):
     )
     registrations: Literal["open", "approval", "closed"] = setting(
         "closed",
-        "Sign-ups: `open`, `closed`, or by `approval` of a moderator. Without `smtp_host` they are closed.",
+        "Sign-ups: `open`, `closed`, or by `approval` of a moderator. `troupe settings registrations` comes before it."
+        " Without `smtp_host` they are closed.",
         "open, approval or closed",
     )
     require_reason: bool = setting(

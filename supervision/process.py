@@ -123,7 +123,7 @@ def _started(troupe: Troupe) -> None:
     before = begin_run(settings.data, settings.node)
     if before and before != troupe.database.predecessor:
         log.record("shutdown.missed", node=before)
-    if settings.registrations != "closed" and not settings.sends_mail:
+    if troupe.http_context.sign_ups.closed_without_mail:
         log.record("registrations.closed", decision="sign-ups are closed")
     if settings.test_hosts:
         log.record("test_hosts.allowed", decision=f"private addresses allowed: {', '.join(settings.test_hosts)}")

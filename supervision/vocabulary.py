@@ -71,7 +71,8 @@ class LogEvent(Enum):
     REGISTRATIONS_CLOSED = (
         "registrations.closed",
         Level.WARNING,
-        "Sign-ups are closed although `registrations` allows them: without `smtp_host` no address can be confirmed.",
+        "At start: sign-ups are closed although staff or `registrations` allow them: without `smtp_host` no address can"
+        " be confirmed.",
     )
     TEST_HOSTS_ALLOWED = (
         "test_hosts.allowed",

@@ -40,6 +40,11 @@ class SignUps(RowLoader):
         return effective_registrations(self._changed_to, self._configured, sends_mail=self._sends_mail)
 
     @property
+    def closed_without_mail(self) -> bool:
+        """True if staff or the configuration would let people sign up, and there is no mail server."""
+        return self.rule == "closed" and (self._changed_to or self._configured) != "closed"
+
+    @property
     def reason_required(self) -> bool:
         """True if a sign-up without a reason is refused."""
         return self.rule == "approval" and self._require_reason

@@ -9,9 +9,20 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
+from ...storage.engine.json_values import JsonObject
 from .acting import act as act_once
 from .acting import on_account
-from .options import CommandRefused, setting_options, settings_from
+from .options import (
+    CommandRefused,
+    ask_first,
+    dry_run_option,
+    json_option,
+    print_json,
+    print_list,
+    setting_options,
+    settings_from,
+    yes_option,
+)
 
 if TYPE_CHECKING:
     from ...storage.admin_accounts import Status
@@ -73,8 +84,11 @@ def create(
 @accounts.command("import")
 @click.argument("file", type=click.File("rb"))
 @click.option("--scopes", metavar="SCOPES", help='Give each account a token, such as "read write follow push".')
+@dry_run_option
 @setting_options("data", "domain")
-def import_(file: BinaryIO, scopes: str | None, data: str | None, domain: str | None, config: Path | None) -> None:
+def import_(
+    file: BinaryIO, scopes: str | None, dry_run: bool, data: str | None, domain: str | None, config: Path | None
+) -> None:
     """Make the accounts of FILE, one JSON object a line; `-` reads standard input.
 
     A line has `username`, `email` and, if wanted, `password` and `role`. The accounts are confirmed and approved. All
@@ -88,12 +102,12 @@ def import_(file: BinaryIO, scopes: str | None, data: str | None, domain: str | 
     settings = settings_from(config, data=data, domain=domain)
     try:
         granted = parse_scopes(scopes) if scopes is not None else ()
-        made = transact(settings, make_accounts, settings, read_accounts(file), granted)
+        made = transact(settings, make_accounts, settings, read_accounts(file), granted, dry_run=dry_run)
     except InvalidAccount as unfit:
         raise CommandRefused(f"{unfit}. No account was made.") from None
-    if granted:
+    if granted and not dry_run:
         click.echo("\n".join(json.dumps({"name": one.username, "id": str(one.id), "token": one.token}) for one in made))
-    click.echo(f"Made {len(made)} accounts.", err=True)
+    click.echo(f"{'Would make' if dry_run else 'Made'} {len(made)} accounts.", err=True)
 
 
 @accounts.command
@@ -111,14 +125,16 @@ def approve(name: str, data: str | None, domain: str | None, config: Path | None
 
 @accounts.command
 @click.argument("name")
+@yes_option
 @setting_options("data", "domain")
-def reject(name: str, data: str | None, domain: str | None, config: Path | None) -> None:
+def reject(name: str, yes: bool, data: str | None, domain: str | None, config: Path | None) -> None:
     """Delete the account of NAME, a sign-up that is not approved.
 
     Name and address are free again. No mail is sent.
     """
     from .moderating import reject_on
 
+    ask_first(lambda: f"Delete the sign-up of {name}?", yes=yes)
     click.echo(f"Rejected @{on_account(config, reject_on, name, data=data, domain=domain)}")
 
 
@@ -161,7 +177,7 @@ STATUSES = ("active", "pending", "disabled", "silenced", "suspended", "sensitize
 
 
 @accounts.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 @click.option("--local/--remote", default=None, help="Only accounts of this server, or only of others.")
 @click.option("--status", type=click.Choice(STATUSES), help="Only accounts in this state.")
 @click.option("--role", type=click.Choice(ROLES), help="Only users with this role.")
@@ -190,17 +206,12 @@ def list_(
         local, frozenset([status] if status else ()), None if role is None else frozenset([role]),
         username=username, email=email, domain=by_domain,
     )  # fmt: skip
-    found = act_once(config, list_accounts, wanted, limit, data=data)
-    if as_json:
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
-    for one in () if as_json else found:
-        columns = (one["id"], f"@{one['account']}", one.get("role", "-"), one.get("email", "-"), _joined(one["states"]))
-        click.echo("\t".join(str(column) for column in columns))
+    print_list(act_once(config, list_accounts, wanted, limit, data=data), _line, as_json=as_json)
 
 
 @accounts.command
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 @setting_options("data", "domain")
 def show(name: str, as_json: bool, data: str | None, domain: str | None, config: Path | None) -> None:
     """Show the account NAME, a line for each of its facts."""
@@ -208,7 +219,7 @@ def show(name: str, as_json: bool, data: str | None, domain: str | None, config:
 
     found = on_account(config, show_account, name, data=data, domain=domain)
     if as_json:
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        print_json(found)
     for fact, value in () if as_json else found.items():
         click.echo(f"{fact}\t{_joined(value) if isinstance(value, list) else value}")
 
@@ -221,6 +232,7 @@ def show(name: str, as_json: bool, data: str | None, domain: str | None, config:
 @click.option("--approve", is_flag=True, help="Approve the sign-up.")
 @click.option("--reset-password", is_flag=True, help="Print a new password, and end all sessions and tokens.")
 @click.option("--disable-2fa", is_flag=True, help="Let the user sign in without a code.")
+@yes_option
 @setting_options("data", "domain")
 def modify(
     name: str,
@@ -230,11 +242,15 @@ def modify(
     approve: bool,
     reset_password: bool,
     disable_2fa: bool,
+    yes: bool,
     data: str | None,
     domain: str | None,
     config: Path | None,
 ) -> None:
-    """Change the user of NAME: all that is asked for, or nothing. Changes hold at once."""
+    """Change the user of NAME: all that is asked for, or nothing. Changes hold at once.
+
+    A new password needs a confirmation.
+    """
     from ...actors.rules.passwords import hashed
     from .modifying import AccountChanges
     from .modifying import modify as change
@@ -243,14 +259,16 @@ def modify(
     changes = AccountChanges(role, email, confirm, approve, password and hashed(password), disable_2fa)
     if changes == AccountChanges():
         raise click.UsageError("Say what to change.")
+    if reset_password:
+        ask_first(lambda: f"Give {name} a new password, and end all sessions and tokens?", yes=yes)
     acct = on_account(config, change, name, changes, data=data, domain=domain)
     click.echo(f"Changed @{acct}" if password is None else f"Changed @{acct}, new password: {password}")
 
 
 @accounts.command
 @click.argument("name")
-@click.option("--dry-run", is_flag=True, help="Say what would be deleted, and delete nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@dry_run_option
+@yes_option
 @setting_options("data", "domain")
 def delete(name: str, dry_run: bool, yes: bool, data: str | None, domain: str | None, config: Path | None) -> None:
     """Delete NAME, as its user would. There is no way back.
@@ -260,14 +278,28 @@ def delete(name: str, dry_run: bool, yes: bool, data: str | None, domain: str | 
     """
     from .modifying import delete_account
 
-    found = on_account(config, delete_account, name, True, data=data, domain=domain)
-    click.echo(f"@{found['account']}: {found['statuses']} posts, {found['followers']} followers", err=True)
+    def delete_it(*, dry: bool) -> JsonObject:
+        return on_account(config, delete_account, name, dry_run=dry, data=data, domain=domain)
+
+    def question() -> str:
+        return f"Delete {_counted(delete_it(dry=True))} for ever?"
+
+    if not dry_run:
+        ask_first(question, yes=yes)
+    found = delete_it(dry=dry_run)
     if dry_run:
-        return
-    if not yes:
-        click.confirm(f"Delete @{found['account']} for ever?", abort=True, err=True)
-    on_account(config, delete_account, name, False, data=data, domain=domain)
-    click.echo(f"Deleted @{found['account']}. The server erases what is left of it, now or when it starts.")
+        click.echo(f"Would delete {_counted(found)}.")
+    else:
+        click.echo(f"Deleted @{found['account']}. The server erases what is left of it, now or when it starts.")
+
+
+def _counted(found: JsonObject) -> str:
+    return f"@{found['account']} with {found['statuses']} posts and {found['followers']} followers"
+
+
+def _line(one: JsonObject) -> str:
+    columns = (one["id"], f"@{one['account']}", one.get("role", "-"), one.get("email", "-"), _joined(one["states"]))
+    return "\t".join(str(column) for column in columns)
 
 
 def _joined(states: str | int | list[str] | None) -> str:

@@ -24,23 +24,33 @@ def allowed(outcome: T | Refused) -> T:
     return outcome
 
 
-def act(config: Path | None, work: Callable[..., Awaitable[T]], *args: object, **chosen: object) -> T:
-    """Run `work(connection, *args, ids, now)` in one transaction, with the settings chosen on the command line."""
+def act(
+    config: Path | None, work: Callable[..., Awaitable[T]], *args: object, dry_run: bool = False, **chosen: object
+) -> T:
+    """Run `work(connection, *args, ids, now)` in one transaction, with the settings chosen on the command line.
+
+    With `dry_run` all that it did is taken back.
+    """
     from .rows import transact
 
-    return transact(settings_from(config, **chosen), work, *args)
+    return transact(settings_from(config, **chosen), work, *args, dry_run=dry_run)
 
 
 def on_account(
-    config: Path | None, work: Callable[..., Awaitable[T]], handle: str, *args: object, **chosen: object
+    config: Path | None,
+    work: Callable[..., Awaitable[T]],
+    handle: str,
+    *args: object,
+    dry_run: bool = False,
+    **chosen: object,
 ) -> T:
-    """Run `work(connection, handle, local_domain, *args, ids, now)` in one transaction."""
+    """Run `work(connection, handle, local_domain, *args, ids, now)` in one transaction, as `act` does."""
     from ..domain import base_url
     from .making import InvalidAccount
     from .rows import transact
 
     settings = settings_from(config, **chosen)
     try:
-        return transact(settings, work, handle, urlsplit(base_url(settings)).netloc, *args)
+        return transact(settings, work, handle, urlsplit(base_url(settings)).netloc, *args, dry_run=dry_run)
     except InvalidAccount as unfit:
         raise NotDone(f"{unfit}.") from None

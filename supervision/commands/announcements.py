@@ -7,7 +7,10 @@ from pathlib import Path
 
 import click
 
-from .options import CommandRefused, setting_options, settings_from
+from ...storage.engine.json_values import JsonObject
+from .options import CommandRefused, ask_first, json_option, print_list, setting_options, settings_from, yes_option
+
+LISTED_CHARACTERS = 60
 
 
 @click.group
@@ -51,14 +54,14 @@ def add(
 
 
 @announcements.command("list")
+@json_option
 @setting_options("data")
-def list_(data: str | None, config: Path | None) -> None:
+def list_(as_json: bool, data: str | None, config: Path | None) -> None:
     """List the announcements: id, state, and the beginning of the text."""
     from .announcing import find_announcements
     from .rows import transact
 
-    for id, state, text in transact(settings_from(config, data=data), find_announcements):
-        click.echo(f"{id}\t{state}\t{text}")
+    print_list(transact(settings_from(config, data=data), find_announcements), _line, as_json=as_json)
 
 
 @announcements.command
@@ -94,14 +97,20 @@ def unpublish(announcement_id: int, data: str | None, config: Path | None) -> No
 
 @announcements.command
 @click.argument("announcement_id", metavar="ID", type=int)
+@yes_option
 @setting_options("data")
-def remove(announcement_id: int, data: str | None, config: Path | None) -> None:
+def remove(announcement_id: int, yes: bool, data: str | None, config: Path | None) -> None:
     """Delete an announcement with its reactions."""
     from .announcing import InvalidAnnouncement, remove_announcement
     from .rows import transact
 
+    ask_first(lambda: f"Delete announcement {announcement_id} with its reactions?", yes=yes)
     try:
         transact(settings_from(config, data=data), remove_announcement, announcement_id)
     except InvalidAnnouncement as unfit:
         raise CommandRefused(f"{unfit}.") from None
     click.echo(f"Removed announcement {announcement_id}")
+
+
+def _line(one: JsonObject) -> str:
+    return f"{one['id']}\t{one['state']}\t{' '.join(one['text'].split())[:LISTED_CHARACTERS]}"

@@ -21,7 +21,6 @@ from ...storage.engine.database import Connection
 from ..configuration import Settings
 from ..domain import base_url, require_domain
 
-LISTED_CHARACTERS = 60
 NOTICE = "announcements"
 
 
@@ -92,10 +91,18 @@ async def add_announcement(
     return announcement.id
 
 
-async def find_announcements(db: Connection, ids: Ids, now: datetime) -> list[tuple[int, str, str]]:
-    """Return the id, the state and the beginning of the text of each announcement."""
+async def find_announcements(db: Connection, ids: Ids, now: datetime) -> list[dict[str, object]]:
+    """Return all announcements, as JSON."""
     return [
-        (one.id, _state(one, now), " ".join(one.text.split())[:LISTED_CHARACTERS])
+        {
+            "id": str(one.id),
+            "state": _state(one, now),
+            "text": one.text,
+            "starts_at": _written(one.starts_at),
+            "ends_at": _written(one.ends_at),
+            "all_day": one.all_day,
+            "published_at": _written(one.published_at),
+        }
         for one in await announcements.find_all(db)
     ]
 
@@ -155,6 +162,10 @@ async def _linked(db: Connection, found: Scan, url: str) -> tuple[dict[str, str]
         for one in known.values()
         if one.visibility in ("public", "unlisted")
     )
+
+
+def _written(time: datetime | None) -> str | None:
+    return None if time is None else time.isoformat()
 
 
 def _end_of_day(time: datetime) -> datetime:

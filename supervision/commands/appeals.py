@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from .options import CommandRefused, setting_options, settings_from
+from ...storage.engine.json_values import JsonObject
+from .options import CommandRefused, json_option, print_list, setting_options, settings_from
 
 
 @click.group
@@ -16,18 +16,14 @@ def appeals() -> None:
 
 
 @appeals.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Answer with one JSON document.")
+@json_option
 @setting_options("data")
 def list_(as_json: bool, data: str | None, config: Path | None) -> None:
     """List the appeals that wait for a decision, the newest first."""
     from .appealing import open_appeals
     from .rows import transact
 
-    found = transact(settings_from(config, data=data), open_appeals)
-    if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False))
-    for one in () if as_json else found:
-        click.echo(f"{one['id']}  @{one['account']}  {one['action']}  {one['created_at']}\n    {one['text']}")
+    print_list(transact(settings_from(config, data=data), open_appeals), _line, as_json=as_json)
 
 
 @appeals.command
@@ -55,3 +51,7 @@ def _decide(id: int, data: str | None, config: Path | None, *, approved: bool) -
         return transact(settings_from(config, data=data), decide_appeal, id, approved)
     except InvalidAccount as unfit:
         raise CommandRefused(f"{unfit}.") from None
+
+
+def _line(one: JsonObject) -> str:
+    return f"{one['id']}  @{one['account']}  {one['action']}  {one['created_at']}\n    {one['text']}"

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from pathlib import Path
 
 import click
 
+from ...storage.engine.json_values import JsonObject
 from .acting import act
-from .options import setting_options
+from .options import json_option, print_list, setting_options
 
 
 @click.command
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 @click.option("--account", metavar="NAME", help="Only acts of this account, and those that were done to it.")
 @click.option(
     "--since", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="Only acts from this UTC time on."
@@ -30,7 +30,8 @@ def audit(
 
     name = None if account is None else account.removeprefix("@")
     found = act(config, list_acts, name, since and since.replace(tzinfo=UTC), limit, data=data)
-    if as_json:
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
-    for one in () if as_json else found:
-        click.echo("\t".join(str(one[name]) for name in ("created_at", "actor", "action", "target", "reason")))
+    print_list(found, _line, as_json=as_json)
+
+
+def _line(one: JsonObject) -> str:
+    return "\t".join(str(one[name]) for name in ("created_at", "actor", "action", "target", "reason"))

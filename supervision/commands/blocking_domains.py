@@ -70,9 +70,12 @@ async def unblock(db: Connection, written: str, ids: Ids, now: datetime) -> str:
     return domain
 
 
-async def listed_allowed(db: Connection, ids: Ids, now: datetime) -> list[str]:
+async def listed_allowed(db: Connection, ids: Ids, now: datetime) -> list[dict[str, object]]:
     """Return all allowed domains, in their order."""
-    return [one.domain for one in await allowed_domains.find_all(db)]
+    return [
+        {"id": str(one.id), "domain": one.domain, "created_at": one.created_at.isoformat()}
+        for one in await allowed_domains.find_all(db)
+    ]
 
 
 async def allow(db: Connection, written: str, ids: Ids, now: datetime) -> str:
@@ -104,12 +107,10 @@ async def exported(db: Connection, ids: Ids, now: datetime) -> str:
     return text.getvalue()
 
 
-async def imported(db: Connection, lines: Iterable[ListedBlock], dry_run: bool, ids: Ids, now: datetime) -> list[str]:
+async def imported(db: Connection, lines: Iterable[ListedBlock], ids: Ids, now: datetime) -> list[str]:
     """Block the domains of a file. Return those that were not blocked before."""
     known = {one.domain for one in await blocked_domains.lock(db)}
     new = {line.domain: line for line in lines if line.domain not in known}
-    if dry_run:
-        return list(new)
     act, done = act_at_command_line(ids, now), list[str]()
     for line in new.values():
         if allowed(await impose(db, act, line.domain, line.terms)).is_new:

@@ -16,8 +16,8 @@ from ...storage.engine.database import Connection
 from .acting import allowed
 
 
-async def change(db: Connection, value: Registrations, ids: Ids, now: datetime) -> None:
-    """Choose who may sign up."""
+async def change(db: Connection, value: Registrations | None, ids: Ids, now: datetime) -> None:
+    """Choose who may sign up. With None the configuration says so again."""
     allowed(await change_registrations(db, act_at_command_line(ids, now), value))
     await notices.announce(db, NOTICE)
 
@@ -26,6 +26,8 @@ async def explained(db: Connection, configured: Registrations, sends_mail: bool,
     """Return who may sign up, and which source says so."""
     changed = await changed_settings.find_registrations(db)
     rule = effective_registrations(changed, configured, sends_mail=sends_mail)
-    if not sends_mail:
-        return f"{rule}: there is no `smtp_host`, so no address can be confirmed"
-    return f"{rule}: {'the configuration says so' if changed is None else 'chosen by staff'}"
+    source = "the configuration says so" if changed is None else "chosen by staff"
+    wanted = changed or configured
+    if wanted != rule:
+        return f"{rule}: there is no `smtp_host`, so no address can be confirmed ({wanted}: {source})"
+    return f"{rule}: {source}"

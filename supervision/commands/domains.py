@@ -9,7 +9,7 @@ import click
 
 from ...storage.engine.json_values import JsonObject
 from .acting import act
-from .options import json_option, print_list, setting_options
+from .options import dry_run_option, json_option, print_list, setting_options
 
 
 @click.group
@@ -91,13 +91,13 @@ def disallow(domain: str, data: str | None, config: Path | None) -> None:
 
 
 @domains.command
+@json_option
 @setting_options("data")
-def allowed(data: str | None, config: Path | None) -> None:
+def allowed(as_json: bool, data: str | None, config: Path | None) -> None:
     """List the allowed domains, one a line."""
     from .blocking_domains import listed_allowed
 
-    for domain in act(config, listed_allowed, data=data):
-        click.echo(domain)
+    print_list(act(config, listed_allowed, data=data), lambda one: str(one["domain"]), as_json=as_json)
 
 
 @domains.command
@@ -111,7 +111,7 @@ def export(data: str | None, config: Path | None) -> None:
 
 @domains.command("import")
 @click.argument("file", type=click.File("r", encoding="utf-8-sig"))
-@click.option("--dry-run", is_flag=True, help="Only print what would be blocked.")
+@dry_run_option
 @setting_options("data")
 def import_(file: TextIO, dry_run: bool, data: str | None, config: Path | None) -> None:
     """Block the domains of FILE, a CSV file as `export` prints it; `-` reads standard input.
@@ -121,7 +121,7 @@ def import_(file: TextIO, dry_run: bool, data: str | None, config: Path | None) 
     from .blocking_domains import imported, read_csv
 
     lines = read_csv(file)
-    for domain in act(config, imported, lines, dry_run, data=data):
+    for domain in act(config, imported, lines, dry_run=dry_run, data=data):
         click.echo(f"{'Would block' if dry_run else 'Blocked'} {domain}")
 
 

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options import CommandRefused, setting_options, settings_from
+from ...storage.engine.json_values import JsonObject
+from .options import (
+    CommandRefused,
+    ask_first,
+    dry_run_option,
+    json_option,
+    print_list,
+    setting_options,
+    settings_from,
+    yes_option,
+)
 
 if TYPE_CHECKING:
     from ...actors.commands.custom_emojis import EmojiChanges
@@ -62,9 +72,16 @@ def add(
 @_category
 @_unlisted
 @_replace
+@dry_run_option
 @setting_options("data")
 def import_(
-    source: Path, category: str | None, unlisted: bool, replace: bool, data: str | None, config: Path | None
+    source: Path,
+    category: str | None,
+    unlisted: bool,
+    replace: bool,
+    dry_run: bool,
+    data: str | None,
+    config: Path | None,
 ) -> None:
     """Add all pictures of SOURCE, a folder or a tar archive, which may be compressed by gzip.
 
@@ -74,22 +91,21 @@ def import_(
     from .emoji_files import InvalidEmoji, read_pictures
 
     try:
-        added = _add(read_pictures(source), category, unlisted, replace, data, config)
+        added = _add(read_pictures(source), category, unlisted, replace, data, config, dry_run=dry_run)
     except InvalidEmoji as unfit:
         raise CommandRefused(f"{unfit}. No emoji was added.") from None
-    click.echo(f"Added {added} emoji.")
+    click.echo(f"{'Would add' if dry_run else 'Added'} {added} emoji.")
 
 
 @emoji.command("list")
+@json_option
 @setting_options("data")
-def list_(data: str | None, config: Path | None) -> None:
+def list_(as_json: bool, data: str | None, config: Path | None) -> None:
     """List the emoji: name, category, and whether it is unlisted or disabled."""
     from .emoji_making import find_emojis
     from .rows import transact
 
-    for one in transact(settings_from(config, data=data), find_emojis):
-        marks = [word for word, holds in (("unlisted", not one.visible_in_picker), ("disabled", one.disabled)) if holds]
-        click.echo("\t".join([f":{one.shortcode}:", one.category or "-", *marks]))
+    print_list(transact(settings_from(config, data=data), find_emojis), _line, as_json=as_json)
 
 
 @emoji.command
@@ -134,13 +150,15 @@ def set_category(shortcode: str, heading: str | None, data: str | None, config: 
 
 @emoji.command
 @click.argument("shortcode")
+@yes_option
 @setting_options("data")
-def remove(shortcode: str, data: str | None, config: Path | None) -> None:
+def remove(shortcode: str, yes: bool, data: str | None, config: Path | None) -> None:
     """Remove :SHORTCODE:. Texts that use it show its name."""
     from .emoji_files import InvalidEmoji
     from .emoji_making import remove_emoji
     from .rows import transact
 
+    ask_first(lambda: f"Remove :{shortcode.strip(':')}: with its picture?", yes=yes)
     try:
         transact(settings_from(config, data=data), remove_emoji, shortcode.strip(":"))
     except InvalidEmoji as unfit:
@@ -155,11 +173,21 @@ def _add(
     replace: bool,
     data: str | None,
     config: Path | None,
+    *,
+    dry_run: bool = False,
 ) -> int:
     from .emoji_files import EmojiTerms
     from .emoji_making import add_emojis
 
-    return add_emojis(settings_from(config, data=data), files, EmojiTerms(category, not unlisted, replace))
+    terms = EmojiTerms(category, not unlisted, replace)
+    return add_emojis(settings_from(config, data=data), files, terms, dry_run=dry_run)
+
+
+def _line(one: JsonObject) -> str:
+    marks = {"unlisted": not one["visible_in_picker"], "disabled": one["disabled"]}
+    return "\t".join(
+        [f":{one['shortcode']}:", one["category"] or "-", *(mark for mark, holds in marks.items() if holds)]
+    )
 
 
 def _change(shortcode: str, changes: EmojiChanges, data: str | None, config: Path | None) -> None:

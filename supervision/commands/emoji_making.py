@@ -34,8 +34,11 @@ PATIENCE = 60.0  # seconds for one picture
 ENDING = (signal.SIGTERM, signal.SIGHUP)  # Trio itself raises for SIGINT
 
 
-def add_emojis(settings: Settings, files: Sequence[EmojiFile], terms: EmojiTerms) -> int:
-    """Add emoji, all or none, and return their number. Raises InvalidEmoji."""
+def add_emojis(settings: Settings, files: Sequence[EmojiFile], terms: EmojiTerms, *, dry_run: bool = False) -> int:
+    """Add emoji, all or none, and return their number. Raises InvalidEmoji.
+
+    With `dry_run` their pictures are made all the same, which shows that they can be used, and removed again.
+    """
     folder = Folder(settings.data / "media", COMMANDS)
     transact(settings, _check_free, [file.shortcode for file in files], terms)
     pictures = {secrets.token_hex(16): file for file in files}
@@ -45,10 +48,12 @@ def add_emojis(settings: Settings, files: Sequence[EmojiFile], terms: EmojiTerms
         try:
             if os.geteuid() == 0:  # the server may run as another user, who could not read the files of root
                 folder.give_to(settings.data, pictures, names)
-            transact(settings, _store, made, terms)
+            transact(settings, _store, made, terms, dry_run=dry_run)
         except BaseException:
             folder.remove(names)
             raise
+        if dry_run:
+            folder.remove(names)
     finally:
         # Not before the rows are stored: by these folders a server finds what is left if this process is killed.
         for key in pictures:
@@ -56,9 +61,18 @@ def add_emojis(settings: Settings, files: Sequence[EmojiFile], terms: EmojiTerms
     return len(made)
 
 
-async def find_emojis(db: Connection, ids: Ids, now: datetime) -> list[CustomEmoji]:
-    """Return all emoji of this server, the disabled ones too."""
-    return await custom_emojis.find_local(db)
+async def find_emojis(db: Connection, ids: Ids, now: datetime) -> list[dict[str, object]]:
+    """Return all emoji of this server as JSON, the disabled ones too."""
+    return [
+        {
+            "id": str(one.id),
+            "shortcode": one.shortcode,
+            "category": one.category,
+            "visible_in_picker": one.visible_in_picker,
+            "disabled": one.disabled,
+        }
+        for one in await custom_emojis.find_local(db)
+    ]
 
 
 async def remove_emoji(db: Connection, shortcode: str, ids: Ids, now: datetime) -> None:

@@ -61,14 +61,11 @@ async def modify(
     return account.acct
 
 
-async def delete_account(
-    db: Connection, handle: str, local_domain: str, dry: bool, ids: Ids, now: datetime
-) -> dict[str, object]:
-    """Delete an account, as its user would. With `dry`, only return what would be deleted."""
+async def delete_account(db: Connection, handle: str, local_domain: str, ids: Ids, now: datetime) -> dict[str, object]:
+    """Delete an account, as its user would. Return what is deleted."""
     account = await find_account(db, handle, local_domain)
-    if not dry:
-        allowed(await delete(db, act_at_command_line(ids, now), account.id))
-        await announce_change(db)
+    allowed(await delete(db, act_at_command_line(ids, now), account.id))
+    await announce_change(db)
     return {
         "account": account.acct,
         "statuses": account.statuses_count,
@@ -113,12 +110,12 @@ async def revoke_tokens(
     return count
 
 
-async def end_sessions(db: Connection, handle: str, local_domain: str, ids: Ids, now: datetime) -> str:
-    """Sign a user out of all browsers. Return the account's name."""
+async def end_sessions(db: Connection, handle: str, local_domain: str, ids: Ids, now: datetime) -> tuple[str, int]:
+    """Sign a user out of all browsers. Return the account's name, and out of how many."""
     account, target = await _locked(db, handle, local_domain)
-    await sessions.delete_others(db, account.id, b"")
+    count = await sessions.delete_others(db, account.id, b"")
     await act_at_command_line(ids, now).log(db, "revoke_sessions", named(target))
-    return account.acct
+    return account.acct, count
 
 
 async def _locked(db: Connection, handle: str, local_domain: str) -> tuple[Account, ModeratedRow]:

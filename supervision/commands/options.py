@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -66,12 +67,34 @@ def _option(name: str) -> Callable[[Command], Command]:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+yes_option = click.option("--yes", is_flag=True, help="Do not ask for a confirmation.")
 
 
 def print_list(found: Sequence[JsonObject], line: Callable[[JsonObject], str], *, as_json: bool) -> None:
     """Print what a command lists: as one JSON document, or one `line` for each."""
     if as_json:
-        click.echo(json.dumps(found, indent=2))
+        print_json(found)
     else:
         for one in found:
             click.echo(line(one))
+
+
+def print_json(found: object) -> None:
+    """Print one JSON document."""
+    click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+
+
+def ask_first(question: Callable[[], str], *, yes: bool) -> None:
+    """Ask before a command destroys, unless `--yes` was given. Raises CommandRefused if the answer is not "yes".
+
+    A script whose input is no terminal can't answer: it is refused, and the question is not made, which may need the
+    database.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise CommandRefused("Nothing was done: this needs a confirmation. Add --yes, or run it in a terminal.")
+    answer: str = click.prompt(f"{question()} Type yes to go on", default="", show_default=False, err=True)
+    if answer.strip().lower() != "yes":
+        raise CommandRefused("Nothing was done.")

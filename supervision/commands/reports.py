@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -11,7 +10,7 @@ from urllib.parse import urlsplit
 import click
 
 from ...storage.engine.json_values import JsonObject
-from .options import CommandRefused, setting_options, settings_from
+from .options import CommandRefused, json_option, print_json, print_list, setting_options, settings_from
 
 # Of any type: each command knows what its transaction returns.
 Outcome: TypeAlias = Any
@@ -19,7 +18,6 @@ Outcome: TypeAlias = Any
 MOST_LISTED = 1000
 LISTED_CHARACTERS = 60
 
-_json = click.option("--json", "as_json", is_flag=True, help="Answer with one JSON document.")
 _id = click.argument("report_id", metavar="ID", type=int)
 
 
@@ -33,7 +31,7 @@ def reports() -> None:
 @click.option("--by", metavar="NAME", help="Only reports by this account.")
 @click.option("--about", metavar="NAME", help="Only reports about this account.")
 @click.option("--limit", type=click.IntRange(1, MOST_LISTED), default=100, show_default=True, help="At most this many.")
-@_json
+@json_option
 @setting_options("data", "domain")
 def list_(
     resolved: bool,
@@ -49,15 +47,12 @@ def list_(
     from .handling import ReportQuery, list_reports
 
     found = _run(list_reports, (ReportQuery(resolved, by, about, limit),), data, config, domain, named=True)
-    if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False))
-    for one in () if as_json else found:
-        click.echo(_line(one))
+    print_list(found, _line, as_json=as_json)
 
 
 @reports.command
 @_id
-@_json
+@json_option
 @setting_options("data")
 def show(report_id: int, as_json: bool, data: str | None, config: Path | None) -> None:
     """Show the report ID with its posts, also deleted ones, and its notes."""
@@ -65,7 +60,7 @@ def show(report_id: int, as_json: bool, data: str | None, config: Path | None) -
 
     found = _run(show_report, (report_id,), data, config)
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False))
+        print_json(found)
         return
     click.echo(_line(found))
     click.echo(found["comment"])
@@ -78,7 +73,7 @@ def show(report_id: int, as_json: bool, data: str | None, config: Path | None) -
 
 @reports.command
 @_id
-@_json
+@json_option
 @setting_options("data")
 def resolve(report_id: int, as_json: bool, data: str | None, config: Path | None) -> None:
     """Resolve the report ID."""
@@ -89,7 +84,7 @@ def resolve(report_id: int, as_json: bool, data: str | None, config: Path | None
 
 @reports.command
 @_id
-@_json
+@json_option
 @setting_options("data")
 def reopen(report_id: int, as_json: bool, data: str | None, config: Path | None) -> None:
     """Open the resolved report ID again."""
@@ -101,7 +96,7 @@ def reopen(report_id: int, as_json: bool, data: str | None, config: Path | None)
 @reports.command
 @_id
 @click.argument("name", required=False)
-@_json
+@json_option
 @setting_options("data", "domain")
 def assign(
     report_id: int, name: str | None, as_json: bool, data: str | None, domain: str | None, config: Path | None
@@ -116,7 +111,7 @@ def assign(
 @reports.command
 @_id
 @click.argument("text")
-@_json
+@json_option
 @setting_options("data")
 def note(report_id: int, text: str, as_json: bool, data: str | None, config: Path | None) -> None:
     """Write the note TEXT on the report ID, for staff alone."""
@@ -145,9 +140,10 @@ def _tell(done: str, id: int, data: str | None, config: Path | None, as_json: bo
     """Say what was done, or print the report as it is now."""
     from .handling import show_report
 
-    click.echo(
-        json.dumps(_run(show_report, (id,), data, config), ensure_ascii=False) if as_json else f"{done} report {id}"
-    )
+    if as_json:
+        print_json(_run(show_report, (id,), data, config))
+    else:
+        click.echo(f"{done} report {id}")
 
 
 def _run(

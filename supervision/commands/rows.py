@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Protocol, TypeVar, cast
 
 from ...actors.kernel.clock import SystemClock
 from ...actors.kernel.ids import LANES, Ids
@@ -24,14 +24,45 @@ LANE = LANES - 1
 TURN = "SELECT pg_advisory_xact_lock(7461003)"
 
 
-def transact(settings: Settings, work: Callable[..., Awaitable[T]], *args: object) -> T:
-    """Run `work(connection, *args, ids, now)` in one transaction. Refused if the schema is not up to date."""
+class _TakenBack(Exception):
+    """Raised at the end of a transaction to take it back."""
+
+    def __init__(self, outcome: object) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+class Transact(Protocol):
+    """Runs `work(connection, *args, ids, now)` in one transaction; with `dry_run`, all that it did is taken back."""
+
+    def __call__(self, work: Callable[..., Awaitable[T]], *args: object, dry_run: bool = False) -> T: ...
+
+
+def transact(settings: Settings, work: Callable[..., Awaitable[T]], *args: object, dry_run: bool = False) -> T:
+    """Run `work(connection, *args, ids, now)` in one transaction. Refused if the schema is not up to date.
+
+    With `dry_run` all that it did is taken back, and notices are not sent.
+    """
+    with transactions(settings) as run:
+        return run(work, *args, dry_run=dry_run)
+
+
+@contextmanager
+def transactions(settings: Settings) -> Generator[Transact]:
+    """Yield a function that runs transactions, for commands that need several."""
     if not settings.database_url and not exists(settings.data):
         raise Unavailable(
             f"there is none in {settings.data}: start the server or run `troupe migrate`, or correct --data"
         )
     with _database(settings) as dsn:
-        return transact_once(dsn, _in_turn, work, *args)
+
+        def run(work: Callable[..., Awaitable[T]], *args: object, dry_run: bool = False) -> T:
+            try:
+                return transact_once(dsn, _in_turn, work, dry_run, *args)
+            except _TakenBack as taken:
+                return cast("T", taken.outcome)  # what this `work` returned
+
+        yield run
 
 
 def migrate(settings: Settings) -> list[Migration]:
@@ -40,13 +71,16 @@ def migrate(settings: Settings) -> list[Migration]:
         return upgrade(dsn)
 
 
-async def _in_turn(db: Connection, work: Callable[..., Awaitable[T]], *args: object) -> T:
+async def _in_turn(db: Connection, work: Callable[..., Awaitable[T]], dry_run: bool, *args: object) -> T:
     await require_current(db)
     await db.execute(TURN)
     clock = SystemClock()
     ids = Ids(clock, LANE)
     ids.witness(await highest_id(db))  # the clock of this machine may be behind
-    return await work(db, *args, ids, clock.now())
+    outcome = await work(db, *args, ids, clock.now())
+    if dry_run:
+        raise _TakenBack(outcome)
+    return outcome
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ...storage.engine.json_values import JsonObject
-from .options import json_option, print_list, setting_options
+from .options import ask_first, json_option, print_list, setting_options, yes_option
 
 _hint = click.option("--hint", metavar="TEXT", help="An explanation of the rule.")
 
@@ -61,12 +61,13 @@ def change(
 
 @rules.command
 @click.argument("rule_id", metavar="ID", type=int)
-@click.confirmation_option(prompt="Reports that name the rule show it no more. Remove it?")
+@yes_option
 @setting_options("data")
-def remove(rule_id: int, data: str | None, config: Path | None) -> None:
+def remove(rule_id: int, yes: bool, data: str | None, config: Path | None) -> None:
     """Remove a rule. Its id is not used again."""
     from .ruling import remove as remove_rule
 
+    ask_first(lambda: "Reports that name the rule show it no more. Remove it?", yes=yes)
     remove_rule(config, data, rule_id)
     click.echo(f"Removed rule {rule_id}")
 

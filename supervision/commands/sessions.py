@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from .acting import on_account
-from .options import setting_options
+from .options import ask_first, dry_run_option, setting_options, yes_option
 
 
 @click.group
@@ -17,9 +17,14 @@ def sessions() -> None:
 
 @sessions.command
 @click.argument("name")
+@dry_run_option
+@yes_option
 @setting_options("data", "domain")
-def revoke(name: str, data: str | None, domain: str | None, config: Path | None) -> None:
+def revoke(name: str, dry_run: bool, yes: bool, data: str | None, domain: str | None, config: Path | None) -> None:
     """Sign NAME out of all browsers. Apps keep their access: see `troupe tokens revoke`."""
     from .modifying import end_sessions
 
-    click.echo(f"Signed @{on_account(config, end_sessions, name, data=data, domain=domain)} out of all browsers")
+    if not dry_run:
+        ask_first(lambda: f"Sign {name} out of all browsers?", yes=yes)
+    acct, count = on_account(config, end_sessions, name, dry_run=dry_run, data=data, domain=domain)
+    click.echo(f"{'Would sign' if dry_run else 'Signed'} @{acct} out of {count} browsers")

@@ -21,15 +21,18 @@ def settings() -> None:
 
 @settings.command
 @click.argument("rule", type=click.Choice(["open", "approval", "closed"]), required=False)
+@click.option("--reset", is_flag=True, help="Forget the choice: the setting `registrations` holds again.")
 @setting_options("data")
-def registrations(rule: Registrations | None, data: str | None, config: Path | None) -> None:
+def registrations(rule: Registrations | None, reset: bool, data: str | None, config: Path | None) -> None:
     """Choose who may sign up: everybody, those that staff approve, or no one. Without RULE, print which rule holds.
 
-    The choice stays until the next one, also after a restart.
+    The choice stays until the next one, or until --reset, also after a restart.
     """
     from .changing_settings import change, explained
 
     chosen = settings_from(config, data=data)
-    if rule is not None:
+    if rule is not None and reset:
+        raise click.UsageError("Choose a rule, or say --reset.")
+    if rule is not None or reset:
         act(config, change, rule, data=data)
     click.echo(act(config, explained, chosen.registrations, chosen.sends_mail, data=data))

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from .options import CommandRefused, setting_options, settings_from
+from .options import (
+    CommandRefused,
+    ask_first,
+    dry_run_option,
+    json_option,
+    print_json,
+    setting_options,
+    settings_from,
+    yes_option,
+)
 
 
 @click.group
@@ -22,26 +30,31 @@ _ids = click.argument("ids", nargs=-1, required=True, type=int, metavar="ID...")
 @statuses.command
 @_ids
 @_reason
-@click.confirmation_option(prompt="Removed posts can't come back. Remove them?")
+@dry_run_option
+@yes_option
 @setting_options("data")
-def remove(ids: tuple[int, ...], reason: str, data: str | None, config: Path | None) -> None:
+def remove(ids: tuple[int, ...], reason: str, dry_run: bool, yes: bool, data: str | None, config: Path | None) -> None:
     """Remove posts with their media. Their authors are told by a mail, and can appeal."""
-    click.echo(f"Removed {len(ids)} posts of {_act('delete_statuses', ids, reason, data, config)}")
+    if not dry_run:
+        ask_first(lambda: f"Removed posts can't come back. Remove {len(ids)}?", yes=yes)
+    done = _act("delete_statuses", ids, reason, data, config, dry_run=dry_run)
+    click.echo(f"{'Would remove' if dry_run else 'Removed'} {len(ids)} posts of {done}")
 
 
 @statuses.command
 @_ids
 @_reason
+@dry_run_option
 @setting_options("data")
-def sensitive(ids: tuple[int, ...], reason: str, data: str | None, config: Path | None) -> None:
+def sensitive(ids: tuple[int, ...], reason: str, dry_run: bool, data: str | None, config: Path | None) -> None:
     """Mark posts as sensitive. Their authors are told by a mail, and can appeal."""
-    done = _act("mark_statuses_as_sensitive", ids, reason, data, config)
-    click.echo(f"Marked {len(ids)} posts of {done} as sensitive")
+    done = _act("mark_statuses_as_sensitive", ids, reason, data, config, dry_run=dry_run)
+    click.echo(f"{'Would mark' if dry_run else 'Marked'} {len(ids)} posts of {done} as sensitive")
 
 
 @statuses.command
-@click.option("--dry-run", is_flag=True, help="Only count the posts.")
-@click.option("--json", "as_json", is_flag=True, help="Answer with one JSON document.")
+@dry_run_option
+@json_option
 @setting_options("data")
 def vacuum(dry_run: bool, as_json: bool, data: str | None, config: Path | None) -> None:
     """Erase the posts that were deleted more than 30 days ago, as the server does every hour.
@@ -53,18 +66,20 @@ def vacuum(dry_run: bool, as_json: bool, data: str | None, config: Path | None) 
 
     erased, kept = transact(settings_from(config, data=data), erase_statuses, dry_run)
     if as_json:
-        click.echo(json.dumps({"erased": erased, "kept": kept, "dry_run": dry_run}))
+        print_json({"erased": erased, "kept": kept, "dry_run": dry_run})
     else:
         click.echo(f"{'Would erase' if dry_run else 'Erased'} {erased} posts. Open reports keep {kept}.")
 
 
-def _act(action: str, ids: tuple[int, ...], reason: str, data: str | None, config: Path | None) -> str:
+def _act(
+    action: str, ids: tuple[int, ...], reason: str, data: str | None, config: Path | None, *, dry_run: bool
+) -> str:
     from .appealing import act_on
     from .making import InvalidAccount
     from .rows import transact
 
     try:
-        authors = transact(settings_from(config, data=data), act_on, ids, action, reason)
+        authors = transact(settings_from(config, data=data), act_on, ids, action, reason, dry_run=dry_run)
     except InvalidAccount as unfit:
         raise CommandRefused(f"{unfit}.") from None
     return ", ".join(f"@{author}" for author in authors)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
+from ...storage.engine.json_values import JsonObject
 from .acting import on_account
-from .options import CommandRefused, setting_options, settings_from
+from .options import (
+    CommandRefused,
+    ask_first,
+    dry_run_option,
+    json_option,
+    print_list,
+    setting_options,
+    settings_from,
+    yes_option,
+)
 
 
 @click.group
@@ -41,7 +50,7 @@ def create(name: str, scopes: str, data: str | None, config: Path | None) -> Non
 
 @tokens.command("list")
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="The most tokens.")
 @setting_options("data", "domain")
 def list_(name: str, as_json: bool, limit: int, data: str | None, domain: str | None, config: Path | None) -> None:
@@ -49,26 +58,36 @@ def list_(name: str, as_json: bool, limit: int, data: str | None, domain: str | 
     from .modifying import list_tokens
 
     found = on_account(config, list_tokens, name, limit, data=data, domain=domain)
-    if as_json:
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
-    for one in () if as_json else found:
-        scopes = one["scopes"]
-        shown = " ".join(scopes) if isinstance(scopes, list) else ""
-        click.echo(f"{one['id']}\t{one['application']}\t{shown}\t{one['last_used_at'] or 'never'}")
+    print_list(found, _line, as_json=as_json)
 
 
 @tokens.command
 @click.argument("name")
 @click.argument("ids", nargs=-1, type=int)
-@click.option("--all", "everything", is_flag=True, help="Revoke all of them.")
+@click.option("--all", "everything", is_flag=True, help="Revoke all of them, which needs a confirmation.")
+@dry_run_option
+@yes_option
 @setting_options("data", "domain")
 def revoke(
-    name: str, ids: tuple[int, ...], everything: bool, data: str | None, domain: str | None, config: Path | None
+    name: str,
+    ids: tuple[int, ...],
+    everything: bool,
+    dry_run: bool,
+    yes: bool,
+    data: str | None,
+    domain: str | None,
+    config: Path | None,
 ) -> None:
     """Revoke the tokens of NAME with these IDS, or with --all every one. Streams and pushes of them end."""
     from .modifying import revoke_tokens
 
     if bool(ids) == everything:
         raise click.UsageError("Name tokens by their ids, or say --all.")
-    count = on_account(config, revoke_tokens, name, ids, data=data, domain=domain)
-    click.echo(f"Revoked {count} tokens of @{name.removeprefix('@')}")
+    if everything and not dry_run:
+        ask_first(lambda: f"Revoke all tokens of {name}?", yes=yes)
+    count = on_account(config, revoke_tokens, name, ids, dry_run=dry_run, data=data, domain=domain)
+    click.echo(f"{'Would revoke' if dry_run else 'Revoked'} {count} tokens of @{name.removeprefix('@')}")
+
+
+def _line(one: JsonObject) -> str:
+    return f"{one['id']}\t{one['application']}\t{' '.join(one['scopes'])}\t{one['last_used_at'] or 'never'}"

@@ -9,7 +9,7 @@ from typing import Concatenate, ParamSpec
 import click
 
 from ...storage.engine.database import Connection
-from .options import CommandRefused, setting_options, settings_from
+from .options import CommandRefused, json_option, print_list, setting_options, settings_from
 
 P = ParamSpec("P")
 
@@ -40,12 +40,13 @@ def forbid_tag(name: str, data: str | None, config: Path | None) -> None:
 
 
 @tags.command("waiting")
+@json_option
 @setting_options("data")
-def waiting_tags(data: str | None, config: Path | None) -> None:
+def waiting_tags(as_json: bool, data: str | None, config: Path | None) -> None:
     """List the hashtags that would trend and are not reviewed, one a line, the first one most."""
     from .reviewing import find_waiting_tags
 
-    _list(find_waiting_tags, data, config)
+    _list(find_waiting_tags, "name", data, config, as_json=as_json)
 
 
 @click.group
@@ -78,12 +79,13 @@ def forbid_links(place: str, data: str | None, config: Path | None) -> None:
 
 
 @links.command("waiting")
+@json_option
 @setting_options("data")
-def waiting_links(data: str | None, config: Path | None) -> None:
+def waiting_links(as_json: bool, data: str | None, config: Path | None) -> None:
     """List the links that would trend and are not reviewed, one URL a line, the first one most."""
     from .reviewing import find_waiting_links
 
-    _list(find_waiting_links, data, config)
+    _list(find_waiting_links, "url", data, config, as_json=as_json)
 
 
 @click.group
@@ -116,12 +118,13 @@ def forbid_posts(source: str, data: str | None, config: Path | None) -> None:
 
 
 @posts.command("waiting")
+@json_option
 @setting_options("data")
-def waiting_posts(data: str | None, config: Path | None) -> None:
+def waiting_posts(as_json: bool, data: str | None, config: Path | None) -> None:
     """List the posts that would trend and are not reviewed, one URL a line, the first one most."""
     from .reviewing import find_waiting_posts
 
-    _list(find_waiting_posts, data, config)
+    _list(find_waiting_posts, "url", data, config, as_json=as_json)
 
 
 def _review(
@@ -142,9 +145,15 @@ def _review(
 
 
 def _list(
-    work: Callable[Concatenate[Connection, P], Awaitable[list[str]]], data: str | None, config: Path | None
+    work: Callable[Concatenate[Connection, P], Awaitable[list[str]]],
+    key: str,
+    data: str | None,
+    config: Path | None,
+    *,
+    as_json: bool,
 ) -> None:
+    """List texts; in JSON each is an object with this key."""
     from .rows import transact
 
-    for line in transact(settings_from(config, data=data), work):
-        click.echo(line)
+    found = [{key: text} for text in transact(settings_from(config, data=data), work)]
+    print_list(found, lambda one: str(one[key]), as_json=as_json)

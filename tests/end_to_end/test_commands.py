@@ -95,7 +95,7 @@ def test_a_custom_emoji_is_shown_and_gone_at_once(server: Server, tmp_path: Path
     for url, kind in ((shown.url, "image/gif"), (shown.static_url, "image/webp")):
         fetched = httpx.get(str(url))
         assert (fetched.status_code, fetched.headers["Content-Type"]) == (200, kind)
-    assert server.troupe("emoji", "remove", "party").returncode == 0
+    assert server.troupe("emoji", "remove", "party", "--yes").returncode == 0
     until(lambda: not ada.app.custom_emojis())
     assert ada.app.status(status).emojis == []
 

@@ -102,7 +102,7 @@ def paths(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         "card": f"/@{ada.name}/{linking['id']}",
         "embedded": f"/@{ada.name}/{pictures['id']}/embed",
     }  # fmt: skip
-    assert server.troupe("emoji", "remove", "owl").returncode == 0
+    assert server.troupe("emoji", "remove", "owl", "--yes").returncode == 0
 
 
 def send(person: Person, path: str, method: str = "POST", **form: Any) -> Any:

@@ -94,7 +94,7 @@ def test_who_is_rejected_is_gone_and_the_name_is_free(open_server: Server, post:
         app = Mastodon(client_id, secret, api_base_url=url, ratelimit_method="throw", request_timeout=30)
         app.create_account("mallory", PASSWORD, "mallory@example.org", agreement=True, reason="Spam", scopes=SCOPES)
         link = link_to(post, "mallory@example.org")
-        assert open_server.troupe("accounts", "reject", "mallory").stdout == "Rejected @mallory\n"
+        assert open_server.troupe("accounts", "reject", "mallory", "--yes").stdout == "Rejected @mallory\n"
         with pytest.raises(MastodonUnauthorizedError):
             app.account_verify_credentials()
         assert httpx.get(link, trust_env=False).status_code == 404, number
@@ -147,7 +147,8 @@ def test_a_choice_of_registrations_holds_on_the_running_server(open_server: Serv
         shown = httpx.get(f"{open_server.url}/api/v2/instance", trust_env=False).json()["registrations"]
         return shown["enabled"], shown["approval_required"]
 
-    for rule, wanted in (("closed", (False, False)), ("open", (True, False)), ("approval", (True, True))):
+    choices = {"closed": (False, False), "approval": (True, True), "open": (True, False), "--reset": (True, True)}
+    for rule, wanted in choices.items():
         chosen = open_server.troupe("settings", "registrations", rule)
         assert chosen.returncode == 0, chosen.stderr
         deadline = time.monotonic() + PATIENCE
@@ -161,4 +162,8 @@ def test_without_a_mail_server_the_log_says_that_sign_ups_are_closed(own_server:
     (record,) = own_server.events("registrations.closed")
     assert record["level"] == "warning"
     assert httpx.get(f"{own_server.url}/api/v1/instance", trust_env=False).json()["registrations"] is False
+    assert own_server.troupe("settings", "registrations", "closed").returncode == 0
+    assert own_server.stop() == 0
+    own_server.start()
+    assert own_server.events("registrations.closed") == [record], "staff wants them closed"
     assert own_server.stop() == 0

@@ -103,7 +103,7 @@ def test_a_change_that_is_refused_leaves_the_others_undone(run: Run, dsn: str) -
 
 def test_a_new_password_ends_all_access_by_the_old_one(run: Run, dsn: str) -> None:
     run("tokens", "create", "bob")
-    done = run("accounts", "modify", "bob", "--reset-password")
+    done = run("accounts", "modify", "bob", "--reset-password", "--yes")
     found = re.fullmatch(r"Changed @bob, new password: (\S{16})\n", done.stdout)
     assert found is not None
     assert matches(user(dsn, "bob").password_hash, found[1])
@@ -141,12 +141,12 @@ def test_the_last_owner_stays(run: Run, dsn: str, words: tuple[str, ...]) -> Non
 
 
 def test_an_account_is_deleted_as_its_user_would(run: Run, dsn: str) -> None:
-    counted = run("accounts", "delete", "bob", "--dry-run")
-    assert (counted.exit_code, counted.stderr) == (0, "@bob: 0 posts, 0 followers\n")
-    assert run("accounts", "delete", "bob", text="n\n").exit_code == 1
+    rehearsed = run("accounts", "delete", "bob", "--dry-run")
+    assert (rehearsed.exit_code, rehearsed.stdout) == (0, "Would delete @bob with 0 posts and 0 followers.\n")
+    assert run("accounts", "delete", "bob", text="yes\n").exit_code == 1
     assert user(dsn, "bob").deleted_at is None
     assert acts(run) == []
-    done = run("accounts", "delete", "bob", text="y\n")
+    done = run("accounts", "delete", "bob", "--yes")
     assert (done.exit_code, "Deleted @bob." in done.stdout) == (0, True)
     assert transact_once(dsn, users.find_user_by_login, "bob") is None
     assert rows(dsn, "SELECT count(*) FROM outbox WHERE kind = 'erase'") == [(1,)]
@@ -167,14 +167,19 @@ def test_tokens_are_listed_and_revoked(run: Run, dsn: str) -> None:
     assert run("tokens", "revoke", "ada", read["id"]).exit_code == 1, "of another account"
     assert run("tokens", "revoke", "@bob", read["id"]).stdout == "Revoked 1 tokens of @bob\n"
     assert [one["id"] for one in json.loads(run("tokens", "list", "bob", "--json").stdout)] == [write["id"]]
-    assert run("tokens", "revoke", "bob", "--all").stdout == "Revoked 1 tokens of @bob\n"
+    assert run("tokens", "revoke", "bob", "--all").exit_code == 1
+    assert run("tokens", "revoke", "bob", "--all", "--dry-run").stdout == "Would revoke 1 tokens of @bob\n"
+    assert [one["id"] for one in json.loads(run("tokens", "list", "bob", "--json").stdout)] == [write["id"]]
+    assert run("tokens", "revoke", "bob", "--all", "--yes").stdout == "Revoked 1 tokens of @bob\n"
     assert acts(run) == [("revoke_tokens", "bob")] * 2
 
 
 def test_a_user_is_signed_out_of_all_browsers(run: Run, dsn: str) -> None:
     insert = "INSERT INTO web_sessions (token_hash, account_id, created_at, expires_at)"
     rows(dsn, f"{insert} SELECT sha256(email::bytea), account_id, now(), now() FROM users RETURNING 1")
-    assert run("sessions", "revoke", "bob").stdout == "Signed @bob out of all browsers\n"
+    assert run("sessions", "revoke", "bob", "--dry-run").stdout == "Would sign @bob out of 1 browsers\n"
+    assert len(rows(dsn, "SELECT FROM web_sessions")) == 2
+    assert run("sessions", "revoke", "bob", "--yes").stdout == "Signed @bob out of 1 browsers\n"
     assert rows(dsn, "SELECT username FROM web_sessions JOIN accounts ON id = account_id") == [("ada",)]
     assert acts(run) == [("revoke_sessions", "bob")]
 

@@ -1,5 +1,6 @@
 """`troupe announcements`: what it stores, what it promises to tell, and what it refuses."""
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -81,7 +82,7 @@ def test_whole_days_last_to_their_end_and_local_times_are_understood(data: Path,
     made = only(dsn)
     assert made.starts_at == datetime(2026, 12, 24, tzinfo=UTC)
     assert made.ends_at == datetime(2026, 12, 26, 23, 59, 59, 999000, tzinfo=UTC)
-    run(data, "remove", str(made.id))
+    run(data, "remove", str(made.id), "--yes")
     run(data, "add", "x", "--starts", "2026-12-24T18:00:00+01:00", "--draft")
     assert only(dsn).starts_at == datetime(2026, 12, 24, 17, tzinfo=UTC)
 
@@ -94,12 +95,14 @@ def test_an_announcement_is_drafted_published_taken_back_and_removed(data: Path,
         done = run(data, command, id)
         assert done.exit_code == 0, done.output
         assert run(data, "list").stdout == f"{id}\t{state}\tx\n"
+        (listed,) = json.loads(run(data, "list", "--json").stdout)
+        assert (listed["id"], listed["state"], listed["text"]) == (id, state, "x")
         assert len(promised(dsn)) == promises
-    assert run(data, "remove", id).exit_code == 0
+    assert run(data, "remove", id, "--yes").exit_code == 0
     assert transact_once(dsn, announcements.find_all) == []
     assert len(promised(dsn)) == 3
-    for command in ("publish", "unpublish", "remove"):
-        refused = run(data, command, id)
+    for words in (("publish", id), ("unpublish", id), ("remove", id, "--yes")):
+        refused = run(data, *words)
         assert (refused.exit_code, refused.stderr) == (1, f"Error: there is no announcement {id}.\n")
 
 
@@ -123,8 +126,8 @@ def test_what_cannot_be_announced_is_refused(data: Path, dsn: str, words: tuple[
 def test_each_act_is_in_the_audit_log(data: Path, dsn: str) -> None:
     assert run(data, "add", "Hello", "--draft").exit_code == 0
     id = str(only(dsn).id)
-    for word in ("publish", "unpublish", "remove", "remove"):
-        run(data, word, id)  # the last one is refused
+    for words in (("publish", id), ("unpublish", id), ("remove", id), ("remove", id, "--yes"), ("remove", id, "--yes")):
+        run(data, *words)  # two are refused
     log = transact_once(
         dsn, lambda db: db.fetch("SELECT actor, action, target FROM audit_log WHERE target = $1 ORDER BY id", id)
     )

@@ -236,19 +236,19 @@ def test_who_is_approved_may_come_in_and_is_told(data: Path, dsn: str) -> None:
 
 def test_who_is_rejected_leaves_the_name_to_others(data: Path, dsn: str) -> None:
     create(data, "ned")
-    done = run("accounts", "reject", "ned", "--data", data)
+    done = run("accounts", "reject", "ned", "--yes", "--data", data)
     assert (done.exit_code, done.stdout) == (0, "Rejected @ned\n")
     assert transact_once(dsn, users.find_user_by_login, "ned@localhost") is None
     assert create(data, "ned", "--approved").exit_code == 0
-    refused = run("accounts", "reject", "ned", "--data", data)
+    refused = run("accounts", "reject", "ned", "--yes", "--data", data)
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert "@ned is approved already" in refused.stderr
     assert transact_once(dsn, users.find_user_by_login, "ned") is not None
 
 
-@pytest.mark.parametrize("decision", ["approve", "reject"])
-def test_an_unknown_account_is_not_approved_or_rejected(data: Path, decision: str) -> None:
-    refused = run("accounts", decision, "nobody", "--data", data)
+@pytest.mark.parametrize("decision", [("approve",), ("reject", "--yes")])
+def test_an_unknown_account_is_not_approved_or_rejected(data: Path, decision: tuple[str, ...]) -> None:
+    refused = run("accounts", *decision, "nobody", "--data", data)
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert "there is no account nobody" in refused.stderr
 
@@ -380,7 +380,7 @@ def test_migrating_twice_is_harmless(data: Path) -> None:
 SMALL_COMMANDS = [
     ("accounts", "create", "zoe", "--email", "zoe@localhost", "--password", "x"),
     ("accounts", "approve", "zoe"),
-    ("accounts", "reject", "zoe"),
+    ("accounts", "reject", "zoe", "--yes"),
     ("tokens", "create", "zoe"),
     ("tags", "allow", "zoe"),
     ("tags", "waiting"),

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import shutil
 import signal
 import subprocess
@@ -39,7 +40,7 @@ def server() -> Iterator[tuple[Path, str]]:
 def data(server: tuple[Path, str]) -> Iterator[Path]:
     yield server[0]
     for one in stored(server[1]):
-        run(server[0], "remove", one.shortcode)
+        run(server[0], "remove", one.shortcode, "--yes")
 
 
 @pytest.fixture
@@ -120,12 +121,12 @@ def test_a_moving_picture_has_a_still_one_beside_it(data: Path, dsn: str, tmp_pa
 def test_files_of_a_removed_emoji_are_promised_to_be_removed(data: Path, dsn: str, tmp_path: Path) -> None:
     run(data, "add", "cat", file(tmp_path, "x", animation()))
     (emoji,) = stored(dsn)
-    removed = run(data, "remove", ":cat:")
+    removed = run(data, "remove", ":cat:", "--yes")
     assert (removed.exit_code, removed.stdout) == (0, "Removed :cat:\n")
     assert stored(dsn) == []
     names = transact_once(dsn, lambda db: db.fetchval("SELECT payload -> 'names' FROM outbox ORDER BY id DESC"))
     assert set(names) == set(emoji.files)
-    again = run(data, "remove", "cat")
+    again = run(data, "remove", "cat", "--yes")
     assert (again.exit_code, again.stderr) == (1, "Error: there is no emoji :cat:.\n")
 
 
@@ -148,6 +149,10 @@ def test_the_list_has_names_categories_and_marks(data: Path, tmp_path: Path) -> 
     run(data, "add", "dog", path, "--unlisted")
     run(data, "add", "cat", path, "--category", "Animals")
     assert run(data, "list").stdout == ":cat:\tAnimals\n:dog:\t-\tunlisted\n"
+    listed = json.loads(run(data, "list", "--json").stdout)
+    assert [(one["shortcode"], one["category"], one["visible_in_picker"]) for one in listed] == [
+        ("cat", "Animals", True), ("dog", None, False),
+    ]  # fmt: skip
 
 
 def test_an_emoji_is_disabled_enabled_and_put_under_another_heading(data: Path, dsn: str, tmp_path: Path) -> None:
@@ -173,7 +178,8 @@ def test_an_emoji_is_disabled_enabled_and_put_under_another_heading(data: Path, 
 def test_each_act_is_in_the_audit_log(data: Path, dsn: str, tmp_path: Path) -> None:
     start = transact_once(dsn, lambda db: db.fetchval("SELECT coalesce(max(id), 0) FROM audit_log"))
     path = file(tmp_path, "x", picture())
-    for words in (("add", "cat", path), ("add", "cat", path, "--replace"), ("disable", "cat"), ("remove", "cat")):
+    adding, removing = ("add", "cat", path), ("remove", "cat", "--yes")
+    for words in (adding, (*adding, "--replace"), ("disable", "cat"), removing):
         assert run(data, *words).exit_code == 0
     log = transact_once(
         dsn, lambda db: db.fetch("SELECT actor, action, target FROM audit_log WHERE id > $1 ORDER BY id", start)
@@ -308,6 +314,14 @@ def test_an_archive_that_is_none_or_far_too_large_is_refused(
     path = file(tmp_path, "emoji.tar", content())
     with pytest.raises(emoji_files.InvalidEmoji, match=reason):
         emoji_files.read_pictures(path)
+
+
+def test_a_rehearsed_import_leaves_nothing(data: Path, dsn: str, tmp_path: Path) -> None:
+    file(tmp_path, "cat.png", picture())
+    before = files_of(data)
+    rehearsed = run(data, "import", tmp_path, "--dry-run")
+    assert (rehearsed.exit_code, rehearsed.stdout) == (0, "Would add 1 emoji.\n")
+    assert (stored(dsn), files_of(data)) == ([], before)
 
 
 def test_a_signal_ends_an_import_and_nothing_is_left(data: Path, dsn: str, tmp_path: Path) -> None:

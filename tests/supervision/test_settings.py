@@ -50,16 +50,27 @@ def test_the_last_choice_comes_before_the_configuration(folder: tuple[Path, str]
     assert registrations(data, "closed").stdout == "closed: chosen by staff\n"
     assert registrations(data, "approval").stdout == "approval: chosen by staff\n"
     assert registrations(data).stdout == "approval: chosen by staff\n"
-    assert transact_once(folder[1], logged) == [
+    assert transact_once(folder[1], logged)[-2:] == [
         ("command line", "change_setting", "registrations", {"value": value}) for value in ("closed", "approval")
     ]
 
 
+def test_the_configuration_holds_again_after_a_reset(folder: tuple[Path, str], data: Path) -> None:
+    before = len(transact_once(folder[1], logged))
+    registrations(data, "closed")
+    assert registrations(data, "--reset").stdout == "open: the configuration says so\n"
+    assert registrations(data).stdout == "open: the configuration says so\n"
+    assert [row[3] for row in transact_once(folder[1], logged)[before:]] == [{"value": "closed"}, {"value": None}]
+    assert registrations(data, "closed", "--reset").exit_code == 2
+
+
 def test_sign_ups_stay_closed_where_no_mail_is_sent(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TROUPE_SMTP_HOST")
-    said = "closed: there is no `smtp_host`, so no address can be confirmed\n"
-    assert registrations(data).stdout == said
-    assert registrations(data, "open").stdout == said
+    said = "closed: there is no `smtp_host`, so no address can be confirmed"
+    assert registrations(data).stdout == f"{said} (open: the configuration says so)\n"
+    assert registrations(data, "approval").stdout == f"{said} (approval: chosen by staff)\n"
+    assert registrations(data, "closed").stdout == "closed: chosen by staff\n"
+    assert registrations(data, "open").stdout == f"{said} (open: chosen by staff)\n"
     monkeypatch.setenv("TROUPE_SMTP_HOST", "localhost")
     assert registrations(data).stdout == "open: chosen by staff\n"
 

@@ -1,0 +1,108 @@
+"""What each command promises to an operator: JSON for lists, a rehearsal for changes of many things, a confirmation.
+
+Every command has a place in one of these tables. A new one fails until it has.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from troupe.supervision.commands import options, troupe
+
+PACKAGE = Path(options.__file__).parent
+
+# Those that list or show something.
+LISTS = {
+    *("accounts list", "accounts show", "announcements list", "appeals list", "audit", "domains allowed"),
+    *("domains list", "email-domains list", "emoji list", "invites list", "ips list", "links waiting", "posts waiting"),
+    *("reports list", "reports show", "rules list", "tags waiting", "tokens list", "tree"),
+}
+
+# Those that destroy, as they are called: nothing brings back what they delete, or the access that they end.
+DESTROYS = {
+    "accounts delete": ("bob",),
+    "accounts modify": ("bob", "--reset-password"),
+    "accounts reject": ("bob",),
+    "announcements remove": ("1",),
+    "emoji remove": ("cat",),
+    "rules remove": ("1",),
+    "sessions revoke": ("bob",),
+    "statuses remove": ("1", "2"),
+    "tokens revoke": ("bob", "--all"),
+}
+
+# Those that delete or change many things at once.
+MANY = {
+    *("accounts delete", "accounts import", "domains import", "emoji import", "sessions revoke", "statuses remove"),
+    *("statuses sensitive", "statuses vacuum", "tokens revoke"),
+}
+
+# Those that add one thing, or change one in a way that another command undoes.
+PLAIN = {
+    *("accounts approve", "accounts create", "accounts disable", "accounts enable", "accounts sensitive"),
+    *("accounts silence", "accounts suspend", "accounts unsensitive", "accounts unsilence", "accounts unsuspend"),
+    *("announcements add", "announcements publish", "announcements unpublish", "appeals approve", "appeals reject"),
+    *("domains allow", "domains block", "domains disallow", "domains export", "domains unblock"),
+    *("email-domains block", "email-domains unblock", "emails block", "emails test", "emails unblock"),
+    *("emoji add", "emoji category", "emoji disable", "emoji enable", "invites create", "invites expire"),
+    *("ips block", "ips unblock", "links allow", "links forbid", "migrate", "posts allow", "posts forbid"),
+    *("reports assign", "reports note", "reports reopen", "reports resolve", "rules add", "rules change", "serve"),
+    *("settings registrations", "tags allow", "tags forbid", "tokens create"),
+}
+
+
+def leaves(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
+    """Yield each command that is no group, with the words that call it."""
+    for name in group.list_commands(click.Context(group)):
+        command = group.get_command(click.Context(group), name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from leaves(command, (*path, name))
+        else:
+            yield " ".join((*path, name)), command
+
+
+COMMANDS = dict(leaves(troupe))
+
+
+def flags(words: str) -> set[str]:
+    return {flag for parameter in COMMANDS[words].params for flag in parameter.opts}
+
+
+def test_every_command_has_its_place() -> None:
+    assert LISTS | DESTROYS.keys() | MANY | PLAIN == COMMANDS.keys()
+    assert not PLAIN & (LISTS | DESTROYS.keys() | MANY)
+
+
+@pytest.mark.parametrize("words", sorted(LISTS))
+def test_what_lists_answers_in_json_too(words: str) -> None:
+    assert "--json" in flags(words)
+
+
+@pytest.mark.parametrize("words", sorted(MANY))
+def test_what_changes_many_things_can_be_rehearsed(words: str) -> None:
+    assert "--dry-run" in flags(words)
+
+
+@pytest.mark.parametrize("words", sorted(COMMANDS))
+def test_what_destroys_and_nothing_else_takes_a_yes(words: str) -> None:
+    assert ("--yes" in flags(words)) is (words in DESTROYS)
+
+
+@pytest.mark.parametrize("words", sorted(DESTROYS))
+def test_what_destroys_is_refused_where_nobody_can_be_asked(words: str, tmp_path: Path) -> None:
+    called = [*words.split(), *DESTROYS[words], "--data", str(tmp_path / "data")]
+    refused = CliRunner().invoke(troupe, called, input="yes\n")
+    assert refused.exit_code == 1
+    assert refused.stderr == (
+        "Error: Nothing was done: this needs a confirmation. Add --yes, or run it in a terminal.\n"
+    ), "before the database, which is missing here, was asked"
+
+
+def test_there_is_one_way_to_ask() -> None:
+    asks = ("click.confirm", "confirmation_option", "click.prompt")
+    found = {path.name for path in PACKAGE.glob("*.py") if any(word in path.read_text("utf-8") for word in asks)}
+    assert found == {"options.py"}
