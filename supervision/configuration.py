@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, f
 
 from .. import __version__
 from ..actors.outgoing.errors import ForbiddenTarget
+from ..actors.outgoing.named_hosts import named_hosts
 from ..actors.outgoing.targets import named_target
 from ..actors.rules.languages import language_code
 from ..actors.rules.mailboxes import is_mailbox
@@ -224,8 +225,9 @@ class Settings(BaseModel):
     )
     test_hosts: Names = setting(
         (),
-        "For tests alone: other servers that may have private addresses, plain http and ports of their own. Refused"
-        " unless the server's own domain is under `.test`, `.localhost`, `.example` or `.invalid`.",
+        "For tests alone: other servers that may have private addresses, plain http and ports of their own. For one"
+        " that no name server knows, `peer.test=127.0.0.1:8443` says where it is. Refused unless the server's own"
+        " domain is under `.test`, `.localhost`, `.example` or `.invalid`.",
         "names with commas between, such as gts.test, push.test, on a server whose own domain is one of tests too",
     )
     stream_queue: int = setting(
@@ -291,7 +293,9 @@ class Settings(BaseModel):
     @field_validator("test_hosts")
     @classmethod
     def _ascii_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(_without_port(ascii_domain(name)) for name in value)
+        named_hosts(value)  # refuses wrong places
+        written = (one.partition("=") for one in value)
+        return tuple(_without_port(ascii_domain(name)) + equals + place for name, equals, place in written)
 
     @model_validator(mode="after")
     def _named(self) -> Settings:

@@ -15,6 +15,7 @@ import trio
 
 from .bodies import ENCODINGS, read_body
 from .errors import BadAnswer, ForbiddenTarget, OutgoingFailure, TookTooLong, TooLarge, Unreachable
+from .named_hosts import named_hosts
 from .network import NameResolver, PublicNetwork, Resolve
 from .targets import Target, named_target, redirected, target_of
 
@@ -87,10 +88,12 @@ class OutgoingClient:
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._user_agent = user_agent
-        self._test_hosts = frozenset(test_hosts)
+        self._test_hosts = named_hosts(test_hosts)
         self._hosts: dict[str, _Gate] = {}  # those with requests now
         self._named = named
-        self._network = PublicNetwork(resolve or NameResolver(), test_hosts if named is None else {named.host})
+        self._network = PublicNetwork(
+            resolve or NameResolver(), self._test_hosts if named is None else {named.host: None}
+        )
         self._connections = httpcore2.AsyncConnectionPool(
             ssl_context=tls or httpcore2.default_ssl_context(), max_connections=CONNECTIONS,
             max_keepalive_connections=CONNECTIONS // 2, keepalive_expiry=IDLE,

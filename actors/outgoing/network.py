@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import cast
 
@@ -12,6 +12,7 @@ import trio
 
 from .addresses import is_public
 from .errors import ForbiddenTarget, TookTooLong, Unreachable
+from .named_hosts import Place
 
 RESOLVING = 5.0  # seconds
 CONNECTING = 5.0  # seconds for each address
@@ -44,9 +45,9 @@ class NameResolver:
 class PublicNetwork(httpcore2.AsyncNetworkBackend):
     """What httpcore connects with. Only test hosts may have addresses that are not public."""
 
-    def __init__(self, resolve: Resolve, test_hosts: Collection[str]) -> None:
+    def __init__(self, resolve: Resolve, test_hosts: Mapping[str, Place]) -> None:
         self._resolve = resolve
-        self._test_hosts = frozenset(test_hosts)
+        self._test_hosts = test_hosts
         # A cast, because type checkers see the class that stands there when Trio is not installed.
         self._sockets = cast("httpcore2.AsyncNetworkBackend", httpcore2.TrioBackend())
 
@@ -56,7 +57,9 @@ class PublicNetwork(httpcore2.AsyncNetworkBackend):
     ) -> httpcore2.AsyncNetworkStream:  # fmt: skip
         """Connect to a host. It is given an address below, which is not looked up again."""
         failure: Exception = Unreachable("the host has no address")
-        for address in await self.addresses(host, port):
+        place = self._test_hosts.get(host)
+        addresses, port = ([place[0]], place[1]) if place else (await self.addresses(host, port), port)
+        for address in addresses:
             try:
                 return await self._sockets.connect_tcp(address, port, CONNECTING, local_address, socket_options or ())
             except httpcore2.ConnectTimeout:

@@ -114,7 +114,7 @@ async def test_the_address_that_was_checked_is_the_one_connected_to() -> None:
             connected.append(host)
             raise httpcore2.ConnectError
 
-    network = PublicNetwork(flipping, ())
+    network = PublicNetwork(flipping, {})
     network._sockets = Sockets()
     with pytest.raises(Unreachable):
         await network.connect_tcp("flip.example", 443)
@@ -444,3 +444,22 @@ def test_texts_of_failures_have_neither_urls_nor_words_of_the_other_server() -> 
     for path in Path(module.__file__).parent.glob("*.py"):
         raised = [line for line in path.read_text("utf-8").splitlines() if "raise " in line]
         assert not [line for line in raised if 'f"' in line]
+
+
+async def test_a_test_host_may_have_its_place_in_its_name(identity: Certificate) -> None:
+    """`peer.test=127.0.0.1:8443`: nothing is looked up, and the certificate must be that of the name."""
+
+    async def nowhere(host: str, port: int) -> Sequence[str]:
+        raise Unreachable("the host's name was not found")
+
+    async with peer(always(answer(200)), identity.server) as there:
+        ours = client(identity, hosts=[f"peer.test=127.0.0.1:{there.port}"], resolve=nowhere)
+        assert (await ours.send(get("https://peer.test/"), LIMITS)).status == 200
+        with pytest.raises(Unreachable):
+            await ours.send(get("https://other.test/"), LIMITS)
+
+
+@pytest.mark.parametrize("place", ["", "127.0.0.1", "peer.test:443", "127.0.0.1:0", "127.0.0.1:99999"])
+def test_a_wrong_place_of_a_test_host_is_refused(place: str) -> None:
+    with pytest.raises(ValueError, match="address"):
+        OutgoingClient("Troupe/test", test_hosts=[f"peer.test={place}"])
