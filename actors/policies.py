@@ -15,7 +15,7 @@ import trio
 
 from ..storage.policies import PolicyFiles, Rule, SourceText, UnusablePolicies, read_policies
 from .kernel import Clock, Record
-from .rules.documents import document_html
+from .rules.documents import document_html, terms_on
 
 NOTICE = "texts"
 READ_AGAIN = timedelta(seconds=5)
@@ -62,8 +62,8 @@ class Policies:
 
     def terms_on(self, day: date) -> Terms | None:
         """Return the terms in force on a day; before the first day of the first ones, those."""
-        begun = [one for one in self.terms if one.effective <= day]
-        return begun[-1] if begun else next(iter(self.terms), None)
+        effective = terms_on(day, [one.effective for one in self.terms])
+        return next((one for one in self.terms if one.effective == effective), None)
 
 
 class OperatorPolicies:

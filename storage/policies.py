@@ -76,7 +76,7 @@ def read_policies(folder: Path) -> PolicyFiles:
     return PolicyFiles(
         description=_find_text(folder, "description.md"),
         privacy=_find_text(folder, "privacy.md"),
-        terms=_read_terms(folder),
+        terms=read_terms(folder),
         rules=read_rules(folder),
     )
 
@@ -91,15 +91,23 @@ def _find_text(folder: Path, name: str) -> SourceText | None:
         changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     except OSError as error:
         raise UnusablePolicies(f"{name}: {error.strerror}") from error
+    return SourceText(_decoded(name, raw), changed)
+
+
+def _decoded(name: str, raw: bytes) -> str:
     if len(raw) > LARGEST_FILE:
         raise UnusablePolicies(f"{name}: it has more than {LARGEST_FILE} bytes")
     try:
-        return SourceText(raw.decode("utf-8-sig"), changed)
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UnusablePolicies(f"{name}: it is not UTF-8") from None
 
 
-def _read_terms(folder: Path) -> tuple[tuple[date, SourceText], ...]:
+def read_terms(folder: Path) -> tuple[tuple[date, SourceText], ...]:
+    """Return the terms of service of a folder, which need not exist, in the order of their dates.
+
+    Raises UnusablePolicies.
+    """
     try:
         names = sorted(path.name for path in (folder / "terms").glob("*.md"))
     except OSError as error:
@@ -108,6 +116,34 @@ def _read_terms(folder: Path) -> tuple[tuple[date, SourceText], ...]:
         raise UnusablePolicies(f"terms: there are more than {MOST_TERMS} files")
     found = ((_date_of(name), _find_text(folder, f"terms/{name}")) for name in names)
     return tuple((effective, text) for effective, text in found if text is not None)
+
+
+def write_terms(folder: Path, effective: date, raw: bytes) -> None:
+    """Write the file of terms at once, so that a reader sees all of it or nothing.
+
+    Raises UnusablePolicies if the terms could not be read again, and OSError.
+    """
+    name = _name_of(effective)
+    if not _decoded(name, raw).strip():
+        raise UnusablePolicies(f"{name}: it would be empty")
+    others = [day for day, _ in read_terms(folder) if day != effective]
+    if len(others) >= MOST_TERMS:
+        raise UnusablePolicies(f"terms: there would be more than {MOST_TERMS} files")
+    _replace(folder / "terms", f"{effective.isoformat()}.md", raw)
+
+
+def remove_terms(folder: Path, effective: date) -> bool:
+    """Remove the file of terms. False if there is none. Raises OSError."""
+    path = folder / _name_of(effective)
+    if not path.is_file():
+        return False
+    path.unlink()
+    _flush(path.parent)
+    return True
+
+
+def _name_of(effective: date) -> str:
+    return f"terms/{effective.isoformat()}.md"
 
 
 def _date_of(name: str) -> date:
@@ -181,6 +217,10 @@ def _replace(folder: Path, name: str, content: bytes) -> None:
         except BaseException:
             Path(file.name).unlink(missing_ok=True)
             raise
+    _flush(folder)
+
+
+def _flush(folder: Path) -> None:
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

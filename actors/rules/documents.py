@@ -1,4 +1,7 @@
-"""The HTML of the operator's texts: policies and descriptions, which may have headings and tables."""
+"""The HTML of the operator's texts: policies and descriptions, such as policies, which may have headings and tables."""
+
+from collections.abc import Sequence
+from datetime import date
 
 import nh3
 from markdown_it import MarkdownIt
@@ -22,3 +25,12 @@ _cleaner = nh3.Cleaner(
 def document_html(source: str) -> str:
     """Return Markdown as safe HTML. Raw HTML in it is shown as text."""
     return _cleaner.clean(_markdown.render(source)).strip()
+
+
+def terms_on(day: date, effective: Sequence[date]) -> date | None:
+    """Return which terms of service are in force on a day, of those with these first days, in order.
+
+    Before the first day of the first ones, those are.
+    """
+    begun = [one for one in effective if one <= day]
+    return begun[-1] if begun else next(iter(effective), None)

@@ -26,6 +26,7 @@ PLACES = {
     "emoji": "emoji",
     "announcements": "announcements",
     "rules": "rules",
+    "terms": "terms",
     "domains": "domains",
     "email-domains": "email_domains",
     "emails": "emails",

@@ -13,10 +13,11 @@ from ...actors.staff import Target, act_at_command_line
 from ...storage import audit_log, reports
 from ...storage.engine import notices
 from ...storage.engine.database import Connection
-from ...storage.policies import LARGEST_ID, Rule, RuleText, UnusablePolicies, read_rules, write_rules
+from ...storage.policies import LARGEST_ID, Rule, RuleText, read_rules, write_rules
 from .acting import NotDone
 from .options import settings_from
 from .rows import transact
+from .text_files import reading, texts_folder, writing
 
 # Given the rules and the highest id that a rule ever had, it returns the new rules and the one that it is about.
 Change = Callable[[Sequence[Rule], int], tuple[list[Rule], Rule]]
@@ -26,7 +27,7 @@ def listed(config: Path | None, data: str | None) -> list[dict[str, object]]:
     """Return the rules in their order."""
     return [
         {"id": str(one.id), **asdict(one.original), "translations": {k: asdict(t) for k, t in one.translations.items()}}
-        for one in _read(_folder(config, data))
+        for one in _read(texts_folder(config, data))
     ]
 
 
@@ -67,7 +68,7 @@ def remove(config: Path | None, data: str | None, id: int) -> None:
 
 def _change(config: Path | None, data: str | None, action: str, wanted: Change) -> int:
     """Change the file in a transaction of the rows, so that commands take turns. Return the id of the rule."""
-    return transact(settings_from(config, data=data), _write, _folder(config, data), action, wanted)
+    return transact(settings_from(config, data=data), _write, texts_folder(config, data), action, wanted)
 
 
 async def _write(db: Connection, folder: Path, action: str, wanted: Change, ids: Ids, now: datetime) -> int:
@@ -79,24 +80,14 @@ async def _write(db: Connection, folder: Path, action: str, wanted: Change, ids:
     )
     await notices.announce(db, NOTICE)
     # The file comes last: if it can't be written, nothing is stored.
-    try:
+    with writing(folder):
         write_rules(folder, changed)
-    except UnusablePolicies as error:
-        raise NotDone(f"{error}.") from None
-    except OSError as error:
-        raise NotDone(f"{folder} can't be written: {error.strerror}.") from None
     return rule.id
 
 
-def _folder(config: Path | None, data: str | None) -> Path:
-    return settings_from(config, data=data).data / "texts"
-
-
 def _read(folder: Path) -> tuple[Rule, ...]:
-    try:
+    with reading():
         return read_rules(folder)
-    except UnusablePolicies as error:
-        raise NotDone(f"{error}. Correct the file first.") from None
 
 
 def _named(rules: Sequence[Rule], id: int) -> Rule:

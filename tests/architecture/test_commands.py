@@ -18,7 +18,7 @@ PACKAGE = Path(options.__file__).parent
 LISTS = {
     *("accounts list", "accounts show", "announcements list", "appeals list", "audit", "domains allowed"),
     *("domains list", "email-domains list", "emoji list", "invites list", "ips list", "links waiting", "posts waiting"),
-    *("reports list", "reports show", "rules list", "tags waiting", "tokens list", "tree"),
+    *("reports list", "reports show", "rules list", "tags waiting", "terms list", "tokens list", "tree"),
 }
 
 # Those that destroy, as they are called: nothing brings back what they delete, or the access that they end.
@@ -31,6 +31,7 @@ DESTROYS = {
     "rules remove": ("1",),
     "sessions revoke": ("bob",),
     "statuses remove": ("1", "2"),
+    "terms remove": ("2026-12-01",),
     "tokens revoke": ("bob", "--all"),
 }
 
@@ -50,7 +51,7 @@ PLAIN = {
     *("emoji add", "emoji category", "emoji disable", "emoji enable", "invites create", "invites expire"),
     *("ips block", "ips unblock", "links allow", "links forbid", "migrate", "posts allow", "posts forbid"),
     *("reports assign", "reports note", "reports reopen", "reports resolve", "rules add", "rules change", "serve"),
-    *("settings registrations", "tags allow", "tags forbid", "tokens create"),
+    *("settings registrations", "tags allow", "tags forbid", "terms publish", "tokens create"),
 }
 
 

@@ -100,6 +100,17 @@ def test_a_custom_emoji_is_shown_and_gone_at_once(server: Server, tmp_path: Path
     assert ada.app.status(status).emojis == []
 
 
+def test_terms_are_shown_and_gone_at_once(server: Server) -> None:
+    url = f"{server.url}/api/v1/instance/terms_of_service"
+    assert httpx.get(url, trust_env=False).status_code == 404
+    made = server.troupe("terms", "publish", "-", "--date", "2026-01-01", text="Be *kind*.")
+    assert made.returncode == 0, made.stderr
+    until(lambda: httpx.get(url, trust_env=False).status_code == 200)
+    assert "<em>kind</em>" in httpx.get(url, trust_env=False).json()["content"]
+    assert server.troupe("terms", "remove", "2026-01-01", "--yes").returncode == 0
+    until(lambda: httpx.get(url, trust_env=False).status_code == 404)
+
+
 def until(ask: Callable[[], T]) -> T:
     """Return the answer as soon as it is not empty: the server hears of a command a moment after its end."""
     deadline = time.monotonic() + AT_MOST
