@@ -16,7 +16,7 @@ def columns(counts: str, mentions: str, tags: str, card: str, attached: str = me
         s.id, s.account_id, s.uri, s.url, s.local, s.text, s.content, s.content_type, s.spoiler_text, s.visibility,
         s.sensitive, s.language, s.in_reply_to_id, s.in_reply_to_account_id, s.conversation_id,
         s.reblog_of_id, r.account_id AS reblog_account_id, s.quote_of_id, s.quote_state, s.quote_policy,
-        s.quote_manual_policy, s.poll_id,
+        s.quote_manual_policy, s.quote_approval_uri, s.poll_id,
         s.application_id, app.name AS application_name, app.website AS application_website,
         s.created_at, s.edited_at,
         {counts},
@@ -198,6 +198,7 @@ class Status:
     quote_state: str | None
     quote_policy: str
     quote_manual_policy: str
+    quote_approval_uri: str | None  # the document by which the author on another server allows the quote
     poll_id: int | None
     application_id: int | None
     application_name: str | None

@@ -25,6 +25,11 @@ class LocalNames:
     base_url: str
 
     @property
+    def domain(self) -> str:
+        """The domain in the handles of this server's accounts."""
+        return self.base_url.partition("://")[2]
+
+    @property
     def server_actor(self) -> str:
         """The actor that signs requests that no account makes."""
         return f"{self.base_url}/actor"
@@ -36,8 +41,42 @@ class LocalNames:
     def actor(self, username: str) -> str:
         return f"{self.base_url}/users/{username}"
 
+    def inbox(self, username: str) -> str:
+        return f"{self.actor(username)}/inbox"
+
+    def outbox(self, username: str) -> str:
+        return f"{self.actor(username)}/outbox"
+
+    def followers(self, username: str) -> str:
+        return f"{self.actor(username)}/followers"
+
+    def following(self, username: str) -> str:
+        return f"{self.actor(username)}/following"
+
+    def featured(self, username: str) -> str:
+        """The collection of an actor's pinned statuses."""
+        return f"{self.actor(username)}/collections/featured"
+
+    def featured_tags(self, username: str) -> str:
+        return f"{self.actor(username)}/collections/tags"
+
     def status(self, username: str, id: int) -> str:
         return f"{self.actor(username)}/statuses/{id}"
+
+    def quote_authorization(self, username: str, quoting_id: int) -> str:
+        """The document by which an actor allows a status to quote one of its own. `quoting_id` is this server's id."""
+        return f"{self.actor(username)}/quote_authorizations/{quoting_id}"
+
+    def activity(self, username: str, kind: str, number: int) -> str:
+        """The id of an activity that has no document of its own: one of the actor's `kind` such as `follows`."""
+        return f"{self.actor(username)}#{kind}/{number}"
+
+    def emoji(self, id: int) -> str:
+        return f"{self.base_url}/emojis/{id}"
+
+    def file(self, name: str) -> str:
+        """The address of a file of the media folder."""
+        return f"{self.base_url}/media/{name}"
 
     def is_local(self, uri: str) -> bool:
         """True for a URI of this server, also for one that names nothing."""
