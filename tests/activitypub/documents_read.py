@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 # Of ActivityStreams and of the two vocabularies that its context includes (ldp and as), as far as they are used here.
-ACTIVITY_STREAMS = frozenset(
-    """
+NAMES = """
     id type actor object target to cc published updated summary content contentMap name url href mediaType icon image
     attachment tag attributedTo inReplyTo replies likes shares first next prev partOf items orderedItems totalItems
     width height oneOf anyOf endTime closed inbox outbox followers following preferredUsername endpoints sharedInbox
@@ -13,8 +12,8 @@ ACTIVITY_STREAMS = frozenset(
     Person Service Group Application Note Question Document Image Mention Tombstone Collection CollectionPage
     OrderedCollection OrderedCollectionPage Create Update Delete Follow Accept Reject Undo Like Announce Block Flag Add
     Remove Move
-    """.split()
-)
+"""
+ACTIVITY_STREAMS = frozenset(NAMES.split())
 SECURITY = frozenset({"publicKey", "owner", "publicKeyPem"})
 KNOWN = {"https://www.w3.org/ns/activitystreams": ACTIVITY_STREAMS, "https://w3id.org/security/v1": SECURITY}
 MAPS = {"contentMap"}

@@ -7,7 +7,12 @@ import pytest
 
 from troupe.actors.activitypub.documents import activities
 from troupe.actors.activitypub.documents.actors import actor_of, server_actor_of, tombstone_of
-from troupe.actors.activitypub.documents.collections import collection_of, collection_page_of, whole_collection_of
+from troupe.actors.activitypub.documents.collections import (
+    collection_of,
+    collection_page_of,
+    featured_of,
+    featured_tags_of,
+)
 from troupe.actors.activitypub.documents.notes import References, note_of, quote_authorization_of
 from troupe.actors.activitypub.documents.tags import hashtag_of
 from troupe.actors.activitypub.names import LocalNames
@@ -43,7 +48,12 @@ NO_STATUS: dict[str, Any] = dict.fromkeys(Status.__dataclass_fields__) | {
 
 def account(name: str = "ann", domain: str | None = None, **facts: Any) -> Account:
     host = "troupe.test" if domain is None else domain
-    links = {"username": name, "domain": domain, "uri": f"https://{host}/users/{name}", "url": f"https://{host}/@{name}"}
+    links = {
+        "username": name,
+        "domain": domain,
+        "uri": f"https://{host}/users/{name}",
+        "url": f"https://{host}/@{name}",
+    }
     return Account(**(NO_ACCOUNT | {"id": 1} | links | facts))
 
 
@@ -127,8 +137,8 @@ OTHERS = [
     tombstone_of(ANN),
     quote_authorization_of(f"{ANN}/quote_authorizations/9", ANN, f"{BEN}/statuses/9", FULL_NOTE["id"]),
     collection_of(f"{ANN}/outbox", 3, first=f"{ANN}/outbox?page=true"),
-    whole_collection_of(FEATURED, [FULL_NOTE, QUESTION]),
-    whole_collection_of(NAMES.featured_tags("ann"), [hashtag_of("tea", "Tea", NAMES)], ordered=False),
+    featured_of(FEATURED, [FULL_NOTE, QUESTION]),
+    featured_tags_of(NAMES.featured_tags("ann"), [hashtag_of("tea", "Tea", NAMES)]),
     collection_page_of("page", f"{ANN}/outbox", [ANNOUNCE, activities.create_of(FULL_NOTE)], next="next", previous="x"),
     collection_page_of("page", f"{ANN}/followers", [BEN]),
 ]
@@ -142,8 +152,8 @@ def test_a_server_that_expands_json_ld_loses_nothing(document: dict[str, Any]) -
 
 @pytest.mark.parametrize("activity", ACTIVITIES, ids=lambda activity: activity["type"])
 def test_an_activity_has_an_id_of_its_own_and_says_who_did_what_to_whom(activity: dict[str, Any]) -> None:
-    object = activity["object"]
-    names = [one.get("id") if isinstance(one, dict) else one for one in (object if isinstance(object, list) else [object])]
+    objects = activity["object"] if isinstance(activity["object"], list) else [activity["object"]]
+    names = [one.get("id") if isinstance(one, dict) else one for one in objects]
     assert activity["id"].startswith("https://troupe.test/")
     assert activity["id"] not in names
     assert activity["actor"].startswith("https://troupe.test/")
@@ -239,7 +249,9 @@ def test_a_quote_under_all_its_names_with_its_permission() -> None:
     quoted = f"{BEN}/statuses/8"
     assert FULL_NOTE["quote"] == FULL_NOTE["quoteUri"] == FULL_NOTE["_misskey_quote"] == quoted
     assert FULL_NOTE["quoteAuthorization"] == f"{BEN}/stamps/1"
-    assert FULL_NOTE["content"].startswith('<p class="quote-inline">RE: <a href="https://far.test/users/ben/statuses/8"')
+    assert FULL_NOTE["content"].startswith(
+        '<p class="quote-inline">RE: <a href="https://far.test/users/ben/statuses/8"'
+    )
     assert FULL_NOTE["content"].endswith("</p><p>hello</p>")
     assert FULL_NOTE["contentMap"] == {"en": FULL_NOTE["content"]}
 

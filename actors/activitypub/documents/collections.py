@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....storage.engine.json_values import JsonObject
-from .contexts import PLAIN_CONTEXT, embedded
+from .contexts import PLAIN_CONTEXT, TAGS_CONTEXT, embedded
 
 
 def collection_of(
@@ -24,11 +24,15 @@ def collection_of(
     return collection
 
 
-def whole_collection_of(id: str, items: Sequence[JsonObject], *, ordered: bool = True) -> JsonObject:
-    """Return a short collection with all its documents."""
-    collection = collection_of(id, len(items), ordered=ordered)
-    collection["orderedItems" if ordered else "items"] = [embedded(item) for item in items]
-    return collection | {"@context": _context_of(items)}
+def featured_of(id: str, notes: Sequence[JsonObject]) -> JsonObject:
+    """Return the pinned statuses of an actor as whole documents: some servers ignore bare URIs."""
+    collection = collection_of(id, len(notes)) | {"@context": _context_of(notes)}
+    return collection | {"orderedItems": [embedded(note) for note in notes]}
+
+
+def featured_tags_of(id: str, hashtags: Sequence[JsonObject]) -> JsonObject:
+    """Return the hashtags on the profile of an actor."""
+    return collection_of(id, len(hashtags), ordered=False) | {"@context": TAGS_CONTEXT, "items": list(hashtags)}
 
 
 def collection_page_of(
