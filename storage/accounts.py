@@ -25,7 +25,8 @@ COLUMNS = f"""
     a.updated_at, a.deleted_at,
     a.show_media, a.show_media_replies, a.show_featured, a.attribution_domains,
     {PENDING} AS pending,
-    c.statuses AS statuses_count, c.followers AS followers_count, c.following AS following_count, c.last_status_at
+    greatest(c.statuses, c.told_statuses) AS statuses_count, greatest(c.followers, c.told_followers) AS followers_count,
+    greatest(c.following, c.told_following) AS following_count, c.last_status_at
 """
 
 FIND_MANY = (

@@ -13,6 +13,7 @@ troupe (rest_for_one, 3 crashes in 30 s)
 ├── emojis          the custom emoji, held in memory
 ├── blocks          the server-wide blocks, held in memory
 ├── outgoing        the connections to other servers
+├── federation      documents of other servers that are being fetched
 ├── translation     the connections to the translation service, if there is one
 ├── announcements   what turns have promised to tell, and a crash kept from being told
 ├── mail            mails that transactions have promised
@@ -96,7 +97,7 @@ class Troupe:
             limited_federation=settings.limited_federation,
             folder=folder,
         )  # fmt: skip
-        self.federation = Federation(self.database, clock, self.outgoing, self.actors.blocks, settings.base_url)
+        self.federation = Federation(self.actors.actor_context, self.runtime, self.outgoing, log.record)
         self.media = MediaProcessor(
             self.database, self.runtime, clock, log.record, self.actors.outbox, folder,
             key=lambda: secrets.token_hex(16),
@@ -126,6 +127,7 @@ class Troupe:
         """All parts in the order in which they start. Each may depend on those before it."""
         control = Control(self.settings.control_socket, {"tree": self.supervisor_portrait})
         disks = Disks(self._folders(), self.log.record)
+        resolver = self.federation.resolver
         http = HttpServer(self.settings, self.http_context, self.actors, self.database)
         return [
             Child("storage", self.database.run, inspect=self.database.inspect),
@@ -136,6 +138,7 @@ class Troupe:
             Child("blocks", self.actors.blocks.run),
             Child("sign_ups", self.http_context.sign_ups.run),
             Child("outgoing", self.outgoing.run, inspect=self.outgoing.inspect),
+            Child("federation", resolver.run, inspect=resolver.inspect),
             *([Child("translation", self.translator.run)] if self.translator else []),
             *self.actors.relays(),
             Child("media", self.media.run, inspect=self.media.inspect),

@@ -110,6 +110,11 @@ class LogEvent(Enum):
         Level.WARNING,
         "The translation service did not answer, or not with a translation; after some failures it is left alone.",
     )
+    FETCH_FAILED = (
+        "fetch.failed",
+        Level.ERROR,
+        "Work on what another server holds failed, because of an error of this server.",
+    )
     LIBRARY_SAID = "library.said", Level.WARNING, "A library that Troupe uses logged a warning or an error."
     LOG_DROPPED = (
         "log.dropped",

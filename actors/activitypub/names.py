@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 USERNAME = r"[A-Za-z0-9_]{1,30}"
 STATUS = re.compile(rf"/users/({USERNAME})/statuses/([0-9]{{1,19}})")
+PROFILE = re.compile(rf"/@({USERNAME})")
 ACTOR = re.compile(rf"/users/({USERNAME})")
 
 
@@ -85,6 +86,11 @@ class LocalNames:
     def username_of(self, uri: str) -> str | None:
         """Return the user that a URI names, if it is the id of an actor."""
         found = ACTOR.fullmatch(self._path(uri))
+        return found[1] if found else None
+
+    def profile_of(self, url: str) -> str | None:
+        """Return the user whose profile is the page of a URL."""
+        found = PROFILE.fullmatch(self._path(url))
         return found[1] if found else None
 
     def status_of(self, uri: str) -> LocalStatusName | None:

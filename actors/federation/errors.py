@@ -1,13 +1,18 @@
 """Why a document of another server is not there.
 
-DocumentMissing          its server answers 404, or its host must not be asked
-  DocumentGone           its server answers 410: it was deleted
-UntrustedDocument        it proves nothing: of another host, another kind, or malformed
-DocumentUnavailable      its server can't be asked just now: unreachable, slow, 5xx, 429
+FetchFailed
+├── DocumentMissing          its server answers 404, or its host must not be asked
+│   └── DocumentGone         its server answers 410: it was deleted
+├── UntrustedDocument        it proves nothing: of another host, another kind, or malformed
+└── DocumentUnavailable      its server can't be asked just now: unreachable, slow, 5xx, 429
 """
 
 
-class DocumentMissing(Exception):
+class FetchFailed(Exception):
+    """There is no document that can be used."""
+
+
+class DocumentMissing(FetchFailed):
     """Raised if there is no such document, as far as its server says, or if its host is blocked."""
 
 
@@ -15,9 +20,9 @@ class DocumentGone(DocumentMissing):
     """Raised if the document was deleted."""
 
 
-class UntrustedDocument(Exception):
+class UntrustedDocument(FetchFailed):
     """Raised for a document that does not prove to be what was asked for."""
 
 
-class DocumentUnavailable(Exception):
+class DocumentUnavailable(FetchFailed):
     """Raised if the server of a document can't be asked now. Another try may find it."""

@@ -4,29 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...storage.engine.database import Database
 from ..activitypub.keys import MakeKey, SigningKeys, make_key
 from ..activitypub.names import LocalNames
 from ..activitypub.signatures import SignatureScheme, sign
-from ..kernel import Clock
+from ..context import ActorContext
+from ..kernel import Record, Runtime
 from ..outgoing.client import OutgoingClient
-from ..server_blocks import ServerBlocks
 from .fetching import DocumentFetcher
 from .key_directory import KeyDirectory
+from .resolver import Resolver
 
 
 class Federation:
-    """`keys` sign for this server's actors, `fetcher` asks other servers, `directory` says who has signed a request."""
+    """`keys` sign for this server's actors, `fetcher` asks other servers, `directory` says who has signed a request.
+
+    `resolver` finds and stores the accounts of other servers.
+    """
 
     def __init__(
-        self, database: Database, clock: Clock, outgoing: OutgoingClient, blocks: ServerBlocks, base_url: str,
+        self, context: ActorContext, runtime: Runtime, outgoing: OutgoingClient, record: Record,
         make_key: MakeKey = make_key,
     ) -> None:  # fmt: skip
+        database, clock, blocks = context.database, context.clock, context.blocks
         self._clock = clock
-        self.names = LocalNames(base_url)
+        self.names = LocalNames(context.base_url)
         self.keys = SigningKeys(database, self.names, make_key)
         self.fetcher = DocumentFetcher(outgoing, database, clock, self.names, self._sign, lambda: blocks.domains)
         self.directory = KeyDirectory(database, clock, self.fetcher.fetch)
+        self.resolver = Resolver(context, runtime, self.fetcher, record)
 
     async def _sign(self, url: str, scheme: SignatureScheme) -> Mapping[str, str]:
         """Return the headers of a GET that the server's own actor signs."""

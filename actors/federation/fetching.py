@@ -78,7 +78,8 @@ class DocumentFetcher:
             target = written_target(url)
         except ForbiddenTarget:
             return False
-        return not self._names.is_local(target.origin) and not self._rules().standing_of(target.authority).suspended
+        is_own = target.authority == self._names.domain
+        return not is_own and not self._rules().standing_of(target.authority).suspended
 
     async def fetch(self, uri: str) -> JsonObject:
         """Return the document of a URI, which names itself with its `id`: the URI asked for, or another one.
@@ -96,6 +97,13 @@ class DocumentFetcher:
         if alternate is None:
             raise UntrustedDocument("the page names no document")
         return await self.fetch(alternate)
+
+    async def fetch_collection(self, url: str) -> JsonObject:
+        """Return a collection or a page of one. It need not have an id, but its host must have answered with it."""
+        answer = await self._get(url, DOCUMENTS)
+        if not same_host(url, answer.url):
+            raise UntrustedDocument("another host has answered")
+        return _document_of(answer)
 
     async def ask(self, url: str, accept: str) -> OutgoingAnswer:
         """Return an answer of any content type, to a request that is not signed. Raise one of the errors."""
@@ -140,9 +148,10 @@ class DocumentFetcher:
         """Ask, and follow redirects. A request to another host than the first is not signed."""
         target = first = self._allowed(url)
         for _ in range(HOPS + 1):
-            signed = scheme is not None and target.authority == first.authority
-            headers = await self._sign(target.url, scheme) if scheme is not None and signed else {}
-            answer = await self._client.send(OutgoingRequest("GET", target.url, {**headers, "Accept": accept}), LIMITS)
+            headers = {"Accept": accept}
+            if scheme is not None and target.authority == first.authority:
+                headers |= await self._sign(target.url, scheme)
+            answer = await self._client.send(OutgoingRequest("GET", target.url, headers), LIMITS)
             if answer.status not in REDIRECTS:
                 return answer
             if (location := answer.headers.get("location")) is None:

@@ -22,6 +22,7 @@ from ..intake.request import Request
 from ..router import api
 from ..views.accounts import PEOPLE, account_answer, accounts_page, find_account, presentable, render_accounts
 from ..views.profiles import ProfilePart, pinned_of, posts_of
+from ..views.resolving import resolve_handle
 from ..views.statuses import perspective_of, render_all, visible_among
 
 READ = ("read:accounts",)
@@ -80,7 +81,12 @@ async def look_up(context: HttpContext, viewer: Viewer | None, lookup: Lookup) -
 
 @api.get("/api/v1/accounts/search", auth="user", scopes=READ)
 async def show_found(context: HttpContext, viewer: Viewer, query: AccountSearch) -> Answer:
-    """Search accounts by a handle or words of a name, an exact handle first. Other servers are not asked."""
+    """Search accounts by a handle or words of a name, an exact handle first.
+
+    With `resolve`, the server in a handle is asked for an account that is not known here.
+    """
+    if query.resolve:
+        await resolve_handle(context, query.q)
     ids = await context.database.read(
         search.accounts,
         search.names_of(query.q, handle_of(query.q, context.settings.local_domain)),
@@ -94,8 +100,10 @@ async def show_found(context: HttpContext, viewer: Viewer, query: AccountSearch)
 
 @api.get("/api/v1/accounts/<id>", scopes=READ)
 async def show(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
-    """One account; 410 when it is suspended."""
-    return await account_answer(context, await find_account(context, id))
+    """One account; 410 when it is suspended. What was fetched long ago is fetched again, for the next request."""
+    account = await find_account(context, id)
+    context.federation.resolver.refresh_later(account)
+    return await account_answer(context, account)
 
 
 @api.get("/api/v1/accounts/<id>/statuses", scopes=("read:statuses",))

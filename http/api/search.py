@@ -22,6 +22,7 @@ from ..intake.parameters import Choice, Count, Flag, Sought
 from ..router import api
 from ..views.accounts import render_accounts
 from ..views.hashtags import render_tags
+from ..views.resolving import is_web_address, resolve_address, resolve_handle
 from ..views.statuses import perspective_of, render_all
 
 HASHTAG_ALONE = re.compile(r"[#\uff03]\S+")
@@ -71,14 +72,25 @@ class SearchQuery(Input):
 
 @api.get("/api/v2/search", scopes=("read:search",))
 async def show(context: HttpContext, viewer: Viewer | None, query: SearchQuery) -> Answer:
-    """Search this server. Other servers are not asked."""
+    """Search this server. With `resolve`, another server is asked for an account by its handle or its address."""
     query.check(viewer)
+    if query.resolve and is_web_address(query.q):
+        return await _addressed(context, query)
+    if query.resolve and query.wants("accounts"):
+        await resolve_handle(context, query.q)
     page = query.page(context.settings.search_results)
     people = await _accounts(context, viewer, query, page) if query.wants("accounts") else []
     posts = await _statuses(context, viewer, query, page) if query.wants("statuses") and viewer is not None else []
     hashtags = await _hashtags(context, viewer, query, page) if query.wants("hashtags") else []
     kinds = (b",".join(kind) for kind in (people, posts, hashtags))
     return Answer(b'{"accounts":[%b],"statuses":[%b],"hashtags":[%b]}' % tuple(kinds))
+
+
+async def _addressed(context: HttpContext, query: SearchQuery) -> Answer:
+    """Answer with what a web address leads to."""
+    account = await resolve_address(context, query.q) if query.wants("accounts") else None
+    shown = [] if account is None or account.suspended_at is not None else await render_accounts(context, [account.id])
+    return Answer(b'{"accounts":[%b],"statuses":[],"hashtags":[]}' % b",".join(shown))
 
 
 async def _accounts(context: HttpContext, viewer: Viewer | None, query: SearchQuery, page: Page) -> list[bytes]:

@@ -103,11 +103,12 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any], without_probe
             settings=settings, database=pool, runtime=runtime, clock=clock, ids=ids, record=record,
             secret=_secrets(), push_key=push_key, accounts=acting.accounts,
             statuses=acting.statuses, facts=acting.facts, blocks=acting.blocks, media=media, outgoing=outgoing,
-            federation=Federation(pool, clock, outgoing, acting.blocks, settings.base_url, a_key),
+            federation=Federation(acting.actor_context, runtime, outgoing, record, a_key),
             mail_servers=MailServerLookup(settings.dns_servers) if settings.dns_servers else _no_answer,
             translator=translator,
         )  # fmt: skip
         nursery.start_soon(http_context.readiness.run)
+        await nursery.start(http_context.federation.resolver.run, stopping)
         yield Stage(http_context, letterbox, acting.outbox, records)
         stopping.set()
         nursery.cancel_scope.cancel()

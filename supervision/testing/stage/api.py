@@ -78,7 +78,7 @@ class SimulatedApi:
             ),
             mail_servers=_no_answer,
             outgoing=outgoing,
-            federation=Federation(run.database, run.clock, outgoing, actors.blocks, settings.base_url, _a_key),
+            federation=Federation(actors.actor_context, runtime, outgoing, record, _a_key),
         )  # fmt: skip
         self._frames = WebSocketFrames(self.http_context.rendered, settings.base_url)
         self._requests: dict[trio.CancelScope, None] = {}

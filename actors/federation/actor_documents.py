@@ -1,0 +1,203 @@
+"""Reads the documents of actors: what is taken of them, and how much of it.
+
+Addresses count only on the actor's own host, or on the domain of its handle: a document can't make this server ask, or
+send to, a third one. Too long texts and lists are cut; names and addresses that are too long are refused.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from ...storage.actor_keys import ActorKey
+from ...storage.engine.json_values import JsonObject
+from ...storage.remote_accounts import RemoteProfile
+from ..activitypub.public_keys import UnusableKey, public_key
+from ..activitypub.vocabulary import (
+    LONGEST_URI,
+    host_of,
+    is_object,
+    list_of,
+    object_of,
+    objects_of,
+    same_host,
+    text_of,
+    types_of,
+    uri_of,
+    uris_of,
+)
+from ..rules.domains import is_within
+from ..rules.markup import HTML_CHARACTERS, escape, one_line, plain, sanitise, tidy
+from .errors import UntrustedDocument
+from .webfinger import Handle, handle_from
+
+ACTORS = frozenset({"Person", "Service", "Group", "Organization", "Application"})
+BOTS = frozenset({"Service", "Application"})
+
+DISPLAY_NAME_CHARACTERS = 2_048
+NOTE_CHARACTERS = 20_480
+FIELDS = 50
+FIELD_CHARACTERS = 2_047
+ALIASES = 256
+KEYS = 10
+DESCRIPTION_CHARACTERS = 1_500
+EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def is_actor(document: JsonObject) -> bool:
+    return not ACTORS.isdisjoint(types_of(document))
+
+
+def actor_uri_of(document: JsonObject) -> str:
+    """Return the id of an actor's document. Raise UntrustedDocument if rows can't hold it, or it is no actor."""
+    uri = uri_of(document)
+    if not is_actor(document):
+        raise UntrustedDocument("the document is no actor")
+    if uri is None or host_of(uri) is None or not uri.isascii() or not uri.isprintable():
+        raise UntrustedDocument("the actor has no usable id")
+    return uri
+
+
+def own_handle_of(document: JsonObject) -> Handle:
+    """Return the handle that an actor claims on its own host. Raise UntrustedDocument for a name that can't be one."""
+    username, host = document.get("preferredUsername"), host_of(actor_uri_of(document))
+    handle = handle_from(username, host) if isinstance(username, str) and host is not None else None
+    if handle is None:
+        raise UntrustedDocument("the actor has no usable name")
+    return handle
+
+
+def profile_of(document: JsonObject, handle: Handle, now: datetime) -> RemoteProfile:
+    """Return the account that an actor's document describes. Raise UntrustedDocument if it lacks what it must have."""
+    own = _OwnAddresses(actor_uri_of(document), handle.domain)
+    inbox = own.address(document.get("inbox"))
+    if inbox is None:
+        raise UntrustedDocument("the actor has no inbox on its host")
+    types = set(types_of(document))
+    note = sanitise(text_of(document.get("summary"), NOTE_CHARACTERS) or "")
+    avatar, header = _picture(document.get("icon")), _picture(document.get("image"))
+    endpoints = object_of(document.get("endpoints")) or {}
+    return RemoteProfile(
+        username=handle.username,
+        domain=handle.domain,
+        uri=own.uri,
+        url=own.address(_page(document.get("url"))),
+        inbox_url=inbox,
+        shared_inbox_url=own.address(endpoints.get("sharedInbox")),
+        outbox_url=own.address(document.get("outbox")),
+        followers_url=own.address(document.get("followers")),
+        following_url=own.address(document.get("following")),
+        featured_url=own.address(document.get("featured")),
+        public_key=_public_key(document),
+        display_name=one_line(text_of(document.get("name"), DISPLAY_NAME_CHARACTERS) or ""),
+        note=note if len(note) <= HTML_CHARACTERS else escape(plain(note))[:HTML_CHARACTERS],
+        fields=_fields(document),
+        avatar_remote_url=avatar[0],
+        avatar_description=avatar[1],
+        header_remote_url=header[0],
+        header_description=header[1],
+        locked=document.get("manuallyApprovesFollowers") is True,
+        bot=not BOTS.isdisjoint(types),
+        is_group="Group" in types,
+        discoverable=document.get("discoverable") is True,
+        indexable=document.get("indexable") is True,
+        memorial=document.get("memorial") is True,
+        suspended=document.get("suspended") is True,
+        also_known_as=[uri for uri in uris_of(document.get("alsoKnownAs")) if host_of(uri) is not None][:ALIASES],
+        published_at=_moment(document.get("published"), now),
+    )
+
+
+def keys_of(document: JsonObject, now: datetime) -> list[ActorKey]:
+    """Return the keys in an actor's document that can be used, and that the document alone proves to be its own."""
+    uri = actor_uri_of(document)
+    found: list[ActorKey] = []
+    for key in objects_of(document.get("publicKey"))[:KEYS]:
+        pem, id = key.get("publicKeyPem"), uri_of(key)
+        if not isinstance(pem, str) or id is None or uri_of(key.get("owner")) != uri:
+            continue
+        if id.partition("#")[0] == uri and id.isascii() and _is_usable(pem):
+            found.append(ActorKey(id, uri, pem, now))
+    return found
+
+
+def _public_key(document: JsonObject) -> str | None:
+    """Return the first key that an actor's document names as its own, in PEM."""
+    for key in objects_of(document.get("publicKey"))[:KEYS]:
+        pem = key.get("publicKeyPem")
+        if isinstance(pem, str) and uri_of(key.get("owner")) == uri_of(document) and _is_usable(pem):
+            return pem
+    return None
+
+
+def _is_usable(pem: str) -> bool:
+    try:
+        public_key(pem)
+    except UnusableKey:
+        return False
+    return True
+
+
+def moved_to(document: JsonObject) -> str | None:
+    """Return the account that an actor says to have moved to."""
+    uri = uri_of(document.get("movedTo"))
+    return uri if uri is not None and uri != document.get("id") and host_of(uri) is not None else None
+
+
+class _OwnAddresses:
+    """The addresses that an actor can name for itself."""
+
+    def __init__(self, uri: str, domain: str) -> None:
+        self.uri = uri
+        self._domain = domain
+
+    def address(self, value: object) -> str | None:
+        """Return an address of the actor's host or of the domain of its handle; None for others."""
+        uri = uri_of(value)
+        host = None if uri is None else host_of(uri)
+        if uri is None or host is None or not uri.isascii() or not uri.isprintable():
+            return None
+        return uri if same_host(uri, self.uri) or is_within(host, self._domain) else None
+
+
+def _page(value: object) -> object:
+    """Return the first address of a `url`: a text, a link with `href`, or a list of these."""
+    for one in list_of(value):
+        if isinstance(one, str):
+            return one
+        if is_object(one) and one.get("mediaType", "text/html") == "text/html":
+            return one.get("href")
+    return None
+
+
+def _picture(value: object) -> tuple[str | None, str]:
+    """Return the address and the description of a picture: an object, a text, or a list of these."""
+    for one in list_of(value):
+        picture = one if is_object(one) else {"url": one}
+        for link in list_of(picture.get("url")):
+            url = link.get("href") if is_object(link) else link
+            if isinstance(url, str) and len(url) <= LONGEST_URI and host_of(url) is not None and url.isprintable():
+                texts = (text_of(picture.get(name), DESCRIPTION_CHARACTERS) for name in ("summary", "name"))
+                return url, tidy(next((text for text in texts if text), ""))
+    return None, ""
+
+
+def _fields(document: JsonObject) -> list[JsonObject]:
+    """Return the rows of a profile's table."""
+    found: list[JsonObject] = []
+    for one in objects_of(document.get("attachment")):
+        name, value = text_of(one.get("name"), FIELD_CHARACTERS), text_of(one.get("value"), FIELD_CHARACTERS)
+        if "PropertyValue" in types_of(one) and name is not None and value is not None:
+            found.append({"name": one_line(name), "value": sanitise(value), "verified_at": None})
+    return found[:FIELDS]
+
+
+def _moment(value: object, now: datetime) -> datetime | None:
+    """Return a time of the past. None for one that can't be meant."""
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    if moment is None:
+        return None
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return min(moment, now) if moment >= EARLIEST else None

@@ -1,0 +1,69 @@
+"""Work that several callers want at the same time is done once, and goes on when a caller gives up."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Generic, TypeVar
+
+import trio
+
+from .errors import DocumentUnavailable
+
+T = TypeVar("T")
+
+MOST = 1000  # flights at the same time
+SECONDS = 120.0  # for one, with all that it waits for
+
+
+@dataclass(slots=True)
+class Flight(Generic[T]):
+    """Work that has begun. Its failure is raised by each caller."""
+
+    landed: trio.Event = field(default_factory=trio.Event)
+    result: T | None = None
+    failure: Exception | None = None
+
+
+class Flights(Generic[T]):
+    """The work that is going on, by its key. It runs in the nursery of `run`, not in that of a caller."""
+
+    def __init__(self) -> None:
+        self._flights: dict[str, Flight[T]] = {}
+        self._nursery: trio.Nursery | None = None
+
+    def __len__(self) -> int:
+        return len(self._flights)
+
+    async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            task_status.started()
+            await stopping.wait()
+            nursery.cancel_scope.cancel()
+
+    async def join(self, key: str, work: Callable[[], Awaitable[T | None]]) -> T | None:
+        """Return the result of some work, which is begun unless it is going on. Raise its error."""
+        flight = self._flights.get(key)
+        if flight is None:
+            if self._nursery is None or len(self._flights) >= MOST:
+                raise DocumentUnavailable("too many documents are being fetched")
+            flight = self._flights[key] = Flight()
+            self._nursery.start_soon(partial(self._fly, key, flight, work))
+        await flight.landed.wait()
+        if flight.failure is not None:
+            raise flight.failure
+        return flight.result
+
+    async def _fly(self, key: str, flight: Flight[T], work: Callable[[], Awaitable[T | None]]) -> None:
+        flight.failure = DocumentUnavailable("the work was not done in time")
+        try:
+            with trio.move_on_after(SECONDS):
+                flight.result = await work()
+                flight.failure = None
+        except Exception as error:
+            flight.failure = error  # the callers' business: other work goes on
+        finally:
+            del self._flights[key]
+            flight.landed.set()

@@ -1,0 +1,71 @@
+"""Storing the account that an actor's document describes, under the handle that is proven to be its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...storage import accounts, actor_keys, blocked_domains, remote_accounts
+from ...storage.accounts import Account
+from ...storage.actor_keys import ActorKey
+from ...storage.engine.database import Connection
+from ...storage.remote_accounts import KnownRow, RemoteProfile
+from ..context import ActorContext
+from ..facts import ChangedAccount, Fact, ModeratedAccount
+from ..rules.domains import DomainRules
+
+
+@dataclass(frozen=True, slots=True)
+class StoredProfile:
+    """An account after its profile was stored. `is_moderated` if its suspension began or ended."""
+
+    account: Account
+    is_moderated: bool
+
+
+async def store_profile(context: ActorContext, profile: RemoteProfile, keys: list[ActorKey]) -> Account | None:
+    """Store a profile and return its account. None if the account was deleted: its URI and its handle stay taken."""
+    stored = await context.database.transact(_store, context.ids.next(), profile, keys, context.clock.now())
+    if stored is None:
+        return None
+    facts: list[Fact] = [ChangedAccount(stored.account.id)]
+    if stored.is_moderated:
+        facts.append(ModeratedAccount(stored.account.id, barred=False))
+    await context.facts.apply(facts)
+    return stored.account
+
+
+async def _store(
+    db: Connection, new_id: int, profile: RemoteProfile, keys: list[ActorKey], now: datetime
+) -> StoredProfile | None:
+    await remote_accounts.hold_blocked_domains(db)
+    rows = await remote_accounts.lock(db, profile.uri, profile.username, profile.domain)
+    if any(row.deleted_at is not None for row in rows):
+        return None
+    row = next((row for row in rows if row.uri == profile.uri), None) or next(iter(rows), None)
+    if row is None:
+        await remote_accounts.insert(db, new_id, profile, now)
+    id = new_id if row is None else row.id
+    if len(rows) < 2:
+        await _name(db, id, row, profile)
+    before = await accounts.find(db, id)
+    await remote_accounts.update(db, id, profile, now)
+    for key in keys:
+        await actor_keys.put(db, key)
+    after = await accounts.find(db, id)
+    if before is None or after is None:
+        raise LookupError("the account was deleted while its row was locked")
+    return StoredProfile(after, before.suspended_at != after.suspended_at)
+
+
+async def _name(db: Connection, id: int, row: KnownRow | None, profile: RemoteProfile) -> None:
+    """Give an account its handle. One that another account had until now stays there, until that one is refreshed.
+
+    An account on a domain that staff has blocked is in the state of the block from its first moment on.
+    """
+    silenced_at = suspended_at = None
+    if row is None or row.domain != profile.domain:
+        block = DomainRules(await blocked_domains.find_all(db)).block_of(profile.domain)
+        silenced_at = block.created_at if block is not None and block.severity == "silence" else None
+        suspended_at = block.created_at if block is not None and block.severity == "suspend" else None
+    await remote_accounts.name(db, id, profile, silenced_at, suspended_at)

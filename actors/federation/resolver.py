@@ -1,0 +1,226 @@
+"""Finds accounts of other servers, among the rows or at their own servers.
+
+An account is stored when its actor's document was fetched from its id, and WebFinger leads from its handle to that id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from functools import partial
+
+import trio
+
+from ...storage import accounts, remote_accounts
+from ...storage.accounts import Account
+from ...storage.engine.database import Connection
+from ...storage.engine.json_values import JsonObject
+from ...storage.remote_accounts import Totals
+from ..activitypub.names import LocalNames
+from ..activitypub.vocabulary import host_of
+from ..broadcast import account_address
+from ..commands.account_deletions import DeleteAccount
+from ..context import ActorContext
+from ..facts import ChangedAccount
+from ..kernel import Record, Runtime
+from .actor_documents import actor_uri_of, keys_of, moved_to, own_handle_of, profile_of
+from .discoveries import Discoveries, FetchBudget
+from .errors import DocumentGone, DocumentMissing, FetchFailed, UntrustedDocument
+from .fetching import DocumentFetcher
+from .flights import Flights
+from .later_jobs import LaterJobs
+from .remote_profiles import store_profile
+from .webfinger import Handle, HandleProof, WebFinger, handle_from
+
+LARGEST_TOTAL = 10**12
+STALE_AFTER = timedelta(days=1)
+
+
+class Resolver:
+    """One for each process. Its methods return None for what is not there, or can't be proven.
+
+    They raise DocumentUnavailable if the other server can't be asked just now.
+    """
+
+    def __init__(self, context: ActorContext, runtime: Runtime, fetcher: DocumentFetcher, record: Record) -> None:
+        self._context = context
+        self._runtime = runtime
+        self._fetcher = fetcher
+        self._webfinger = WebFinger(fetcher)
+        self._names = LocalNames(context.base_url)
+        self._discoveries = Discoveries()
+        self._flights: Flights[Account] = Flights()
+        self._jobs = LaterJobs(record)
+
+    async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Fetch what callers wait for, and what is to be fetched later, until `stopping`."""
+        async with trio.open_nursery() as nursery:
+            await nursery.start(self._flights.run, stopping)
+            await nursery.start(self._jobs.run, stopping)
+            task_status.started()
+
+    def inspect(self) -> dict[str, object]:
+        """Return what an operator sees."""
+        return {"fetching": len(self._flights), "to fetch": len(self._jobs)}
+
+    async def account(self, uri: str, budget: FetchBudget | None = None) -> Account | None:
+        """Return the account with a URI: of this server, stored, or fetched. A deleted one is not returned."""
+        if self._names.is_local(uri):
+            username = self._names.username_of(uri)
+            return None if username is None else await self._stored(username, None)
+        known = await self._context.database.read(remote_accounts.find, uri)
+        if known is not None:
+            return None if known.deleted_at is not None else known
+        return await self._discover(uri, partial(self._fetch, uri), budget)
+
+    async def account_by_handle(self, username: str, domain: str, budget: FetchBudget | None = None) -> Account | None:
+        """Return the account with a handle: of this server, stored, or found by WebFinger."""
+        if domain.lower() == self._context.local_domain:
+            return await self._stored(username, None)
+        handle = handle_from(username, domain)
+        if handle is None or self._context.blocks.domains.standing_of(handle.domain).suspended:
+            return None
+        known = await self._stored(handle.username, handle.domain)
+        if known is not None and known.protocol == "activitypub":
+            return known
+        key = f"acct:{handle.username.lower()}@{handle.domain}"
+        return await self._discover(key, partial(self._find, handle), budget)
+
+    async def account_at(self, url: str) -> Account | None:
+        """Return the account that a web address leads to: its id, or its page."""
+        if self._names.is_local(url):
+            username = self._names.username_of(url) or self._names.profile_of(url)
+            return None if username is None else await self._stored(username, None)
+        known = await self._context.database.read(remote_accounts.find, url)
+        if known is not None:
+            return None if known.deleted_at is not None else known
+        return await self._discover(url, partial(self._fetch_page, url), None)
+
+    async def account_of(self, document: JsonObject) -> Account | None:
+        """Store and return the account of an actor's document that `DocumentFetcher` has proven."""
+        own = own_handle_of(document)
+        proof = await self._webfinger.find(own)
+        return await self._store(document, proof)
+
+    async def refresh(self, account: Account) -> Account | None:
+        """Fetch an account again, and return it. If its server says that it is gone for good, it is deleted here."""
+        try:
+            return await self._flights.join(account.uri, partial(self._refetch, account))
+        except (DocumentMissing, UntrustedDocument):
+            return account
+
+    def refresh_later(self, account: Account) -> None:
+        """Fetch an account again if that was long ago, after the caller has gone on."""
+        if account.domain is not None and self._is_stale(account):
+            self._jobs.add(f"refresh/{account.uri}", partial(self.refresh, account))
+
+    def _is_stale(self, account: Account) -> bool:
+        fetched_at = account.fetched_at
+        return fetched_at is None or self._context.clock.now() - fetched_at > STALE_AFTER
+
+    async def _stored(self, username: str, domain: str | None) -> Account | None:
+        found = await self._context.database.read(accounts.find_by_acct, username, domain)
+        return None if found is None or found.deleted_at is not None else found
+
+    async def _discover(
+        self, key: str, work: Callable[[], Awaitable[Account | None]], budget: FetchBudget | None
+    ) -> Account | None:
+        """Do some work that may end in a new account, once for all who want it."""
+        try:
+            if budget is not None:
+                budget.spend()
+            return await self._flights.join(key, work)
+        except (DocumentMissing, UntrustedDocument):
+            return None
+
+    async def _fetch(self, uri: str) -> Account | None:
+        return await self.account_of(await self._fetcher.fetch(uri))
+
+    async def _fetch_page(self, url: str) -> Account | None:
+        return await self.account_of(await self._fetcher.fetch_resource(url))
+
+    async def _find(self, handle: Handle) -> Account | None:
+        """Return the account that WebFinger names, if it also leads from the actor to the handle."""
+        proof = await self._webfinger.find(handle)
+        document = await self._fetcher.fetch(proof.actor_uri)
+        own = own_handle_of(document)
+        if not own.is_same(proof.handle):
+            reverse = await self._webfinger.find(own)
+            if reverse.actor_uri != proof.actor_uri or not reverse.handle.is_same(proof.handle):
+                raise UntrustedDocument("the actor has another handle")
+        return await self._store(document, proof)
+
+    async def _store(self, document: JsonObject, proof: HandleProof) -> Account | None:
+        """Store an actor under a handle that leads to it."""
+        uri = actor_uri_of(document)
+        if proof.actor_uri != uri:
+            raise UntrustedDocument("the handle is of another actor")
+        if self._context.blocks.domains.standing_of(proof.handle.domain).suspended:
+            raise DocumentMissing("the domain of the handle is suspended")
+        if await self._context.database.read(remote_accounts.find, uri) is None:
+            self._discoveries.admit(host_of(uri) or "")
+        return await self._store_profile(document, proof.handle)
+
+    async def _store_profile(self, document: JsonObject, handle: Handle) -> Account | None:
+        profile = profile_of(document, handle, self._context.clock.now())
+        account = await store_profile(self._context, profile, keys_of(document, self._context.clock.now()))
+        if account is not None:
+            self._jobs.add(f"details/{account.uri}", partial(self._add_details, account, document))
+        return account
+
+    async def _refetch(self, account: Account) -> Account | None:
+        await self._count_as_fetched(account)
+        try:
+            document = await self._fetcher.fetch(account.uri)
+        except DocumentGone:
+            await self._runtime.ask(account_address(account.id), DeleteAccount())
+            return None
+        if actor_uri_of(document) != account.uri:
+            raise UntrustedDocument("the document is of another actor")
+        return await self._store_profile(document, await self._handle_of(document, account))
+
+    async def _handle_of(self, document: JsonObject, account: Account) -> Handle:
+        """Return the handle of a stored account: the one that it has, unless WebFinger proves another one."""
+        try:
+            proof = await self._webfinger.find(own_handle_of(document))
+        except FetchFailed:
+            proof = None
+        if proof is not None and proof.actor_uri == account.uri:
+            return proof.handle
+        return Handle(account.username, account.domain or "")
+
+    async def _count_as_fetched(self, account: Account) -> None:
+        """Have the account count as fresh, also if its server does not answer: it is not asked again soon."""
+        await self._context.database.transact(remote_accounts.touch, account.id, self._context.clock.now())
+        await self._context.facts.apply([ChangedAccount(account.id)])
+
+    async def _add_details(self, account: Account, document: JsonObject) -> None:
+        """Store what other documents say of an account: its totals, and where it has moved to."""
+        target = moved_to(document)
+        moved = None if target is None else await self.account(target)
+        is_proven = moved is not None and account.uri in moved.also_known_as
+        totals = await self._totals(account)
+        await self._context.database.transact(
+            _store_details, account.id, totals, moved.id if moved is not None and is_proven else None
+        )
+        await self._context.facts.apply([ChangedAccount(account.id)])
+
+    async def _totals(self, account: Account) -> Totals:
+        numbers: dict[str | None, int | None] = {}
+        for url in (account.outbox_url, account.followers_url, account.following_url):
+            if url is not None and url not in numbers:
+                numbers[url] = await self._total(url)
+        return Totals(*(numbers.get(url) for url in (account.outbox_url, account.followers_url, account.following_url)))
+
+    async def _total(self, url: str) -> int | None:
+        """Return how many items a collection has, as far as its server tells."""
+        try:
+            total = (await self._fetcher.fetch_collection(url)).get("totalItems")
+        except FetchFailed:
+            return None
+        return total if type(total) is int and 0 <= total <= LARGEST_TOTAL else None
+
+
+async def _store_details(db: Connection, account_id: int, totals: Totals, moved_to_id: int | None) -> None:
+    await remote_accounts.tell_totals(db, account_id, totals)
+    await remote_accounts.set_moved(db, account_id, moved_to_id)

@@ -1,0 +1,26 @@
+"""A server without sockets beside a foreign one with sockets: the HTTP tests' stage, and `ForeignServer`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from ..http.conftest import ada, bob, stage, without_probe
+from .peer import ForeignServer, foreign_server
+
+__all__ = ["ada", "bob", "options", "peer", "stage", "without_probe"]
+
+HOSTS = ("peer.test", "other.test", "third.test")
+
+
+@pytest.fixture
+def options() -> dict[str, Any]:
+    return {"rate_limits": False, "domain": "home.test", "test_hosts": HOSTS}
+
+
+@pytest.fixture
+async def peer() -> AsyncIterator[ForeignServer]:
+    async with foreign_server() as server:
+        yield server
