@@ -37,8 +37,9 @@ class RowCache(Generic[T]):
         """Return the rows with these ids, in the given order. Missing rows are left out. Takes one query at most."""
         wanted = dict.fromkeys(ids)
         held = {id: row for id in wanted if (row := self._use(id)) is not None}
-        missing = [id for id in wanted if id not in held]
-        loaded = await self._read(missing) if missing else {}
+        if len(held) == len(wanted):
+            return held
+        loaded = await self._read([id for id in wanted if id not in held])
         # Rows that were cached may have been dropped or evicted during the query. They were right when the call began.
         rows = ((id, self._rows.get(id) or loaded.get(id) or held.get(id)) for id in wanted)
         return {id: row for id, row in rows if row is not None}

@@ -29,13 +29,6 @@ class ShownNotification:
     def id(self) -> int:
         return self.notification.id
 
-    @property
-    def is_complete(self) -> bool:
-        """True if nothing that it is about is gone."""
-        named = self.notification
-        about = ((named.status_id, self.status), (named.strike_id, self.strike), (named.report_id, self.report))
-        return all(id is None or row is not None for id, row in about)
-
     def is_for(self, viewer: Perspective) -> bool:
         """True if its recipient may still see it. A mention is shown to the mentioned account even after a block."""
         return self.status is None or is_shown(self.notification.type, self.status, viewer)
@@ -52,11 +45,15 @@ async def show_notifications(
     reported = await find_reports(database, accounts, [one.report_id for one in found if one.report_id is not None])
     complete: list[ShownNotification] = []
     for one in found:
-        if (account := people.get(one.from_account_id)) is not None:
-            status, strike = shown.get(one.status_id or 0), struck.get(one.strike_id or 0)
-            report = reported.get(one.report_id or 0)
-            complete.append(ShownNotification(one, account, status, strike, report))
-    return [told for told in complete if told.is_complete]
+        account = people.get(one.from_account_id)
+        status, strike = shown.get(one.status_id or 0), struck.get(one.strike_id or 0)
+        report = reported.get(one.report_id or 0)
+        if account is None or (status is None and one.status_id is not None):
+            continue
+        if (strike is None and one.strike_id is not None) or (report is None and one.report_id is not None):
+            continue
+        complete.append(ShownNotification(one, account, status, strike, report))
+    return complete
 
 
 def is_shown(type: str, status: ShownStatus, viewer: Perspective) -> bool:

@@ -125,14 +125,15 @@ class StatusCache(RowCache[statuses.Status]):
     async def _complete(self, found: dict[int, statuses.Status]) -> dict[int, ShownStatus]:
         """Return these rows with the statuses that they boost and quote, those that the quoted ones quote, and all
         authors."""
-        inner = await self.find_many(row.reblog_of_id for row in found.values() if row.reblog_of_id is not None)
-        rows = {**inner, **found}
-        outer: Iterable[statuses.Status] = list(rows.values())
+        boosted = [row.reblog_of_id for row in found.values() if row.reblog_of_id is not None]
+        rows = {**await self.find_many(boosted), **found} if boosted else found
+        outer: Iterable[statuses.Status] = rows.values()
         for _ in range(QUOTES_DEEP):
-            inner = await self.find_many(id for row in outer if (id := _quoted_id(row)) is not None)
-            rows, outer = {**inner, **rows}, inner.values()
-            if not inner:
+            quoted = [id for row in outer if (id := _quoted_id(row)) is not None]
+            if not quoted:
                 break
+            inner = await self.find_many(quoted)
+            rows, outer = {**inner, **rows}, inner.values()
         named = (id for row in rows.values() if (id := _card_author_id(row)) is not None)
         authors = await self._accounts.find_many([*(row.account_id for row in rows.values()), *named])
         return {id: shown for id in found if (shown := _assemble(rows[id], rows, authors)) is not None}

@@ -114,12 +114,15 @@ INSERT_OFFICIAL = Statement(f"""
 
 
 # A deletion may commit while an insertion that has checked the status still runs, so every read leaves out deleted
-# statuses. It also leaves out notifications from accounts that are suspended now, and those for staff of a recipient
-# whose role was taken away.
+# statuses. It also leaves out notifications from accounts that are suspended now or were deleted, because the rows of a
+# deleted account are erased later, in batches; and those for staff of a recipient whose role was taken away.
 def alive(row: str) -> str:
     return f"""
         NOT EXISTS (SELECT FROM statuses s WHERE s.id = {row}.status_id AND s.deleted_at IS NOT NULL)
-        AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = {row}.from_account_id AND a.suspended_at IS NOT NULL)
+        AND NOT EXISTS (
+            SELECT FROM accounts a WHERE a.id = {row}.from_account_id
+            AND (a.suspended_at IS NOT NULL OR a.deleted_at IS NOT NULL)
+        )
         AND ({row}.type NOT IN ('admin.report', 'admin.sign_up') OR EXISTS (
             SELECT FROM users u WHERE u.account_id = {row}.account_id AND u.role <> 'user'
         ))
@@ -318,4 +321,4 @@ def _made(push_ids: list[int] | None, push_services: list[str] | None, **fields:
 
 
 def _notifications(rows: Sequence[Row]) -> list[Notification]:
-    return [Notification(**row) for row in rows]
+    return [Notification(*row.values()) for row in rows]  # in the order of COLUMNS

@@ -27,7 +27,7 @@ from ..intake.paging import Paged, clamp, links
 from ..intake.parameters import Count, Flag, Text, Texts
 from ..intake.request import Request
 from ..router import api
-from ..views.statuses import part_of, perspective_of, render_all, without_hidden
+from ..views.statuses import part_of, render_all, without_hidden
 from ..views.stretches import Stretch, read_page
 from .notifications import COUNTED, MOST_COUNTED, ON_A_PAGE, READ, WRITE, Sieve, last_read
 
@@ -159,10 +159,10 @@ async def _seen(context: HttpContext, viewer: Viewer, groups: list[Group]) -> tu
     A mention is shown to the account that it names even if the author has blocked it since.
     """
     mentions = {one.status_id for one in groups if one.type == "mention"}
-    perspective = await perspective_of(viewer)
+    part = await part_of(viewer, ())
     found = await context.statuses.show_many(one.status_id for one in groups if one.status_id is not None)
-    visible = {id: shown for id, shown in found.items() if id in mentions or may_see(shown, perspective)}
-    unhidden = without_hidden(context, await part_of(viewer, ()), visible.values(), "notifications")
+    visible = {id: shown for id, shown in found.items() if id in mentions or may_see(shown, part.perspective)}
+    unhidden = without_hidden(context, part, visible.values(), "notifications")
     seen = {shown.id: shown for shown in unhidden}
     groups = [one for one in groups if one.status_id is None or one.status_id in visible]
     shown = [one for one in groups if one.status_id is None or one.status_id in seen]

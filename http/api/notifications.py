@@ -22,7 +22,7 @@ from ..intake.paging import Paged, clamp, links
 from ..intake.parameters import Count, Flag, Texts
 from ..intake.request import Request
 from ..router import api
-from ..views.statuses import part_of, perspective_of, without_hidden
+from ..views.statuses import part_of, without_hidden
 from ..views.stretches import Stretch, read_page
 
 READ = ("read:notifications",)
@@ -120,23 +120,20 @@ async def dismiss(viewer: Viewer, id: int) -> Answer:
 
 
 def _render(context: HttpContext, part: ViewerPart, visible: Sequence[ShownNotification]) -> list[bytes]:
-    return [notification_json(one, context.rendered, context.settings.base_url, part) for one in visible]
+    base_url = context.settings.base_url
+    return [notification_json(one, context.rendered, base_url, part) for one in visible]
 
 
 async def _seen(
     context: HttpContext, viewer: Viewer, found: Sequence[Notification]
 ) -> tuple[list[ShownNotification], ViewerPart, int]:
     """Return the notifications that the viewer sees, the viewer's part of them, and how many the filters hide."""
-    visible = await _visible(context, viewer, found)
-    part = await part_of(viewer, [one.status for one in visible if one.status is not None])
+    shown = await show_notifications(context.database, context.accounts, context.statuses, found)
+    part = await part_of(viewer, [one.status for one in shown if one.status is not None])
+    visible = [one for one in shown if one.is_for(part.perspective)]
+    if not part.filters.may_hide("notifications"):
+        return visible, part, 0
     seen = [
         one for one in visible if one.status is None or without_hidden(context, part, [one.status], "notifications")
     ]
     return seen, part, len(visible) - len(seen)
-
-
-async def _visible(context: HttpContext, viewer: Viewer, found: Sequence[Notification]) -> list[ShownNotification]:
-    """Return notifications with their accounts and statuses, without those that the viewer may not see any more."""
-    shown = await show_notifications(context.database, context.accounts, context.statuses, found)
-    perspective = await perspective_of(viewer)
-    return [one for one in shown if one.is_for(perspective)]

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 
 def instant(value: datetime) -> str:
     """`2026-11-21T09:05:00.123Z`."""
-    return f"{value.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{value.microsecond // 1000:03}Z"
+    # Pages have many of these, and `strftime` takes twice as long.
+    return value.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def maybe_instant(value: datetime | None) -> str | None:

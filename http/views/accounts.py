@@ -78,7 +78,8 @@ async def render_by_id(context: HttpContext, ids: Iterable[int]) -> dict[int, by
     """Return accounts by their ids, in the order of the ids, without those that are deleted."""
     found = await context.accounts.find_many(ids)
     shown = [account for account in found.values() if is_presentable(account)]
-    return {account.id: account_json(account, context.rendered, context.settings.base_url) for account in shown}
+    base_url = context.settings.base_url
+    return {account.id: account_json(account, context.rendered, base_url) for account in shown}
 
 
 async def accounts_page(context: HttpContext, request: Request, rows: Rows, limit: int) -> Answer:

@@ -51,7 +51,8 @@ async def render_all(context: HttpContext, viewer: Viewer | None, shown: Sequenc
 
 def render_with(context: HttpContext, part: ViewerPart | None, shown: Sequence[ShownStatus]) -> list[bytes]:
     """Return several statuses with the viewer's part of them."""
-    return [status_json(one, context.rendered, context.settings.base_url, part) for one in shown]
+    base_url = context.settings.base_url
+    return [status_json(one, context.rendered, base_url, part) for one in shown]
 
 
 def without_hidden(

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from troupe.storage import (
     blocks,
     conversation_mutes,
@@ -129,6 +131,19 @@ def test_suspended_people_and_deleted_statuses_tell_nothing(stage: Stage) -> Non
     assert tell(stage, ada, bob, "mention", status) is None
     stage.sql("UPDATE accounts SET suspended_at = now() WHERE id = $1", ada.id)
     assert tell(stage, ada, bob, "follow") is None
+
+
+@pytest.mark.parametrize("state", ["suspended_at", "deleted_at"])
+def test_reads_leave_out_senders_that_are_suspended_or_deleted(stage: Stage, state: str) -> None:
+    """The rows of a deleted account are erased after the deletion, in batches."""
+    ada, bob = stage.account("ada"), stage.account("bob")
+    told = tell(stage, ada, bob, "mention", mentioning(stage, bob, ada))
+    assert told is not None
+    assert stage(notifications.find, ada.id, told.id) is not None
+    stage.sql(f"UPDATE accounts SET {state} = now() WHERE id = $1", bob.id)
+    assert stage(notifications.find, ada.id, told.id) is None
+    assert stage(notifications.page, ada.id, Page(10)) == stage(notifications.since, ada.id, 0, 10) == []
+    assert stage(notifications.unread, ada.id, limit=10) == 0
 
 
 def test_many_are_told_at_once(stage: Stage) -> None:
