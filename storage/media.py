@@ -121,6 +121,8 @@ KNOWN_FILES = """
     UNION ALL SELECT avatar_file FROM accounts WHERE avatar_file = ANY($1::text[])
     UNION ALL SELECT header_file FROM accounts WHERE header_file = ANY($1::text[])
     UNION ALL SELECT image_file FROM preview_cards WHERE image_file = ANY($1::text[])
+    UNION ALL SELECT file FROM remote_files WHERE file = ANY($1::text[])
+    UNION ALL SELECT thumbnail_file FROM remote_files WHERE thumbnail_file = ANY($1::text[])
     UNION ALL SELECT file FROM custom_emojis WHERE file = ANY($1::text[])
     UNION ALL SELECT static_file FROM custom_emojis WHERE static_file = ANY($1::text[])
 """

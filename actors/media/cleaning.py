@@ -1,4 +1,4 @@
-"""Removing unused files and rows: left-overs of a crash, uploads in no status, and cards that no status shows."""
+"""Removing unused files and rows: left-overs of a crash, uploads in no status, unused cards and copies of pictures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import trio
 
-from ...storage import media, preview_cards
+from ...storage import media, preview_cards, remote_files
 from ...storage.engine.database import Connection, Database, Doubtful, Unavailable
 from ...storage.files import COMMANDS, Folder
 from ...storage.preview_cards import Swept
@@ -21,6 +21,8 @@ EVERY = 3600.0  # seconds
 LOOSE_FOR = timedelta(days=1)  # how long an attachment without a status is kept
 LEFT_FOR = timedelta(days=1)  # when files of an unfinished upload count as left over; no upload takes this long
 CARDS_UNUSED_FOR = timedelta(days=1)  # after they were fetched
+COPIES_UNUSED_FOR = timedelta(days=30)  # of other servers' pictures
+MOST_COPIES = 10 * 1024**3  # bytes of all of them
 CLEANED_AT_ONCE = 500
 
 
@@ -115,6 +117,9 @@ class Cleaning:
                 counts["cards in no post"] += swept.count
                 after = swept.last_id
                 self._outbox.wake()
+            while gone := await self._database.transact(self._delete_copies, self._clock.now() - COPIES_UNUSED_FOR):
+                counts["copies of pictures"] += gone
+                self._outbox.wake()
 
     async def _delete_loose(self, db: Connection, before: datetime) -> int:
         gone = await media.delete_loose(db, before, CLEANED_AT_ONCE)
@@ -122,6 +127,15 @@ class Cleaning:
             files = [file for medium in gone for file in medium.files]
             await self._outbox.promise(db, [files_unused(files)], NOWHERE)
         return len(gone)
+
+    async def _delete_copies(self, db: Connection, before: datetime) -> int:
+        """Delete some copies of other servers' pictures: those long unused, then the oldest of too many."""
+        names = await remote_files.delete_unused(db, before, CLEANED_AT_ONCE)
+        if not names and (excess := await remote_files.total(db) - MOST_COPIES) > 0:
+            names = await remote_files.evict(db, excess, CLEANED_AT_ONCE)
+        if names:
+            await self._outbox.promise(db, [files_unused(names)], NOWHERE)
+        return len(names)
 
     async def _delete_cards(self, db: Connection, after: int, before: datetime) -> Swept:
         """Delete the unused ones of the next cards."""

@@ -19,6 +19,7 @@ from ...actors.facts import (
     RevokedToken,
 )  # fmt: skip
 from ...actors.federation.federation import Federation
+from ...actors.federation.remote_files import RemoteFiles
 from ...actors.kernel.clock import Clock
 from ...actors.kernel.ids import Ids
 from ...actors.kernel.runtime import Runtime
@@ -136,6 +137,7 @@ class HttpContext:
     policies: OperatorPolicies = field(init=False)
     kept: CachedAnswers = field(default_factory=CachedAnswers)
     sign_ups: SignUps = field(init=False)
+    remote_files: RemoteFiles = field(init=False)
     trends: Trends = field(init=False)
     suggestions: Suggestions = field(init=False)
     translations: Translations = field(init=False)
@@ -149,6 +151,8 @@ class HttpContext:
         object.__setattr__(self, "policies", OperatorPolicies(texts, description, self.clock, self.record))
         trends = Trends(self.database, self.clock, review=self.settings.trends_review)
         object.__setattr__(self, "sign_ups", self._sign_ups())
+        remote_files = RemoteFiles(self.database, self.clock, self.outgoing, self.media, self.blocks)
+        object.__setattr__(self, "remote_files", remote_files)
         object.__setattr__(self, "trends", trends)
         object.__setattr__(self, "suggestions", Suggestions(self.database, self.clock))
         object.__setattr__(self, "translations", Translations(self.translator, self.clock, self.record))

@@ -24,6 +24,7 @@ BY_PATH: tuple[tuple[str, Rule], ...] = (
     ("/.well-known/", rates.DISCOVERY),
     ("/nodeinfo/", rates.DISCOVERY),
     ("/media/", rates.FILES),
+    ("/media_proxy/", rates.FILES),
     ("/avatars/", rates.FILES),
     ("/headers/", rates.FILES),
     ("/thumbnail.png", rates.FILES),

@@ -36,6 +36,11 @@ HEADERS: Headers = (
 @api.get("/media/<name>")
 async def show(context: HttpContext, request: Request, name: str) -> Answer:
     """A file, or the part of it that a player asks for."""
+    return await serve(context, request, name)
+
+
+async def serve(context: HttpContext, request: Request, name: str) -> Answer:
+    """Return a file of the media folder, or the part of it that a request asks for."""
     if not NAME.fullmatch(name) or (kind := TYPES.get(name.rpartition(".")[2])) is None:
         raise NotFound("Not Found")
     content_type, _ = kind

@@ -14,6 +14,7 @@ from ...storage.users import User
 from ..pictures.avatars import avatar_path
 from .custom_emoji import emojis_of_account
 from .featured_tag import featured_tag_fields
+from .remote_file import remote_file_address
 from .rendered import Renderings
 from .role import role_fields
 from .times import day, maybe_instant, midnight
@@ -31,12 +32,18 @@ def avatar_url(account: Account, base_url: str) -> str:
         return f"{base_url}{HIDDEN_AVATAR}"
     if account.avatar_file is not None:
         return f"{base_url}/media/{account.avatar_file}"
+    if account.avatar_remote_url is not None:
+        return remote_file_address("avatar", account.id, account.avatar_remote_url, base_url)
     return f"{base_url}{avatar_path(account.id)}"
 
 
 def header_url(account: Account, base_url: str) -> str:
-    if account.suspended_at is None and account.header_file is not None:
+    if account.suspended_at is not None:
+        return f"{base_url}{MISSING_HEADER}"
+    if account.header_file is not None:
         return f"{base_url}/media/{account.header_file}"
+    if account.header_remote_url is not None:
+        return remote_file_address("header", account.id, account.header_remote_url, base_url)
     return f"{base_url}{MISSING_HEADER}"
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from ...storage.media import Media
+from .remote_file import remote_file_address
 
 
 def media_fields(media: Media, base_url: str) -> dict[str, object]:
     """Return an attachment. It has no address until it is processed."""
-    url = file_address(media.file, base_url) or media.remote_url
-    preview = file_address(media.thumbnail_file, base_url) or media.thumbnail_remote_url
+    url = file_address(media.file, base_url) or _remote_address(media, base_url)
+    preview = file_address(media.thumbnail_file, base_url) or _remote_preview(media, base_url)
     return {
         "id": str(media.id),
         "type": media.type,
@@ -21,6 +22,21 @@ def media_fields(media: Media, base_url: str) -> dict[str, object]:
         "description": media.description or None,
         "blurhash": media.blurhash,
     }
+
+
+def _remote_address(media: Media, base_url: str) -> str | None:
+    """Return the address of another server's file: pictures are shown by this server, films by their own."""
+    if media.remote_url is None or media.type != "image":
+        return media.remote_url
+    return remote_file_address("attachment", media.id, media.remote_url, base_url)
+
+
+def _remote_preview(media: Media, base_url: str) -> str | None:
+    if media.thumbnail_remote_url is not None:
+        return remote_file_address("preview", media.id, media.thumbnail_remote_url, base_url, small=True)
+    if media.remote_url is not None and media.type == "image":
+        return remote_file_address("attachment", media.id, media.remote_url, base_url, small=True)
+    return None
 
 
 def file_address(name: str | None, base_url: str) -> str | None:

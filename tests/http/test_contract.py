@@ -44,6 +44,8 @@ OWN = frozenset(
         ("GET", "/.well-known/host-meta.json"),
         ("GET", "/api/openapi.json"),
         ("GET", "/media/<name>"),
+        ("GET", "/media_proxy/<kind>/<id>/<digest>"),
+        ("GET", "/media_proxy/<kind>/<id>/<digest>/small"),
         ("GET", "/auth/sign_up"),
         ("POST", "/auth/sign_up"),
         ("GET", "/auth/confirmation/new"),

@@ -1,0 +1,144 @@
+"""Pictures of other servers, for this server's readers: fetched when they are first looked at, and kept for a while.
+
+So readers tell no other server that they look, and get no file that was not decoded here first. A file that was fetched
+is decoded by a confined process, like an upload. Files that can't be had are not asked for again for some minutes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import timedelta
+from io import BytesIO
+
+import trio
+from cachetools import TTLCache
+
+from ...storage import remote_files
+from ...storage.engine.database import Database
+from ...storage.media import ProcessedMedia
+from ...storage.remote_files import Kind, Purpose, RemoteCopy, RemoteSource
+from ..kernel import Clock, NotAnswered
+from ..media.jobs import FileRefused
+from ..media.kinds import EMOJIS, IMAGES
+from ..media.process import ProcessingFailed
+from ..media.processor import Incoming, MediaProcessor, TooManyUploads
+from ..outgoing.client import OutgoingClient, OutgoingRequest, RequestLimits
+from ..outgoing.errors import OutgoingFailure
+from ..rules import limits
+from ..server_blocks import ServerBlocks
+
+PURPOSES: dict[Kind, Purpose] = {"attachment": "image", "preview": "image", "avatar": "avatar", "header": "header"}
+SIZES: dict[Purpose, tuple[int, int]] = {"avatar": (400, 400), "header": (1500, 500)}
+
+FETCHING = RequestLimits(seconds=20, body=limits.IMAGE_BYTES, hops=3)
+AT_ONCE = 4
+WAITING = 64  # pictures that are fetched or wait for that; more are not found for the moment
+SERVER = 0  # in the place of an account
+NOT_FOUND_FOR = 600.0  # seconds
+NOT_FOUND_KEPT = 10_000
+USED_EVERY = timedelta(days=1)
+
+
+class RemoteFiles:
+    """One for each process."""
+
+    def __init__(
+        self, database: Database, clock: Clock, client: OutgoingClient, media: MediaProcessor, blocks: ServerBlocks
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._client = client
+        self._media = media
+        self._blocks = blocks
+        self._places = trio.Semaphore(AT_ONCE)
+        self._fetching: dict[tuple[str, Purpose], trio.Event] = {}
+        self._missing: TTLCache[tuple[str, Purpose], bool] = TTLCache(
+            NOT_FOUND_KEPT, NOT_FOUND_FOR, timer=trio.current_time
+        )
+
+    async def find(self, kind: Kind, id: int, digest: str, *, small: bool = False) -> str | None:
+        """Return the name of the file of a picture; None if there is none, or `digest` is of another address.
+
+        The digest makes the address of a private picture one that can't be guessed.
+        """
+        source = await self._database.read(remote_files.find_source, kind, id)
+        if source is None or digest_of(source.url) != digest or not self._may_fetch(source):
+            return None
+        copy = await self._copy(source.url, PURPOSES[kind])
+        if copy is None:
+            return None
+        return copy.thumbnail_file or copy.file if small else copy.file
+
+    def _may_fetch(self, source: RemoteSource) -> bool:
+        standing = self._blocks.domains.standing_of(source.domain)
+        return not standing.suspended and not standing.rejects_media
+
+    async def _copy(self, url: str, made: Purpose) -> RemoteCopy | None:
+        """Return the copy of a picture. Requests for the same one wait for the first of them."""
+        key = (url, made)
+        while (copy := await self._database.read(remote_files.find, url, made)) is None:
+            if key in self._missing or len(self._fetching) >= WAITING:
+                return None
+            if (fetching := self._fetching.get(key)) is None:
+                await self._fetch(url, made)
+            else:
+                await fetching.wait()
+        now = self._clock.now()
+        if copy.used_at + USED_EVERY < now:
+            await self._database.transact(remote_files.use, url, made, now)
+        return copy
+
+    async def _fetch(self, url: str, made: Purpose) -> None:
+        """Fetch a picture and store its copy, or note that there is none."""
+        key = (url, made)
+        self._fetching[key] = trio.Event()
+        try:
+            async with self._places:
+                if not await self._stored(url, made):
+                    self._missing[key] = True
+        finally:
+            self._fetching.pop(key).set()
+
+    async def _stored(self, url: str, made: Purpose) -> bool:
+        try:
+            answer = await self._client.send(OutgoingRequest("GET", url, {"Accept": "image/*"}), FETCHING)
+        except OutgoingFailure:
+            return False
+        if answer.status != 200 or not answer.body:
+            return False
+        try:
+            async with self._media.receive(SERVER, BytesIO(answer.body), len(answer.body)) as upload:
+                if upload.kind not in (EMOJIS if made == "emoji" else IMAGES):
+                    return False
+                processed = await self._made(upload, made)
+                size = await trio.to_thread.run_sync(self._size, processed)
+                stored = await self._database.transact(
+                    remote_files.insert, url, made, processed.file, processed.thumbnail_file, size, self._clock.now()
+                )
+                if not stored:
+                    raise _Superfluous
+        except _Superfluous:
+            return True
+        except (FileRefused, ProcessingFailed, NotAnswered, TooManyUploads):
+            return False
+        return True
+
+    async def _made(self, upload: Incoming, made: Purpose) -> ProcessedMedia:
+        if made in SIZES:
+            width, height = SIZES[made]
+            return await self._media.make(upload, "picture", width=width, height=height)
+        return await self._media.make(upload, "emoji" if made == "emoji" else "image")
+
+    def _size(self, processed: ProcessedMedia) -> int:
+        """Return the bytes of all files of a picture."""
+        names = dict.fromkeys(name for name in (processed.file, processed.thumbnail_file) if name is not None)
+        return sum(self._media.folder.path(name).stat().st_size for name in names)
+
+
+class _Superfluous(Exception):
+    """Raised in the block of an upload so that its files are removed: another server has made the same copy."""
+
+
+def digest_of(url: str) -> str:
+    """Return the part of an address by which it changes with the picture, and can't be guessed without it."""
+    return hashlib.sha256(url.encode()).hexdigest()[:32]

@@ -1,0 +1,122 @@
+"""Copies of other servers' pictures: what they are copies of, and the cache of their files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from .engine.database import Connection, Row
+
+# What a copy is made for: a picture is cut to another size for each.
+Purpose: TypeAlias = Literal["image", "avatar", "header", "emoji"]
+# What has a picture on another server: `preview` is the still of a film, or a smaller picture.
+Kind: TypeAlias = Literal["attachment", "preview", "avatar", "header"]
+
+OF_ATTACHMENT = """
+    SELECT m.{url} AS url, a.domain FROM media_attachments m JOIN accounts a ON a.id = m.account_id
+    WHERE m.id = $1 AND m.{url} IS NOT NULL AND a.domain IS NOT NULL AND a.suspended_at IS NULL
+"""
+
+OF_ACCOUNT = """
+    SELECT {url} AS url, domain FROM accounts
+    WHERE id = $1 AND {url} IS NOT NULL AND domain IS NOT NULL AND suspended_at IS NULL
+"""
+
+SOURCES: dict[Kind, str] = {
+    "attachment": OF_ATTACHMENT.format(url="remote_url"),
+    "preview": OF_ATTACHMENT.format(url="thumbnail_remote_url"),
+    "avatar": OF_ACCOUNT.format(url="avatar_remote_url"),
+    "header": OF_ACCOUNT.format(url="header_remote_url"),
+}
+
+FIND = "SELECT file, thumbnail_file, used_at FROM remote_files WHERE url = $1 AND made = $2"
+
+# Of two servers that have made the same copy, the first one stays; the files of the other one are left to be removed.
+INSERT = """
+    INSERT INTO remote_files (url, made, file, thumbnail_file, size, fetched_at, used_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $6) ON CONFLICT DO NOTHING RETURNING file
+"""
+
+USE = "UPDATE remote_files SET used_at = $3 WHERE url = $1 AND made = $2"
+
+TOTAL = "SELECT coalesce(sum(size), 0)::bigint FROM remote_files"
+
+# The copies that were not used for the longest time, until so many bytes are free.
+EVICT = """
+    WITH oldest AS (
+        SELECT url, made, sum(size) OVER (ORDER BY used_at, url, made) - size AS before FROM (
+            SELECT url, made, size, used_at FROM remote_files ORDER BY used_at LIMIT $2
+        ) candidates
+    )
+    DELETE FROM remote_files r USING oldest o
+    WHERE r.url = o.url AND r.made = o.made AND o.before < $1
+    RETURNING r.file, r.thumbnail_file
+"""
+
+DELETE_UNUSED = """
+    DELETE FROM remote_files WHERE (url, made) IN (
+        SELECT url, made FROM remote_files WHERE used_at < $1 ORDER BY used_at LIMIT $2
+    )
+    RETURNING file, thumbnail_file
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSource:
+    """Where a picture is, and the domain of its account."""
+
+    url: str
+    domain: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteCopy:
+    """A copy in the media folder."""
+
+    file: str
+    thumbnail_file: str | None
+    used_at: datetime
+
+
+async def find_source(db: Connection, kind: Kind, id: int) -> RemoteSource | None:
+    """Return where the picture of a thing is, unless its account is suspended or local."""
+    row = await db.fetchrow(SOURCES[kind], id)
+    return RemoteSource(**row) if row is not None else None
+
+
+async def find(db: Connection, url: str, made: Purpose) -> RemoteCopy | None:
+    row = await db.fetchrow(FIND, url, made)
+    return RemoteCopy(**row) if row is not None else None
+
+
+async def insert(
+    db: Connection, url: str, made: Purpose, file: str, thumbnail_file: str | None, size: int, now: datetime
+) -> bool:
+    """Store a copy. False if there is one already."""
+    return await db.fetchval(INSERT, url, made, file, thumbnail_file, size, now) is not None
+
+
+async def use(db: Connection, url: str, made: Purpose, now: datetime) -> None:
+    """Note that a copy was looked at."""
+    await db.execute(USE, url, made, now)
+
+
+async def total(db: Connection) -> int:
+    """Return the bytes of all copies."""
+    return await db.fetchval(TOTAL)
+
+
+async def evict(db: Connection, size: int, limit: int) -> Sequence[str]:
+    """Delete the copies that were not used for the longest time, for so many bytes. Return their files."""
+    return _files(await db.fetch(EVICT, size, limit))
+
+
+async def delete_unused(db: Connection, before: datetime, limit: int) -> Sequence[str]:
+    """Delete some copies that were not used since a time. Return their files."""
+    return _files(await db.fetch(DELETE_UNUSED, before, limit))
+
+
+def _files(rows: Sequence[Row]) -> list[str]:
+    return [name for row in rows for name in (row["file"], row["thumbnail_file"]) if name is not None]

@@ -1,0 +1,190 @@
+"""Pictures of other servers: fetched once, decoded here, shown under addresses of this server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import trio
+
+from troupe.actors.media import cleaning
+from troupe.actors.media.cleaning import Cleaning
+from troupe.storage.accounts import Account, NewAccount
+
+from ..clients import Person, Reply, Stage
+from ..previews.site import Site, site
+from ..rows import create_account
+from ..waiting import until_none
+from .uploading import picture
+
+ATTACHMENT = """
+    INSERT INTO media_attachments (id, account_id, status_id, type, remote_url, created_at, updated_at)
+    VALUES ($1, $2, $3, 'image', $4, now(), now())
+"""
+STATUS = """
+    INSERT INTO statuses (id, account_id, uri, local, visibility, content, conversation_id, media_ids, created_at)
+    VALUES ($1, $2, $3, false, 'public', 'look', $1, ARRAY[$4::bigint], now())
+"""
+BLOCK = """
+    INSERT INTO blocked_domains (id, domain, severity, reject_media, reject_reports, obfuscate, created_at)
+    VALUES (1, 'site.test', $1, $2, false, false, now())
+"""
+
+
+@pytest.fixture
+def options() -> dict[str, Any]:
+    return {"rate_limits": False, "test_hosts": ("site.test",)}
+
+
+@pytest.fixture
+async def web() -> AsyncIterator[Site]:
+    async with site() as one:
+        yield one
+
+
+@pytest.fixture
+async def una(stage: Stage, web: Site) -> Account:
+    """An account of another server, with a picture there."""
+    context = stage.http_context
+    uri = "http://site.test/users/una"
+    new = NewAccount(context.ids.next(), "una", "site.test", uri, uri)
+    account = await context.database.transact(create_account, new, context.clock.now())
+    url = web.file("/una.png", picture(), "image/png")
+    await stage.sql("UPDATE accounts SET avatar_remote_url = $2, header_remote_url = $2 WHERE id = $1", new.id, url)
+    return account
+
+
+async def address_of(stage: Stage, account: Account, field: str = "avatar") -> str:
+    return (
+        (await stage.anybody().get(f"/api/v1/accounts/{account.id}")).json[field].removeprefix("http://localhost:3000")
+    )
+
+
+async def look(stage: Stage, address: str) -> Reply:
+    return await stage.anybody().get(address)
+
+
+async def test_a_picture_is_fetched_when_it_is_first_looked_at(stage: Stage, una: Account, web: Site) -> None:
+    address = await address_of(stage, una)
+    assert address.startswith(f"/media_proxy/avatar/{una.id}/")
+    assert web.asked("/una.png") == 0
+    first, second = await look(stage, address), await look(stage, address)
+    assert (first.status, first.headers["Content-Type"]) == (200, "image/jpeg")
+    assert first.body == second.body
+    assert first.body != picture()  # it was decoded and made anew
+    assert "immutable" in first.headers["Cache-Control"]
+    assert "sandbox" in first.headers["Content-Security-Policy"]
+    assert web.asked("/una.png") == 1
+
+
+async def test_readers_at_the_same_time_fetch_a_picture_once(stage: Stage, una: Account, web: Site) -> None:
+    address = await address_of(stage, una, "header")
+    async with trio.open_nursery() as nursery:
+        for _ in range(5):
+            nursery.start_soon(look, stage, address)
+    assert web.asked("/una.png") == 1
+
+
+async def test_an_attachment_is_shown_in_both_sizes(stage: Stage, ada: Person, una: Account, web: Site) -> None:
+    next_id = stage.http_context.ids.next
+    status, medium = next_id(), next_id()
+    url = web.file("/large.png", picture(900, 700), "image/png")
+    await stage.sql(STATUS, status, una.id, f"http://site.test/{status}", medium)
+    await stage.sql(ATTACHMENT, medium, una.id, status, url)
+    await stage.sql("INSERT INTO status_counts (status_id) VALUES ($1)", status)
+    (shown,) = (await ada.get(f"/api/v1/statuses/{status}")).json["media_attachments"]
+    assert shown["remote_url"] == url
+    original = await look(stage, shown["url"].removeprefix("http://localhost:3000"))
+    small = await look(stage, shown["preview_url"].removeprefix("http://localhost:3000"))
+    assert original.status == small.status == 200
+    assert len(small.body) < len(original.body)
+    assert web.asked("/large.png") == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "/media_proxy/avatar/{id}/" + "0" * 32,
+        "/media_proxy/header/1/{digest}",
+        "/media_proxy/secret/{id}/{digest}",
+        "/media_proxy/attachment/{id}/{digest}",
+        "/media_proxy/avatar/99999999999999999999/{digest}",
+    ],
+)
+async def test_an_address_that_nothing_shows_leads_nowhere(stage: Stage, una: Account, web: Site, change: str) -> None:
+    digest = (await address_of(stage, una)).rpartition("/")[2]
+    assert (await look(stage, change.format(id=una.id, digest=digest))).status == 404
+    assert web.peer.asked == []
+
+
+@pytest.mark.parametrize(
+    ("data", "content_type", "status"),
+    [
+        (b"<script>alert(1)</script>", "image/png", 200),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "image/svg+xml", 200),
+        (picture()[:100], "image/png", 200),
+        (picture(), "image/png", 404),
+        (b"", "image/png", 200),
+    ],
+)
+async def test_what_is_no_picture_is_not_shown_and_not_asked_for_again(
+    stage: Stage, una: Account, web: Site, data: bytes, content_type: str, status: int
+) -> None:
+    web.file("/una.png", data, content_type, status)
+    address = await address_of(stage, una)
+    for _ in range(3):
+        assert (await look(stage, address)).status == 404
+    assert web.asked("/una.png") == 1
+
+
+async def test_a_picture_at_a_private_address_is_not_fetched(stage: Stage, una: Account) -> None:
+    await stage.sql("UPDATE accounts SET avatar_remote_url = 'https://127.0.0.1/x.png' WHERE id = $1", una.id)
+    assert (await look(stage, await address_of(stage, una))).status == 404
+
+
+async def test_pictures_of_a_suspended_account_are_out_of_reach(stage: Stage, una: Account) -> None:
+    address = await address_of(stage, una)
+    assert (await look(stage, address)).status == 200
+    await stage.sql("UPDATE accounts SET suspended_at = now() WHERE id = $1", una.id)
+    assert (await look(stage, address)).status == 404
+
+
+@pytest.mark.parametrize(("severity", "rejects_media"), [("suspend", False), ("silence", True)])
+async def test_pictures_of_a_blocked_domain_are_out_of_reach(
+    stage: Stage, una: Account, severity: str, rejects_media: bool
+) -> None:
+    address = await address_of(stage, una)
+    assert (await look(stage, address)).status == 200
+    await stage.sql(BLOCK, severity, rejects_media)
+    await stage.http_context.blocks.reload()
+    assert (await look(stage, address)).status == 404
+
+
+async def test_copies_that_nobody_uses_are_removed(stage: Stage, una: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = await address_of(stage, una)
+    await look(stage, address)
+    context = stage.http_context
+    cleaner = Cleaning(context.database, context.clock, context.record, stage.outbox, context.media.folder)
+    await cleaner.clean()
+    ((name,),) = await stage.rows("SELECT file FROM remote_files")
+    await stage.sql("UPDATE remote_files SET used_at = now() - $1::interval", timedelta(days=31))
+    await cleaner.clean()
+    assert await stage.rows("SELECT FROM remote_files") == []
+    await until_none(lambda: stage.rows("SELECT FROM outbox"))
+    assert not context.media.folder.path(name).exists()
+    assert (await look(stage, address)).status == 200  # fetched again
+
+
+async def test_when_copies_take_too_much_room_the_oldest_go(
+    stage: Stage, una: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = stage.http_context
+    for field in ("avatar", "header"):
+        await look(stage, await address_of(stage, una, field))
+    await stage.sql("UPDATE remote_files SET used_at = now() - interval '2 days' WHERE made = 'header'")
+    ((kept,),) = await stage.rows("SELECT size FROM remote_files WHERE made = 'avatar'")
+    monkeypatch.setattr(cleaning, "MOST_COPIES", kept)
+    await Cleaning(context.database, context.clock, context.record, stage.outbox, context.media.folder).clean()
+    assert await stage.rows("SELECT made FROM remote_files") == [["avatar"]]
