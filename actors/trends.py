@@ -125,8 +125,7 @@ async def find_links(db: Connection, now: datetime) -> list[ReviewedLink]:
 
 async def find_statuses(db: Connection, now: datetime) -> list[ReviewedStatus]:
     """Return the statuses that trend, wait for a review or were forbidden, the first one most."""
-    since = now - DAY * DAYS
-    noted = await trends.noted_statuses(db, first_id_at(since), LEAST_ACCOUNTS, since)
+    noted = await trends.noted_statuses(db, first_id_at(now - DAY * DAYS), LEAST_ACCOUNTS)
     scores = [(response_score(one.accounts, now - one.created_at), one) for one in noted]
     found = [one for score, one in sorted(scores, key=lambda pair: (-pair[0], -pair[1].id)) if score]
     own = await trend_reviews.find_statuses(db, [one.id for one in found])

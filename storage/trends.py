@@ -10,43 +10,56 @@ from .engine.database import Connection
 from .preview_cards import PreviewCard, card_of
 from .statuses import StatusTag
 
-# One account has a limited part in what is read, so that no flood of posts displaces the posts of others: the newest
-# public statuses of an account on each day, their hashtags, and for trends of statuses the newest ones of the week, of
-# which those with most responses are taken. The accounts are those that posted last.
+# One account has a limited part in what counts, so that no flood of posts displaces the posts of others: its newest
+# public statuses on each day, the newest hashtags in them, and of its statuses those with most responses. The accounts
+# are those that posted last.
 MOST_AUTHORS = 20_000
 MOST_POSTS = 100
 MOST_USES = 200
-MOST_LATEST = 200
 MOST_RESPONDED = 20
 
 # Statuses whose accounts are counted, and the newest favourites and boosts of each that are looked at.
 MOST_CANDIDATES = 500
 MOST_RESPONSES = 1_000
 
+# Of all accounts together: the newest hashtags and cards of statuses, and the newest statuses with enough responses.
+# Hardly a server has as many in a week. The limits bound the work, and with an order they make PostgreSQL read along an
+# index: without the values of the parameters it would expect a third of the table.
+MOST_ATTACHED = 5_000_000
+MOST_NOTED = 200_000
+
 # The subquery is no join, and neither is what has a LIMIT, so that each is a look into an index.
 AUTHORS = f"""
     SELECT c.account_id AS id FROM account_counts c WHERE c.last_status_at >= $3 AND (
-        SELECT {{wanted}} a.silenced_at IS NULL AND a.suspended_at IS NULL AND a.deleted_at IS NULL
+        SELECT a.silenced_at IS NULL AND a.suspended_at IS NULL AND a.deleted_at IS NULL
         FROM accounts a WHERE a.id = c.account_id
     ) ORDER BY c.last_status_at DESC NULLS LAST, c.account_id DESC LIMIT {MOST_AUTHORS}
 """
 
-# The public statuses of one of the `authors` on one of the `days`.
+# The public statuses of the `authors` on each day. An index has all that is read of them (`statuses_author_public`).
 POSTS = f"""
-    SELECT s.id FROM statuses s
-    WHERE s.account_id = authors.id AND s.id >= days.first_id
-    AND s.id < coalesce(($1::bigint[])[days.day + 1], {2**63 - 1})
-    AND s.visibility = 'public' AND s.deleted_at IS NULL AND s.reblog_of_id IS NULL {{wanted}}
-    ORDER BY s.id DESC LIMIT {MOST_POSTS}
+    SELECT authors.id AS account_id, days.day, post.id
+    FROM authors CROSS JOIN unnest($1::bigint[]) WITH ORDINALITY AS days (first_id, day) CROSS JOIN LATERAL (
+        SELECT s.id FROM statuses s
+        WHERE s.account_id = authors.id AND s.id >= days.first_id
+        AND s.id < coalesce(($1::bigint[])[days.day + 1], {2**63 - 1})
+        AND s.visibility = 'public' AND s.deleted_at IS NULL AND s.reblog_of_id IS NULL
+        ORDER BY s.id DESC LIMIT {MOST_POSTS}
+    ) AS post
 """
 
+# The hashtags of all statuses are read at once: a look for those of each post would take longer.
 TAGS = f"""
-    WITH authors AS ({AUTHORS.format(wanted="")}), uses AS (
-        SELECT DISTINCT used.tag_id, days.day, authors.id
-        FROM authors CROSS JOIN unnest($1::bigint[]) WITH ORDINALITY AS days (first_id, day) CROSS JOIN LATERAL (
-            SELECT st.tag_id FROM ({POSTS.format(wanted="")}) AS post JOIN status_tags st ON st.status_id = post.id
-            ORDER BY st.status_id DESC, st.tag_id LIMIT {MOST_USES}
-        ) AS used
+    WITH authors AS ({AUTHORS}), placed AS (
+        SELECT post.account_id, post.day, used.tag_id, row_number() OVER (
+            PARTITION BY post.account_id, post.day ORDER BY post.id DESC, used.tag_id
+        ) AS place
+        FROM (
+            SELECT st.status_id, st.tag_id FROM status_tags st WHERE st.status_id >= ($1::bigint[])[1]
+            ORDER BY st.status_id DESC, st.tag_id DESC LIMIT {MOST_ATTACHED}
+        ) AS used JOIN ({POSTS}) AS post ON post.id = used.status_id
+    ), uses AS (
+        SELECT DISTINCT tag_id, day, account_id FROM placed WHERE place <= {MOST_USES}
     ), daily AS (
         SELECT tag_id, day, count(*) AS accounts FROM uses GROUP BY tag_id, day
     ), wide AS (
@@ -62,12 +75,14 @@ TAGS = f"""
 
 # The same of links whose pages have cards, by their statuses without a warning.
 LINKS = f"""
-    WITH authors AS ({AUTHORS.format(wanted="")}), uses AS (
-        SELECT used.card_id, days.day, authors.id, count(*) AS uses
-        FROM authors CROSS JOIN unnest($1::bigint[]) WITH ORDINALITY AS days (first_id, day) CROSS JOIN LATERAL (
-            SELECT (SELECT sc.card_id FROM status_cards sc WHERE sc.status_id = post.id) AS card_id
-            FROM ({POSTS.format(wanted="AND NOT s.sensitive AND s.spoiler_text = ''")}) AS post
-        ) AS used WHERE used.card_id IS NOT NULL GROUP BY used.card_id, days.day, authors.id
+    WITH authors AS ({AUTHORS}), uses AS (
+        SELECT linked.card_id, post.day, post.account_id, count(*) AS uses
+        FROM (
+            SELECT sc.status_id, sc.card_id FROM status_cards sc WHERE sc.status_id >= ($1::bigint[])[1]
+            ORDER BY sc.status_id DESC LIMIT {MOST_ATTACHED}
+        ) AS linked JOIN ({POSTS}) AS post ON post.id = linked.status_id
+        WHERE (SELECT NOT s.sensitive AND s.spoiler_text = '' FROM statuses s WHERE s.id = linked.status_id)
+        GROUP BY linked.card_id, post.day, post.account_id
     ), daily AS (
         SELECT card_id, day, sum(uses)::bigint AS uses, count(*) AS accounts FROM uses GROUP BY card_id, day
     ), wide AS (
@@ -81,21 +96,27 @@ LINKS = f"""
 """
 
 # As on the public timelines, by authors who opted in to be found, without posts behind a warning. The counts say which
-# posts are worth a look at the accounts. Again the subqueries are no joins.
+# posts are worth a look, at their rows and then at the accounts. Again the subqueries are no joins.
 STATUSES = f"""
-    WITH authors AS ({AUTHORS.format(wanted="a.discoverable AND")}), candidates AS (
-        SELECT authors.id AS account_id, post.id, post.created_at FROM authors CROSS JOIN LATERAL (
-            SELECT latest.id, latest.created_at, (
-                SELECT c.favourites + c.reblogs FROM status_counts c WHERE c.status_id = latest.id
-            ) AS responses FROM (
-                SELECT s.id, s.created_at FROM statuses s
-                WHERE s.account_id = authors.id AND s.id >= $1
-                AND s.visibility = 'public' AND s.deleted_at IS NULL AND s.reblog_of_id IS NULL
-                AND (s.in_reply_to_id IS NULL OR s.in_reply_to_account_id = s.account_id)
-                AND NOT s.sensitive AND s.spoiler_text = ''
-                ORDER BY s.id DESC LIMIT {MOST_LATEST}
-            ) AS latest ORDER BY responses DESC NULLS LAST, latest.id DESC LIMIT {MOST_RESPONDED}
-        ) AS post WHERE post.responses >= $2 ORDER BY post.responses DESC, post.id DESC LIMIT {MOST_CANDIDATES}
+    WITH noted AS MATERIALIZED (
+        SELECT c.status_id, c.favourites + c.reblogs AS responses FROM status_counts c
+        WHERE c.status_id >= $1 AND c.favourites + c.reblogs >= $2 ORDER BY c.status_id DESC LIMIT {MOST_NOTED}
+    ), fit AS (
+        SELECT post.*, noted.responses FROM noted CROSS JOIN LATERAL (
+            SELECT s.id, s.account_id, s.created_at FROM statuses s
+            WHERE s.id = noted.status_id
+            AND s.visibility = 'public' AND s.deleted_at IS NULL AND s.reblog_of_id IS NULL
+            AND (s.in_reply_to_id IS NULL OR s.in_reply_to_account_id = s.account_id)
+            AND NOT s.sensitive AND s.spoiler_text = '' LIMIT 1
+        ) AS post WHERE (
+            SELECT a.discoverable AND a.silenced_at IS NULL AND a.suspended_at IS NULL AND a.deleted_at IS NULL
+            FROM accounts a WHERE a.id = post.account_id
+        )
+    ), candidates AS (
+        SELECT placed.id, placed.account_id, placed.created_at FROM (
+            SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY responses DESC, id DESC) AS place FROM fit
+        ) AS placed
+        WHERE placed.place <= {MOST_RESPONDED} ORDER BY placed.responses DESC, placed.id DESC LIMIT {MOST_CANDIDATES}
     )
     SELECT c.id, c.account_id, c.created_at, (
         SELECT count(*) FROM (
@@ -169,12 +190,9 @@ async def used_links(db: Connection, begins: Sequence[int], least: int, since: d
     ]  # fmt: skip
 
 
-async def noted_statuses(db: Connection, first_id: int, least: int, since: datetime) -> list[NotedStatus]:
-    """Return the public statuses from an id on to which other accounts responded, `least` times or more.
-
-    `since` is the time of that id.
-    """
-    return [NotedStatus(*row.values()) for row in await db.fetch(STATUSES, first_id, least, since)]
+async def noted_statuses(db: Connection, first_id: int, least: int) -> list[NotedStatus]:
+    """Return the public statuses from an id on to which other accounts responded, `least` times or more."""
+    return [NotedStatus(*row.values()) for row in await db.fetch(STATUSES, first_id, least)]
 
 
 def _newest_first(count: int, days: Sequence[int], accounts: Sequence[int]) -> tuple[int, ...]:

@@ -321,7 +321,7 @@ QUERIES = [
     ("trending tags", trends.TAGS, ([100, 200, 300], 5, NOW)),
     ("trending links", trends.LINKS, ([100, 200, 300], 5, NOW)),
     *both("statuses with a link", timelines.LINK, 7, *PAGE),
-    ("trending statuses", trends.STATUSES, (100, 5, NOW)),
+    ("trending statuses", trends.STATUSES, (100, 5)),
     ("review of a publisher", trend_reviews.REVIEW_PUBLISHER, ("d1.test", True, NOW)),
     ("review of a link", trend_reviews.REVIEW_LINK, (7, True, NOW)),
     ("review of an author", trend_reviews.REVIEW_AUTHOR, (7, True, NOW)),
