@@ -25,7 +25,7 @@ CONFIRM = "UPDATE users SET confirmed_at = $2 WHERE account_id = $1 AND confirme
 
 LOCK_USER = "SELECT confirmed_at FROM users WHERE account_id = $1 FOR UPDATE"
 
-CHANGE_EMAIL = "UPDATE users SET email = $2, new_email = NULL WHERE account_id = $1"
+CHANGE_EMAIL = "UPDATE users SET email = $2, new_email = NULL, shares_email = false WHERE account_id = $1"
 
 APPROVE = "UPDATE users SET approved_at = $2 WHERE account_id = $1 AND approved_at IS NULL RETURNING account_id"
 
@@ -34,19 +34,13 @@ REJECT = """
     WHERE a.id = $1 AND u.account_id = a.id AND u.approved_at IS NULL RETURNING a.id
 """
 
-# The expression is that of the index.
-TAKEN_SPELLING = """
-    SELECT true FROM users WHERE
-    replace(split_part(split_part(lower(email), '@', 1), '+', 1), '.', '') || '@' || split_part(lower(email), '@', 2)
-    = lower($1) LIMIT 1
-"""
-
 Attribute = Literal["username", "email"]
 # The unique indexes, and the attributes that they protect.
 UNIQUE: Mapping[str, Attribute] = {
     "accounts_handle": "username",
     "accounts_uri": "username",
     "users_email": "email",
+    "users_email_spelling": "email",
 }
 
 
@@ -91,7 +85,7 @@ async def taken(db: Connection, username: str, canonical: str) -> list[Attribute
     found: list[Attribute] = []
     if await accounts.find_local_many(db, [username]):
         found.append("username")
-    if await db.fetchval(TAKEN_SPELLING, canonical):
+    if await users.taken_spellings(db, [canonical]):
         found.append("email")
     return found
 

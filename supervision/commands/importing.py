@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
+from ...actors.rules.mailboxes import canonical
 from ...actors.rules.passwords import hashed_quickly
 from ...storage.engine.json_values import JsonObject
 from .making import InvalidAccount, RequestedAccount, check_account
@@ -47,8 +48,8 @@ def _check(entry: JsonObject) -> None:
 def _refuse_repeats(entries: Sequence[tuple[int, JsonObject]]) -> None:
     first: dict[tuple[str, str], int] = {}
     for number, entry in entries:
-        for field in ("username", "email"):
-            earlier = first.setdefault((field, entry[field].lower()), number)
+        for field, value in (("username", entry["username"].lower()), ("email", canonical(entry["email"]))):
+            earlier = first.setdefault((field, value), number)
             if earlier != number:
                 raise InvalidAccount(f"line {number}: the {field} {entry[field]} stands in line {earlier} too")
 

@@ -12,6 +12,7 @@ from ...actors.kernel.ids import Ids
 from ...actors.mail.templates import CONFIRMATION
 from ...actors.outbox import new_effect
 from ...actors.rules.identity import USERNAME, local_account
+from ...actors.rules.mailboxes import canonical
 from ...http.access import scopes as scope_tree
 from ...storage import accounts, oauth, outbox, users
 from ...storage.accounts import Account
@@ -117,11 +118,11 @@ async def _local(db: Connection, username: str) -> Account:
 
 async def _refuse_taken(db: Connection, wanted: Sequence[RequestedAccount]) -> None:
     names = await accounts.find_local_many(db, [one.username for one in wanted])
-    emails = await users.taken_emails(db, [one.email for one in wanted])
+    emails = await users.taken_spellings(db, [canonical(one.email) for one in wanted])
     for one in wanted:
         if one.username.lower() in names:
             raise InvalidAccount(f"{one.where}the name {one.username} is taken")
-        if one.email.lower() in emails:
+        if canonical(one.email) in emails:
             raise InvalidAccount(f"{one.where}the e-mail address {one.email} is taken")
 
 

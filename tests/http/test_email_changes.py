@@ -57,9 +57,10 @@ async def test_a_link_lapses(stage: Stage, ada: Person) -> None:
     assert (await Browser(stage).get(link)).status == 404
 
 
-async def test_the_page_does_not_show_who_has_an_address(stage: Stage, ada: Person, bob: Person) -> None:
+@pytest.mark.parametrize("taken", ["bob@example.org", "b.ob+2@example.org"])
+async def test_the_page_does_not_show_who_has_an_address(stage: Stage, ada: Person, bob: Person, taken: str) -> None:
     browser = await signed_in(stage)
-    link = await asked_for(stage, browser, "bob@example.org")
+    link = await asked_for(stage, browser, taken)
     assert await opened(Browser(stage), link) == 404
     rows = await stage.rows("SELECT email FROM users ORDER BY email")
     assert rows == [["ada@example.org"], ["bob@example.org"]]

@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 
 from troupe.storage.engine.connect import run
@@ -90,6 +91,22 @@ def test_uploads_that_waited_before_nodes_had_names_wait_for_the_default_one(bar
         )
     upgrade(bare_dsn)
     assert value(bare_dsn, "SELECT array_agg(node ORDER BY id) FROM media_attachments") == ["main", None]
+
+
+def test_users_who_share_an_address_keep_it_until_they_change_it(bare_dsn: str) -> None:
+    before = [step.name for step in migrations()].index("email_spellings")
+    apply(bare_dsn, *migrations()[:before])
+    for id, email in ((1, "eve@x.org"), (2, "E.ve+2@x.org"), (3, "bob@x.org")):
+        value(
+            bare_dsn,
+            f"INSERT INTO accounts (id, username, uri, created_at, updated_at) VALUES ({id}, 'u{id}', '{id}', now(), now())",
+        )
+        value(bare_dsn, f"INSERT INTO users (account_id, email, created_at) VALUES ({id}, '{email}', now())")
+    upgrade(bare_dsn)
+    assert value(bare_dsn, "SELECT array_agg(shares_email ORDER BY account_id) FROM users") == [False, True, False]
+    change = "UPDATE users SET email = 'eve+3@x.org', shares_email = false WHERE account_id = 2"
+    with pytest.raises(asyncpg.UniqueViolationError):
+        value(bare_dsn, change)
 
 
 def test_a_gap_in_the_numbers_is_a_mistake(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from troupe.storage import oauth, registration, users
+from troupe.storage import email_changes, oauth, registration, users
 from troupe.storage.accounts import NewAccount
 from troupe.storage.engine.database import Connection
 from troupe.storage.oauth import Application, NewToken
@@ -41,6 +41,7 @@ def signing_up(name: str, email: str) -> Work:
         (("EVE", "other@example.org"), "username"),
         (("eve", "other@example.org"), "username"),
         (("bob", "EVE@Example.org"), "email"),
+        (("bob", "E.ve+2@example.org"), "email"),
         (("bob", "bob@example.org"), None),
     ],
 )
@@ -51,6 +52,46 @@ def test_of_two_at_once_the_second_is_told_what_is_taken(
     made = 1 if lost else 2
     for table in ("accounts", "users", "account_counts"):
         assert stage.value(f"SELECT count(*) FROM {table}") == made
+
+
+@pytest.mark.parametrize("change", ["unconfirmed", "confirmed"])
+def test_a_change_of_address_does_not_take_a_spelling_of_a_sign_up_at_the_same_time(stage: Stage, change: str) -> None:
+    account = _signed_up(stage)
+    new = "b.o.b+2@example.org"
+
+    async def changing(db: Connection) -> str | None:
+        try:
+            if change == "unconfirmed":
+                await registration.change_email(db, account.id, new)
+            else:
+                assert await email_changes.confirm(db, account.id, b"a" * 32, NOW)
+        except Taken as taken:
+            return taken.attribute
+        return None
+
+    if change == "confirmed":
+        stage(email_changes.begin, account.id, new)
+        stage(registration.insert_confirmation, Confirmation(b"a" * 32, account.id, new, NOW, LATER))
+    assert race(stage, signing_up("bob", "Bob@example.org"), changing) == [None, "email"]
+
+
+def test_users_may_change_the_spelling_of_their_own_address(stage: Stage) -> None:
+    account = _signed_up(stage)
+    stage(registration.change_email, account.id, "E.v.e+news@example.org")
+    assert stage.value("SELECT email FROM users") == "E.v.e+news@example.org"
+
+
+@pytest.mark.parametrize("change", ["unconfirmed", "confirmed"])
+def test_an_address_that_was_shared_is_not_once_it_is_changed(stage: Stage, change: str) -> None:
+    account = _signed_up(stage)
+    stage.sql("UPDATE users SET shares_email = true")
+    if change == "unconfirmed":
+        stage(registration.change_email, account.id, "bob@example.org")
+    else:
+        stage(email_changes.begin, account.id, "bob@example.org")
+        stage(registration.insert_confirmation, Confirmation(b"a" * 32, account.id, "bob@example.org", NOW, LATER))
+        assert stage(email_changes.confirm, account.id, b"a" * 32, NOW)
+    assert stage.value("SELECT shares_email FROM users") is False
 
 
 def test_what_is_taken(stage: Stage) -> None:

@@ -106,6 +106,7 @@ def test_an_account_links_to_the_server_as_it_called_itself(data: Path, dsn: str
         ("carol", "carol", "the e-mail address 'carol' is none"),
         ("TAKEN", "other@localhost", "the name TAKEN is taken"),
         ("other", "TAKEN@localhost", "the e-mail address TAKEN@localhost is taken"),
+        ("other", "ta.ken+2@localhost", "the e-mail address ta.ken+2@localhost is taken"),
     ],
 )
 def test_an_account_that_cannot_be_made_is_refused_with_the_reason(
@@ -190,6 +191,7 @@ def test_an_import_without_scopes_prints_no_tokens(data: Path) -> None:
         ({"username": "joe", "email": "j@localhost", "nick": "j"}, "line 2: there is no field nick"),
         ({"username": "FIRST", "email": "j@localhost"}, "line 2: the username FIRST stands in line 1 too"),
         ({"username": "joe", "email": "Taken2@localhost"}, "line 2: the e-mail address Taken2@localhost is taken"),
+        ({"username": "joe", "email": "first+2@localhost"}, "line 2: the email first+2@localhost stands in line 1 too"),
         ({"username": "Taken2", "email": "j@localhost"}, "line 2: the name Taken2 is taken"),
     ],
 )
