@@ -1,6 +1,7 @@
 """The server-wide blocks in memory: there are few, and each request asks for some of them.
 
-The turn that changes a block reads all of them again before it answers. Changes by other programs come as notices.
+The turn that changes a block reads all of them again before it answers. Each act on blocks also sends a notice when it
+is committed: by another program, or in a commit whose connection was lost and which ends after the turn has read.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 from ..storage import allowed_domains, blocked_domains, blocked_networks
+from ..storage.engine import notices
 from ..storage.engine.database import Connection, Database
 from .row_loader import RowLoader
 from .rules.domains import DomainRules
@@ -45,6 +47,11 @@ class ServerBlocks(RowLoader):
         self.domains, self.networks = await self._database.read(_rules, self._limited)
         for observe in self._observers:
             observe()
+
+
+async def announce_change(db: Connection) -> None:
+    """Have the running server read the blocks again when the transaction is committed."""
+    await notices.announce(db, NOTICE)
 
 
 async def _rules(db: Connection, limited: bool) -> tuple[DomainRules, NetworkRules]:

@@ -10,6 +10,7 @@ from ...storage.engine.database import Connection
 from ..account import AccountActor
 from ..kernel import Message, Refused, turn
 from ..rules.roles import Permission
+from ..server_blocks import announce_change
 from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
 
 NOT_FOUND = Refused(404, "Record not found")
@@ -50,6 +51,7 @@ async def allow(db: Connection, act: StaffAct, domain: str) -> AllowedDomain | R
     allowed = AllowedDomain(act.next_id(), domain, act.now)
     if not await allowed_domains.insert(db, allowed):
         return await allowed_domains.find_by_domain(db, domain) or NOT_FOUND
+    await announce_change(db)
     await act.log(db, "allow_domain", Target("domain_allow", allowed.id, domain))
     return allowed
 
@@ -61,5 +63,6 @@ async def disallow(db: Connection, act: StaffAct, id: int) -> AllowedDomain | Re
     gone = await allowed_domains.delete(db, id)
     if gone is None:
         return NOT_FOUND
+    await announce_change(db)
     await act.log(db, "disallow_domain", Target("domain_allow", gone.id, gone.domain))
     return gone

@@ -13,6 +13,7 @@ from ..facts import ModeratedDomain
 from ..kernel import Message, Refused, turn
 from ..rules.domains import DomainRules, is_stricter, is_within
 from ..rules.roles import Permission
+from ..server_blocks import announce_change
 from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
 
 NOT_FOUND = Refused(404, "Record not found")
@@ -122,7 +123,7 @@ async def impose(db: Connection, act: StaffAct, domain: str, terms: DomainTerms)
         return ImposedBlock(existing, is_new=False)
     await blocked_domains.insert(db, block)
     await _mark(db, act, block, before)
-    await _log(db, act, "block_domain", block)
+    await _record(db, act, "block_domain", block)
     return ImposedBlock(block, is_new=True)
 
 
@@ -137,7 +138,7 @@ async def change(db: Connection, act: StaffAct, id: int, terms: DomainTerms) -> 
     changed = terms.of(block)
     await blocked_domains.update(db, changed)
     await _mark(db, act, changed, before)
-    await _log(db, act, "change_domain_block", changed)
+    await _record(db, act, "change_domain_block", changed)
     return changed
 
 
@@ -151,7 +152,7 @@ async def lift(db: Connection, act: StaffAct, id: int) -> BlockedDomain | Refuse
         return NOT_FOUND
     await blocked_domains.delete(db, id)
     await _mark(db, act, block, before)
-    await _log(db, act, "unblock_domain", block)
+    await _record(db, act, "unblock_domain", block)
     return block
 
 
@@ -169,7 +170,9 @@ async def _mark(db: Connection, act: StaffAct, changed: BlockedDomain, before: l
         await act.promise(db, [domain_moderated(changed.domain)])
 
 
-async def _log(db: Connection, act: StaffAct, action: str, block: BlockedDomain) -> None:
+async def _record(db: Connection, act: StaffAct, action: str, block: BlockedDomain) -> None:
+    """Write an act into the audit log, and have the blocks read again when it is committed."""
+    await announce_change(db)
     await act.log(
         db, action, Target("domain_block", block.id, block.domain), block.private_comment or "",
         severity=block.severity, reject_media=block.reject_media, reject_reports=block.reject_reports,

@@ -12,6 +12,7 @@ from ...storage.engine.database import Connection
 from ..account import AccountActor
 from ..kernel import Message, Refused, turn
 from ..rules.roles import Permission
+from ..server_blocks import announce_change
 from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
 
 NOT_FOUND = Refused(404, "Record not found")
@@ -101,7 +102,7 @@ async def block(db: Connection, act: StaffAct, network: str, terms: NetworkTerms
         return NO_SEVERITY
     made = terms.of(BlockedNetwork(act.next_id(), network, terms.severity, "", act.now, None), act.now)
     await blocked_networks.insert(db, made)
-    await _log(db, act, "block_network", made)
+    await _record(db, act, "block_network", made)
     return made
 
 
@@ -114,7 +115,7 @@ async def change(db: Connection, act: StaffAct, id: int, terms: NetworkTerms) ->
         return NOT_FOUND
     changed = terms.of(found, act.now)
     await blocked_networks.update(db, changed)
-    await _log(db, act, "change_network_block", changed)
+    await _record(db, act, "change_network_block", changed)
     return changed
 
 
@@ -126,11 +127,13 @@ async def unblock(db: Connection, act: StaffAct, id: int) -> BlockedNetwork | Re
     if found is None:
         return NOT_FOUND
     await blocked_networks.delete(db, id)
-    await _log(db, act, "unblock_network", found)
+    await _record(db, act, "unblock_network", found)
     return found
 
 
-async def _log(db: Connection, act: StaffAct, action: str, block: BlockedNetwork) -> None:
+async def _record(db: Connection, act: StaffAct, action: str, block: BlockedNetwork) -> None:
+    """Write an act into the audit log, and have the blocks read again when it is committed."""
+    await announce_change(db)
     await act.log(db, action, Target("ip_block", block.id, block.network), block.comment, severity=block.severity)
 
 

@@ -157,6 +157,7 @@ class HttpContext:
         object.__setattr__(self, "suggestions", Suggestions(self.database, self.clock))
         object.__setattr__(self, "translations", Translations(self.translator, self.clock, self.record))
         self.blocks.observe(self._end_barred)
+        self.blocks.observe(self.kept.forget)
         self.facts.observe(EditedStatus, lambda fact: self.translations.drop(fact.id))
         self.facts.observe(DeletedStatus, lambda fact: self.translations.drop(fact.deleted.status.id))
         self.facts.observe(RevokedToken, self._end_token)

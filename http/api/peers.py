@@ -26,7 +26,7 @@ class PeerQuery(Input):
 
 @api.get("/api/v1/instance/peers")
 async def show_peers(context: HttpContext) -> Answer:
-    """The domains of the servers that this one knows."""
+    """The domains of the servers that this one knows and has not suspended."""
     return Answer(await _peers(context))
 
 
@@ -40,6 +40,8 @@ async def search_peers(context: HttpContext, query: PeerQuery) -> Answer:
 
 async def _peers(context: HttpContext) -> bytes:
     async def make() -> bytes:
-        return orjson.dumps(await context.database.read(instance.peers))
+        known = await context.database.read(instance.peers)
+        rules = context.blocks.domains
+        return orjson.dumps([domain for domain in known if not rules.standing_of(domain).suspended])
 
     return await context.kept.get("peers", context.clock.now(), make)

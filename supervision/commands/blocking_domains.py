@@ -14,7 +14,6 @@ from ...actors.commands.blocked_domains import DomainTerms, change, impose, lift
 from ...actors.kernel.ids import Ids
 from ...actors.rules.identity import domain_of
 from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
-from ...actors.server_blocks import NOTICE
 from ...actors.staff import act_at_command_line
 from ...http.entities.blocked_domain import blocked_domain_fields
 from ...storage import allowed_domains, blocked_domains
@@ -142,8 +141,7 @@ def checked_domain(written: str) -> str:
 
 
 async def announce(db: Connection) -> None:
-    """Have the running server read the blocks again, and carry out what the act has promised."""
-    await notices.announce(db, NOTICE)
+    """Have the running server carry out what the act has promised. It hears of changed blocks by the act itself."""
     await notices.announce(db, "outbox")
 
 

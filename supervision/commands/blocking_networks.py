@@ -11,12 +11,10 @@ from ...actors.commands.blocked_networks import unblock as end
 from ...actors.kernel.ids import Ids
 from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 from ...actors.rules.networks import network_of
-from ...actors.server_blocks import NOTICE
 from ...actors.staff import act_at_command_line
 from ...http.entities.blocked_network import blocked_network_fields
 from ...storage import blocked_networks
 from ...storage.blocked_networks import BlockedNetwork
-from ...storage.engine import notices
 from ...storage.engine.database import Connection
 from .acting import NotDone, allowed
 
@@ -37,7 +35,6 @@ async def block(db: Connection, written: str, terms: NetworkTerms, ids: Ids, now
     else:
         severity = terms.severity or "no_access"
         allowed(await insert(db, act, network, replace(terms, severity=severity)))
-    await notices.announce(db, NOTICE)
     return network
 
 
@@ -48,7 +45,6 @@ async def unblock(db: Connection, written: str, ids: Ids, now: datetime) -> str:
     if existing is None:
         raise NotDone(f"{network} is not blocked.")
     allowed(await end(db, act_at_command_line(ids, now), existing.id))
-    await notices.announce(db, NOTICE)
     return network
 
 

@@ -2,10 +2,11 @@
 
 import pytest
 
-from ..clients import Stage
+from ..clients import SCOPES, Stage
 
 PEERS = "/api/v1/instance/peers"
 SEARCH = "/api/v1/peers/search"
+BLOCKS = "/api/v1/admin/domain_blocks"
 
 KNOWN = """
     INSERT INTO accounts (id, username, domain, uri, created_at, updated_at)
@@ -26,6 +27,18 @@ async def test_each_known_domain_is_named_once(stage: Stage) -> None:
     await stage.sql(KNOWN, DOMAINS)
     answer = await stage.anybody().get(PEERS)
     assert (answer.status, sorted(answer.json)) == (200, sorted(set(DOMAINS)))
+
+
+async def test_suspended_servers_are_not_named(stage: Stage) -> None:
+    adm = await stage.person("adm", (*SCOPES, "admin:read", "admin:write"), role="admin")
+    await stage.sql(KNOWN, ["bad.example", "sub.bad.example", "quiet.example", "notbad.example"])
+    assert len((await stage.anybody().get(PEERS)).json) == 4
+    made = (await adm.post(BLOCKS, {"domain": "bad.example", "severity": "suspend"})).json
+    await adm.post(BLOCKS, {"domain": "quiet.example", "severity": "silence"})
+    assert (await stage.anybody().get(PEERS)).json == ["notbad.example", "quiet.example"]
+    assert await found(stage, "bad") == []
+    await adm.delete(f"{BLOCKS}/{made['id']}")
+    assert len((await stage.anybody().get(PEERS)).json) == 4
 
 
 @pytest.mark.parametrize(
