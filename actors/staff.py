@@ -13,6 +13,7 @@ from datetime import datetime
 from ..storage import audit_log, moderation, outbox
 from ..storage.audit_log import AuditEntry
 from ..storage.engine.database import Connection
+from ..storage.moderation import ModeratedRow
 from .account import AccountActor
 from .effects.registry import Promise
 from .kernel import Ids, Refused
@@ -63,6 +64,10 @@ class StaffAct:
             return True
         own = await self._role(db)
         return own is not None and outranks(own, role)
+
+    async def lock(self, db: Connection, account_id: int) -> ModeratedRow | None:
+        """Return the states of an account that the act is done to, locked. None if there is none."""
+        return await moderation.lock(db, account_id, self.staff.account_id)
 
     async def log(self, db: Connection, action: str, target: Target, reason: str = "", **details: object) -> None:
         """Write the act into the audit log."""

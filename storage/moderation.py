@@ -1,5 +1,6 @@
 """The states that staff put accounts in: disabled, silenced, sensitive, suspended."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -13,6 +14,10 @@ LOCK = """
     FROM accounts a LEFT JOIN users u ON u.account_id = a.id
     WHERE a.id = $1 AND a.deleted_at IS NULL FOR UPDATE OF a
 """
+
+# The row of the staff is locked like that of the target, lower id first: of two staff who act on each other, one waits.
+# Only accounts: the rows of users are locked after those of their accounts.
+HOLD = "SELECT FROM accounts WHERE id = ANY($1::bigint[]) ORDER BY id FOR SHARE"
 
 SET: dict[State, str] = {
     "disable": "UPDATE users SET disabled_at = $2 WHERE account_id = $1",
@@ -75,10 +80,22 @@ class ModeratedRow:
                 return self.suspended_at
 
 
-async def lock(db: Connection, account_id: int) -> ModeratedRow | None:
-    """Return the states of an account, locked. None if there is none, or if it is deleted."""
+async def lock(db: Connection, account_id: int, staff_id: int | None = None) -> ModeratedRow | None:
+    """Return the states of an account, locked. None if there is none, or if it is deleted.
+
+    The account of the staff who acts is locked too, so that it keeps its role.
+    """
+    if staff_id is not None and staff_id < account_id:
+        await hold(db, [staff_id])
     row = await db.fetchrow(LOCK, account_id)
+    if staff_id is not None and staff_id > account_id:
+        await hold(db, [staff_id])
     return ModeratedRow(**row) if row is not None else None
+
+
+async def hold(db: Connection, account_ids: Sequence[int]) -> None:
+    """Keep other acts of staff from accounts until the end of the transaction."""
+    await db.execute(HOLD, account_ids)
 
 
 async def set_state(db: Connection, account_id: int, state: State, since: datetime | None, now: datetime) -> None:

@@ -69,7 +69,8 @@ async def publish_deletion(account: AccountActor, deleted: DeletedAccount) -> No
 async def _delete(
     db: Connection, account: AccountActor, now: datetime, origin: Origin
 ) -> DeletedAccount | Refused | None:
-    if await moderation.is_last_owner(db, account.id):
+    # The account before the turn of owners, as acts of staff lock them.
+    if await moderation.lock(db, account.id) is not None and await moderation.is_last_owner(db, account.id):
         return LAST_OWNER
     return await mark_deleted(
         db, account.id, now, lambda db, promises: account.context.outbox.promise(db, promises, origin)

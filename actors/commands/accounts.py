@@ -68,7 +68,7 @@ async def delete_suspended_now(account: AccountActor, message: DeleteSuspendedNo
 
 async def approve(db: Connection, act: StaffAct, account_id: int) -> Refused | None:
     """Approve a sign-up, in a transaction, and promise the mail about it. Refused if it was approved."""
-    target = await moderation.lock(db, account_id)
+    target = await act.lock(db, account_id)
     if target is None:
         return NOT_FOUND
     if not await permitted(db, act, target) or not await registration.approve(db, account_id, act.now):
@@ -80,7 +80,7 @@ async def approve(db: Connection, act: StaffAct, account_id: int) -> Refused | N
 
 async def reject(db: Connection, act: StaffAct, account_id: int) -> Refused | None:
     """Delete the account of a sign-up, in a transaction. Refused if it was approved."""
-    target = await moderation.lock(db, account_id)
+    target = await act.lock(db, account_id)
     if target is None:
         return NOT_FOUND
     if not await permitted(db, act, target) or not await registration.reject(db, account_id):
@@ -92,7 +92,7 @@ async def reject(db: Connection, act: StaffAct, account_id: int) -> Refused | No
 
 async def delete_suspended(db: Connection, act: StaffAct, account_id: int) -> DeletedAccount | Refused:
     """Delete a suspended account, in a transaction. One that is not suspended is refused."""
-    target = await moderation.lock(db, account_id)
+    target = await act.lock(db, account_id)
     if target is not None and target.suspended_at is None:
         return NOT_ALLOWED
     return await delete(db, act, account_id)
@@ -100,7 +100,7 @@ async def delete_suspended(db: Connection, act: StaffAct, account_id: int) -> De
 
 async def delete(db: Connection, act: StaffAct, account_id: int) -> DeletedAccount | Refused:
     """Delete an account, in a transaction. Its posts and files are erased by the running server."""
-    target = await moderation.lock(db, account_id)
+    target = await act.lock(db, account_id)
     if target is None:
         return NOT_FOUND
     if not await act.may(db, Permission.DELETE_USER_DATA) or not await act.may_act_on(db, target.role):
@@ -115,7 +115,7 @@ async def delete(db: Connection, act: StaffAct, account_id: int) -> DeletedAccou
 
 async def give_role(db: Connection, act: StaffAct, account_id: int, role: str) -> Refused | None:
     """Give a user another role, in a transaction. Its cached tokens are read again."""
-    target = await moderation.lock(db, account_id)
+    target = await act.lock(db, account_id)
     if target is None:
         return NOT_FOUND
     if not await act.may(db, Permission.MANAGE_ROLES) or target.role is None:

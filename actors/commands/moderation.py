@@ -96,7 +96,7 @@ async def publish_moderation(account: AccountActor) -> None:
 
 async def moderate(db: Connection, act: StaffAct, account_id: int, message: ModerateAccount) -> Struck | Refused:
     """Do an act of staff on an account, in a transaction."""
-    target = await moderation.lock(db, account_id)
+    target = await act.lock(db, account_id)
     if target is None:
         return NOT_FOUND
     if not await permitted(db, act, target) or (message.action == "disable" and target.role is None):
@@ -117,7 +117,7 @@ async def moderate(db: Connection, act: StaffAct, account_id: int, message: Mode
 
 async def undo(db: Connection, act: StaffAct, account_id: int, state: State) -> Refused | None:
     """Take an account out of a state, in a transaction. Only a suspension that there is not is refused."""
-    target = await moderation.lock(db, account_id)
+    target = await act.lock(db, account_id)
     if target is None:
         return NOT_FOUND
     if not await permitted(db, act, target) or (state == "disable" and target.role is None):

@@ -84,6 +84,8 @@ async def change_report(account: AccountActor, message: ChangeReport) -> Report 
 
 async def assign(db: Connection, act: StaffAct, id: int, to: int | None) -> Report | Refused:
     """Assign a report to one of the staff, or with None to no account."""
+    # Accounts before the report, as acts on accounts lock them.
+    await moderation.hold(db, [one for one in (act.staff.account_id, to) if one is not None])
     report = await _lock(db, act, id)
     if isinstance(report, Refused) or report.assigned_account_id == to:
         return report

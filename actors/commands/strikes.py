@@ -101,7 +101,7 @@ async def strike_statuses(
     db: Connection, act: StaffAct, account_id: int, message: ModerateStatuses
 ) -> Struck | Refused:
     """Strike an account for statuses of it, in a transaction. They are removed or marked afterwards."""
-    target = await moderation.lock(db, account_id)
+    target = await act.lock(db, account_id)
     if target is None:
         return NOT_FOUND
     allowed = await act.may(db, Permission.MANAGE_USERS | Permission.MANAGE_REPORTS)
@@ -172,7 +172,7 @@ async def decide_appeal(account: AccountActor, message: DecideAppeal) -> Refused
 async def decide(db: Connection, act: StaffAct, appeal_id: int, *, approved: bool) -> Strike | Refused:
     """Decide about an appeal, in a transaction. What the strike did is undone, unless another one did it too."""
     found = await strikes.find_appealed(db, appeal_id)
-    target = None if found is None else await moderation.lock(db, found.target_account_id)
+    target = None if found is None else await act.lock(db, found.target_account_id)
     if found is None or target is None:
         return NOT_FOUND
     if not await act.may(db, Permission.MANAGE_APPEALS) or not await act.may_act_on(db, target.role):

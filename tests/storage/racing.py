@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 from troupe.storage.engine.connect import run
 from troupe.storage.engine.database import Connection
@@ -32,6 +32,45 @@ def race(stage: Stage, first: Work, second: Work) -> list[Any]:
             return [outcome, await other]
 
     return run(main)
+
+
+def cross(stage: Stage, first: Work, second: Work) -> list[Any]:
+    """Both in a transaction: each stops after its first statement until the other is as far, or waits for a lock."""
+    began = [asyncio.Event(), asyncio.Event()]
+
+    async def alone(place: int, work: Work) -> Any:
+        async with session(stage.dsn) as db, session(stage.dsn) as watcher:
+
+            async def meet() -> None:
+                began[place].set()
+                while not began[1 - place].is_set() and not await watcher.fetchval(WAITING):
+                    pass
+
+            return await whole(cast(Connection, Meeting(db, meet)), work)
+
+    async def main() -> list[Any]:
+        async with asyncio.timeout(60):
+            return await asyncio.gather(alone(0, first), alone(1, second))
+
+    return run(main)
+
+
+class Meeting:
+    """A connection that waits for another one after the first statement of its work."""
+
+    def __init__(self, db: Connection, meet: Callable[[], Awaitable[None]]) -> None:
+        self._db = db
+        self._meet: Callable[[], Awaitable[None]] | None = meet
+
+    def __getattr__(self, name: str) -> Any:
+        async def call(statement: str, *values: object) -> Any:
+            answer = await getattr(self._db, name)(statement, *values)
+            if statement != "BEGIN" and self._meet is not None:
+                meet, self._meet = self._meet, None
+                await meet()
+            return answer
+
+        return call
 
 
 async def waiting(watcher: Connection, count: int) -> None:

@@ -9,8 +9,13 @@ from typing import Any
 import asyncpg
 import pytest
 
+from troupe.actors.commands import accounts as account_acts
+from troupe.actors.commands import report_handling
+from troupe.actors.commands.moderation import ModerateAccount, moderate, undo
 from troupe.actors.commands.quoting import admit_quote
+from troupe.actors.commands.strikes import ModerateStatuses, strike_statuses
 from troupe.actors.kernel import Refused
+from troupe.actors.staff import NOT_ALLOWED, Staff, StaffAct
 from troupe.http.oauth.token import TokenRequest, exchange
 from troupe.storage import (
     accounts,
@@ -27,6 +32,7 @@ from troupe.storage import (
     quotes,
     registration,
     relations,
+    reports,
     statuses,
 )
 from troupe.storage.accounts import Account
@@ -37,11 +43,12 @@ from troupe.storage.follows import FollowTerms
 from troupe.storage.idempotency import KeyedStatus
 from troupe.storage.oauth import Application, Grant, NewToken
 from troupe.storage.outbox import NewEffect
+from troupe.storage.reports import NewReport
 from troupe.storage.secrets import hash_of
 from troupe.storage.statuses import NewStatus, Status, StatusTag
 
 from .conftest import NOW, Stage, counted, new_id, session
-from .racing import Work, race, whole
+from .racing import Work, cross, race, whole
 
 
 def crowd(stage: Stage, works: list[Work]) -> list[Any]:
@@ -400,3 +407,51 @@ def test_two_accounts_that_react_at_once_do_not_both_get_the_last_place(stage: S
 
     assert race(stage, reacting(ada, "👍"), reacting(bob, "🎉")) == [True, False]
     assert stage(announcements.count, made.id, "🎉") == 0
+
+
+def act_of(account: Account) -> StaffAct:
+    async def promise(db: Connection, promises: object) -> list[int]:
+        return []
+
+    return StaffAct(Staff(account.id, account.username), NOW, new_id, promise)
+
+
+def silencing(staff: Account, target: Account) -> Work:
+    return lambda db: moderate(db, act_of(staff), target.id, ModerateAccount(act_of(staff).staff, "silence"))
+
+
+def undoing(staff: Account, target: Account) -> Work:
+    return lambda db: undo(db, act_of(staff), target.id, "suspend")
+
+
+def promoting(staff: Account, target: Account) -> Work:
+    return lambda db: account_acts.give_role(db, act_of(staff), target.id, "moderator")
+
+
+def removing_a_status(staff: Account, target: Account) -> Work:
+    message = ModerateStatuses(act_of(staff).staff, "delete_statuses", (1,))
+    return lambda db: strike_statuses(db, act_of(staff), target.id, message)
+
+
+@pytest.mark.parametrize("act", [silencing, undoing, promoting, removing_a_status])
+@pytest.mark.parametrize("turned", [False, True])
+def test_two_staff_who_act_on_each_other_do_not_deadlock(
+    stage: Stage, act: Callable[[Account, Account], Work], turned: bool
+) -> None:
+    names = ("own", "mod") if turned else ("mod", "own")
+    made = {name: stage.account(name, role={"own": "owner", "mod": "moderator"}[name]) for name in names}
+    own, mod = made["own"], made["mod"]
+    _, refused = cross(stage, silencing(own, mod), act(mod, own))
+    assert refused == NOT_ALLOWED
+    assert stage.value("SELECT silenced_at FROM accounts WHERE username = 'mod'") == NOW
+
+
+def test_a_report_that_is_assigned_to_its_target_who_is_moderated_does_not_deadlock(stage: Stage) -> None:
+    own, mod, bob = stage.account("own", role="owner"), stage.account("mod", role="moderator"), stage.account("bob")
+    report = stage(reports.insert, NewReport(new_id(), bob.id, mod.id, (), None, "spam", ""), NOW)
+
+    def assigning(staff: Account) -> Work:
+        return lambda db: report_handling.assign(db, act_of(staff), report.id, mod.id)
+
+    cross(stage, silencing(own, mod), assigning(own))
+    assert stage.value("SELECT action_taken_at FROM reports") == NOW
