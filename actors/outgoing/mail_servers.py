@@ -5,7 +5,8 @@ Lookups have limits on time, number and size, and wait in Trio. One that gives n
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import dns.asyncresolver
@@ -21,6 +22,7 @@ from dns.rdtypes.ANY.MX import MX
 
 SECONDS = 5.0  # for all lookups of a domain together
 AT_ONCE = 8
+AT_ONCE_OF_A_NETWORK = 2  # so that one client with slow domains leaves places to all others
 MOST_SERVERS = 20  # of a domain
 REMEMBERED = 1024
 REMEMBERED_FOR = 600.0  # seconds
@@ -34,7 +36,7 @@ class MailServers:
 
 
 UNKNOWN = MailServers(None)
-FindMailServers = Callable[[str], Awaitable[MailServers]]
+FindMailServers = Callable[[str, str], Awaitable[MailServers]]  # of a domain, for a client's network
 
 
 class MailServerLookup:
@@ -44,19 +46,32 @@ class MailServerLookup:
         self._servers = tuple(servers)
         self._resolver: dns.asyncresolver.Resolver | None = None
         self._turns = trio.CapacityLimiter(AT_ONCE)
+        self._of_networks: dict[str, trio.CapacityLimiter] = {}  # of those that look up or wait now
         self._found: TTLCache[str, MailServers] = TTLCache(REMEMBERED, REMEMBERED_FOR)
 
-    async def __call__(self, domain: str) -> MailServers:
-        """Return the mail servers of a domain in lower-case ASCII."""
+    async def __call__(self, domain: str, network: str) -> MailServers:
+        """Return the mail servers of a domain in lower-case ASCII. `network` is that of the client."""
         if (known := self._found.get(domain)) is not None:
             return known
         with trio.move_on_after(SECONDS):
-            async with self._turns:
+            async with self._turn(network):
                 found = await self._look_up(domain)
             if found.names is not None:
                 self._found[domain] = found
             return found
         return UNKNOWN
+
+    @asynccontextmanager
+    async def _turn(self, network: str) -> AsyncGenerator[None]:
+        """Wait for a place of the client's network, and only then for one of all."""
+        own = self._of_networks.setdefault(network, trio.CapacityLimiter(AT_ONCE_OF_A_NETWORK))
+        try:
+            async with own, self._turns:
+                yield
+        finally:
+            waiting = own.statistics()
+            if not waiting.borrowed_tokens and not waiting.tasks_waiting:
+                self._of_networks.pop(network, None)
 
     async def _look_up(self, domain: str) -> MailServers:
         try:

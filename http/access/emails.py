@@ -32,17 +32,17 @@ async def verdict_on(context: HttpContext, mailbox: str, client: str) -> EmailVe
         return EmailVerdict(blocked())
     if await context.database.read(blocked_emails.find_by_hash, canonical_hash(mailbox)) is not None:
         return EmailVerdict(taken("email"))  # not more: the owner of a blocked address learns nothing of the block
-    servers = await _servers_of(context, domain)
+    servers = await _servers_of(context, domain, client)
     if servers == ():
         return EmailVerdict(unreachable())
     return await _blocked_by_domain(context, (domain, *(servers or ())), client)
 
 
-async def _servers_of(context: HttpContext, domain: str) -> tuple[str, ...] | None:
+async def _servers_of(context: HttpContext, domain: str, client: str) -> tuple[str, ...] | None:
     """Return the mail servers of a domain. None if they are not known, or nobody is to ask for them."""
     if not context.settings.check_email_domains or is_inside(context.settings.local_domain):
         return None
-    return (await context.mail_servers(domain)).names
+    return (await context.mail_servers(domain, rates.network_subject_of(client))).names
 
 
 async def _blocked_by_domain(context: HttpContext, names: tuple[str, ...], client: str) -> EmailVerdict:

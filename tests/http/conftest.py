@@ -114,7 +114,7 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any], without_probe
         nursery.cancel_scope.cancel()
 
 
-async def _no_answer(domain: str) -> MailServers:
+async def _no_answer(domain: str, network: str) -> MailServers:
     """Look mail servers up without a network."""
     return UNKNOWN
 

@@ -45,7 +45,7 @@ class Dropped(Exception):
     """Raised when the server was killed before it answered."""
 
 
-async def _no_answer(domain: str) -> MailServers:
+async def _no_answer(domain: str, network: str) -> MailServers:
     return UNKNOWN
 
 
