@@ -1,13 +1,25 @@
 """Figures for staff: what users did in each period, what there is of it, and how many users stay.
 
-Periods are ranges of ids, which contain the time. Each call counts rows: staff ask rarely, and for few periods.
+Periods are ranges of ids, which contain the time. Each call counts rows: staff ask rarely, for few periods, and a count
+that takes long is ended.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Concatenate, ParamSpec, TypeVar
+
+from asyncpg import QueryCanceledError  # pyright: ignore[reportMissingTypeStubs]  # asyncpg has none
 
 from .engine.database import Connection
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# Milliseconds for one figure: less than the deadline of a call, at which its connection would be closed.
+PATIENCE = 5000
+
+LIMIT_TIME = "SELECT set_config('statement_timeout', $1, true)"
 
 # The periods by their number: from the id `low` to below `high`, and the same as times for what is not dated by its id.
 PERIODS = """
@@ -143,6 +155,10 @@ RETENTION = f"""
 """
 
 
+class TookTooLong(Exception):
+    """Raised when a figure can't be counted in time. The transaction must be rolled back."""
+
+
 @dataclass(frozen=True, slots=True)
 class Periods:
     """Periods one after the other: where each begins and ends, as ids and as times."""
@@ -151,6 +167,17 @@ class Periods:
     high: Sequence[int]
     begins: Sequence[datetime]
     ends: Sequence[datetime]
+
+
+async def in_time(
+    db: Connection, count: Callable[Concatenate[Connection, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """Count a figure, in a transaction of its own. Raises TookTooLong."""
+    await db.fetchval(LIMIT_TIME, str(PATIENCE))
+    try:
+        return await count(db, *args, **kwargs)
+    except QueryCanceledError:
+        raise TookTooLong from None
 
 
 async def measure(db: Connection, name: str, periods: Periods, about: int | str | None = None) -> list[int]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Concatenate, Literal, ParamSpec, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
@@ -23,7 +23,9 @@ from ...storage.dashboard import (
     OF_SERVER,
     OF_TAG,
     Periods,
+    TookTooLong,
 )
+from ...storage.engine.database import Connection
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import invalid
@@ -34,9 +36,13 @@ from ..intake.paging import clamp
 from ..intake.parameters import Choice, Count, Maybe, Several, Text
 from ..router import api
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 READ = ("admin:read",)
 MANAGE = Permission.VIEW_DASHBOARD
 MOST_DAYS = 366
+MOST_FIGURES = 1000  # days of all measures of a request together
 MOST_COHORTS = 62
 MOST_KEYS = 20
 SHOWN = 10  # keys of a dimension, unless the request says how many
@@ -122,13 +128,14 @@ async def show_measures(context: HttpContext, wanted: MeasureQuery) -> Answer:
     """Measures for each day from `start_at` to `end_at`. Keys that are unknown, or about nothing, are left out."""
     days = _days(wanted.start_at, wanted.end_at)
     before = [day - timedelta(days=len(days)) for day in days]
+    keys = [key for key in wanted.keys if key in OF_SERVER or (key in MEASURES_ABOUT and wanted.about(key) is not None)]
+    if len(keys) * len(days) > MOST_FIGURES:
+        raise invalid(f"Keys are too many for these dates (maximum is {MOST_FIGURES} days of all keys together)")
     found: list[dict[str, object]] = []
-    for key in wanted.keys:
+    for key in keys:
         about = wanted.about(key)
-        if key not in OF_SERVER and (key not in MEASURES_ABOUT or about is None):
-            continue
-        now = await context.database.read(dashboard.measure, key, _periods(days, _next_day), about)
-        earlier = await context.database.read(dashboard.measure, key, _periods(before, _next_day), about)
+        now = await _counted(context, dashboard.measure, key, _periods(days, _next_day), about)
+        earlier = await _counted(context, dashboard.measure, key, _periods(before, _next_day), about)
         found.append(measure_fields(key, days, now, sum(now), sum(earlier), UNITS.get(key)))
     return json(found)
 
@@ -136,9 +143,11 @@ async def show_measures(context: HttpContext, wanted: MeasureQuery) -> Answer:
 @api.post("/api/v1/admin/dimensions", auth="user", scopes=READ, permission=MANAGE)
 async def show_dimensions(context: HttpContext, wanted: DimensionQuery) -> Answer:
     """Dimensions over a time, without one over the last month."""
-    now = context.clock.now()
-    end = wanted.end_at or now
-    low, high = first_id_at(wanted.start_at or end - timedelta(days=30)), first_id_at(end + timedelta(days=1))
+    end = wanted.end_at or context.clock.now()
+    start = wanted.start_at or end - timedelta(days=30)
+    if end - start > timedelta(days=MOST_DAYS):
+        raise invalid(f"Dates are too far apart (maximum is {MOST_DAYS} days)")
+    low, high = first_id_at(start), first_id_at(end + timedelta(days=1))
     limit = clamp(wanted.limit, SHOWN, 100)
     found: list[dict[str, object]] = []
     for key in wanted.keys:
@@ -146,7 +155,7 @@ async def show_dimensions(context: HttpContext, wanted: DimensionQuery) -> Answe
         if key == VERSIONS:
             found.append(dimension_fields(key, await _versions(context)))
         elif key in DIMENSIONS or (key in DIMENSIONS_ABOUT and about is not None):
-            rows = await context.database.read(dashboard.dimension, key, low, high, limit, about)
+            rows = await _counted(context, dashboard.dimension, key, low, high, limit, about)
             here = context.settings.local_domain
             named = [(one or here, one or here, str(value)) for one, value in rows]
             found.append(dimension_fields(key, named, "bytes" if key == "space_usage" else None))
@@ -162,8 +171,8 @@ async def show_retention(context: HttpContext, wanted: RetentionQuery) -> Answer
     following = _next_month if monthly else _next_day
     begins = _stretch(_first(wanted.start_at, monthly=monthly), wanted.end_at, following, MOST_COHORTS)
     periods = _periods(begins, following)
-    sizes = await context.database.read(dashboard.new_users, periods)
-    active = await context.database.read(dashboard.retention, periods.low, periods.high)
+    sizes = await _counted(context, dashboard.new_users, periods)
+    active = await _counted(context, dashboard.retention, periods.low, periods.high)
     return json(
         [
             cohort_fields(
@@ -173,6 +182,16 @@ async def show_retention(context: HttpContext, wanted: RetentionQuery) -> Answer
             for cohort, begin in enumerate(begins)
         ]
     )  # fmt: skip
+
+
+async def _counted(
+    context: HttpContext, count: Callable[Concatenate[Connection, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """Return a figure. Raises 422 for one that takes too long to count."""
+    try:
+        return await context.database.transact(dashboard.in_time, count, *args, **kwargs)
+    except TookTooLong:
+        raise invalid("Dates are too far apart to count this in time") from None
 
 
 async def _versions(context: HttpContext) -> list[tuple[str, str, str]]:

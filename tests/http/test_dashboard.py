@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from troupe.storage import dashboard
+from troupe.storage.engine.database import Connection
+
 from ..clients import SCOPES, Person, Stage
 
 STAFF = (*SCOPES, "admin:read", "admin:write")
@@ -101,3 +104,34 @@ async def test_times_that_cost_too_much_are_refused(mod: Person, start: str, end
     form = {"keys[]": "new_users", "start_at": start, "end_at": end}
     assert (await mod.post("/api/v1/admin/measures", form)).status == 422
     assert (await mod.post("/api/v1/admin/measures", {"keys[]": "new_users"})).status == 400
+    assert (await mod.post("/api/v1/admin/dimensions", form | {"keys[]": "servers"})).status == 422
+
+
+async def test_the_more_keys_the_fewer_days(stage: Stage, mod: Person) -> None:
+    keys = ["new_users", "active_users", "interactions", "opened_reports"]
+    form = {"keys": keys, "start_at": today(stage, 249), "end_at": today(stage)}
+    assert len((await mod.post("/api/v1/admin/measures", json=form)).json) == 4
+    refused = await mod.post("/api/v1/admin/measures", json=form | {"start_at": today(stage, 250)})
+    text = "Validation failed: Keys are too many for these dates (maximum is 1000 days of all keys together)"
+    assert (refused.status, refused.json) == (422, {"error": text})
+    unknown = {"keys": ["new_users", *map(str, range(9))], "start_at": today(stage, 365)}
+    assert (await mod.post("/api/v1/admin/measures", json=form | unknown)).status == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "work"),
+    [("measures", "measure"), ("dimensions", "dimension"), ("retention", "retention"), ("retention", "new_users")],
+)
+async def test_a_count_that_takes_long_is_ended(
+    stage: Stage, mod: Person, monkeypatch: pytest.MonkeyPatch, path: str, work: str
+) -> None:
+    async def slow(db: Connection, *args: object) -> None:
+        await db.execute("SELECT pg_sleep(60)")
+
+    monkeypatch.setattr(dashboard, "PATIENCE", 20)
+    monkeypatch.setattr(dashboard, work, slow)
+    form = {"keys": ["new_users", "servers"], "start_at": today(stage, 1), "end_at": today(stage)}
+    refused = await mod.post(f"/api/v1/admin/{path}", json=form)
+    text = "Validation failed: Dates are too far apart to count this in time"
+    assert (refused.status, refused.json) == (422, {"error": text})
+    assert (await mod.get("/api/v1/accounts/verify_credentials")).status == 200
