@@ -11,7 +11,7 @@ from .engine.sql import Statement, assigned, insert_into
 COLUMNS = """
     id, account_id, status_id, type, state, file, file_type, file_size, thumbnail_file, remote_url,
     thumbnail_remote_url,
-    description, blurhash, meta, scheduled_status_id, tries, failure
+    description, blurhash, meta, scheduled_status_id, tries, failure, discarded
 """
 
 FIND_MANY = f"SELECT {COLUMNS} FROM media_attachments WHERE id = ANY($1::bigint[])"
@@ -71,6 +71,10 @@ REPORTED = """
         WHERE r.target_account_id = m.account_id AND r.action_taken_at IS NULL AND m.id = ANY(s.media_ids)
     )
 """
+
+IS_REPORTED = f"SELECT {REPORTED} FROM media_attachments m WHERE m.id = $1"
+
+DISCARD = "UPDATE media_attachments SET discarded = true, updated_at = $2 WHERE id = ANY($1::bigint[])"
 
 # Skips those that a status takes at this moment.
 DELETE_LOOSE = f"""
@@ -149,11 +153,12 @@ class Media:
     scheduled_status_id: int | None = None  # reserved for a scheduled status
     tries: int = 0  # number of times that its processing began
     failure: str | None = None  # why processing failed, in words for its owner
+    discarded: bool = False  # deleted by its owner, and kept for staff
 
     @property
     def taken(self) -> bool:
-        """True if a status has it, published or scheduled."""
-        return self.status_id is not None or self.scheduled_status_id is not None
+        """True if its owner can't use it: a status has it, published or scheduled, or it is kept for staff alone."""
+        return self.discarded or self.status_id is not None or self.scheduled_status_id is not None
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -251,6 +256,16 @@ async def fail(db: Connection, id: int, why: str | None, now: datetime) -> None:
 async def delete_many(db: Connection, ids: Sequence[int]) -> list[Media]:
     """Delete attachments of any account and return them: their files must be removed after the commit."""
     return [media_of(row) for row in await db.fetch(DELETE, ids)]
+
+
+async def is_reported(db: Connection, id: int) -> bool:
+    """True if an attachment was in a deleted status that an open report names."""
+    return bool(await db.fetchval(IS_REPORTED, id))
+
+
+async def discard(db: Connection, ids: Sequence[int], now: datetime) -> None:
+    """Keep attachments for staff alone. They are deleted as loose ones when no open report is about them."""
+    await db.execute(DISCARD, ids, now)
 
 
 async def delete_loose(db: Connection, before: datetime, limit: int) -> list[Media]:

@@ -180,13 +180,16 @@ async def delete(
         return NOT_FOUND
     if medium.taken:
         return IN_USE
+    if await media.is_reported(db, medium.id):  # the owner is told nothing of it
+        await media.discard(db, [medium.id], now)
+        return MediaChange(medium)
     await media.delete_many(db, [medium.id])
     return MediaChange(medium, await _discard(db, account, set(medium.files), origin))
 
 
 async def _own(db: Connection, account: AccountActor, id: int) -> Media | None:
     medium = (await media.lock(db, [id])).get(id)
-    return medium if medium is not None and medium.account_id == account.id else None
+    return medium if medium is not None and medium.account_id == account.id and not medium.discarded else None
 
 
 async def _discard(db: Connection, account: AccountActor, files: set[str], origin: Origin) -> bool:

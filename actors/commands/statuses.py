@@ -93,7 +93,7 @@ class DeleteStatus(Message[Status]):
     """Command: delete an own status. The answer is the Status as it was.
 
     Its media are kept for another status or deleted. Those of a status that an open report names are deleted only
-    `by_staff`.
+    `by_staff`; others can't use them any more, and staff read them until the report is resolved.
     """
 
     status_id: int
@@ -454,7 +454,9 @@ async def delete(
     if status.visibility == "direct":
         await conversations.retract(db, id)
     kept = not message.by_staff and await reports.names_status(db, id)
-    if message.delete_media and status.media and not kept:
+    if message.delete_media and status.media and kept:
+        await media.discard(db, [medium.id for medium in status.media], now)
+    elif message.delete_media and status.media:
         gone = await media.delete_many(db, [medium.id for medium in status.media])
         await outbox.promise(db, [files_unused(file for medium in gone for file in medium.files)], origin)
     promises = [status_changed(id, account.id), *(status_changed(boost, by) for boost, by in deleted.reblogs)]

@@ -335,6 +335,27 @@ async def test_a_reported_status_is_kept_until_the_report_is_resolved(
     assert ["1 deleted posts" in decision for decision in deleted] == [True, True]
 
 
+@pytest.mark.parametrize("with_status", [False, True])
+async def test_media_of_a_reported_status_that_are_deleted_are_kept_for_staff_alone(
+    stage: Stage, ada: Person, bob: Person, with_status: bool
+) -> None:
+    mod, medium = await moderator(stage), await uploaded(bob)
+    reported = await attach(bob, medium)
+    id, path = (await report(ada, bob, status_ids=[reported["id"]]))["id"], f"/api/v1/media/{medium['id']}"
+    await bob.delete(f"/api/v1/statuses/{reported['id']}?delete_media={str(with_status).lower()}")
+    if not with_status:
+        assert refusal(await bob.delete(path)) == (200, {})
+    assert [(await bob.send(method, path)).status for method in ("GET", "PUT", "DELETE")] == [404, 404, 404]
+    again = await bob.post("/api/v1/statuses", {"status": "again", "media_ids[]": medium["id"]})
+    assert again.status == 422
+    assert (await fetched(mod, medium["url"])).status == 200
+    (shown,) = (await mod.get(f"{ADMIN}/{id}")).json["statuses"]
+    assert [one["id"] for one in shown["media_attachments"]] == [medium["id"]]
+    assert await loose_media(stage) == []
+    await mod.post(f"{ADMIN}/{id}/resolve")
+    assert await loose_media(stage) == [int(medium["id"])]
+
+
 async def loose_media(stage: Stage) -> list[int]:
     """The media that the hourly clean-up deletes."""
     later = stage.http_context.clock.now() + DAY
