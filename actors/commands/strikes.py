@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
-from ...storage import moderation, reports, statuses, strikes, users
+from ...storage import reports, statuses, strikes, users
 from ...storage.engine.database import Connection
 from ...storage.moderation import State
 from ...storage.strikes import Strike

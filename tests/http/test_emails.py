@@ -43,7 +43,13 @@ async def test_another_address_makes_the_links_to_the_old_one_worthless(stage: S
 
 
 @pytest.mark.parametrize(
-    ("email", "code"), [("ADA@example.org", "ERR_TAKEN"), ("a.da+2@example.org", "ERR_TAKEN"), ("none", "ERR_INVALID"), ("a@" + "b" * 320, "ERR_TOO_LONG")]
+    ("email", "code"),
+    [
+        ("ADA@example.org", "ERR_TAKEN"),
+        ("a.da+2@example.org", "ERR_TAKEN"),
+        ("none", "ERR_INVALID"),
+        ("a@" + "b" * 320, "ERR_TOO_LONG"),
+    ],
 )
 async def test_an_address_has_to_be_one_and_free(stage: Stage, ada: Person, email: str, code: str) -> None:
     eve = await registered(stage)

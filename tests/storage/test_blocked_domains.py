@@ -18,7 +18,7 @@ from troupe.storage.engine.connect import run
 from troupe.storage.engine.database import Connection
 from troupe.storage.engine.notices import CHANNEL
 
-from .conftest import NOW, Stage, new_id, session
+from .conftest import NOW, Stage, new_id, session, transaction
 from .racing import race
 
 
@@ -72,17 +72,19 @@ def test_the_server_hears_of_each_act_when_it_is_committed(stage: Stage, make: A
     """A commit whose connection was lost may end after the turn has read the blocks again."""
 
     async def main() -> list[str]:
-        heard, told = asyncio.Queue[str](), list[str]()
+        heard = asyncio.Queue[str]()
         async with session(stage.dsn) as db, session(stage.dsn) as server:
             await cast(Any, server).add_listener(CHANNEL, lambda *said: heard.put_nowait(said[-1]))
-            act, id = act_at_command_line(cast(Any, _Ids()), NOW), 0
-            for work in (make, lambda db, act: then(db, act, id)):
-                await db.execute("BEGIN")
-                id = await work(db, act)
-                assert heard.empty()
-                await db.execute("COMMIT")
-                async with asyncio.timeout(10):
-                    told.append(await heard.get())
-        return told
+            act = act_at_command_line(cast(Any, _Ids()), NOW)
+
+            async def committed(work: Any, *args: int) -> tuple[Any, str]:
+                async with transaction(db):
+                    done = await work(db, act, *args)
+                    assert heard.empty()
+                async with asyncio.timeout(60):
+                    return done, await heard.get()
+
+            id, first = await committed(make)
+            return [first, (await committed(then, id))[1]]
 
     assert run(main) == [NOTICE, NOTICE]

@@ -99,7 +99,8 @@ def test_users_who_share_an_address_keep_it_until_they_change_it(bare_dsn: str) 
     for id, email in ((1, "eve@x.org"), (2, "E.ve+2@x.org"), (3, "bob@x.org")):
         value(
             bare_dsn,
-            f"INSERT INTO accounts (id, username, uri, created_at, updated_at) VALUES ({id}, 'u{id}', '{id}', now(), now())",
+            "INSERT INTO accounts (id, username, uri, created_at, updated_at)"
+            f" VALUES ({id}, 'u{id}', 'u{id}', now(), now())",
         )
         value(bare_dsn, f"INSERT INTO users (account_id, email, created_at) VALUES ({id}, '{email}', now())")
     upgrade(bare_dsn)
