@@ -113,8 +113,13 @@ class AccountActor(EntityActor):
         return take
 
     @property
+    def is_local(self) -> bool:
+        """True if the account has a user here."""
+        return self.user is not None
+
+    @property
     def owner(self) -> users.User:
-        """The user of this account. Only local accounts take commands."""
+        """The user of this account. Accounts of other servers have none: what they do is told by their servers."""
         if self.user is None:
             raise LookupError(f"{self.address} has no user")
         return self.user

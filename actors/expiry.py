@@ -36,6 +36,8 @@ DEAD_LETTERS_KEPT = timedelta(days=30)
 IMPORTS_KEPT = timedelta(days=30)
 # Staff see the attempts of the last seven days.
 ATTEMPTS_KEPT = timedelta(days=8)
+# A signature is good for an hour. Servers send again what was not answered, signed anew, for about two days.
+RECEIVED_KEPT = timedelta(days=3)
 APPLICATION_TOKENS_UNUSED = timedelta(days=30)
 APPLICATION_TOKENS_NEVER_USED = timedelta(days=2)
 APPLICATIONS_UNUSED = timedelta(days=7)
@@ -107,6 +109,8 @@ class Expiry:
         await self._all("finished imports", expiry.delete_imports, now - IMPORTS_KEPT)
         await self._all("blocks of networks", expiry.delete_network_blocks, now)
         await self._all("counts of refused addresses", expiry.delete_email_attempts, (now - ATTEMPTS_KEPT).date())
+        await self._all("digests of activities", expiry.delete_received_activities, now - RECEIVED_KEPT)
+        await self._all("undone activities", expiry.delete_tombstones, now)
         await self._all("dead letters", expiry.delete_dead_letters, first_id_at(now - DEAD_LETTERS_KEPT))
         await self._all("ended suggestions", expiry.delete_ended_suggestions, first_id_at(now - INTERACTIONS_COUNT))
         await self._all("revoked tokens", expiry.delete_revoked_tokens, now - REVOKED_KEPT, fact=RevokedToken)

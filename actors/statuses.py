@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 
 from ..storage import accounts, statuses, timeline_entries
 from ..storage.engine.database import Database
@@ -14,6 +15,8 @@ STATUSES_KEPT = 20_000
 ACCOUNTS_KEPT = 20_000
 DELETIONS_REMEMBERED = 10_000
 READS_FOR_LATEST = 5  # each more means that the status was changed once more
+# A status of another server that is older when it comes is shown in its place, and is no news.
+LATE = timedelta(hours=6)
 QUOTES_DEEP = 2  # a quoted status is shown whole, and of the one that it quotes the id
 
 

@@ -1,4 +1,4 @@
-"""The fast path: a plain request for an endpoint of the API is answered without the web framework.
+"""The fast path: a plain request for an endpoint of the API, or for an inbox, is answered without the web framework.
 
 For each request Quart makes a context, a request, a response and a nursery. That costs several times what most answers
 cost. Quart keeps what is unusual: pages, unknown paths, other methods, and bodies without a `Content-Type`.
@@ -17,15 +17,17 @@ from .router import Endpoint
 from .server.bodies import KEY
 
 ROOT = "/api/"
+# The framework would take more time than everything else that an inbox does, and it gets no Host header.
+INBOX = "/inbox"
 
 
 class FastPath:
-    """An ASGI application around another one, which gets every request that is not for an endpoint below `/api/`."""
+    """An ASGI application around another one, which gets all requests but those for the API and for inboxes."""
 
     def __init__(self, context: HttpContext, endpoints: Iterable[Endpoint], inner: Application) -> None:
         self._context = context
         self._inner = inner
-        self._paths = PathTable(endpoint for endpoint in endpoints if endpoint.path.startswith(ROOT))
+        self._paths = PathTable(endpoint for endpoint in endpoints if _is_fast(endpoint.path))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         found = self._paths.find(scope["method"], scope["path"]) if _is_plain(scope) else None
@@ -35,6 +37,10 @@ class FastPath:
             endpoint, path = found
             request = request_of(scope, self._context.secret, scope.get(KEY))
             await send_answer(send, await respond(self._context, endpoint, request, path))
+
+
+def _is_fast(path: str) -> bool:
+    return path.startswith(ROOT) or path.endswith(INBOX)
 
 
 def _is_plain(scope: Scope) -> bool:

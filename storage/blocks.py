@@ -14,6 +14,8 @@ INSERT = """
 
 DELETE = "DELETE FROM blocks WHERE account_id = $1 AND target_account_id = $2 RETURNING id"
 
+FIND_TARGET = "SELECT target_account_id FROM blocks WHERE account_id = $1 AND uri = $2"
+
 BLOCKED_EITHER_WAY = """
     SELECT EXISTS (
         SELECT FROM blocks
@@ -58,6 +60,11 @@ async def insert_block(
 async def delete_block(db: Connection, account_id: int, target_id: int) -> bool:
     """Unblock an account. False if there was no block."""
     return await db.fetchval(DELETE, account_id, target_id) is not None
+
+
+async def target_of(db: Connection, account_id: int, uri: str) -> int | None:
+    """Return whom an account blocks, by the URI of the block."""
+    return await db.fetchval(FIND_TARGET, account_id, uri)
 
 
 async def blocked_either_way(db: Connection, a: int, b: int) -> bool:

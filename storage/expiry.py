@@ -37,6 +37,10 @@ DELETE_NETWORK_BLOCKS = _older("blocked_networks", "id", "expires_at", "id")
 
 DELETE_EMAIL_ATTEMPTS = _older("email_domain_attempts", "ctid", "day", "block_id")
 
+DELETE_RECEIVED = _older("received_activities", "digest", "received_at", "digest")
+
+DELETE_TOMBSTONES = _older("tombstones", "uri", "expires_at", "uri")
+
 DELETE_DEAD_LETTERS = _older("dead_letters", "id", "id", "id")  # ids sort by time
 
 DELETE_ENDED_SUGGESTIONS = _older("ended_suggestions", "ctid", "up_to", "account_id")
@@ -166,6 +170,16 @@ async def delete_email_attempts(db: Connection, day: date, limit: int) -> list[i
 async def delete_dead_letters(db: Connection, up_to: int, limit: int) -> list[int]:
     """Delete dead letters with the id `up_to` or a lower one. Return their ids."""
     return [row["id"] for row in await db.fetch(DELETE_DEAD_LETTERS, up_to, limit)]
+
+
+async def delete_received_activities(db: Connection, before: datetime, limit: int) -> list[bytes]:
+    """Forget activities that were received at this time or before. Return their digests."""
+    return [row["digest"] for row in await db.fetch(DELETE_RECEIVED, before, limit)]
+
+
+async def delete_tombstones(db: Connection, now: datetime, limit: int) -> list[str]:
+    """Forget undone activities whose time is over. Return their URIs."""
+    return [row["uri"] for row in await db.fetch(DELETE_TOMBSTONES, now, limit)]
 
 
 async def delete_ended_suggestions(db: Connection, up_to: int, limit: int) -> list[int]:

@@ -21,6 +21,8 @@ DELETE = """
     RETURNING status_counts.status_id
 """
 
+FIND = "SELECT status_id FROM favourites WHERE account_id = $1 AND uri = $2"
+
 PAGE = both_ways("""
     SELECT f.id, f.status_id FROM favourites f JOIN statuses s ON s.id = f.status_id
     WHERE f.account_id = $1 AND f.id < $2 AND f.id > $3 AND s.deleted_at IS NULL ORDER BY f.id {order} LIMIT $4
@@ -44,6 +46,11 @@ async def insert(
 async def delete(db: Connection, account_id: int, status_id: int) -> bool:
     """Remove a favourite. False if there was none."""
     return await db.fetchval(DELETE, account_id, status_id) is not None
+
+
+async def status_of(db: Connection, account_id: int, uri: str) -> int | None:
+    """Return the status of an account's favourite, by the URI of the favourite."""
+    return await db.fetchval(FIND, account_id, uri)
 
 
 async def of(db: Connection, account_id: int, status_ids: Sequence[int]) -> set[int]:

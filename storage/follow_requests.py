@@ -24,8 +24,10 @@ ACCEPT = """
         DELETE FROM follow_requests r USING fresh WHERE r.target_account_id = $1 AND r.account_id = fresh.account_id
         RETURNING fresh.id, r.account_id, r.target_account_id, r.show_reblogs, r.notify, r.languages, r.uri
     ), made AS (
-        INSERT INTO follows (id, account_id, target_account_id, show_reblogs, notify, languages, uri, created_at)
-        SELECT *, $4::timestamptz FROM answered ON CONFLICT (account_id, target_account_id) DO NOTHING
+        INSERT INTO follows
+            (id, account_id, target_account_id, show_reblogs, notify, languages, uri, created_at, from_domain)
+        SELECT answered.*, $4::timestamptz, a.domain FROM answered JOIN accounts a ON a.id = answered.account_id
+        ON CONFLICT (account_id, target_account_id) DO NOTHING
         RETURNING account_id
     ), counted AS (
         UPDATE account_counts SET following = following + 1 FROM made WHERE account_counts.account_id = made.account_id

@@ -10,8 +10,12 @@ from .paging import Page, both_ways, page_of
 
 COLUMNS = "id, account_id, target_account_id, show_reblogs, notify, languages, uri, created_at"
 
+# The domain of a follower on another server is kept, to find the servers of an account's followers.
+DOMAIN = "(SELECT domain FROM accounts WHERE id = :account_id)"
+
 INSERT = Statement(f"""
-    {insert_into("follows", COLUMNS)} ON CONFLICT (account_id, target_account_id) DO NOTHING RETURNING id
+    {insert_into("follows", f"{COLUMNS}, from_domain", from_domain=DOMAIN)}
+    ON CONFLICT (account_id, target_account_id) DO NOTHING RETURNING id
 """)
 
 
@@ -19,12 +23,22 @@ INSERT = Statement(f"""
 CHANGE = """
     UPDATE {table} SET
         show_reblogs = coalesce($3, show_reblogs), notify = coalesce($4, notify),
-        languages = CASE WHEN $5 THEN $6::text[] ELSE languages END
+        languages = CASE WHEN $5 THEN $6::text[] ELSE languages END, uri = coalesce($7, uri)
     WHERE account_id = $1 AND target_account_id = $2
     RETURNING id
 """
 CHANGE_FOLLOW = CHANGE.format(table="follows")
 CHANGE_REQUEST = CHANGE.format(table="follow_requests")
+
+FIND_TARGET = """
+    SELECT target_account_id FROM follows WHERE account_id = $1 AND uri = $2
+    UNION ALL SELECT target_account_id FROM follow_requests WHERE account_id = $1 AND uri = $2
+"""
+
+FIND_ASKING = """
+    SELECT account_id FROM follow_requests WHERE target_account_id = $1 AND uri = $2
+    UNION ALL SELECT account_id FROM follows WHERE target_account_id = $1 AND uri = $2
+"""
 
 DELETE = "DELETE FROM follows WHERE account_id = $1 AND target_account_id = $2 RETURNING id"
 
@@ -97,12 +111,16 @@ class FollowTerms:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """New terms of a follow. None leaves a term as it is; `languages` has a flag, because None is a value for it."""
+    """New terms of a follow. None leaves a term as it is; `languages` has a flag, because None is a value for it.
+
+    A follow that is asked for again has the URI of the last time.
+    """
 
     show_reblogs: bool | None = None
     notify: bool | None = None
     languages: tuple[str, ...] | None = None
     set_languages: bool = False
+    uri: str | None = None
 
 
 async def insert_follow(db: Connection, follow: FollowTerms, now: datetime) -> bool:
@@ -116,9 +134,20 @@ async def insert_follow(db: Connection, follow: FollowTerms, now: datetime) -> b
 
 async def change_follow(db: Connection, account_id: int, target_id: int, change: Change) -> bool:
     """Change the terms of a follow or of a request. False if there is neither."""
-    terms = (account_id, target_id, change.show_reblogs, change.notify, change.set_languages, change.languages)
+    switches = (change.show_reblogs, change.notify, change.set_languages)
+    terms = (account_id, target_id, *switches, change.languages, change.uri)
     followed = await db.fetchval(CHANGE_FOLLOW, *terms)
     return followed is not None or await db.fetchval(CHANGE_REQUEST, *terms) is not None
+
+
+async def target_of(db: Connection, account_id: int, uri: str) -> int | None:
+    """Return whom an account follows, or asks to follow, by the URI of the follow."""
+    return await db.fetchval(FIND_TARGET, account_id, uri)
+
+
+async def asking_with(db: Connection, target_id: int, uri: str) -> int | None:
+    """Return who asks to follow an account, or follows it, by the URI of the follow."""
+    return await db.fetchval(FIND_ASKING, target_id, uri)
 
 
 async def delete_follow(db: Connection, account_id: int, target_id: int) -> bool:

@@ -96,6 +96,12 @@ LEFT_BY = """
     FROM outbox WHERE partition_key = $1 AND due_at <= $2 AND id <> ALL($3::bigint[]) ORDER BY id
 """
 
+COUNT_GROUP = f"""
+    SELECT count(*) FROM (
+        SELECT FROM outbox WHERE queue = $1 AND {GROUP} BETWEEN $2 AND $2 ORDER BY {GROUP} LIMIT $3
+    ) AS some
+"""
+
 DELETE_MANY = "DELETE FROM outbox WHERE id = ANY($1::bigint[])"
 
 FORGET = "DELETE FROM outbox WHERE partition_key = $1"
@@ -204,6 +210,11 @@ async def left_by(db: Connection, key: str, now: datetime, exclude_ids: Collecti
     """Return the due effects of one partition, oldest first, without those in progress."""
     rows = await db.fetch(LEFT_BY, key, now, list(exclude_ids))
     return [_effect(row) for row in rows]
+
+
+async def count_group(db: Connection, queue: str, group: str, most: int) -> int:
+    """Return how many effects of a group wait, counted up to `most`."""
+    return await db.fetchval(COUNT_GROUP, queue, group, most)
 
 
 async def delete_many(db: Connection, ids: Sequence[int]) -> None:

@@ -64,8 +64,8 @@ VOTES = "SELECT position FROM poll_votes WHERE poll_id = $1 AND account_id = $2 
 
 VOTE = """
     WITH made AS (
-        INSERT INTO poll_votes (id, poll_id, position, account_id, created_at)
-        SELECT vote.id, $1, vote.position, $2, $5 FROM unnest($3::bigint[], $4::smallint[]) AS vote (id, position)
+        INSERT INTO poll_votes (id, poll_id, position, account_id, created_at, uri)
+        SELECT vote.id, $1, vote.position, $2, $5, $7 FROM unnest($3::bigint[], $4::smallint[]) AS vote (id, position)
         RETURNING position
     ), counted AS (
         UPDATE poll_options o SET votes = votes + 1 FROM made WHERE o.poll_id = $1 AND o.position = made.position
@@ -178,11 +178,12 @@ async def votes_of(db: Connection, id: int, account_id: int) -> list[int]:
 
 
 async def vote(
-    db: Connection, id: int, account_id: int, votes: Collection[tuple[int, int]], now: datetime, *, first: bool
-) -> None:
+    db: Connection, id: int, account_id: int, votes: Collection[tuple[int, int]], now: datetime, *, first: bool,
+    uri: str | None = None,
+) -> None:  # fmt: skip
     """Store votes as (id, position) and count them. `first` means that the account is one more voter."""
     ids, positions = [vote for vote, _ in votes], [position for _, position in votes]
-    await db.execute(VOTE, id, account_id, ids, positions, now, first)
+    await db.execute(VOTE, id, account_id, ids, positions, now, first, uri)
 
 
 async def close(db: Connection, id: int, now: datetime) -> Closed | None:

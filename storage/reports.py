@@ -24,8 +24,13 @@ LOCK_REPORTED = """
 HAS_OPEN = "SELECT EXISTS (SELECT FROM reports WHERE target_account_id = $1 AND action_taken_at IS NULL)"
 
 NEW_COLUMNS = """
-    id, account_id, target_account_id, status_ids, rule_ids, category, comment, forwarded, created_at, updated_at
+    id, account_id, target_account_id, status_ids, rule_ids, category, comment, forwarded, uri, created_at,
+    updated_at
 """
+
+IS_KNOWN = "SELECT EXISTS (SELECT FROM reports WHERE uri = $1)"
+
+COUNT_BY = "SELECT count(*) FROM (SELECT FROM reports WHERE account_id = $1 AND id > $2 LIMIT $3) AS some"
 
 IS_ABOUT = "SELECT EXISTS (SELECT FROM reports WHERE id = $1 AND target_account_id = $2)"
 
@@ -92,6 +97,7 @@ class NewReport:
     category: Category
     comment: str
     forwarded: bool = False
+    uri: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +142,16 @@ class ReportFilter:
 async def lock_reported(db: Connection, account_id: int) -> bool:
     """Lock an account that is to be reported. False if there is none, or if it is suspended or deleted."""
     return await db.fetchval(LOCK_REPORTED, account_id) is not None
+
+
+async def is_known(db: Connection, uri: str) -> bool:
+    """True if there is a report with this URI."""
+    return await db.fetchval(IS_KNOWN, uri)
+
+
+async def count_by(db: Connection, account_id: int, since_id: int, most: int) -> int:
+    """Return how many reports an account has filed since an id was drawn, counted up to `most`."""
+    return await db.fetchval(COUNT_BY, account_id, since_id, most)
 
 
 async def has_open(db: Connection, target_account_id: int) -> bool:

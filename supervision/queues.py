@@ -13,7 +13,11 @@ from ..actors.broadcast import account_address
 from ..actors.effects.mail import MAIL
 from ..actors.effects.previews import PREVIEWS, PreviewContext, ReadPage
 from ..actors.effects.push import PUSH
+from ..actors.effects.received_activities import INBOX, ActivityReceiver
 from ..actors.effects.registry import Staffed
+from ..actors.federation.federation import Federation
+from ..actors.federation.inbox import Inbox
+from ..actors.federation.receiving import InboxContext
 from ..actors.kernel import Clock, Origin, Record
 from ..actors.mail.sender import Letterhead, MailSender
 from ..actors.mail.smtp import Smtp
@@ -57,6 +61,14 @@ def preview_queue(actors: ActorSystem, read: ReadPage) -> Staffed[PreviewContext
         shared.database, shared.clock, shared.ids, shared.outbox, shared.base_url, shared.local_domain, read
     )
     return Staffed(PREVIEWS, context)
+
+
+def inbox_queue(actors: ActorSystem, federation: Federation) -> Staffed[ActivityReceiver]:
+    """The activities that other servers have delivered."""
+    context = InboxContext(
+        actors.actor_context, actors.runtime, federation.names, federation.resolver, federation.fetcher
+    )
+    return Staffed(INBOX, Inbox(context, federation.directory))
 
 
 def _mail_sender(settings: Settings, database: Database, clock: Clock) -> MailSender | None:

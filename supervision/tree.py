@@ -19,6 +19,7 @@ troupe (rest_for_one, 3 crashes in 30 s)
 ├── mail            mails that transactions have promised
 ├── push            messages to the devices of users
 ├── previews        cards of the pages that statuses link to
+├── inbox           activities that other servers have delivered
 ├── media           uploads that wait to be processed, and those that nobody wants
 ├── expiry          rows whose time is over
 ├── disks           whether there is room to write
@@ -36,6 +37,7 @@ from tempfile import TemporaryDirectory
 
 from ..actors.expiry import Expiry
 from ..actors.federation.federation import Federation
+from ..actors.federation.reception import Reception
 from ..actors.kernel import Ids, Runtime, SystemClock
 from ..actors.kernel.watchdog import Watchdog
 from ..actors.media.processor import MediaProcessor
@@ -60,7 +62,7 @@ from .http_server import HttpServer
 from .log import SupervisionLog, as_json
 from .notices import apply_notice
 from .parking import Parking
-from .queues import mail_queue, preview_queue, push_queue
+from .queues import inbox_queue, mail_queue, preview_queue, push_queue
 from .supervisor import Child, Supervisor
 from .translation import translator_of
 
@@ -107,6 +109,7 @@ class Troupe:
             secret=lambda: secrets.token_urlsafe(32), push_key=self._push_key,
             accounts=self.actors.accounts, statuses=self.actors.statuses, facts=self.actors.facts,
             blocks=self.actors.blocks, media=self.media, outgoing=self.outgoing, federation=self.federation,
+            reception=Reception(self.actors.actor_context, self.federation.directory),
             mail_servers=MailServerLookup(settings.dns_servers), translator=self.translator,
         )  # fmt: skip
         self.expiry = Expiry(self.database, clock, log.record, self.actors.facts, self.http_context.tokens)
@@ -122,6 +125,7 @@ class Troupe:
         add(push_queue(self.actors, self.log.record, push))
         if settings.link_previews:
             add(preview_queue(self.actors, PageReader(self.outgoing, self.media, clock)))
+        add(inbox_queue(self.actors, self.federation))
 
     def _children(self) -> list[Child]:
         """All parts in the order in which they start. Each may depend on those before it."""

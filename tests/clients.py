@@ -137,7 +137,8 @@ class Stage:
     async def account(self, name: str, **state: Any) -> Account:
         """A local account with a user who may sign in, unless `state` says otherwise."""
         now, id = self.http_context.clock.now(), self.http_context.ids.next()
-        new = NewAccount(id, name, None, f"{BASE}/users/{name}", f"{BASE}/@{name}", display_name=name.capitalize())
+        base = self.http_context.settings.base_url
+        new = NewAccount(id, name, None, f"{base}/users/{name}", f"{base}/@{name}", display_name=name.capitalize())
         account = await self.http_context.database.transact(create_account, new, now)
         state = {"confirmed_at": now, "approved_at": now} | state
         user = NewUser(account.id, f"{name}@example.org", PASSWORD_HASH, **state)

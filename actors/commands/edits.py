@@ -103,7 +103,7 @@ async def edit_status(account: AccountActor, message: EditStatus) -> Refused | N
     edited = await account.transact(_edit, account, message, written, account.now, account.origin)
     if isinstance(edited, Refused):
         return edited
-    await _spread(account, message.status_id, edited)
+    await spread_edit(account, message.status_id, edited)
     wake_previews(account, written.content)
     return None
 
@@ -116,14 +116,14 @@ async def set_quote_policy(account: AccountActor, message: SetQuotePolicy) -> Re
     if status.reblog_of_id is not None:
         return NOT_ALLOWED
     changed = await account.transact(_change_policy, account, message, account.origin)
-    return changed if isinstance(changed, Refused) else await _spread(account, status.id, changed)
+    return changed if isinstance(changed, Refused) else await spread_edit(account, status.id, changed)
 
 
 async def mark_sensitive(account: AccountActor, id: int, *, sensitive: bool) -> None:
     """Mark an own status as sensitive, or no longer. This is not an edit of its author's. Nothing if it is gone."""
     changed = await account.transact(_mark, account, id, account.origin, sensitive=sensitive)
     if changed.edit_id is not None:
-        await _spread(account, id, changed)
+        await spread_edit(account, id, changed)
 
 
 async def _mark(db: Connection, account: AccountActor, id: int, origin: Origin, *, sensitive: bool) -> Edited:
@@ -135,7 +135,7 @@ async def _mark(db: Connection, account: AccountActor, id: int, origin: Origin, 
     return await _show_again(db, account, status, change_id, origin)
 
 
-async def _spread(account: AccountActor, id: int, edited: Edited) -> None:
+async def spread_edit(account: AccountActor, id: int, edited: Edited) -> None:
     """Tell of a change of a status, after the commit and before the answer."""
     if edited.edit_id is None:
         return await account.publish(ChangedStatus(id))
@@ -194,7 +194,7 @@ async def _edit(
         return await _show_again(db, account, status, change_id, origin)
     await edits.keep_first(db, account.context.ids.next(), status.id)
     await _store_poll(db, account, status.poll, poll, now, origin)
-    return await _store(db, account, status, revision, descriptions, now, origin)
+    return await store_revision(db, account, status, revision, descriptions, now, origin)
 
 
 def _refuse(account: AccountActor, message: EditStatus, status: Status, attached: dict[int, Media]) -> Refused | None:
@@ -284,7 +284,7 @@ async def _store_poll(
         await account.context.outbox.promise(db, [poll_ends(after.id, account.id, after.expires_at)], origin)
 
 
-async def _store(
+async def store_revision(
     db: Connection,
     account: AccountActor,
     status: Status,
@@ -292,12 +292,14 @@ async def _store(
     descriptions: list[Description],
     now: datetime,
     origin: Origin,
+    edited_at: datetime | None = None,
 ) -> Edited:
+    """Store a new state of a locked status, and everything that it brings about."""
     ids = account.context.ids
     edit_id = ids.next()
     for new in descriptions:
         await media.describe(db, new.media_id, new.text, new.focus, None, now)
-    await edits.revise(db, edit_id, revision, now)
+    await edits.revise(db, edit_id, revision, edited_at or now)
     await notifications.withdraw_updates(db, status.id)
     rebloggers = await reblogs.rebloggers(db, status.id)
     news = [NewNotification(ids.next(), id, account.id, "mention", status.id) for id in revision.mentioned_ids]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...storage import favourites, notifications
+from ...storage import favourites, notifications, tombstones
 from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification
 from ...storage.statuses import Status
@@ -14,13 +14,18 @@ from ..facts import MarkedStatus
 from ..kernel import Message, Origin, Refused, turn
 from .interacting import Interaction, admit, original_of, promise
 from .statuses import NOT_FOUND, find_original
+from .undoing import undone
 
 
 @dataclass(frozen=True, slots=True)
 class Favourite(Message[None]):
-    """Command: favourite a status, or the original of a boost. A repeat changes nothing."""
+    """Command: favourite a status, or the original of a boost. A repeat changes nothing.
+
+    The favourite of an account of another server has a `uri`.
+    """
 
     status_id: int
+    uri: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,7 @@ async def favourite(account: AccountActor, message: Favourite) -> Refused | None
     status = await find_original(account, message.status_id)
     if status is None:
         return NOT_FOUND
-    kept = await account.transact(_favourite, account, status, account.now, account.origin)
+    kept = await account.transact(_favourite, account, status, message.uri, account.now, account.origin)
     if isinstance(kept, Refused):
         return kept
     marked = MarkedStatus(account.id, status.id, favourited=True)
@@ -44,12 +49,14 @@ async def favourite(account: AccountActor, message: Favourite) -> Refused | None
 
 
 async def _favourite(
-    db: Connection, account: AccountActor, status: Status, now: datetime, origin: Origin
+    db: Connection, account: AccountActor, status: Status, uri: str | None, now: datetime, origin: Origin
 ) -> Interaction | Refused:
+    if await undone(db, account, uri, now):
+        return NOT_FOUND
     if (refusal := await admit(db, account, status)) is not None:
         return refusal
     ids = account.context.ids
-    if not await favourites.insert(db, ids.next(), account.id, status.id, now):
+    if not await favourites.insert(db, ids.next(), account.id, status.id, now, await tombstones.unused(db, uri)):
         return Interaction()
     new = NewNotification(ids.next(), status.account_id, account.id, "favourite", status.id)
     told = await notifications.insert_many(db, [new], now)

@@ -24,11 +24,12 @@ ALREADY = invalid("You have already voted on this poll")
 
 @dataclass(frozen=True, slots=True)
 class Vote(Message[None]):
-    """Command: choose these options of a status's poll, all or none."""
+    """Command: choose these options of a status's poll, all or none. A vote from another server has a `uri`."""
 
     status_id: int
     poll_id: int
     choices: tuple[int, ...]
+    uri: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ async def _vote(
     if (refusal := _refuse(standing, message.choices, earlier)) is not None:
         return refusal
     votes = [(account.context.ids.next(), position) for position in message.choices]
-    await polls.vote(db, message.poll_id, account.id, votes, now, first=not earlier)
+    await polls.vote(db, message.poll_id, account.id, votes, now, first=not earlier, uri=message.uri)
     promised = await promise(db, account, message.status_id, [], origin)
     return Voted((*earlier, *message.choices), promised)
 

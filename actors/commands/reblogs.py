@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from ...storage import notifications, statuses
+from ...storage import notifications, remote_statuses, statuses
 from ...storage.deletions import Deleted
 from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification, Notification
@@ -25,14 +25,20 @@ from ..facts import (
 from ..kernel import Message, Origin, Refused, turn
 from .interacting import NOT_ALLOWED, admit, original_of
 from .statuses import NOT_FOUND, DeleteStatus, choose_visibility, delete, find_original
+from .undoing import undone
 
 
 @dataclass(frozen=True, slots=True)
 class Reblog(Message[int]):
-    """Command: boost a status. The answer is the id of the boost, the same one for a repeat."""
+    """Command: boost a status. The answer is the id of the boost, the same one for a repeat.
+
+    The boost of an account of another server has a `uri`, and the time when it was made.
+    """
 
     status_id: int
     visibility: str | None = None
+    uri: str | None = None
+    created_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,7 @@ async def reblog(account: AccountActor, message: Reblog) -> int | Refused:
         return NOT_FOUND
     if not _may_be_boosted(original, account.id):
         return NOT_ALLOWED
-    new = await _compose(account, original, message.visibility)
+    new = await _compose(account, original, message)
     boosted = await account.transact(_reblog, account, original, new, account.now, account.origin)
     if isinstance(boosted, Refused):
         return boosted
@@ -77,22 +83,27 @@ def _may_be_boosted(status: Status, by: int) -> bool:
     return status.visibility in ("public", "unlisted") or (status.visibility == "private" and status.account_id == by)
 
 
-async def _compose(account: AccountActor, original: Status, asked: str | None) -> NewStatus:
+async def _compose(account: AccountActor, original: Status, message: Reblog) -> NewStatus:
     """Return the new boost. It is never more visible than the original; a default of `direct` becomes `private`."""
     context, id = account.context, account.context.ids.next()
-    visibility = "private" if original.visibility == "private" else await choose_visibility(account, asked)
-    uri = f"{context.base_url}/users/{account.owner.username}/statuses/{id}/activity"
+    visibility = "private" if original.visibility == "private" else await choose_visibility(account, message.visibility)
+    uri = message.uri or f"{context.base_url}/users/{account.owner.username}/statuses/{id}/activity"
     return NewStatus(
         id, account.id, uri, uri, "private" if visibility == "direct" else visibility,
-        language=original.language, sensitive=original.sensitive, reblog_of_id=original.id,
+        language=original.language, sensitive=original.sensitive, reblog_of_id=original.id, local=account.is_local,
+        created_at=message.created_at,
     )  # fmt: skip
 
 
 async def _reblog(
     db: Connection, account: AccountActor, original: Status, new: NewStatus, now: datetime, origin: Origin
 ) -> Boosted | Refused:
+    if await undone(db, account, None if account.is_local else new.uri, now):
+        return NOT_FOUND
     if (refusal := await admit(db, account, original)) is not None:
         return refusal
+    if not account.is_local and await remote_statuses.find(db, new.uri) is not None:
+        return NOT_FOUND  # it was undone, and is repeated
     if (earlier := await statuses.find_reblog(db, account.id, original.id)) is not None:
         return Boosted(earlier)
     await statuses.insert(db, new, now)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Concatenate, ParamSpec
 
@@ -17,6 +17,7 @@ from ...storage import (
     quotes,
     relations,
     suggestions,
+    tombstones,
 )
 from ...storage.engine.database import Connection
 from ...storage.follows import Change
@@ -25,6 +26,7 @@ from ..account import AccountActor, expired, relation_of
 from ..effects.reminders import MuteEnded, forget_reminder, reminder
 from ..kernel import Message, Origin, Refused, turn
 from .pairs import PairChanges, promise_changes, publish_changes
+from .undoing import undone
 
 P = ParamSpec("P")
 
@@ -37,12 +39,16 @@ TOO_MANY = Refused(422, f"Validation failed: You cannot follow more than {MOST_F
 
 @dataclass(frozen=True, slots=True)
 class Follow(Message[None]):
-    """Command: follow, or change the terms of a follow. None leaves a value as it is."""
+    """Command: follow, or change the terms of a follow. None leaves a value as it is.
+
+    A follow by an account of another server has a `uri`, which its acceptance names.
+    """
 
     target_id: int
     reblogs: bool | None = None
     notify: bool | None = None
     languages: tuple[str, ...] | None = None
+    uri: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +60,10 @@ class Unfollow(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class Block(Message[None]):
-    """Command: block. This ends the follows and the quotes in both directions."""
+    """Command: block. This ends the follows and the quotes in both directions. A block of another server has a URI."""
 
     target_id: int
+    uri: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +105,7 @@ async def unfollow(account: AccountActor, message: Unfollow) -> Refused | None:
 async def block(account: AccountActor, message: Block) -> Refused | None:
     if message.target_id == account.id:
         return None
-    return await _change(account, _block, message.target_id, account.now, account.origin)
+    return await _change(account, _block, message, account.now, account.origin)
 
 
 @turn(AccountActor, Unblock)
@@ -144,16 +151,19 @@ async def find_present(db: Connection, id: int) -> accounts.Account | None:
 async def _follow(
     db: Connection, account: AccountActor, message: Follow, now: datetime, origin: Origin
 ) -> PairChanges | Refused:
+    if await undone(db, account, message.uri, now):
+        return NOT_FOUND
+    uri = await tombstones.unused(db, message.uri)
     await relations.lock_pair(db, account.id, message.target_id)
     pair = await accounts.find_many(db, [account.id, message.target_id])
     if (refusal := await _refuse_follow(db, account, pair.get(message.target_id))) is not None:
         return refusal
-    change = Change(message.reblogs, message.notify, message.languages, message.languages is not None)
+    change = Change(message.reblogs, message.notify, message.languages, message.languages is not None, uri)
     if await follows.change_follow(db, account.id, message.target_id, change):
         return await promise_changes(db, account, message.target_id, origin)
-    if _follows_too_many(pair[account.id]):
+    if account.is_local and _follows_too_many(pair[account.id]):
         return TOO_MANY
-    made = await _begin(db, account, pair, message, now)
+    made = await _begin(db, account, pair, replace(message, uri=uri), now)
     await suggestions.end(db, account.id, message.target_id, account.context.ids.next())
     new = NewNotification(account.context.ids.next(), message.target_id, account.id, made, None)
     added = await notifications.insert_many(db, [new], now)
@@ -185,6 +195,7 @@ async def _begin(
     terms = follows.FollowTerms(
         account.context.ids.next(), me.id, target.id,
         show_reblogs=message.reblogs is not False, notify=bool(message.notify), languages=message.languages,
+        uri=message.uri,
     )  # fmt: skip
     if await _wants_to_be_asked(db, me, target, now):
         await follow_requests.insert(db, terms, now)
@@ -212,13 +223,17 @@ async def _unfollow(db: Connection, account: AccountActor, target_id: int, origi
 
 
 async def _block(
-    db: Connection, account: AccountActor, target_id: int, now: datetime, origin: Origin
+    db: Connection, account: AccountActor, message: Block, now: datetime, origin: Origin
 ) -> PairChanges | Refused:
+    target_id = message.target_id
+    if await undone(db, account, message.uri, now):
+        return NOT_FOUND
     await relations.lock_pair(db, account.id, target_id)
     if await find_present(db, target_id) is None:
         return NOT_FOUND
     ended = await quotes.end_between(db, account.id, target_id, account.context.ids.next)
-    await blocks.insert_block(db, account.context.ids.next(), account.id, target_id, now)
+    uri = await tombstones.unused(db, message.uri)
+    await blocks.insert_block(db, account.context.ids.next(), account.id, target_id, now, uri)
     await suggestions.end(db, account.id, target_id, account.context.ids.next())
     return await promise_changes(db, account, target_id, origin, ended=ended)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from ...storage import notifications, reports, statuses, users
 from ...storage.engine.database import Connection
@@ -13,18 +14,21 @@ from ..effects.mail import MAIL
 from ..effects.notifications import notifications_added
 from ..effects.reports import report_mail
 from ..facts import AddedNotifications
-from ..kernel import Message, Origin, Refused, turn
+from ..kernel import Message, Origin, Refused, first_id_at, turn
 from ..rules.roles import Permission, roles_with
 from ..statuses import ShownStatus, may_see
 
 NOT_FOUND = Refused(404, "Record not found")
+A_DAY = timedelta(days=1)
+MOST_A_DAY = 400  # by one account of another server, which is often its server's own for all its users
 
 
 @dataclass(frozen=True, slots=True)
 class FileReport(Message[Report]):
     """Command: report an account and, if wanted, statuses of it. The answer is the report as stored.
 
-    No status is named twice. With rules the report is about their violation; that they exist was checked.
+    No status is named twice. With rules the report is about their violation; that they exist was checked. A report of
+    another server has a `uri`; one account files some hundred of them a day at most.
     """
 
     target_id: int
@@ -32,6 +36,7 @@ class FileReport(Message[Report]):
     rule_ids: tuple[int, ...] = ()
     category: Category = "other"
     comment: str = ""
+    uri: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,7 @@ async def file_report(account: AccountActor, message: FileReport) -> Report | Re
         return NOT_FOUND
     new = NewReport(
         account.context.ids.next(), account.id, message.target_id, message.status_ids, message.rule_ids or None,
-        "violation" if message.rule_ids else message.category, message.comment,
+        "violation" if message.rule_ids else message.category, message.comment, uri=message.uri,
     )  # fmt: skip
     filed = await account.transact(_file, account, new, account.origin)
     if filed is None:
@@ -70,12 +75,21 @@ async def _file(db: Connection, account: AccountActor, new: NewReport, origin: O
         return None
     if not await statuses.hold_many(db, new.status_ids):
         return None
+    if not account.is_local and await _refuses(db, account, new):
+        return None
     is_first = not await reports.has_open(db, new.target_account_id)
     report = await reports.insert(db, new, account.now)
     if not is_first:
         return Filed(report, [], [])
     recipients = await users.with_roles(db, roles_with(Permission.MANAGE_REPORTS))
     return await _tell(db, account, report, [id for id in recipients if id not in _involved(report)], origin)
+
+
+async def _refuses(db: Connection, account: AccountActor, new: NewReport) -> bool:
+    """True for a report of another server that is known, or that is one too many."""
+    if new.uri is not None and await reports.is_known(db, new.uri):
+        return True
+    return await reports.count_by(db, account.id, first_id_at(account.now - A_DAY), MOST_A_DAY) >= MOST_A_DAY
 
 
 def _involved(report: Report) -> tuple[int, int]:

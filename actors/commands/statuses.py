@@ -337,10 +337,10 @@ async def store(
     if key is not None:
         await idempotency.insert(db, account.id, key, idempotency.KeyedStatus(new.id), now, now - KEY_LIFETIME)
     status, author = made.status, made.author
-    told = await notifications.insert_many(db, _news(account, new, made, quoted), now)
+    told = await notifications.insert_many(db, news_of(account, new, made, quoted), now)
     concerned = [account.id, *(one.account_id for one in told if one.type == "mention")]
     letters = await correspond(db, account, ShownStatus(status, author), concerned)
-    return Published(status, author, told, letters, await _promise(db, account, status, told, letters, origin))
+    return Published(status, author, told, letters, await promise_status(db, account, status, told, letters, origin))
 
 
 async def refuse_media(db: Connection, account: AccountActor, ids: tuple[int, ...]) -> Refused | None:
@@ -349,7 +349,7 @@ async def refuse_media(db: Connection, account: AccountActor, ids: tuple[int, ..
     return None if wrong is None else Refused(422, wrong)
 
 
-def _news(
+def news_of(
     account: AccountActor, new: NewStatus, made: statuses.InsertedStatus, quoted: Status | None
 ) -> list[NewNotification]:
     """Return notifications for the mentioned and quoted accounts, and for followers who asked for every post."""
@@ -374,7 +374,7 @@ async def correspond(
     return [ShownConversation(one, tuple(people[id] for id in one.participant_ids), shown) for one in changed]
 
 
-async def _promise(
+async def promise_status(
     db: Connection,
     account: AccountActor,
     status: Status,
@@ -382,6 +382,7 @@ async def _promise(
     letters: list[ShownConversation],
     origin: Origin,
 ) -> list[int]:
+    """Promise everything that a new status brings about."""
     outbox = account.context.outbox
     promises = [
         status_changed(status.id, account.id),

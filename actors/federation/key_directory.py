@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import trio
 from cachetools import TTLCache
@@ -54,13 +54,13 @@ class KeyDirectory:
         self._fetching: dict[str, trio.Event] = {}
         self._refused: TTLCache[str, str] = TTLCache(REFUSED_KEPT, REFUSED_FOR, timer=trio.current_time)
 
-    async def authenticate(self, request: ReceivedRequest) -> AuthenticatedActor:
-        """Return the actor who has signed a request.
+    async def authenticate(self, request: ReceivedRequest, at: datetime | None = None) -> AuthenticatedActor:
+        """Return the actor who has signed a request. One that was stored has come `at` a time before now.
 
         Raise SignatureRefused if it is certain that the signature is not good, and KeyUnavailable if that can't be
         known now.
         """
-        claim = claim_of(request, self._clock.now())
+        claim = claim_of(request, at or self._clock.now())
         stored = await self._database.read(actor_keys.find, claim.key_id)
         if stored is not None:
             if holds(claim, stored.public_key):

@@ -11,12 +11,13 @@ from functools import partial
 
 import trio
 
-from ...storage import accounts, remote_accounts
+from ...storage import accounts, remote_accounts, remote_statuses
 from ...storage.accounts import Account
 from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
 from ...storage.remote_accounts import Totals
 from ..activitypub.names import LocalNames
+from ..activitypub.notes import author_of
 from ..activitypub.vocabulary import host_of
 from ..broadcast import account_address
 from ..commands.account_deletions import DeleteAccount
@@ -29,6 +30,7 @@ from .errors import DocumentGone, DocumentMissing, FetchFailed, UntrustedDocumen
 from .fetching import DocumentFetcher
 from .flights import Flights
 from .later_jobs import LaterJobs
+from .notes import store_note
 from .remote_profiles import store_profile
 from .webfinger import Handle, HandleProof, WebFinger, handle_from
 
@@ -95,6 +97,21 @@ class Resolver:
         if known is not None:
             return None if known.deleted_at is not None else known
         return await self._discover(url, partial(self._fetch_page, url), None)
+
+    async def status(self, uri: str) -> int | None:
+        """Return the status with a URI: stored, or fetched with its author."""
+        known = await self._context.database.read(remote_statuses.find, uri)
+        if known is not None or self._names.is_local(uri):
+            return None if known is None or known.deleted else known.id
+        try:
+            document = await self._fetcher.fetch(uri)
+        except (DocumentMissing, UntrustedDocument):
+            return None
+        author_uri = author_of(document)
+        author = None if author_uri is None or self._names.is_local(author_uri) else await self.account(author_uri)
+        if author is None:
+            return None
+        return await store_note(self._context, self._runtime, document, author, wanted=True)
 
     async def account_of(self, document: JsonObject) -> Account | None:
         """Store and return the account of an actor's document that `DocumentFetcher` has proven."""

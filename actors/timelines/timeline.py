@@ -20,6 +20,7 @@ from ..context import ActorContext
 from ..entity import EntityActor
 from ..events import StatusAmended, StatusAppeared, StatusGone
 from ..kernel import Cell, Runtime, Subscriber, first_id_at, turn
+from ..statuses import LATE
 from .paging import FetchRows, read_page
 from .window import SIZE, Window
 
@@ -147,6 +148,11 @@ def take_status(timeline: Timeline, message: StatusPublished) -> None:
     if timeline.context.statuses.is_deleted(entry.id) or entry.id in timeline.feed.gone:
         return
     if not timeline.admits(entry):
+        return
+    if not entry.local and entry.id < first_id_at(timeline.context.clock.now() - LATE):
+        if timeline.window.reaches(entry.id):
+            timeline.window.add(entry)
+            timeline.feed.know(entry.id)
         return
     if timeline.window.repeats(entry):
         timeline.feed.know(entry.id)

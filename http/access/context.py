@@ -19,6 +19,7 @@ from ...actors.facts import (
     RevokedToken,
 )  # fmt: skip
 from ...actors.federation.federation import Federation
+from ...actors.federation.reception import Reception
 from ...actors.federation.remote_files import RemoteFiles
 from ...actors.kernel.clock import Clock
 from ...actors.kernel.ids import Ids
@@ -128,6 +129,7 @@ class HttpContext:
     media: MediaProcessor
     outgoing: OutgoingClient
     federation: Federation
+    reception: Reception
     mail_servers: FindMailServers
     translator: Translator | None = None
     tokens: Tokens = field(default_factory=Tokens)

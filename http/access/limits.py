@@ -46,6 +46,8 @@ def is_api(path: str) -> bool:
 
 def rule_of(path: str) -> Rule:
     """Return the rule that counts the requests of an address outside of the API."""
+    if path.endswith("/inbox"):
+        return rates.DELIVERIES
     return next((rule for start, rule in BY_PATH if path.startswith(start)), rates.PAGES)
 
 
@@ -71,6 +73,11 @@ def count_file(context: HttpContext, account_id: int, rules: Iterable[Rule]) -> 
 def count_for_address(context: HttpContext, request: Request, rule: Rule) -> None:
     """Count an action for the address that asks for it. Raises TooMany."""
     _count(context, rule, _address(context, request))
+
+
+def count_for_host(context: HttpContext, host: str, rule: Rule) -> None:
+    """Count an action for another server. Raises TooMany."""
+    _count(context, rule, host)
 
 
 def count_for_account(context: HttpContext, request: Request, token: Token | None, rule: Rule) -> None:

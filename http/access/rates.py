@@ -47,6 +47,10 @@ FILES = Rule("files", 6000, 5 * MINUTE, per_address=True)
 HEALTH = Rule("health", 3000, 5 * MINUTE, per_address=True)
 # A browser sends a preflight before a call of another origin, once for each address.
 PREFLIGHTS = Rule("preflights", 3000, 5 * MINUTE, per_address=True)
+# Deliveries of other servers: by the address that sends, and by the server that has signed. One server may have many
+# addresses, and one address may be a service in front of many servers.
+DELIVERIES = Rule("deliveries", 12000, 5 * MINUTE, per_address=True)
+ACTIVITIES = Rule("activities", 6000, 5 * MINUTE)
 # Streaming, per account, or per address without one. An app opens a stream again when it comes to the foreground or its
 # network changes, and subscribes to a timeline for each column that it shows.
 STREAMS = Rule("streams", 300, 5 * MINUTE)

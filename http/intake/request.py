@@ -39,7 +39,18 @@ class SlowBody(HttpError):
 class Request:
     """Method, path, headers and parameters. The body is read once, when the parameters are first needed."""
 
-    __slots__ = ("_body", "_headers", "_parameters", "_query", "method", "path", "peer", "query_string", "request_id")
+    __slots__ = (
+        "_body",
+        "_headers",
+        "_parameters",
+        "_query",
+        "_raw_headers",
+        "method",
+        "path",
+        "peer",
+        "query_string",
+        "request_id",
+    )
 
     def __init__(
         self,
@@ -56,6 +67,7 @@ class Request:
         self.query_string = query_string
         self.peer = peer
         self.request_id = request_id
+        self._raw_headers = headers
         self._headers = dict(headers)
         self._body = body
         self._query: Pairs | None = None
@@ -65,6 +77,15 @@ class Request:
         """Return a header by its lower-case name; None if the request has none."""
         value = self._headers.get(name)
         return None if value is None else value.decode("latin-1")
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """All headers by their lower-case names. Those that the request has several times are joined by commas."""
+        joined: dict[str, str] = {}
+        for name, value in self._raw_headers:
+            key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+            joined[key] = f"{joined[key]}, {text}" if key in joined else text
+        return joined
 
     @property
     def query(self) -> Pairs:
@@ -87,6 +108,15 @@ class Request:
     def has_body(self) -> bool:
         """True if there is a body with a type. Its length says less: HTTP/2 need not announce it."""
         return b"content-type" in self._headers
+
+    async def raw_body(self, limit: int = LARGEST_BODY) -> bytes:
+        """Return the body as it came, for what is signed."""
+        self._check_length(limit)
+        try:
+            with trio.fail_after(BODY_SECONDS + limit // BYTES_A_SECOND):
+                return b"".join([chunk async for chunk in self._limited(limit)])
+        except trio.TooSlowError:
+            raise SlowBody("The request body took too long") from None
 
     async def parameters(self, body_limit: int = LARGEST_BODY) -> Tree:
         """Return query and body in one nested dict. Where both have a parameter, the body's is taken."""

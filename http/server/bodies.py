@@ -68,7 +68,7 @@ class RequestBodies:
         self._inner = inner
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not any(name == b"content-type" for name, _ in scope["headers"]):
+        if scope["type"] != "http" or not _is_read(scope):
             await self._inner(scope, receive, send)
             return
         body = Body(receive)
@@ -79,3 +79,8 @@ class RequestBodies:
             await send(event)
 
         await self._inner({**scope, KEY: body}, body.receive, send_after_body)
+
+
+def _is_read(scope: Scope) -> bool:
+    """True if an endpoint may read the body: it has a type, or it is an activity, whose type is of no importance."""
+    return scope["path"].endswith("/inbox") or any(name == b"content-type" for name, _ in scope["headers"])

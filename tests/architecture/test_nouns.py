@@ -7,7 +7,10 @@ import pytest
 from .imports import ROOT, imported
 
 #: What several commands share, and no noun of the API.
-SHARED_COMMANDS = {"interacting", "pairs", "quoting", "report_handling", "striking"}
+SHARED_COMMANDS = {"interacting", "pairs", "quoting", "report_handling", "striking", "undoing"}
+
+#: What other servers tell, stored as what is told here. Their endpoint is the inbox.
+RECEIVED = {"received_statuses": "remote_statuses"}
 
 #: What several entities share.
 SHARED_ENTITIES = {"rendered", "role", "times"}
@@ -40,6 +43,9 @@ COMMANDS = [name for name in modules("actors/commands") if name not in SHARED_CO
 
 @pytest.mark.parametrize("noun", COMMANDS)
 def test_what_an_account_commands_is_stored_and_served_under_one_name(noun: str) -> None:
+    if noun in RECEIVED:
+        assert RECEIVED[noun] in modules("storage")
+        return
     assert noun in modules("storage")
     assert noun in modules("http/api") + modules("http/settings") + modules("http/admin")
 

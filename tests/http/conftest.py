@@ -13,6 +13,7 @@ from argon2 import PasswordHasher
 from troupe.actors.effects.mail import MAIL
 from troupe.actors.effects.registry import Staffed
 from troupe.actors.federation.federation import Federation
+from troupe.actors.federation.reception import Reception
 from troupe.actors.kernel import Ids, Runtime, SystemClock
 from troupe.actors.mail.sender import Letterhead, MailSender
 from troupe.actors.mail.templates import Sender
@@ -31,7 +32,7 @@ from troupe.storage.engine.pool import open_pool
 from troupe.storage.files import Folder
 from troupe.supervision.actor_system import ActorSystem
 from troupe.supervision.configuration import Settings
-from troupe.supervision.queues import preview_queue, push_queue
+from troupe.supervision.queues import inbox_queue, preview_queue, push_queue
 from troupe.supervision.translation import translator_of
 
 from .. import clients
@@ -94,6 +95,8 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any], without_probe
         )  # fmt: skip
         if settings.link_previews:
             acting.outbox.add(preview_queue(acting, PageReader(outgoing, media, clock)))
+        federation = Federation(acting.actor_context, runtime, outgoing, record, a_key)
+        acting.outbox.add(inbox_queue(acting, federation))
         for child in (*acting.children(), *acting.relays()):
             await nursery.start(child.run, stopping)
         await nursery.start(media.run, stopping)
@@ -103,7 +106,7 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any], without_probe
             settings=settings, database=pool, runtime=runtime, clock=clock, ids=ids, record=record,
             secret=_secrets(), push_key=push_key, accounts=acting.accounts,
             statuses=acting.statuses, facts=acting.facts, blocks=acting.blocks, media=media, outgoing=outgoing,
-            federation=Federation(acting.actor_context, runtime, outgoing, record, a_key),
+            federation=federation, reception=Reception(acting.actor_context, federation.directory),
             mail_servers=MailServerLookup(settings.dns_servers) if settings.dns_servers else _no_answer,
             translator=translator,
         )  # fmt: skip

@@ -23,7 +23,8 @@ DOCUMENT = document(all_endpoints(), BASE)
 PATHS: dict[str, dict[str, Any]] = DOCUMENT["paths"]
 # Answered, and no business of programs that read the document.
 UNTOLD = re.compile(
-    r"/(|about|privacy|terms|health|ready|style.css|favicon.ico|robots.txt|manifest.json|thumbnail.png|apple-touch-icon.png)"
+    r"/(|about|inbox|privacy|terms|health|ready|style.css|favicon.ico|robots.txt|manifest.json|thumbnail.png"
+    r"|apple-touch-icon.png)"
     r"|/(media|avatars|headers|nodeinfo|\.well-known|auth)/.*|/oauth/authorize.*|/(@|disputes|settings|tags/|terms/|users/).*"
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from troupe.actors.effects.notifications import StreamMerge, StreamNotification
 from troupe.actors.effects.polls import ClosePoll
 from troupe.actors.effects.previews import ForgetCard, PreviewLink
 from troupe.actors.effects.push import SendPush
+from troupe.actors.effects.received_activities import ReceivedActivity, UnverifiedActivity
 from troupe.actors.effects.registry import KINDS, NAMES, Effect
 from troupe.actors.effects.relations import RereadRelations
 from troupe.actors.effects.reminders import DomainBlocked, MuteEnded, Remind, StatusDue, Unlocked
@@ -32,7 +34,8 @@ from troupe.storage.outbox import NewEffect
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Simulation, stage
 
-AT = "2026-05-01T12:00:00+00:00"
+AT = "2026-05-01T12:00:00Z"
+WHEN = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 # Rows are written by one version of the server and may be read by the next: a payload may win keys and lose none.
 ROWS: list[tuple[str, dict[str, Any], Effect]] = [
@@ -52,6 +55,17 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
     ("place_files", {"account": 3}, PlaceFiles(3)),
     ("preview", {"status_id": 7, "account_id": 3, "url": "https://a.example/"}, PreviewLink(7, 3, "https://a.example/")),
     ("card", {"card_id": 7}, ForgetCard(7)),
+    (
+        "activity", {"signer": "https://a.example/u", "body": "{}", "recipient": "ada", "tried": True},
+        ReceivedActivity("https://a.example/u", "{}", "ada", True),
+    ),
+    (
+        "unverified", {
+            "path": "/inbox", "body": "{}", "key_id": "https://a.example/u#key", "received_at": AT,
+            "headers": {"host": "b.example"}, "recipient": None,
+        },
+        UnverifiedActivity("/inbox", "{}", "https://a.example/u#key", WHEN, {"host": "b.example"}),
+    ),
     ("push", {"notification_id": 7, "subscription_id": 3}, SendPush(7, 3)),
     ("mail", {"letter": "confirmation", "account": 3}, SendMail("confirmation", 3)),
     ("import", {"id": 7, "account": 3}, RunImport(7, 3)),

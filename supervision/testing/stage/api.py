@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 
 from ....actors.activitypub.keys import KEY_SIZE
 from ....actors.federation.federation import Federation
+from ....actors.federation.reception import Reception
 from ....actors.kernel import Origin, Record, Runtime
 from ....actors.media.processor import MediaProcessor
 from ....actors.outgoing.client import OutgoingClient
@@ -67,6 +68,7 @@ class SimulatedApi:
         settings = Settings(domain=actors.actor_context.local_domain, rate_limits=False, data=folder)
         numbers = count(1)
         outgoing = OutgoingClient("simulation", resolve=_anywhere, tls=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+        federation = Federation(actors.actor_context, runtime, outgoing, record, _a_key)
         self.http_context = HttpContext(
             settings=settings, database=run.database, runtime=runtime, clock=run.clock,
             ids=actors.actor_context.ids,
@@ -78,7 +80,7 @@ class SimulatedApi:
             ),
             mail_servers=_no_answer,
             outgoing=outgoing,
-            federation=Federation(actors.actor_context, runtime, outgoing, record, _a_key),
+            federation=federation, reception=Reception(actors.actor_context, federation.directory),
         )  # fmt: skip
         self._frames = WebSocketFrames(self.http_context.rendered, settings.base_url)
         self._requests: dict[trio.CancelScope, None] = {}

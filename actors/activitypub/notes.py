@@ -1,0 +1,408 @@
+"""Posts of other servers, read from their documents: what is stored of them, made safe and cut to what rows can hold.
+
+The types that other servers write posts in are Note and Question. Documents of some other types become a post with
+their title and a link.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import isfinite
+from typing import Literal
+
+from ...storage.engine.json_values import JsonObject
+from ..rules.languages import language_code
+from ..rules.limits import SPOILER_CODE_POINTS, STATUS_MEDIA
+from ..rules.markup import escape, escape_attribute, plain, sanitise, tidy, trimmed
+from ..rules.scan import tag_name
+from ..rules.visibility import Visibility
+from .vocabulary import (
+    LONGEST_URI,
+    PUBLIC,
+    host_of,
+    is_object,
+    list_of,
+    object_of,
+    objects_of,
+    same_host,
+    text_of,
+    types_of,
+    uri_of,
+    uris_of,
+)
+
+WRITTEN = frozenset({"Note", "Question"})
+CONVERTED = frozenset({"Article", "Page", "Image", "Audio", "Video", "Event"})
+MOST_MENTIONS = 100
+MOST_HASHTAGS = 50
+MOST_EMOJIS = 100
+MOST_ADDRESSEES = 500
+MOST_OPTIONS = 100
+LONGEST_OPTION = 500
+LONGEST_DESCRIPTION = 10_000
+LONGEST_TITLE = 1_000
+LARGEST_SIDE = 65_535  # pixels
+SHORTCODE = re.compile(r":?([a-zA-Z0-9_]{2,100}):?")
+EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
+BASE_83 = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~")
+DIGITS_83 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~"
+MediaType = Literal["image", "video", "audio", "unknown"]
+KINDS: dict[str, MediaType] = {"Image": "image", "Video": "video", "Audio": "audio"}
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedAttachment:
+    """A file of a post that stays on its server. `focus` and sizes are None if they are not told."""
+
+    url: str
+    type: MediaType
+    media_type: str | None = None
+    description: str = ""
+    blurhash: str | None = None
+    focus: tuple[float, float] | None = None
+    size: tuple[int, int] | None = None
+    thumbnail_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedPoll:
+    """A poll with its counts, as its server tells them."""
+
+    options: tuple[str, ...]
+    votes: tuple[int, ...]
+    multiple: bool
+    expires_at: datetime | None
+    closed: bool
+    voters_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedEmoji:
+    """A picture with a name, of the author's server."""
+
+    shortcode: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedHashtag:
+    """A hashtag as its author has written it, and the name by which it is compared."""
+
+    name: str
+    display_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedQuote:
+    """What a post quotes. Older servers write it without a way to ask for approval."""
+
+    uri: str
+    authorization: str | None = None
+    legacy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedNote:
+    """A post. `mentioned` are the actors that it names and is addressed to, `silent` those that it is addressed to
+    alone. `updated_at` is None for a post that was never edited."""
+
+    uri: str
+    author: str
+    url: str | None
+    visibility: Visibility
+    content: str
+    spoiler_text: str
+    sensitive: bool
+    language: str | None
+    created_at: datetime
+    updated_at: datetime | None
+    in_reply_to: str | None
+    mentioned: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
+    hashtags: tuple[ReceivedHashtag, ...] = ()
+    emojis: tuple[ReceivedEmoji, ...] = ()
+    attachments: tuple[ReceivedAttachment, ...] = ()
+    poll: ReceivedPoll | None = None
+    quote: ReceivedQuote | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedVote:
+    """One choice in a poll: a note with a name and without a text."""
+
+    uri: str
+    author: str
+    poll_uri: str
+    option: str
+
+
+def is_post(document: JsonObject) -> bool:
+    """True for a document that becomes a post."""
+    return any(kind in WRITTEN or kind in CONVERTED for kind in types_of(document))
+
+
+def author_of(document: JsonObject) -> str | None:
+    """Return the URI of the author of a post. Some servers name the group that it was posted in beside the author."""
+    named = list_of(document.get("attributedTo"))
+    people = [one for one in named if not is_object(one) or "Group" not in types_of(one)]
+    return uri_of(people[0] if people else named or None)
+
+
+def read_vote(document: JsonObject) -> ReceivedVote | None:
+    """Return a vote; None for a document that is none."""
+    uri, author, poll = uri_of(document), author_of(document), uri_of(document.get("inReplyTo"))
+    option = text_of(document.get("name"), LONGEST_OPTION)
+    has_text = bool(document.get("content")) or bool(document.get("contentMap"))
+    if "Note" not in types_of(document) or has_text or not option or uri is None or author is None or poll is None:
+        return None
+    return ReceivedVote(uri, author, poll, option)
+
+
+def read_note(document: JsonObject, followers: str | None, now: datetime) -> ReceivedNote | None:
+    """Return a post; None for a document that is none. `followers` is the URI of its author's followers.
+
+    What belongs to another server than the post, such as its author, must be checked by the caller.
+    """
+    uri, author = uri_of(document), author_of(document)
+    if uri is None or host_of(uri) is None or author is None or not is_post(document):
+        return None
+    addressed = uris_of([*list_of(document.get("to")), *list_of(document.get("cc"))])[:MOST_ADDRESSEES]
+    mentioned = tuple(one for one in _mentioned(document) if one in addressed and one != author)[:MOST_MENTIONS]
+    silent = tuple(one for one in addressed if one not in (*mentioned, PUBLIC, followers, author))[:MOST_MENTIONS]
+    spoiler = trimmed(text_of(document.get("summary"), SPOILER_CODE_POINTS) or "") if _is_written(document) else ""
+    created_at = min(max(time_of(document.get("published")) or now, EARLIEST), now)
+    return ReceivedNote(
+        uri=uri,
+        author=author,
+        url=_page(document, uri),
+        visibility=visibility_of(document, followers),
+        content=_content(document),
+        spoiler_text=spoiler,
+        sensitive=document.get("sensitive") is True or bool(spoiler),
+        language=_language(document),
+        created_at=created_at,
+        updated_at=_updated(document, created_at, now),
+        in_reply_to=_parent(document, uri),
+        mentioned=mentioned,
+        silent=silent,
+        hashtags=tuple(_hashtags(document)),
+        emojis=read_emojis(document),
+        attachments=tuple(_attachments(document)),
+        poll=_poll(document) if "Question" in types_of(document) else None,
+        quote=_quote(document),
+    )
+
+
+def visibility_of(document: JsonObject, followers: str | None) -> Visibility:
+    """Return who may see a post or a boost, by membership in its addresses alone: servers fill them differently."""
+    to, cc = uris_of(document.get("to")), uris_of(document.get("cc"))
+    if PUBLIC in to:
+        return "public"
+    if PUBLIC in cc:
+        return "unlisted"
+    return "private" if followers is not None and (followers in to or followers in cc) else "direct"
+
+
+def read_emojis(document: JsonObject) -> tuple[ReceivedEmoji, ...]:
+    """Return the emoji that a post or an actor names, each name once."""
+    found: dict[str, ReceivedEmoji] = {}
+    for tag in objects_of(document.get("tag")):
+        icon = object_of(tag.get("icon"))
+        named = SHORTCODE.fullmatch(tag["name"]) if isinstance(tag.get("name"), str) else None
+        url = None if icon is None else address_of(icon.get("url"))
+        if "Emoji" in types_of(tag) and named is not None and url is not None:
+            found.setdefault(named[1], ReceivedEmoji(named[1], url))
+    return tuple(found.values())[:MOST_EMOJIS]
+
+
+def address_of(value: object) -> str | None:
+    """Return the first web address in a value: a text, a link, or a list of them."""
+    for one in list_of(value):
+        found = one.get("href") if is_object(one) else one
+        if isinstance(found, str) and len(found) <= LONGEST_URI and host_of(found) is not None:
+            return found
+    return None
+
+
+def time_of(value: object) -> datetime | None:
+    """Return a time of a document; None for anything that is none."""
+    if not isinstance(value, str) or len(value) > 64:
+        return None
+    try:
+        read = datetime.fromisoformat(value)
+        return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+# The parts of a post --------------------------------------------------------------------------------------------------
+
+
+def _is_written(document: JsonObject) -> bool:
+    return any(kind in WRITTEN for kind in types_of(document))
+
+
+def _content(document: JsonObject) -> str:
+    if not _is_written(document):
+        return _title_and_link(document)
+    text = document.get("content")
+    if not isinstance(text, str):
+        text = next((value for _, value in _by_language(document)), "")
+    return sanitise(text)
+
+
+def _title_and_link(document: JsonObject) -> str:
+    """Return a title and the page, for what is longer than a post or of another kind."""
+    title = trimmed(text_of(document.get("name"), LONGEST_TITLE) or "")
+    summary = plain(sanitise(text_of(document.get("summary"), SPOILER_CODE_POINTS) or ""))
+    url = address_of(document.get("url")) or uri_of(document) or ""
+    texts = [f"<p>{escape(text)}</p>" for text in (title, summary) if text]
+    return sanitise("".join([*texts, f'<p><a href="{escape_attribute(url)}">{escape(url)}</a></p>']))
+
+
+def _by_language(document: JsonObject) -> Iterator[tuple[str, str]]:
+    texts = document.get("contentMap")
+    if is_object(texts):
+        yield from ((language, text) for language, text in texts.items() if isinstance(text, str))
+
+
+def _language(document: JsonObject) -> str | None:
+    """Return the language whose text is the shown one, else the first one."""
+    texts = list(_by_language(document))
+    same = (language for language, text in texts if text == document.get("content"))
+    return language_code(next(same, texts[0][0] if texts else None))
+
+
+def _page(document: JsonObject, uri: str) -> str | None:
+    """Return the web page of a post, if it is on its own server."""
+    url = address_of(document.get("url"))
+    return url if url is not None and same_host(url, uri) else None
+
+
+def _parent(document: JsonObject, uri: str) -> str | None:
+    parent = uri_of(document.get("inReplyTo"))
+    return parent if parent is not None and parent != uri and host_of(parent) is not None else None
+
+
+def _updated(document: JsonObject, created_at: datetime, now: datetime) -> datetime | None:
+    updated = time_of(document.get("updated"))
+    return min(updated, now) if updated is not None and updated > created_at else None
+
+
+def _mentioned(document: JsonObject) -> list[str]:
+    """Return the actors that a post's tags name, each once."""
+    tags = (tag for tag in objects_of(document.get("tag")) if "Mention" in types_of(tag))
+    return list(dict.fromkeys(uri for tag in tags if (uri := uri_of(tag.get("href"))) is not None))
+
+
+def _hashtags(document: JsonObject) -> Iterator[ReceivedHashtag]:
+    seen: set[str] = set()
+    for tag in objects_of(document.get("tag")):
+        written = text_of(tag.get("name"), 255) if "Hashtag" in types_of(tag) else None
+        display = tidy(written or "").strip().removeprefix("#")
+        name = tag_name(display)
+        if name and name not in seen and not any(character.isspace() for character in display):
+            seen.add(name)
+            yield ReceivedHashtag(name[:255], display)
+        if len(seen) == MOST_HASHTAGS:
+            return
+
+
+def _attachments(document: JsonObject) -> Iterator[ReceivedAttachment]:
+    of_type = document if not _is_written(document) and not document.get("attachment") else None
+    files = (
+        [of_type] if of_type is not None and types_of(document)[0] in KINDS else objects_of(document.get("attachment"))
+    )
+    found = (attachment for one in files if (attachment := _attachment(one)) is not None)
+    for _, attachment in zip(range(STATUS_MEDIA), found, strict=False):
+        yield attachment
+
+
+def _attachment(document: JsonObject) -> ReceivedAttachment | None:
+    url = address_of(document.get("url")) or address_of(document.get("href"))
+    if url is None or "Link" in types_of(document):
+        return None
+    media_type = text_of(document.get("mediaType"), 128)
+    alt = text_of(document.get("summary"), LONGEST_DESCRIPTION) or text_of(document.get("name"), LONGEST_DESCRIPTION)
+    icon = object_of(document.get("icon"))
+    return ReceivedAttachment(
+        url=url,
+        type=_kind(document, media_type),
+        media_type=media_type,
+        description=trimmed(alt or ""),
+        blurhash=blurhash_of(document.get("blurhash")),
+        focus=_focus(document.get("focalPoint")),
+        size=_size(document),
+        thumbnail_url=None if icon is None else address_of(icon.get("url")),
+    )
+
+
+def _kind(document: JsonObject, media_type: str | None) -> MediaType:
+    general = (media_type or "").partition("/")[0].lower()
+    if general in ("image", "video", "audio"):
+        return KINDS[general.capitalize()]
+    return next((KINDS[kind] for kind in types_of(document) if kind in KINDS), "unknown")
+
+
+def blurhash_of(value: object) -> str | None:
+    """Return a blurhash that decodes into a small picture; None for anything else."""
+    if not isinstance(value, str) or not 6 <= len(value) <= 128 or not BASE_83.issuperset(value):
+        return None
+    across, down = DIGITS_83.index(value[0]) % 9 + 1, DIGITS_83.index(value[0]) // 9 + 1
+    return value if down <= 9 and len(value) == 4 + 2 * across * down else None
+
+
+def _focus(value: object) -> tuple[float, float] | None:
+    point = list_of(value)
+    if len(point) != 2 or not all(isinstance(one, int | float) and isfinite(one) for one in point):
+        return None
+    x, y = (max(-1.0, min(1.0, float(one))) for one in point)
+    return x, y
+
+
+def _size(document: JsonObject) -> tuple[int, int] | None:
+    width, height = document.get("width"), document.get("height")
+    sides = [side for side in (width, height) if isinstance(side, int) and 0 < side <= LARGEST_SIDE]
+    return (sides[0], sides[1]) if len(sides) == 2 else None
+
+
+def _poll(document: JsonObject) -> ReceivedPoll | None:
+    multiple = bool(document.get("anyOf"))
+    choices = objects_of(document.get("anyOf") or document.get("oneOf"))[:MOST_OPTIONS]
+    titles = [trimmed(text_of(choice.get("name"), LONGEST_OPTION) or "") for choice in choices]
+    if not choices or not all(titles):
+        return None
+    votes = tuple(_total(choice.get("replies")) for choice in choices)
+    voters = document.get("votersCount")
+    ends = time_of(document.get("endTime"))
+    closed = document.get("closed")
+    return ReceivedPoll(
+        options=tuple(titles),
+        votes=votes,
+        multiple=multiple,
+        expires_at=ends or time_of(closed),
+        closed=closed is True or time_of(closed) is not None,
+        voters_count=_count(voters) if isinstance(voters, int) else (0 if multiple else sum(votes)),
+    )
+
+
+def _total(collection: object) -> int:
+    total = object_of(collection)
+    return 0 if total is None else _count(total.get("totalItems"))
+
+
+def _count(value: object) -> int:
+    return max(0, min(value, 2**40)) if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _quote(document: JsonObject) -> ReceivedQuote | None:
+    quoted = document.get("quote")
+    if uri := uri_of(quoted):
+        return ReceivedQuote(uri, uri_of(document.get("quoteAuthorization")))
+    for name in ("quoteUrl", "quoteUri", "_misskey_quote"):
+        if (uri := uri_of(document.get(name))) and host_of(uri) is not None:
+            return ReceivedQuote(uri, legacy=True)
+    return None

@@ -1,0 +1,360 @@
+"""Statuses of other servers, in the turn of their author, and the edits of them.
+
+A status is stored if it concerns somebody here, or if it was asked for. What arrives out of order is put right: a
+status that was deleted before it came is not stored, and replies that came before their parent are joined to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from zlib import crc32
+
+from ...storage import accounts, media, notifications, polls, remote_statuses, statuses, tombstones
+from ...storage.edits import Revision, keep_first
+from ...storage.engine.database import Connection
+from ...storage.polls import NewPoll, Option, Poll
+from ...storage.remote_statuses import Placeholder, RemoteAttachment
+from ...storage.statuses import NewStatus, Status, StatusTag
+from ..account import AccountActor
+from ..activitypub.notes import ReceivedAttachment, ReceivedNote, ReceivedPoll
+from ..effects.polls import forget_poll, poll_ends
+from ..effects.statuses import counts_changed
+from ..facts import ChangedStatus
+from ..kernel import Message, Origin, first_id_at, turn
+from ..statuses import LATE, ShownStatus
+from .edits import Description, Edited, spread_edit, store_revision
+from .statuses import Published, correspond, news_of, promise_status, spread, wake_previews
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiveStatus(Message[int | None]):
+    """Command to an account of another server: store a status of it.
+
+    The answer is its id, also if it was known; None if it was deleted, or if it concerns nobody here and is not
+    `wanted`. A `recipient` is the local account whose own inbox it came to.
+    """
+
+    note: ReceivedNote
+    wanted: bool = False
+    recipient: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiveEdit(Message[None]):
+    """Command to an account of another server: change a status of it to a later state, or the counts of its poll."""
+
+    note: ReceivedNote
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """The outcome of the transaction: the new status, or the id of a known one. `joined` are replies to it."""
+
+    published: Published | None = None
+    known_id: int | None = None
+    joined: list[int] = field(default_factory=list[int])
+
+
+@dataclass(frozen=True, slots=True)
+class Addressed:
+    """The accounts that are known here among those whom a status is addressed to."""
+
+    mentioned: tuple[int, ...]
+    silent: tuple[int, ...]
+
+    @property
+    def everybody(self) -> tuple[int, ...]:
+        return self.mentioned + self.silent
+
+
+@turn(AccountActor, ReceiveStatus)
+async def receive_status(account: AccountActor, message: ReceiveStatus) -> int | None:
+    author = await account.context.accounts.find(account.id)
+    if author is None or author.local or author.deleted_at is not None or author.suspended_at is not None:
+        return None
+    received = await account.transact(_receive, account, author, message, account.now, account.origin)
+    if received.published is None:
+        return received.known_id
+    await spread(account, received.published)
+    if received.joined:
+        await account.publish(*(ChangedStatus(id) for id in (received.published.status.id, *received.joined)))
+    return received.published.status.id
+
+
+@turn(AccountActor, ReceiveEdit)
+async def receive_edit(account: AccountActor, message: ReceiveEdit) -> None:
+    edited = await account.transact(_edit, account, message.note, account.now, account.origin)
+    if edited is None:
+        return
+    status_id, outcome = edited
+    if outcome.edit_id is None:
+        await account.publish(ChangedStatus(status_id), promised=outcome.promised)
+    else:
+        await spread_edit(account, status_id, outcome)
+        wake_previews(account, message.note.content)
+
+
+async def _receive(
+    db: Connection, account: AccountActor, author: accounts.Account, message: ReceiveStatus, now: datetime,
+    origin: Origin,
+) -> Received:  # fmt: skip
+    note = message.note
+    await tombstones.lock(db, [note.uri, *([note.in_reply_to] if note.in_reply_to else [])])
+    if (known := await remote_statuses.find(db, note.uri)) is not None:
+        return Received(known_id=None if known.deleted or known.account_id != account.id else known.id)
+    if await tombstones.is_buried(db, note.uri, account.id, now):
+        return Received()
+    parent = await _parent(db, note)
+    to = await _addressed(db, account, note, message.recipient)
+    if not message.wanted and not await _concerns_somebody(db, account, to, parent):
+        return Received()
+    return await _store(db, account, author, message, parent, to, now, origin)
+
+
+async def _store(
+    db: Connection, account: AccountActor, author: accounts.Account, message: ReceiveStatus, parent: Status | None,
+    to: Addressed, now: datetime, origin: Origin,
+) -> Received:  # fmt: skip
+    note = message.note
+    await _put_emojis(db, account, author, note, now)
+    attachments = _attachments(account, note.attachments)
+    await remote_statuses.insert_attachments(db, attachments, now)
+    place = None
+    if note.in_reply_to is not None and parent is None:
+        place = await remote_statuses.placeholder_of(db, note.in_reply_to)
+    new = NewStatus(
+        id=await _id_for(db, account, note, now),
+        account_id=account.id,
+        uri=note.uri,
+        url=note.url,
+        visibility=note.visibility,
+        content=note.content,
+        content_type="text/html",
+        spoiler_text=note.spoiler_text,
+        sensitive=note.sensitive,
+        language=note.language,
+        in_reply_to_id=_parent_id(account, note, parent, place),
+        in_reply_to_account_id=parent.account_id if parent else None,
+        media_ids=tuple(one.id for one in attachments),
+        mentioned_ids=to.everybody,
+        silent_mention_ids=to.silent,
+        tags=_tags(account, note),
+        poll_id=await _insert_poll(db, account, note.poll, now),
+        local=False,
+        created_at=note.created_at,
+    )
+    made = await statuses.insert(db, new, now)
+    status = made.status
+    if note.in_reply_to is not None and parent is None:
+        await remote_statuses.set_parent_uri(db, status.id, note.in_reply_to, place.conversation_id if place else None)
+    joined = await remote_statuses.join_replies(db, note.uri, status.id, account.id, status.conversation_id)
+    if joined and (joined_to := await statuses.find(db, status.id)) is not None:
+        status = joined_to
+    told = await notifications.insert_many(db, news_of(account, new, made, None), now)
+    named = [one.account_id for one in told if one.type == "mention"]
+    letters = await correspond(db, account, ShownStatus(status, made.author), named)
+    promised = await promise_status(db, account, status, told, letters, origin)
+    promised += await account.context.outbox.promise(db, [counts_changed(id, account.id) for id in joined], origin)
+    return Received(Published(status, made.author, told, letters, promised), joined=joined)
+
+
+async def _parent(db: Connection, note: ReceivedNote) -> Status | None:
+    known = None if note.in_reply_to is None else await remote_statuses.find(db, note.in_reply_to)
+    if known is None:
+        return None
+    return (await statuses.find_stored(db, [known.id])).get(known.id)
+
+
+def _parent_id(
+    account: AccountActor, note: ReceivedNote, parent: Status | None, place: Placeholder | None
+) -> int | None:
+    """Return the parent's id. For one that is not known here it is an id under which nothing is stored."""
+    if parent is not None:
+        return parent.id
+    if note.in_reply_to is None:
+        return None
+    return account.context.ids.next() if place is None else place.id
+
+
+async def _addressed(db: Connection, account: AccountActor, note: ReceivedNote, recipient: int | None) -> Addressed:
+    """Return the known accounts. One whose own inbox a status came to may see it, although it is not addressed."""
+    ids = await remote_statuses.account_ids(db, [*note.mentioned, *note.silent])
+    mentioned = tuple(dict.fromkeys(ids[uri] for uri in note.mentioned if uri in ids))
+    others = [ids[uri] for uri in note.silent if uri in ids]
+    if recipient is not None and note.visibility in ("private", "direct"):
+        others.append(recipient)
+    return Addressed(mentioned, tuple(dict.fromkeys(id for id in others if id not in (*mentioned, account.id))))
+
+
+async def _concerns_somebody(db: Connection, account: AccountActor, to: Addressed, parent: Status | None) -> bool:
+    """True if an account here follows the author, is addressed, or wrote or follows what the status replies to."""
+    if parent is not None and parent.local:
+        return True
+    authors = [account.id] if parent is None else [account.id, parent.account_id]
+    return await remote_statuses.has_local_followers(db, authors) or await remote_statuses.any_local(db, to.everybody)
+
+
+async def _id_for(db: Connection, account: AccountActor, note: ReceivedNote, now: datetime) -> int:
+    """Return a fresh id, for a late status one of its own time, so that it is where it belongs in timelines."""
+    if note.created_at + LATE > now:
+        return account.context.ids.next()
+    id = first_id_at(note.created_at) + crc32(note.uri.encode()) % (1 << 16)
+    while await remote_statuses.is_taken(db, id):
+        id += 1
+    return id
+
+
+async def _put_emojis(
+    db: Connection, account: AccountActor, author: accounts.Account, note: ReceivedNote, now: datetime
+) -> None:
+    emojis = [(account.context.ids.next(), emoji.shortcode, emoji.url) for emoji in note.emojis]
+    await remote_statuses.put_emojis(db, author.domain or "", emojis, now)
+
+
+def _attachments(account: AccountActor, attachments: Sequence[ReceivedAttachment]) -> list[RemoteAttachment]:
+    return [_attachment(account, one) for one in attachments]
+
+
+def _attachment(account: AccountActor, attachment: ReceivedAttachment) -> RemoteAttachment:
+    meta: dict[str, object] = {}
+    if attachment.size is not None:
+        width, height = attachment.size
+        size = {"width": width, "height": height, "size": f"{width}x{height}", "aspect": width / height}
+        meta["original"] = size
+    if attachment.focus is not None:
+        meta["focus"] = dict(zip(("x", "y"), attachment.focus, strict=True))
+    return RemoteAttachment(
+        account.context.ids.next(), account.id, attachment.type, attachment.media_type, attachment.url,
+        attachment.thumbnail_url, attachment.description, attachment.blurhash, meta,
+    )  # fmt: skip
+
+
+def _tags(account: AccountActor, note: ReceivedNote) -> tuple[StatusTag, ...]:
+    return tuple(StatusTag(account.context.ids.next(), tag.name, tag.display_name) for tag in note.hashtags)
+
+
+async def _insert_poll(db: Connection, account: AccountActor, told: ReceivedPoll | None, now: datetime) -> int | None:
+    if told is None:
+        return None
+    id = account.context.ids.next()
+    await polls.insert(db, NewPoll(id, account.id, told.options, told.multiple, False, told.expires_at), now)
+    await _tally(db, id, told, now)
+    return id
+
+
+async def _tally(db: Connection, poll_id: int, told: ReceivedPoll, now: datetime) -> None:
+    await remote_statuses.tally(
+        db, poll_id, told.votes, told.voters_count, told.expires_at, now, closed=told.closed
+    )  # fmt: skip
+
+
+# Edits ----------------------------------------------------------------------------------------------------------------
+
+
+async def _edit(
+    db: Connection, account: AccountActor, note: ReceivedNote, now: datetime, origin: Origin
+) -> tuple[int, Edited] | None:
+    """Change a status. An edit that is not newer than what is here has only the counts of its poll."""
+    await tombstones.lock(db, [note.uri])
+    known = await remote_statuses.find(db, note.uri)
+    status = None if known is None else await statuses.lock_own(db, known.id, account.id)
+    if status is None:
+        return None
+    if note.updated_at is None or (status.edited_at is not None and note.updated_at <= status.edited_at):
+        return await _refresh(db, account, status, note, now, origin)
+    await keep_first(db, account.context.ids.next(), status.id)
+    poll_id = await _change_poll(db, account, status.poll, note.poll, now, origin)
+    revision = await _revise(db, account, status, note, poll_id, now)
+    descriptions = _descriptions(status, note)
+    edited = await store_revision(db, account, status, revision, descriptions, now, origin, note.updated_at)
+    return status.id, edited
+
+
+async def _refresh(
+    db: Connection, account: AccountActor, status: Status, note: ReceivedNote, now: datetime, origin: Origin
+) -> tuple[int, Edited] | None:
+    if status.poll is None or note.poll is None or not _asks_the_same(status.poll, note.poll):
+        return None
+    await _tally(db, status.poll.id, note.poll, now)
+    promised = await account.context.outbox.promise(db, [counts_changed(status.id, account.id)], origin)
+    return status.id, Edited(promised=promised)
+
+
+async def _revise(
+    db: Connection, account: AccountActor, status: Status, note: ReceivedNote, poll_id: int | None, now: datetime
+) -> Revision:
+    to = await _addressed(db, account, note, None)
+    earlier = tuple(id for id in status.mentioned_ids if id not in to.everybody)
+    author = await accounts.find(db, account.id)
+    if author is not None:
+        await _put_emojis(db, account, author, note, now)
+    return Revision(
+        status_id=status.id,
+        text="",
+        content=note.content,
+        content_type="text/html",
+        spoiler_text=note.spoiler_text,
+        sensitive=note.sensitive,
+        language=note.language or status.language,
+        mentioned_ids=to.mentioned,
+        silent_mention_ids=to.silent + earlier,
+        tags=_tags(account, note),
+        media_ids=await _media_after(db, account, status, note, now),
+        poll_id=poll_id,
+    )
+
+
+async def _media_after(
+    db: Connection, account: AccountActor, status: Status, note: ReceivedNote, now: datetime
+) -> tuple[int, ...]:
+    """Return the attachments of the new state. Those with the same address stay."""
+    there = {medium.remote_url: medium.id for medium in status.media}
+    fresh = _attachments(account, [one for one in note.attachments if one.url not in there])
+    await remote_statuses.insert_attachments(db, fresh, now)
+    there |= {one.remote_url: one.id for one in fresh}
+    ids = tuple(dict.fromkeys(there[one.url] for one in note.attachments))
+    await media.lock(db, ids)
+    return ids
+
+
+def _descriptions(status: Status, note: ReceivedNote) -> list[Description]:
+    """Return the new descriptions of attachments that stay."""
+    told = {one.url: one for one in note.attachments}
+    found: list[Description] = []
+    for medium in status.media:
+        if (one := told.get(medium.remote_url or "")) is not None:
+            focus = None if one.focus is None else {"x": one.focus[0], "y": one.focus[1]}
+            found.append(Description(medium.id, one.description, focus))
+    return [new for new, medium in ((new, _medium(status, new.media_id)) for new in found) if new.changes(medium)]
+
+
+def _medium(status: Status, id: int) -> media.Media | None:
+    return next((medium for medium in status.media if medium.id == id), None)
+
+
+async def _change_poll(
+    db: Connection, account: AccountActor, before: Poll | None, told: ReceivedPoll | None, now: datetime, origin: Origin
+) -> int | None:
+    """Store the poll of the new state, with the reminder of its end. Return its id. Other options are another poll."""
+    if before is None:
+        id = await _insert_poll(db, account, told, now)
+    elif told is None:
+        await forget_poll(db, before.id)
+        await polls.delete(db, before.id)
+        return None
+    else:
+        await forget_poll(db, before.id)
+        options = tuple(Option(title, 0) for title in told.options)
+        after = replace(before, multiple=told.multiple, expires_at=told.expires_at, options=options)
+        await polls.change(db, after, reset=not _asks_the_same(before, told), now=now)
+        await _tally(db, before.id, told, now)
+        id = before.id
+    if id is not None and told is not None and told.expires_at is not None:
+        await account.context.outbox.promise(db, [poll_ends(id, account.id, told.expires_at)], origin)
+    return id
+
+
+def _asks_the_same(poll: Poll, told: ReceivedPoll) -> bool:
+    return poll.multiple == told.multiple and tuple(option.title for option in poll.options) == told.options

@@ -1,0 +1,95 @@
+"""Applying what other servers have sent: a queue of its own, because it may need documents of servers that are slow.
+
+The activities of one actor are applied in the order of their arrival. One that fails for the moment is put aside, into
+a partition of its own, so that those after it go on: what an activity does is the same in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Protocol
+
+from ..activitypub.vocabulary import host_of
+from .registry import Attempt, Effect, EffectQueue, Finish, Promise, carries_out
+
+LONGEST_KEY = 200  # characters of a partition's or group's name that are kept; columns take 255
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedActivity(Effect):
+    """Apply an activity that `signer` has signed.
+
+    `recipient` is the user whose own inbox it came to, if it did. One that was `tried` was put aside.
+    """
+
+    signer: str
+    body: str
+    recipient: str | None = None
+    tried: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UnverifiedActivity(Effect):
+    """Verify a request whose key could not be had when it came; only then is its activity applied.
+
+    `received_at` is when it came: its signature was in time then.
+    """
+
+    path: str
+    body: str
+    key_id: str
+    received_at: datetime
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    recipient: str | None = None
+
+
+class ActivityReceiver(Protocol):
+    """What applies activities (`federation/inbox.py`)."""
+
+    async def apply(self, received: ReceivedActivity, attempt: Attempt) -> Finish | None: ...
+
+    async def verify(self, unverified: UnverifiedActivity, attempt: Attempt) -> Finish | None: ...
+
+
+# A group is the sending server, and for activities that are not verified yet the server of their key.
+INBOX: EffectQueue[ActivityReceiver] = EffectQueue(
+    "inbox", lanes=32, lanes_of_a_group=4, claimed_at_once=8, retry_after=(10, 60, 300, 1800, 7200),
+    give_up_after=timedelta(days=1),
+)  # fmt: skip
+
+
+def received(activity: ReceivedActivity) -> Promise:
+    """Promise to apply an activity, after those of the same actor that came before."""
+    return Promise(activity, f"inbox/{_short(activity.signer)}", group=_short(host_of(activity.signer) or "-"))
+
+
+def put_aside(activity: ReceivedActivity, id: int, due_at: datetime) -> Promise:
+    """Promise to apply an activity later that could not be applied in its turn, the row `id`."""
+    return Promise(activity, f"aside/{id}", due_at, group=f"aside {_short(host_of(activity.signer) or '-')}")
+
+
+def unverified(activity: UnverifiedActivity) -> Promise:
+    """Promise to verify a request."""
+    return Promise(activity, f"unverified/{_short(activity.key_id)}", group=unverified_group(activity.key_id))
+
+
+def unverified_group(key_id: str) -> str:
+    """Return the group of the requests that wait for keys of a host."""
+    return f"unverified {_short(host_of(key_id) or '-')}"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_KEY else sha256(name.encode()).hexdigest()
+
+
+@carries_out("activity", ReceivedActivity, INBOX)
+async def apply_activity(receiver: ActivityReceiver, effect: ReceivedActivity, attempt: Attempt) -> Finish | None:
+    return await receiver.apply(effect, attempt)
+
+
+@carries_out("unverified", UnverifiedActivity, INBOX)
+async def verify_activity(receiver: ActivityReceiver, effect: UnverifiedActivity, attempt: Attempt) -> Finish | None:
+    return await receiver.verify(effect, attempt)

@@ -1,0 +1,36 @@
+"""Accept: of a request to follow that an account of this server has made."""
+
+from __future__ import annotations
+
+from ....storage import follows
+from ....storage.engine.json_values import JsonObject
+from ...activitypub.vocabulary import uri_of
+from ...commands.follow_requests import AuthorizeRequest
+from ..receiving import Activity, InboxContext
+
+
+async def accept(inbox: InboxContext, activity: Activity) -> None:
+    """Make the request a follow. Without a request nothing happens: nobody can have followers who did not ask."""
+    follower = await asking(inbox, activity)
+    if follower is not None:
+        await inbox.ask(activity.actor.id, AuthorizeRequest(follower), activity.origin)
+
+
+async def asking(inbox: InboxContext, activity: Activity) -> int | None:
+    """Return the account of this server whose follow of the actor an answer names: by its URI, else by the two."""
+    uri, embedded = activity.object_uri, activity.object
+    if uri is not None:
+        found = await inbox.shared.database.read(follows.asking_with, activity.actor.id, uri)
+        if found is not None:
+            return found
+        username = inbox.names.username_of(uri.partition("#")[0])
+        if username is not None and embedded is None:
+            return await inbox.local_account_id(inbox.names.actor(username))
+    if embedded is None or "Follow" not in activity.object_types:
+        return None
+    return await inbox.local_account_id(actor_of(embedded))
+
+
+def actor_of(document: JsonObject) -> str | None:
+    """Return the actor of an embedded activity."""
+    return uri_of(document.get("actor"))

@@ -1,0 +1,34 @@
+"""Announce: a boost of a status, which is fetched if it is not here."""
+
+from __future__ import annotations
+
+from ....storage import remote_statuses
+from ...activitypub.notes import EARLIEST, is_post, time_of, visibility_of
+from ...commands.reblogs import Reblog
+from ..receiving import Activity, InboxContext
+
+
+async def announce(inbox: InboxContext, activity: Activity) -> None:
+    """Boost. Groups of some servers announce the activities of their members: these are ignored."""
+    uri, embedded = activity.object_uri, activity.object
+    if uri is None or (embedded is not None and not is_post(embedded)):
+        return
+    status_id = await _status_id(inbox, activity, uri)
+    if status_id is None:
+        return
+    now = inbox.shared.clock.now()
+    visibility = visibility_of(activity.document, activity.actor.followers_url)
+    published = min(max(time_of(activity.document.get("published")) or now, EARLIEST), now)
+    uri = activity.id or f"{activity.actor.uri}#boosts/{status_id}"
+    await inbox.ask(activity.actor.id, Reblog(status_id, visibility, uri, published), activity.origin)
+
+
+async def _status_id(inbox: InboxContext, activity: Activity, uri: str) -> int | None:
+    """Return the boosted status. An unknown one is fetched if an account here follows the one that boosts it."""
+    known = await inbox.status(uri)
+    if known is not None:
+        return known.id
+    if inbox.names.is_local(uri) or inbox.standing_of(uri).suspended:
+        return None
+    wanted = await inbox.shared.database.read(remote_statuses.has_local_followers, [activity.actor.id])
+    return await inbox.resolver.status(uri) if wanted else None

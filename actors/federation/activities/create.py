@@ -1,0 +1,46 @@
+"""Create: of a post, or of a vote in a poll of this server."""
+
+from __future__ import annotations
+
+from ....storage import statuses
+from ....storage.engine.json_values import JsonObject
+from ...activitypub.notes import ReceivedVote, is_post, read_vote
+from ...activitypub.vocabulary import objects_of, same_host
+from ...commands.polls import Vote
+from ..notes import store_note
+from ..receiving import Activity, InboxContext
+
+
+async def create(inbox: InboxContext, activity: Activity) -> None:
+    """Store what is new. What is embedded is believed if it is the actor's own, on the actor's server."""
+    embedded = objects_of(activity.document.get("object"))
+    if not embedded and activity.object_uri is not None and same_host(activity.object_uri, activity.actor.uri):
+        embedded = [await inbox.fetcher.fetch(activity.object_uri)]
+    for document in embedded:
+        vote = read_vote(document)
+        if vote is not None:
+            await _vote(inbox, activity, vote)
+        elif is_post(document):
+            await store(inbox, activity, document)
+
+
+async def store(inbox: InboxContext, activity: Activity, document: JsonObject) -> int | None:
+    """Store a post of the actor, if it concerns somebody here."""
+    return await store_note(
+        inbox.shared, inbox.runtime, document, activity.actor, wanted=False, recipient=activity.recipient,
+        origin=activity.origin,
+    )  # fmt: skip
+
+
+async def _vote(inbox: InboxContext, activity: Activity, vote: ReceivedVote) -> None:
+    """Choose the option with this text. Other servers send each choice by itself, and also those that come too late."""
+    if vote.author != activity.actor.uri or not same_host(vote.uri, vote.author):
+        return
+    known = await inbox.status(vote.poll_uri) if inbox.names.is_local(vote.poll_uri) else None
+    status = None if known is None else await inbox.shared.database.read(statuses.find, known.id)
+    if status is None or status.poll is None:
+        return
+    titles = [option.title for option in status.poll.options]
+    if vote.option in titles:
+        choice = (titles.index(vote.option),)
+        await inbox.ask(activity.actor.id, Vote(status.id, status.poll.id, choice, vote.uri), activity.origin)

@@ -1,0 +1,35 @@
+"""Delete: of a post, or of the actor itself. What has not come yet is not stored when it comes."""
+
+from __future__ import annotations
+
+from ....storage import remote_statuses, tombstones
+from ....storage.engine.database import Connection
+from ....storage.remote_statuses import KnownStatus
+from ...activitypub.vocabulary import same_host
+from ...commands.account_deletions import DeleteAccount
+from ...commands.statuses import DeleteStatus
+from ..receiving import Activity, InboxContext
+
+
+async def delete(inbox: InboxContext, activity: Activity) -> None:
+    """Delete what is the actor's own. Servers name it by its URI, by a Tombstone, or embed it as it was."""
+    uri = activity.object_uri
+    if uri is None or not same_host(uri, activity.actor.uri):
+        return
+    if uri == activity.actor.uri:
+        await inbox.ask(activity.actor.id, DeleteAccount(), activity.origin)
+        return
+    await delete_status(inbox, activity, uri)
+
+
+async def delete_status(inbox: InboxContext, activity: Activity, uri: str) -> None:
+    known = await inbox.shared.database.transact(_bury, inbox, uri, activity.actor.uri)
+    if known is not None and known.account_id == activity.actor.id and not known.deleted:
+        await inbox.ask(activity.actor.id, DeleteStatus(known.id, delete_media=True), activity.origin)
+
+
+async def _bury(db: Connection, inbox: InboxContext, uri: str, by: str) -> KnownStatus | None:
+    """Remember the deletion, and return what is here. A Create comes before, and is found, or after, and is dropped."""
+    await tombstones.lock(db, [uri])
+    await tombstones.bury(db, uri, by, inbox.shared.clock.now())
+    return await remote_statuses.find(db, uri)

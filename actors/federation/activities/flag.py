@@ -1,0 +1,42 @@
+"""Flag: a report about accounts of this server and their posts, which staff read."""
+
+from __future__ import annotations
+
+from ...account import PerspectiveOf
+from ...activitypub.vocabulary import text_of, uris_of
+from ...commands.reports import FileReport
+from ...rules.limits import REPORT_STATUSES
+from ...statuses import may_see
+from ..receiving import Activity, InboxContext
+
+LONGEST_COMMENT = 5_000
+MOST_OBJECTS = 200
+
+
+async def flag(inbox: InboxContext, activity: Activity) -> None:
+    """File a report about each account of this server that is named, with those of its posts that are."""
+    if inbox.standing_of(activity.actor.uri).rejects_reports:
+        return
+    comment = text_of(activity.document.get("content"), LONGEST_COMMENT) or ""
+    about: dict[int, list[int]] = {}
+    for uri in uris_of(activity.document.get("object"))[:MOST_OBJECTS]:
+        if not inbox.names.is_local(uri):
+            continue
+        if (account_id := await inbox.local_account_id(uri)) is not None:
+            about.setdefault(account_id, [])
+        elif (status := await inbox.status(uri)) is not None:
+            about.setdefault(status.account_id, []).append(status.id)
+    for account_id, status_ids in about.items():
+        seen = await _visible(inbox, activity, account_id, status_ids)
+        report = FileReport(account_id, seen[:REPORT_STATUSES], comment=comment, uri=activity.id)
+        await inbox.ask(activity.actor.id, report, activity.origin)
+
+
+async def _visible(inbox: InboxContext, activity: Activity, account_id: int, status_ids: list[int]) -> tuple[int, ...]:
+    """Return the posts of an account that the reporter may see: a report shows no others to anybody."""
+    viewer = await inbox.ask(activity.actor.id, PerspectiveOf(), activity.origin)
+    shown = await inbox.shared.statuses.show_many(dict.fromkeys(status_ids))
+    return tuple(
+        id for id, one in shown.items()
+        if viewer is not None and one.status.account_id == account_id and may_see(one, viewer)
+    )  # fmt: skip

@@ -1,0 +1,104 @@
+"""Undo: of a follow, a favourite, a boost, a block, or the acceptance of a follow.
+
+Servers embed the activity or name it by its URI. One that has not come yet is remembered for some hours, so that it
+does nothing when it comes.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from ....storage import blocks, favourites, follows, relations, remote_statuses, statuses, tombstones
+from ....storage.engine.database import Connection
+from ....storage.engine.json_values import JsonObject
+from ...activitypub.vocabulary import object_of, same_host, types_of, uri_of
+from ...commands.favourites import Unfavourite
+from ...commands.follow_requests import RemoveFollower
+from ...commands.reblogs import Unreblog
+from ...commands.relations import Unblock, Unfollow
+from ...kernel import Message
+from ..receiving import Activity, InboxContext
+from .accept import actor_of
+
+KEPT_FOR = timedelta(hours=6)
+UNDOABLE = ("Follow", "Like", "Announce", "Block", "Accept")
+
+Undoing = Unfollow | Unfavourite | Unreblog | Unblock | RemoveFollower
+
+
+async def undo(inbox: InboxContext, activity: Activity) -> None:
+    uri, embedded = activity.object_uri, activity.object or {}
+    if uri is not None and not same_host(uri, activity.actor.uri):
+        return
+    if embedded and actor_of(embedded) not in (None, activity.actor.uri):
+        return
+    command = await inbox.shared.database.transact(_find_or_bury, inbox, activity, uri, embedded)
+    match command:
+        case None:
+            pass
+        case Unreblog():
+            await inbox.ask(activity.actor.id, command, activity.origin)
+        case _:
+            message: Message[None] = command
+            await inbox.ask(activity.actor.id, message, activity.origin)
+
+
+async def _find_or_bury(
+    db: Connection, inbox: InboxContext, activity: Activity, uri: str | None, embedded: JsonObject
+) -> Undoing | None:
+    """Return the command that undoes what was done. If nothing was, remember that it is undone."""
+    if uri is not None:
+        await tombstones.lock(db, [uri])
+    command = await _by_object(db, activity, embedded) if embedded else None
+    if command is None and uri is not None:
+        command = await _by_uri(db, activity, uri)
+    if command is None and uri is not None:
+        now = inbox.shared.clock.now()
+        await tombstones.bury(db, uri, activity.actor.uri, now, now + KEPT_FOR)
+    return command
+
+
+async def _by_object(db: Connection, activity: Activity, embedded: JsonObject) -> Undoing | None:
+    actor, object_uri = activity.actor.id, uri_of(embedded.get("object"))
+    kind = next((kind for kind in types_of(embedded) if kind in UNDOABLE), None)
+    if object_uri is None:
+        return None
+    if kind in ("Follow", "Block", "Accept"):
+        return await _with_account(db, actor, kind, embedded, object_uri)
+    known = await remote_statuses.find(db, object_uri)
+    if known is None:
+        return None
+    if kind == "Like" and known.id in await favourites.of(db, actor, [known.id]):
+        return Unfavourite(known.id)
+    boosted = kind == "Announce" and await statuses.find_reblog(db, actor, known.id) is not None
+    return Unreblog(known.id) if boosted else None
+
+
+async def _with_account(db: Connection, actor: int, kind: str, embedded: JsonObject, object_uri: str) -> Undoing | None:
+    inner = object_of(embedded.get("object"))
+    uri = actor_of(inner) if kind == "Accept" and inner is not None else object_uri
+    other = None if uri is None else (await remote_statuses.account_ids(db, [uri])).get(uri)
+    if other is None:
+        return None
+    if kind == "Accept":
+        bond = await relations.bond(db, other, actor)
+        return RemoveFollower(other) if bond.following else None
+    bond = await relations.bond(db, actor, other)
+    if kind == "Follow":
+        return Unfollow(other) if bond.following or bond.requested else None
+    return Unblock(other) if bond.blocking else None
+
+
+async def _by_uri(db: Connection, activity: Activity, uri: str) -> Undoing | None:
+    actor = activity.actor.id
+    if (target := await follows.target_of(db, actor, uri)) is not None:
+        return Unfollow(target)
+    if (status_id := await favourites.status_of(db, actor, uri)) is not None:
+        return Unfavourite(status_id)
+    if (target := await blocks.target_of(db, actor, uri)) is not None:
+        return Unblock(target)
+    boost = await remote_statuses.find(db, uri)
+    if boost is None or boost.account_id != actor or boost.deleted:
+        return None
+    status = await statuses.find(db, boost.id)
+    return Unreblog(status.reblog_of_id) if status is not None and status.reblog_of_id is not None else None

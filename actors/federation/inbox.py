@@ -1,0 +1,136 @@
+"""Applies the activities of other servers, from the queue `inbox`.
+
+An activity is believed if its actor has signed it. One that another actor has signed (some servers pass answers on)
+only names its object: that is fetched from its own server.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import partial
+
+from ...storage.engine.database import Connection, Doubtful, Unavailable
+from ...storage.engine.json_values import JsonObject
+from ..activitypub.requests import ReceivedRequest, SignatureRefused
+from ..activitypub.vocabulary import MalformedDocument, object_of, read_document, same_host, types_of, uri_of
+from ..effects.received_activities import ReceivedActivity, UnverifiedActivity, put_aside
+from ..effects.registry import Attempt, Finish, GivenUp
+from ..kernel import NotAnswered, Origin
+from ..kernel.errors import describe
+from .activities import HANDLERS
+from .activities.delete import delete_status
+from .activities.update import change
+from .errors import DocumentGone, DocumentMissing, DocumentUnavailable, UntrustedDocument
+from .key_directory import KeyDirectory
+from .receiving import Activity, InboxContext
+from .reception import take_up
+
+MOST_TRIES = 5  # of an activity that was put aside
+FIRST_PAUSE = timedelta(seconds=10)
+
+
+class Inbox:
+    """One for each process."""
+
+    def __init__(self, context: InboxContext, directory: KeyDirectory) -> None:
+        self._context = context
+        self._directory = directory
+
+    async def apply(self, received: ReceivedActivity, attempt: Attempt) -> Finish | None:
+        """Apply an activity. One that can't be applied just now is put aside; one that never can is given up."""
+        try:
+            await self._apply(received, attempt.origin)
+        except (Unavailable, Doubtful):
+            raise
+        except (DocumentUnavailable, NotAnswered) as error:
+            if received.tried and attempt.number >= MOST_TRIES:
+                raise GivenUp(describe(error)) from error
+            if received.tried:
+                raise
+            return partial(self._put_aside, received, attempt)
+        except (DocumentMissing, UntrustedDocument):
+            return None
+        except Exception as error:
+            # A bug, or a document of a shape that nobody thought of: the activities after it go on.
+            raise GivenUp(describe(error)) from error
+        return None
+
+    async def verify(self, unverified: UnverifiedActivity, attempt: Attempt) -> Finish | None:
+        """Verify a request that was stored. Raises KeyUnavailable if its key still can't be had."""
+        context = self._context
+        body = unverified.body.encode()
+        request = ReceivedRequest("POST", context.names.base_url, unverified.path, unverified.headers, body)
+        try:
+            actor = await self._directory.authenticate(request, unverified.received_at)
+        except SignatureRefused as refusal:
+            raise GivenUp(str(refusal)) from refusal
+        if context.standing_of(actor.uri).suspended:
+            return None
+        activity = ReceivedActivity(actor.uri, unverified.body, unverified.recipient)
+        return partial(self._take_up, activity, attempt.origin)
+
+    async def _put_aside(self, activity: ReceivedActivity, attempt: Attempt, db: Connection) -> None:
+        due_at = self._context.shared.clock.now() + FIRST_PAUSE
+        aside = ReceivedActivity(activity.signer, activity.body, activity.recipient, tried=True)
+        await self._context.shared.outbox.promise(db, [put_aside(aside, attempt.id, due_at)], attempt.origin)
+
+    async def _take_up(self, activity: ReceivedActivity, origin: Origin, db: Connection) -> None:
+        shared = self._context.shared
+        await take_up(db, shared.outbox, activity, shared.clock.now(), origin)
+
+    async def _apply(self, received: ReceivedActivity, origin: Origin) -> None:
+        context = self._context
+        try:
+            document = read_document(received.body.encode())
+        except MalformedDocument:
+            return
+        kind = next((kind for kind in types_of(document) if kind in HANDLERS), None)
+        if kind is None or context.standing_of(received.signer).suspended:
+            return
+        if uri_of(document.get("actor")) != received.signer:
+            await self._follow_up(kind, document, origin)
+            return
+        # An actor that deletes itself, or something that is not here, need not be asked who it is.
+        find = context.stored_account if kind == "Delete" else context.resolver.account
+        actor = await find(received.signer)
+        if actor is None or actor.local or actor.deleted_at is not None:
+            return
+        if actor.suspended_at is not None and kind != "Delete":
+            return
+        recipient = None
+        if received.recipient is not None:
+            recipient = await context.local_account_id(context.names.actor(received.recipient))
+        await HANDLERS[kind](context, Activity(actor, document, origin, recipient))
+
+    async def _follow_up(self, kind: str, document: JsonObject, origin: Origin) -> None:
+        """Look at the object of an activity that somebody else has passed on, at its own server."""
+        context = self._context
+        uri = uri_of(document.get("object"))
+        if uri is None or context.names.is_local(uri) or context.standing_of(uri).suspended:
+            return
+        known = await context.status(uri)
+        if kind == "Create" and known is None:
+            embedded = object_of(document.get("object")) or {}
+            if await context.status(uri_of(embedded.get("inReplyTo"))) is not None:
+                await context.resolver.status(uri)
+        elif kind in ("Update", "Delete") and known is not None:
+            await self._look_again(kind, uri, known.account_id, origin)
+
+    async def _look_again(self, kind: str, uri: str, account_id: int, origin: Origin) -> None:
+        """Do what the server of a known status says of it now."""
+        context = self._context
+        author = (await context.shared.accounts.find_many([account_id])).get(account_id)
+        if author is None or author.local or not same_host(uri, author.uri):
+            return
+        activity = Activity(author, {}, origin)
+        try:
+            document = await context.fetcher.fetch(uri)
+        except DocumentGone:
+            await delete_status(context, activity, uri)
+            return
+        except DocumentMissing:
+            if kind == "Delete":
+                await delete_status(context, activity, uri)
+            return
+        if kind == "Update" and uri_of(document) == uri:
+            await change(context, activity, document)

@@ -1,0 +1,112 @@
+"""An activity that another server has sent, and what its handlers work with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from ...storage import accounts, remote_statuses
+from ...storage.accounts import Account
+from ...storage.engine.json_values import JsonObject
+from ...storage.remote_statuses import KnownStatus
+from ..activitypub.names import LocalNames
+from ..activitypub.vocabulary import host_of, object_of, same_host, types_of, uri_of
+from ..broadcast import account_address
+from ..context import ActorContext
+from ..kernel import Message, Origin, Refused, Runtime
+from ..rules.domains import SUSPENDED, DomainRules, DomainStanding
+from ..rules.identity import domain_of
+
+R = TypeVar("R")
+
+
+class Resolves(Protocol):
+    """Finds things of other servers by their URIs, stored or fetched. Both return None for what is not there or not
+    proven, and raise DocumentUnavailable if the other server can't be asked just now."""
+
+    async def account(self, uri: str) -> Account | None: ...
+
+    async def refresh(self, account: Account) -> Account | None: ...
+
+    async def status(self, uri: str) -> int | None: ...
+
+
+class Fetches(Protocol):
+    """Fetches documents of other servers. Raises one of the errors of this package."""
+
+    async def fetch(self, uri: str) -> JsonObject: ...
+
+
+@dataclass(frozen=True, slots=True)
+class InboxContext:
+    """What handlers of activities work with."""
+
+    shared: ActorContext
+    runtime: Runtime
+    names: LocalNames
+    resolver: Resolves
+    fetcher: Fetches
+
+    async def ask(self, account_id: int, message: Message[R], origin: Origin) -> R | None:
+        """Send a command to an account. None if it was refused: there is nobody to be told of it."""
+        try:
+            return await self.runtime.ask(account_address(account_id), message, origin=origin)
+        except Refused:
+            return None
+
+    async def status(self, uri: str | None) -> KnownStatus | None:
+        """Return the status with a URI that is stored here and not deleted."""
+        known = None if uri is None else await self.shared.database.read(remote_statuses.find, uri)
+        return None if known is None or known.deleted else known
+
+    async def account_id(self, uri: str | None) -> int | None:
+        """Return the account with a URI that is stored here, of this server or another one."""
+        return None if uri is None else (await self.shared.database.read(remote_statuses.account_ids, [uri])).get(uri)
+
+    async def local_account_id(self, uri: str | None) -> int | None:
+        """Return the account of this server with a URI."""
+        return await self.account_id(uri) if uri is not None and self.names.is_local(uri) else None
+
+    async def stored_account(self, uri: str) -> Account | None:
+        """Return an account that is stored here, also a suspended one, without asking its server."""
+        ids = await self.shared.database.read(remote_statuses.stored_account_ids, [uri])
+        return await self.shared.database.read(accounts.find, ids[uri]) if uri in ids else None
+
+    def standing_of(self, uri: str) -> DomainStanding:
+        """Return what the server of a URI may not."""
+        return standing_of(self.shared.blocks.domains, uri)
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """An activity of an account of another server, which has signed it."""
+
+    actor: Account
+    document: JsonObject
+    origin: Origin
+    recipient: int | None = None  # the local account whose own inbox it came to
+
+    @property
+    def id(self) -> str | None:
+        """Its URI, if it is of the actor's server."""
+        id = uri_of(self.document)
+        return id if id is not None and same_host(id, self.actor.uri) else None
+
+    @property
+    def object_uri(self) -> str | None:
+        return uri_of(self.document.get("object"))
+
+    @property
+    def object(self) -> JsonObject | None:
+        """The embedded object, of which only what its actor may say is to be believed."""
+        return object_of(self.document.get("object"))
+
+    @property
+    def object_types(self) -> list[str]:
+        return types_of(self.object or {})
+
+
+def standing_of(rules: DomainRules, uri: str) -> DomainStanding:
+    """Return what the server of a URI may not. What is no URI of a server is as good as suspended."""
+    domain = domain_of(host_of(uri) or "")
+    return SUSPENDED if domain is None else rules.standing_of(domain)

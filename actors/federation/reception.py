@@ -1,0 +1,115 @@
+"""Decides about a request to an inbox while its sender waits: refused for good, or stored and answered.
+
+Nothing is applied here. Refused at once is only what is certain, because other servers never send again what was
+refused, and some count an error of ours as delivered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from ...storage import outbox, received_activities, remote_statuses
+from ...storage.engine.database import Connection
+from ...storage.engine.json_values import JsonObject
+from ..activitypub.requests import ReceivedRequest
+from ..activitypub.signatures import claim_of
+from ..activitypub.vocabulary import MalformedDocument, host_of, read_document, types_of, uri_of
+from ..context import ActorContext
+from ..effects.received_activities import (
+    INBOX,
+    ReceivedActivity,
+    UnverifiedActivity,
+    received,
+    unverified,
+    unverified_group,
+)
+from ..kernel import Origin
+from ..outbox import Outbox
+from .key_directory import KeyDirectory, KeyUnavailable
+from .receiving import standing_of
+
+MOST_UNVERIFIED = 200  # requests that wait for the keys of one host
+# A Follow that comes again is no repeat: Takahē asks again with the same activity after it has unfollowed.
+REPEATABLE = "Follow"
+
+
+class SenderSuspended(Exception):
+    """Raised for a request of a server that staff have suspended."""
+
+
+class TooManyUnverified(Exception):
+    """Raised if no more requests can wait for the keys of a host."""
+
+
+class Reception:
+    """One for each process."""
+
+    def __init__(self, context: ActorContext, directory: KeyDirectory) -> None:
+        self._database = context.database
+        self._clock = context.clock
+        self._outbox = context.outbox
+        self._blocks = context.blocks
+        self._directory = directory
+
+    async def take(
+        self, request: ReceivedRequest, recipient: str | None, count: Callable[[str], None], origin: Origin
+    ) -> None:
+        """Store an activity.
+
+        `recipient` is the user whose own inbox it came to. `count` is called with the actor who has signed it, and may
+        raise. Raise MalformedDocument, SignatureRefused, SenderSuspended or TooManyUnverified.
+        """
+        document = read_document(request.body)
+        actor = uri_of(document.get("actor"))
+        if actor is None or host_of(actor) is None:
+            raise MalformedDocument("the activity has no actor")
+        key_id = claim_of(request, self._clock.now()).key_id
+        self._check_standing(actor)
+        self._check_standing(key_id)
+        if await self._is_of_a_stranger_to_itself(document, actor):
+            return
+        try:
+            signer = await self._directory.authenticate(request)
+        except KeyUnavailable:
+            await self._keep_unverified(request, recipient, key_id, origin)
+            return
+        self._check_standing(signer.uri)
+        count(signer.uri)
+        activity = ReceivedActivity(signer.uri, request.body.decode(), recipient)
+        await self._database.transact(take_up, self._outbox, activity, self._clock.now(), origin)
+        self._outbox.wake(INBOX)
+
+    def _check_standing(self, uri: str) -> None:
+        if standing_of(self._blocks.domains, uri).suspended:
+            raise SenderSuspended
+
+    async def _is_of_a_stranger_to_itself(self, document: JsonObject, actor: str) -> bool:
+        """True if an actor who is not known here tells that it was changed or deleted, as servers do to everybody.
+
+        That does nothing here, so that its key need not be fetched.
+        """
+        if not {"Delete", "Update"}.intersection(types_of(document)) or uri_of(document.get("object")) != actor:
+            return False
+        return not await self._database.read(remote_statuses.stored_account_ids, [actor])
+
+    async def _keep_unverified(
+        self, request: ReceivedRequest, recipient: str | None, key_id: str, origin: Origin
+    ) -> None:
+        waiting = await self._database.read(
+            outbox.count_group, INBOX.name, unverified_group(key_id), MOST_UNVERIFIED
+        )  # fmt: skip
+        if waiting >= MOST_UNVERIFIED:
+            raise TooManyUnverified
+        stored = UnverifiedActivity(
+            request.path, request.body.decode(), key_id, self._clock.now(), dict(request.headers), recipient
+        )
+        await self._database.transact(self._outbox.promise, [unverified(stored)], origin)
+
+
+async def take_up(db: Connection, outbox: Outbox, activity: ReceivedActivity, now: datetime, origin: Origin) -> None:
+    """Promise to apply an activity, unless the same one was received before."""
+    document = read_document(activity.body.encode())
+    digest = received_activities.digest_of(activity.signer, uri_of(document), activity.body)
+    if REPEATABLE in types_of(document) or await received_activities.insert(db, digest, now):
+        await outbox.promise(db, [received(activity)], origin)

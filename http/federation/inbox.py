@@ -1,0 +1,55 @@
+"""The inboxes: where other servers deliver activities. One is shared by all users, and each user has one."""
+
+from __future__ import annotations
+
+from ...actors.activitypub.requests import ReceivedRequest, SignatureRefused
+from ...actors.activitypub.vocabulary import LARGEST_DOCUMENT, MalformedDocument, host_of
+from ...actors.federation.reception import SenderSuspended, TooManyUnverified
+from ...storage import accounts
+from ..access import limits, rates
+from ..access.context import HttpContext
+from ..answers.answer import Answer
+from ..answers.errors import Forbidden, HttpError, Malformed, NotFound, TooMany
+from ..intake.request import Request
+from ..router import api
+
+
+class NotSigned(HttpError):
+    """A request whose signature does not hold. Other servers expect no challenge."""
+
+    status = 401
+
+
+@api.post("/inbox", body_limit=LARGEST_DOCUMENT)
+async def receive(context: HttpContext, request: Request) -> Answer:
+    return await _receive(context, request, None)
+
+
+@api.post("/users/<name>/inbox", body_limit=LARGEST_DOCUMENT)
+async def receive_for(context: HttpContext, request: Request, name: str) -> Answer:
+    account = await context.database.read(accounts.find_by_acct, name, None)
+    if account is None:
+        raise NotFound
+    return await _receive(context, request, account.username)
+
+
+async def _receive(context: HttpContext, request: Request, recipient: str | None) -> Answer:
+    """Store an activity. Nothing of what it does is in the answer."""
+    body = await request.raw_body(LARGEST_DOCUMENT)
+    path = request.path if not request.query_string else f"{request.path}?{request.query_string.decode('latin-1')}"
+
+    def count(signer: str) -> None:
+        limits.count_for_host(context, host_of(signer) or "", rates.ACTIVITIES)
+
+    received = ReceivedRequest("POST", context.settings.base_url, path, request.headers, body)
+    try:
+        await context.reception.take(received, recipient, count, request.origin)
+    except MalformedDocument as error:
+        raise Malformed(str(error)) from None
+    except SignatureRefused as refusal:
+        raise NotSigned(str(refusal)) from None
+    except SenderSuspended:
+        raise Forbidden from None
+    except TooManyUnverified:
+        raise TooMany from None
+    return Answer(b"", 202)

@@ -1,0 +1,195 @@
+"""What comes with a status of another server: how its URI is known here, its attachments, emoji, tallies and thread."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from .engine.database import Connection
+from .engine.json_values import JsonObject
+from .engine.sql import Statement, quoted, rows_of
+
+FIND = "SELECT id, account_id, deleted_at IS NOT NULL AS deleted, edited_at FROM statuses WHERE uri = $1"
+
+ACCOUNT_IDS = "SELECT uri, id FROM accounts WHERE uri = ANY($1::text[]) AND deleted_at IS NULL AND suspended_at IS NULL"
+
+STORED_ACCOUNT_IDS = "SELECT uri, id FROM accounts WHERE uri = ANY($1::text[])"
+
+IS_TAKEN = "SELECT EXISTS (SELECT FROM statuses WHERE id = $1)"
+
+HAS_LOCAL_FOLLOWERS = """
+    SELECT EXISTS (SELECT FROM follows WHERE target_account_id = ANY($1::bigint[]) AND from_domain IS NULL)
+"""
+
+ANY_LOCAL = "SELECT EXISTS (SELECT FROM users WHERE account_id = ANY($1::bigint[]))"
+
+# Replies to one parent that is not known here have one id in its place, and one conversation.
+PLACEHOLDER = """
+    SELECT in_reply_to_id AS id, conversation_id FROM statuses WHERE in_reply_to_uri = $1 ORDER BY id LIMIT 1
+"""
+
+SET_PARENT_URI = """
+    UPDATE statuses SET in_reply_to_uri = $2, conversation_id = coalesce($3, conversation_id) WHERE id = $1
+"""
+
+# When the parent has come. Its own thread takes the conversations of its replies in.
+JOIN = """
+    WITH waiting AS (
+        SELECT id, conversation_id, visibility, deleted_at FROM statuses WHERE in_reply_to_uri = $1 FOR UPDATE
+    ), joined AS (
+        UPDATE statuses SET in_reply_to_id = $2, in_reply_to_account_id = $3, in_reply_to_uri = NULL
+        FROM waiting WHERE statuses.id = waiting.id
+    ), counted AS (
+        UPDATE status_counts SET replies = replies + (
+            SELECT count(*) FROM waiting WHERE visibility IN ('public', 'unlisted') AND deleted_at IS NULL
+        )
+        WHERE status_id = $2
+    )
+    SELECT id, conversation_id FROM waiting
+"""
+
+MERGE_CONVERSATIONS = """
+    UPDATE statuses SET conversation_id = $2 WHERE conversation_id = ANY($1::bigint[]) AND conversation_id <> $2
+"""
+
+ATTACHMENT_COLUMNS = {
+    "id": "bigint",
+    "account_id": "bigint",
+    "type": "text",
+    "file_type": "text",
+    "remote_url": "text",
+    "thumbnail_remote_url": "text",
+    "description": "text",
+    "blurhash": "text",
+    "meta": "jsonb",
+}
+
+INSERT_ATTACHMENTS = Statement(f"""
+    INSERT INTO media_attachments ({quoted(ATTACHMENT_COLUMNS)}, state, created_at, updated_at)
+    SELECT new.*, 'ready', :now::timestamptz, :now FROM {rows_of(ATTACHMENT_COLUMNS, "new")}
+""")
+
+# A picture with another address is another picture.
+PUT_EMOJIS = """
+    INSERT INTO custom_emojis
+        (id, shortcode, domain, remote_url, visible_in_picker, disabled, created_at, updated_at)
+    SELECT new.id, new.shortcode, $4, new.url, false, false, $5, $5
+    FROM unnest($1::bigint[], $2::text[], $3::text[]) AS new (id, shortcode, url) ORDER BY new.shortcode
+    ON CONFLICT (domain, shortcode) WHERE domain IS NOT NULL DO UPDATE SET
+        remote_url = excluded.remote_url, file = NULL, static_file = NULL, updated_at = excluded.updated_at
+    WHERE custom_emojis.remote_url IS DISTINCT FROM excluded.remote_url
+"""
+
+TALLY = """
+    WITH told AS (
+        UPDATE poll_options o SET votes = told.votes
+        FROM unnest($2::bigint[]) WITH ORDINALITY AS told (votes, number)
+        WHERE o.poll_id = $1 AND o.position = told.number - 1
+    )
+    UPDATE polls SET voters_count = $3, expires_at = coalesce($4, expires_at), fetched_at = $5,
+        closed_at = CASE WHEN $6 THEN coalesce(closed_at, $5) ELSE closed_at END
+    WHERE id = $1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownStatus:
+    """A status with a URI, as it is known here."""
+
+    id: int
+    account_id: int
+    deleted: bool
+    edited_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteAttachment:
+    """An attachment whose file is on another server."""
+
+    id: int
+    account_id: int
+    type: str
+    file_type: str | None
+    remote_url: str
+    thumbnail_remote_url: str | None
+    description: str
+    blurhash: str | None
+    meta: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """The id that stands for an unknown parent, and the conversation of its replies."""
+
+    id: int
+    conversation_id: int
+
+
+async def find(db: Connection, uri: str) -> KnownStatus | None:
+    """Return the status with a URI, also a deleted one as long as its row is there."""
+    row = await db.fetchrow(FIND, uri)
+    return KnownStatus(*row.values()) if row is not None else None
+
+
+async def account_ids(db: Connection, uris: Sequence[str]) -> dict[str, int]:
+    """Return the ids of the accounts with these URIs. Unknown, suspended and deleted ones are left out."""
+    return {row["uri"]: row["id"] for row in await db.fetch(ACCOUNT_IDS, uris)} if uris else {}
+
+
+async def stored_account_ids(db: Connection, uris: Sequence[str]) -> dict[str, int]:
+    """Return the ids of the accounts with these URIs, also of suspended and deleted ones."""
+    return {row["uri"]: row["id"] for row in await db.fetch(STORED_ACCOUNT_IDS, uris)}
+
+
+async def is_taken(db: Connection, id: int) -> bool:
+    """True if there is a status with this id."""
+    return await db.fetchval(IS_TAKEN, id)
+
+
+async def has_local_followers(db: Connection, account_ids: Sequence[int]) -> bool:
+    """True if an account of this server follows one of these accounts."""
+    return await db.fetchval(HAS_LOCAL_FOLLOWERS, account_ids)
+
+
+async def any_local(db: Connection, account_ids: Sequence[int]) -> bool:
+    """True if one of these accounts is of this server."""
+    return bool(account_ids) and await db.fetchval(ANY_LOCAL, account_ids)
+
+
+async def placeholder_of(db: Connection, parent_uri: str) -> Placeholder | None:
+    """Return the place of an unknown parent, if another reply to it is here. Lock the URI before."""
+    row = await db.fetchrow(PLACEHOLDER, parent_uri)
+    return Placeholder(*row.values()) if row is not None else None
+
+
+async def set_parent_uri(db: Connection, id: int, parent_uri: str, conversation_id: int | None) -> None:
+    """Note which unknown status a status replies to."""
+    await db.execute(SET_PARENT_URI, id, parent_uri, conversation_id)
+
+
+async def join_replies(db: Connection, uri: str, id: int, account_id: int, conversation_id: int) -> list[int]:
+    """Give a status the replies that came before it. Return them. Lock the URI before."""
+    rows = await db.fetch(JOIN, uri, id, account_id)
+    if others := {row["conversation_id"] for row in rows} - {conversation_id}:
+        await db.execute(MERGE_CONVERSATIONS, sorted(others), conversation_id)
+    return [row["id"] for row in rows]
+
+
+async def insert_attachments(db: Connection, attachments: Sequence[RemoteAttachment], now: datetime) -> None:
+    """Store attachments, which are given to a status next."""
+    if attachments:
+        await db.execute(*INSERT_ATTACHMENTS.bind_many(attachments, now=now))
+
+
+async def put_emojis(db: Connection, domain: str, emojis: Sequence[tuple[int, str, str]], now: datetime) -> None:
+    """Store the emoji of another server, as (fresh id, shortcode, address), in place of earlier ones."""
+    if emojis:
+        ids, shortcodes, urls = zip(*emojis, strict=True)
+        await db.execute(PUT_EMOJIS, list(ids), list(shortcodes), list(urls), domain, now)
+
+
+async def tally(
+    db: Connection, poll_id: int, votes: Sequence[int], voters: int, expires_at: datetime | None, now: datetime,
+    *, closed: bool,
+) -> None:  # fmt: skip
+    """Store the counts of a poll as its server tells them."""
+    await db.execute(TALLY, poll_id, list(votes), voters, expires_at, now, closed)
