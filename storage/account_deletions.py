@@ -5,7 +5,7 @@ from datetime import datetime
 
 from . import sessions
 from .engine.database import Connection
-from .media import REPORTED
+from .media import REPORTED, Media, delete_many
 
 LOCK = """
     SELECT ARRAY_REMOVE(ARRAY[avatar_file, header_file], NULL) AS files FROM accounts
@@ -43,6 +43,23 @@ FAVOURITES = "SELECT status_id AS id FROM favourites WHERE account_id = $1 ORDER
 
 # What an open report is about stays until it is resolved, and is then deleted as media in no status are.
 MEDIA = f"SELECT m.id FROM media_attachments m WHERE m.account_id = $1 AND NOT {REPORTED} ORDER BY m.id LIMIT $2"
+
+# What is kept of deleted accounts goes with the rows of purged ones: posts for some weeks, and all that reports name.
+IS_ERASABLE = """
+    SELECT EXISTS (
+        SELECT FROM accounts WHERE id = $1 AND domain IS NOT NULL AND deleted_at IS NOT NULL FOR UPDATE
+    )
+"""
+
+KEPT_MEDIA = "SELECT id FROM media_attachments WHERE account_id = $1 ORDER BY id LIMIT $2"
+
+DELETE_KEPT_STATUSES = """
+    DELETE FROM statuses WHERE id = ANY(ARRAY(SELECT id FROM statuses WHERE account_id = $1 LIMIT $2)) RETURNING 1
+"""
+
+FORGET_AUTHOR = "UPDATE preview_cards SET author_account_id = NULL WHERE author_account_id = $1"
+
+DELETE_ROW = "DELETE FROM accounts WHERE id = $1"
 
 # What no other account sees and no number counts. Votes stay: they are part of the results of others' polls.
 PLAIN = (
@@ -140,6 +157,27 @@ async def delete_plain(db: Connection, account_id: int, limit: int) -> bool:
         if await db.fetch(query, account_id, limit):
             return True
     return False
+
+
+async def is_erasable(db: Connection, account_id: int) -> bool:
+    """True if it is a deleted account of another server. Its row is locked until the transaction ends."""
+    return await db.fetchval(IS_ERASABLE, account_id)
+
+
+async def delete_kept_media(db: Connection, account_id: int, limit: int) -> list[Media]:
+    """Delete attachments, also those that reports name, and return them: their files must be removed."""
+    return await delete_many(db, await _ids(db, KEPT_MEDIA, account_id, limit))
+
+
+async def delete_kept_statuses(db: Connection, account_id: int, limit: int) -> bool:
+    """Delete the rows of statuses, which were deleted before. False if there was none."""
+    return bool(await db.fetch(DELETE_KEPT_STATUSES, account_id, limit))
+
+
+async def delete_row(db: Connection, account_id: int) -> None:
+    """Delete the row of an account, and what still refers to it."""
+    await db.execute(FORGET_AUTHOR, account_id)
+    await db.execute(DELETE_ROW, account_id)
 
 
 async def _ids(db: Connection, query: str, account_id: int, limit: int) -> list[int]:

@@ -15,7 +15,7 @@ from ...storage.account_deletions import DeletedAccount
 from ...storage.engine.database import Connection
 from ..account import AccountActor
 from ..effects.access import access_ended
-from ..effects.account_deletions import EraseSome, account_deleted
+from ..effects.account_deletions import EraseRow, EraseSome, account_deleted
 from ..effects.files import files_unused
 from ..effects.mail import MAIL, notice
 from ..effects.registry import Promise
@@ -121,6 +121,28 @@ async def erase_some(account: AccountActor, message: EraseSome) -> bool:
         if await erase(account):
             return True
     return await account.transact(account_deletions.delete_plain, account.id, PLAIN_ROWS_AT_ONCE)
+
+
+@turn(AccountActor, EraseRow)
+async def erase_row(account: AccountActor, message: EraseRow) -> bool:
+    """Erase a batch of the media and posts that are kept of deleted accounts, then the row. A local one stays."""
+    left = await account.transact(_delete_row, account, account.origin)
+    await account.publish(ChangedAccount(account.id))
+    account.context.outbox.wake()  # files
+    return left
+
+
+async def _delete_row(db: Connection, account: AccountActor, origin: Origin) -> bool:
+    if not await account_deletions.is_erasable(db, account.id):
+        return False
+    if gone := await account_deletions.delete_kept_media(db, account.id, PLAIN_ROWS_AT_ONCE):
+        files = [file for medium in gone for file in medium.files]
+        await account.context.outbox.promise(db, [files_unused(files)], origin)
+        return True
+    if await account_deletions.delete_kept_statuses(db, account.id, PLAIN_ROWS_AT_ONCE):
+        return True
+    await account_deletions.delete_row(db, account.id)
+    return False
 
 
 async def _erase_statuses(account: AccountActor) -> bool:

@@ -15,10 +15,19 @@ class EraseSome(SystemMessage[bool]):
 
 
 @dataclass(frozen=True, slots=True)
+class EraseRow(SystemMessage[bool]):
+    """To an erased account of another server: delete a batch of what is kept of deleted accounts, its row at last.
+
+    False if nothing was left.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class EraseAccount(Effect):
-    """Erase everything of an account that is deleted."""
+    """Erase everything of an account that is deleted; `with_row` also its row, so that it may be found again."""
 
     account: int
+    with_row: bool = False
 
 
 def account_deleted(account_id: int) -> Promise:
@@ -26,7 +35,15 @@ def account_deleted(account_id: int) -> Promise:
     return Promise(EraseAccount(account_id), f"erase/{account_id}", account=account_id)
 
 
+def account_purged(account_id: int) -> Promise:
+    """Promise to erase an account of another server with its row."""
+    return Promise(EraseAccount(account_id, with_row=True), f"erase/{account_id}", account=account_id)
+
+
 @carries_out("erase", EraseAccount, ANNOUNCEMENTS)
 async def erase_account(context: EffectContext, effect: EraseAccount, attempt: Attempt) -> None:
-    while await context.runtime.ask(account_address(effect.account), EraseSome(), origin=attempt.origin):
+    address = account_address(effect.account)
+    while await context.runtime.ask(address, EraseSome(), origin=attempt.origin):
+        pass
+    while effect.with_row and await context.runtime.ask(address, EraseRow(), origin=attempt.origin):
         pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Literal, TextIO
 
@@ -9,7 +10,16 @@ import click
 
 from ...storage.engine.json_values import JsonObject
 from .acting import act
-from .options import dry_run_option, json_option, print_list, setting_options
+from .options import (
+    ask_first,
+    dry_run_option,
+    json_option,
+    print_json,
+    print_list,
+    setting_options,
+    settings_from,
+    yes_option,
+)
 
 
 @click.group
@@ -123,6 +133,55 @@ def import_(file: TextIO, dry_run: bool, data: str | None, config: Path | None) 
     lines = read_csv(file)
     for domain in act(config, imported, lines, dry_run=dry_run, data=data):
         click.echo(f"{'Would block' if dry_run else 'Blocked'} {domain}")
+
+
+@domains.command
+@click.argument("foreign", metavar="DOMAIN")
+@dry_run_option
+@yes_option
+@json_option
+@setting_options("data", "domain")
+def purge(
+    foreign: str,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+    data: str | None,
+    domain: str | None,
+    config: Path | None,
+) -> None:
+    """Delete all that this server keeps of DOMAIN and its subdomains: accounts with their posts, files, follows, emoji.
+
+    The accounts are hidden at once. The running server erases what they have left; if none runs, the next one does as
+    soon as it starts. Without a block of DOMAIN, its accounts may come again.
+    """
+    from urllib.parse import urlsplit
+
+    from ..domain import base_url
+    from .purging import check_foreign, counted, survey
+    from .purging import purge as purge_domain
+    from .rows import transact, transactions
+
+    settings = settings_from(config, data=data, domain=domain)
+    name = check_foreign(foreign, urlsplit(base_url(settings)).netloc)
+    if not dry_run:
+        ask_first(lambda: f"Delete {_purged(counted(transact(settings, survey, name)))} of {name} for ever?", yes=yes)
+    with transactions(settings) as run:
+        found = run(survey, name)
+        counts = counted(found)
+        if not dry_run:
+            bar = click.progressbar(length=counts["accounts"], label=f"Deleting accounts of {name}", file=sys.stderr)
+            with bar as shown:
+                purge_domain(run, name, found, shown.update)
+    if as_json:
+        print_json({"domain": name, "dry_run": dry_run, **counts})
+        return
+    for one in counts["domains"]:
+        click.echo(f"{'Would delete' if dry_run else 'Deleted'} {_purged(one)} of {one['domain']}")
+
+
+def _purged(counts: JsonObject) -> str:
+    return f"{counts['accounts']} accounts with {counts['statuses']} posts, and {counts['emojis']} emoji,"
 
 
 def _line(one: JsonObject) -> str:

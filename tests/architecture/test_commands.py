@@ -27,6 +27,7 @@ DESTROYS = {
     "accounts modify": ("bob", "--reset-password"),
     "accounts reject": ("bob",),
     "announcements remove": ("1",),
+    "domains purge": ("far.example",),
     "emoji remove": ("cat",),
     "rules remove": ("1",),
     "sessions revoke": ("bob",),
@@ -37,7 +38,15 @@ DESTROYS = {
 
 # Those that delete or change many things at once.
 MANY = {
-    *("accounts delete", "accounts import", "domains import", "emoji import", "sessions revoke", "statuses remove"),
+    *(
+        "accounts delete",
+        "accounts import",
+        "domains import",
+        "domains purge",
+        "emoji import",
+        "sessions revoke",
+        "statuses remove",
+    ),
     *("statuses sensitive", "statuses vacuum", "tokens revoke"),
 }
 

@@ -1,12 +1,21 @@
 """An account that was deleted leaves nothing, wherever a crash interrupts the erasing."""
 
+from collections.abc import Sequence
 from functools import partial
 
-from troupe.actors.commands.account_deletions import DeleteAccount
+from troupe.actors.commands.account_deletions import DeleteAccount, mark_deleted
+from troupe.actors.effects.account_deletions import account_purged
+from troupe.actors.effects.registry import Promise
 from troupe.actors.kernel import Address
+from troupe.actors.outbox import new_effect
+from troupe.storage import outbox
+from troupe.storage.accounts import NewAccount
+from troupe.storage.engine.database import Connection
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.checks import Eventually
 from troupe.supervision.testing.stage import Simulation, insist, stage
+
+from ..rows import create_account
 
 RETRIES = 600.0  # seconds, in which what failed several times is tried again
 LEFT = """
@@ -48,3 +57,59 @@ async def test_nothing_is_left_after_any_crash(sim: Simulation) -> None:
     assert sim.run.database.rows(LEFT, ada.id)[0]["count"] == 0
     assert [dict(row) for row in sim.run.database.rows(COUNTS, bob.id)] == [{"followers": 0, "following": 0}]
     assert stream.cuts or set(stream.gone) >= set(stream.pushed) & set(posted)
+
+
+@simulation(seeds=40, faults=3, world=stage)
+async def test_no_row_of_a_purged_account_is_left_after_any_crash(sim: Simulation) -> None:
+    (bob,) = await sim.people("bob")
+    id, uri = sim.new_id(), "https://far.example/users/far"
+    now = sim.run.clock.now()
+    sim.run.database.arrange(create_account, NewAccount(id, "far", "far.example", uri, uri), now)
+    sim.run.database.arrange(follow_rows, sim.new_id(), bob.id, id)
+    sim.run.database.arrange(status_rows, sim.new_id(), id)
+
+    async def promise(db: Connection, promises: Sequence[Promise]) -> None:
+        await outbox.insert_many(db, [new_effect(sim.new_id(), one) for one in promises], now)
+
+    async def purge(db: Connection) -> None:
+        await mark_deleted(db, id, now, promise)
+        await promise(db, [account_purged(id)])
+
+    sim.run.database.arrange(purge)
+    sim.actors.outbox.wake()
+
+    async def look() -> None:
+        for _ in range(3):
+            await bob.home()
+
+    async with sim.together() as go:
+        go(look, name="bob")
+
+    def is_erased() -> bool:
+        return not sim.run.database.rows("SELECT FROM outbox WHERE kind = 'erase'")
+
+    await Eventually(is_erased, "everything is erased", within=RETRIES).come_true()
+    await sim.calm()
+
+    assert sim.run.database.rows("SELECT FROM accounts WHERE domain IS NOT NULL") == []
+    assert sim.run.database.rows("SELECT FROM statuses WHERE account_id = $1", id) == []
+    assert [dict(row) for row in sim.run.database.rows(COUNTS, bob.id)] == [{"followers": 0, "following": 0}]
+
+
+async def follow_rows(db: Connection, id: int, follower: int, followed: int) -> None:
+    await db.execute(
+        "INSERT INTO follows (id, account_id, target_account_id, created_at) VALUES ($1, $2, $3, now())",
+        id, follower, followed,
+    )  # fmt: skip
+    await db.execute("UPDATE account_counts SET following = following + 1 WHERE account_id = $1", follower)
+    await db.execute("UPDATE account_counts SET followers = followers + 1 WHERE account_id = $1", followed)
+
+
+async def status_rows(db: Connection, id: int, author: int) -> None:
+    await db.execute(
+        "INSERT INTO statuses (id, account_id, uri, local, visibility, conversation_id, created_at)"
+        " VALUES ($1, $2, 'https://far.example/1', false, 'public', $1, now())",
+        id, author,
+    )  # fmt: skip
+    await db.execute("INSERT INTO status_counts (status_id) VALUES ($1)", id)
+    await db.execute("UPDATE account_counts SET statuses = statuses + 1 WHERE account_id = $1", author)

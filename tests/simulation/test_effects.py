@@ -77,7 +77,8 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
     ("appeal_mail", {"strike": 7, "account": 3}, SendAppeal(7, 3)),
     ("report_mail", {"report": 7, "account": 3}, SendReport(7, 3)),
     ("suspension", {"account": 3, "since": AT}, EraseSuspended(3, AT)),
-    ("erase", {"account": 3}, EraseAccount(3)),
+    ("erase", {"account": 3, "with_row": False}, EraseAccount(3)),
+    ("erase", {"account": 3, "with_row": True}, EraseAccount(3, with_row=True)),
     (
         "notice", {"letter": "password_changed", "to": "ada@example.org", "username": "ada", "locale": "de"},
         SendNotice("password_changed", "ada@example.org", "ada", "de"),
@@ -96,6 +97,10 @@ def test_a_row_is_read_and_written_as_ever(kind: str, row: dict[str, Any], effec
     written = effect.as_row()
     assert {key: list(value) if isinstance(value, tuple) else value for key, value in written.items()} == row
     assert NAMES[type(effect)] == kind
+
+
+def test_a_row_of_an_earlier_version_has_the_defaults() -> None:
+    assert EraseAccount.of_row({"account": 3}) == EraseAccount(3, with_row=False)
 
 
 def test_every_kind_is_among_these_rows() -> None:
