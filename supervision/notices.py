@@ -11,6 +11,8 @@ def apply_notice(notice: str | None, actors: ActorSystem, http_context: HttpCont
     if notice in (None, "accounts"):
         actors.accounts.clear()
         http_context.tokens.clear()
+    if notice in (None, "statuses"):
+        actors.statuses.clear()
     if notice in (None, "trends"):
         http_context.trends.forget()
     if notice in (None, "announcements", "outbox"):

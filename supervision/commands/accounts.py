@@ -293,6 +293,41 @@ def delete(name: str, dry_run: bool, yes: bool, data: str | None, domain: str | 
         click.echo(f"Deleted @{found['account']}. The server erases what is left of it, now or when it starts.")
 
 
+@accounts.command
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@dry_run_option
+@yes_option
+@json_option
+@setting_options("data", "domain")
+def merge(
+    source: str,
+    target: str,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+    data: str | None,
+    domain: str | None,
+    config: Path | None,
+) -> None:
+    """Merge two accounts of one person on another server, whom this server knows by two names.
+
+    The follows, posts, mentions, favourites, blocks and all else of FROM become those of TO, and FROM is removed. What
+    TO has already is dropped.
+    """
+    from .merging import merge as merge_accounts
+
+    if not dry_run:
+        ask_first(lambda: f"Give all of {source} to {target}, and remove {source}?", yes=yes)
+    done = on_account(config, merge_accounts, source, target, dry_run=dry_run, data=data, domain=domain)
+    if as_json:
+        print_json({**done, "dry_run": dry_run})
+        return
+    click.echo(f"{'Would merge' if dry_run else 'Merged'} @{done['from']} into @{done['to']}")
+    for table in sorted({*done["moved"], *done["dropped"]}):
+        click.echo(f"{table}\t{done['moved'].get(table, 0)} moved\t{done['dropped'].get(table, 0)} dropped")
+
+
 def _counted(found: JsonObject) -> str:
     return f"@{found['account']} with {found['statuses']} posts and {found['followers']} followers"
 

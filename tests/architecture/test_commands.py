@@ -24,6 +24,7 @@ LISTS = {
 # Those that destroy, as they are called: nothing brings back what they delete, or the access that they end.
 DESTROYS = {
     "accounts delete": ("bob",),
+    "accounts merge": ("a@far.example", "b@far.example"),
     "accounts modify": ("bob", "--reset-password"),
     "accounts reject": ("bob",),
     "announcements remove": ("1",),
@@ -38,16 +39,8 @@ DESTROYS = {
 
 # Those that delete or change many things at once.
 MANY = {
-    *(
-        "accounts delete",
-        "accounts import",
-        "domains import",
-        "domains purge",
-        "emoji import",
-        "sessions revoke",
-        "statuses remove",
-    ),
-    *("statuses sensitive", "statuses vacuum", "tokens revoke"),
+    *("accounts delete", "accounts import", "accounts merge", "domains import", "domains purge", "emoji import"),
+    *("sessions revoke", "statuses remove", "statuses sensitive", "statuses vacuum", "tokens revoke"),
 }
 
 # Those that add one thing, or change one in a way that another command undoes.

@@ -8,7 +8,8 @@ from troupe.storage.engine.database import Connection
 ACCOUNT = """
     WITH account AS (
         INSERT INTO accounts (id, username, domain, uri, avatar_file, created_at, updated_at)
-        VALUES ($1::bigint, $2::text, $3::text, 'https://' || coalesce($3::text, 'here.test') || '/users/' || $2::text, $4::text, now(), now())
+        VALUES ($1::bigint, $2::text, $3::text,
+            'https://' || coalesce($3::text, 'here.test') || '/users/' || $2::text, $4::text, now(), now())
     )
     INSERT INTO account_counts (account_id) VALUES ($1)
 """
@@ -18,7 +19,8 @@ STATUS = """
         INSERT INTO statuses
             (id, account_id, uri, local, content, visibility, conversation_id, reblog_of_id, in_reply_to_id,
             in_reply_to_account_id, created_at)
-        SELECT $1::bigint, a.id, a.uri || '/statuses/' || $1::bigint, a.domain IS NULL, '', 'public', $1::bigint, $3::bigint, $4::bigint,
+        SELECT $1::bigint, a.id, a.uri || '/statuses/' || $1::bigint, a.domain IS NULL, '',
+            'public', $1::bigint, $3::bigint, $4::bigint,
             (SELECT account_id FROM statuses WHERE id = $4::bigint), now()
         FROM accounts a WHERE a.id = $2
     ), author AS (

@@ -6,6 +6,8 @@ from collections.abc import Callable
 import pytest
 from click.testing import CliRunner, Result
 
+from troupe.storage import account_deletions
+from troupe.storage.engine.connect import transact_once
 from troupe.supervision.commands import purging, troupe
 
 from .foreign import Rows
@@ -89,3 +91,9 @@ def test_another_domain_is_refused(rows: Rows, run: Run, domain: str, error: str
     assert (refused.exit_code, refused.stderr) == (1, f"Error: {error}\n")
     assert len(left(rows)) == 5
     assert rows.run("SELECT FROM audit_log") == []
+
+
+def test_only_rows_of_deleted_accounts_of_other_servers_are_erased(rows: Rows, dsn: str) -> None:
+    rows.run("UPDATE accounts SET deleted_at = now() WHERE id IN (1, 2)")
+    erasable = [id for id in (1, 2, 3, 99) if transact_once(dsn, account_deletions.is_erasable, id)]
+    assert erasable == [2]

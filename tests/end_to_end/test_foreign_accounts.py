@@ -1,0 +1,85 @@
+"""Commands on accounts of other servers beside a running server, which tells its users at once.
+
+The rows are stored as federation would store them.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+
+import httpx
+import pytest
+
+from troupe.actors.kernel import SystemClock
+from troupe.actors.kernel.ids import LANES, Ids
+from troupe.storage.engine.embedded import embedded
+
+from ..supervision.foreign import Rows
+from .server import Person, Server
+
+PATIENCE = 30.0
+
+
+@pytest.fixture
+def rows(server: Server) -> Iterator[Rows]:
+    with embedded(server.data) as running:
+        yield Rows(running.dsn)
+
+
+def next_id() -> Callable[[], int]:
+    return Ids(SystemClock(), LANES - 2).next
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def status_of(person: Person, path: str) -> int:
+    return httpx.get(f"{person.url}{path}", headers=person.headers, trust_env=False).status_code
+
+
+def authors(person: Person) -> list[str]:
+    """The authors of the posts of the home timeline."""
+    answer = httpx.get(f"{person.url}/api/v1/timelines/home", headers=person.headers, trust_env=False)
+    return [status["account"]["acct"] for status in answer.json()]
+
+
+def following(person: Person) -> int:
+    answer = httpx.get(f"{person.url}/api/v1/accounts/verify_credentials", headers=person.headers, trust_env=False)
+    return answer.json()["following_count"]
+
+
+def test_a_purged_domain_is_gone_at_once_and_its_rows_soon(server: Server, rows: Rows) -> None:
+    (ada,) = server.people("ada")
+    make = next_id()
+    far = rows.account(make(), "far", "purged.example")
+    rows.follow(make(), int(ada.id), far)
+    status = rows.status(make(), far)
+    assert authors(ada) == ["far@purged.example"]
+    assert following(ada) == 1
+    done = server.troupe("domains", "purge", "purged.example", "--yes")
+    assert done.returncode == 0, done.stderr
+    until(lambda: status_of(ada, f"/api/v1/statuses/{status}") == 404)
+    until(lambda: rows.run("SELECT FROM accounts WHERE domain = 'purged.example'") == [])
+    assert rows.run("SELECT FROM statuses WHERE id = $1", status) == []
+    until(lambda: (authors(ada), following(ada)) == ([], 0))
+    assert status_of(ada, f"/api/v1/accounts/{far}") == 404
+
+
+def test_a_merged_account_has_the_posts_and_followers_of_both(server: Server, rows: Rows) -> None:
+    (ada,) = server.people("ada")
+    make = next_id()
+    old, new = (rows.account(make(), name, "merged.example") for name in ("old", "new"))
+    rows.follow(make(), int(ada.id), old)
+    rows.status(make(), old)
+    assert authors(ada) == ["old@merged.example"]
+    done = server.troupe("accounts", "merge", "old@merged.example", "new@merged.example", "--yes")
+    assert done.returncode == 0, done.stderr
+    until(lambda: authors(ada) == ["new@merged.example"])
+    until(lambda: status_of(ada, f"/api/v1/accounts/{old}") == 404)
+    later = rows.status(make(), new)
+    assert status_of(ada, f"/api/v1/statuses/{later}") == 200
+    relation = httpx.get(f"{ada.url}/api/v1/accounts/relationships?id[]={new}", headers=ada.headers, trust_env=False)
+    assert (relation.json()[0]["following"], following(ada)) == (True, 1)
