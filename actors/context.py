@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..storage.engine.database import Database
+from .activitypub.names import LocalNames
 from .audience import Audience
 from .broadcast import Broadcast
 from .custom_emojis import CustomEmojiLoader
+from .deliveries.hosts import KnownHosts
 from .facts import Facts
 from .kernel import Clock, Ids
 from .outbox import Outbox
@@ -37,5 +39,11 @@ class ActorContext:
     outbox: Outbox
     blocks: ServerBlocks
     custom_emojis: CustomEmojiLoader
+    hosts: KnownHosts
     base_url: str
     local_domain: str
+
+    @property
+    def names(self) -> LocalNames:
+        """The URIs of this server's things."""
+        return LocalNames(self.base_url)

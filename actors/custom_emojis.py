@@ -44,7 +44,9 @@ class CustomEmojiLoader(RowLoader):
         super().__init__()
         self._database = database
         self._facts = facts
+        self.current = CustomEmojis()
 
     async def _read(self) -> None:
         rows = await self._database.read(custom_emojis.find_local)
+        self.current = CustomEmojis(rows)
         await self._facts.apply([ChangedCustomEmojis(tuple(rows))])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
+from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 from ..storage.engine.database import Connection, Doubtful, Unavailable
 from ..storage.notifications import Notification
 from .context import ActorContext
 from .effects.push import PUSH
+from .effects.registry import AnyQueue
 from .facts import AddedNotifications, EditedStatus, Fact, PublishedStatus
 from .kernel import Actor, Cell, Runtime
 
@@ -31,9 +33,20 @@ class EntityActor(Actor):
     async def transact(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run this turn's one transaction."""
+        """Run this turn's one transaction. Queues that it has promised work to are woken, if they want that."""
         self.check_current()
-        return await self.context.database.transact(work, *args, **kwargs)
+        promised: set[AnyQueue] = set()
+        outbox = self.context.outbox
+
+        @wraps(work)
+        async def watched(db: Connection, /) -> T:
+            with outbox.noting(db, promised):
+                return await work(db, *args, **kwargs)
+
+        done = await self.context.database.transact(watched)
+        for queue in promised:
+            outbox.wake(queue)
+        return done
 
     async def publish(self, *facts: Fact, promised: Sequence[int] = ()) -> None:
         """Publish the facts of this turn's transaction, before the answer, and hand over its promises.

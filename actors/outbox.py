@@ -7,7 +7,8 @@ out from the rows as they are then: so it may be carried out late, or twice. Eac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 
 from ..storage import outbox
 from ..storage.engine.database import Connection, Database
@@ -46,6 +47,7 @@ class Outbox:
         self._record = record
         self._announcements = AnnouncementRelay(context, broadcast, record)
         self._relays: dict[AnyQueue, AnyRelay] = {ANNOUNCEMENTS: self._announcements}
+        self._noted: dict[int, set[AnyQueue]] = {}  # by the connections whose promises are noted
 
     def add(self, staffed: AnyStaffed) -> None:
         """Add a queue, with the context that its effects are carried out with. Called before the relays are run."""
@@ -69,6 +71,8 @@ class Outbox:
         """Write promises in the transaction `db` is in. Return the ids of those to be told and handed over by turns."""
         effects = [new_effect(self._ids.next(), promise, origin) for promise in promises]
         await outbox.insert_many(db, effects, self._clock.now())
+        if (noted := self._noted.get(id(db))) is not None:
+            noted |= {queue for effect in effects if (queue := KINDS[effect.kind].queue).woken_by_commit}
         return [effect.id for effect in effects if KINDS[effect.kind].queue.told_by_turns]
 
     def hand_over(self, ids: Iterable[int]) -> None:
@@ -79,6 +83,15 @@ class Outbox:
         """Look at once for rows that a transaction has just committed, or that a crash may have left."""
         if (relay := self._relays.get(queue)) is not None:
             relay.wake()
+
+    @contextmanager
+    def noting(self, db: Connection, queues: set[AnyQueue]) -> Generator[None]:
+        """Note in `queues` which of those that want to be woken by commits are promised work on a connection."""
+        self._noted[id(db)] = queues
+        try:
+            yield
+        finally:
+            del self._noted[id(db)]
 
     async def finds_room(
         self, author: Address, promised: Sequence[int], shown: ShownStatus, recipients: Sequence[int] = ()

@@ -57,9 +57,9 @@ async def insert_block(
     return Severed(new, following, followed_by)
 
 
-async def delete_block(db: Connection, account_id: int, target_id: int) -> bool:
-    """Unblock an account. False if there was no block."""
-    return await db.fetchval(DELETE, account_id, target_id) is not None
+async def delete_block(db: Connection, account_id: int, target_id: int) -> int | None:
+    """Unblock an account. Return the id of the block; None if there was none."""
+    return await db.fetchval(DELETE, account_id, target_id)
 
 
 async def target_of(db: Connection, account_id: int, uri: str) -> int | None:

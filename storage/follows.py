@@ -1,5 +1,6 @@
 """Follows. Call `relations.lock_pair` first: these functions do not check for a block."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -39,6 +40,7 @@ FIND_ASKING = """
     SELECT account_id FROM follow_requests WHERE target_account_id = $1 AND uri = $2
     UNION ALL SELECT account_id FROM follows WHERE target_account_id = $1 AND uri = $2
 """
+EXISTS = "SELECT EXISTS (SELECT FROM follows WHERE account_id = $1 AND target_account_id = $2)"
 
 DELETE = "DELETE FROM follows WHERE account_id = $1 AND target_account_id = $2 RETURNING id"
 
@@ -60,6 +62,19 @@ FORGET = """
     WHERE account_id = $2 AND from_account_id = $1 AND type = ANY('{follow,follow_request}'::text[])
 """
 
+
+# Pairs of an account and one that it follows, or asks to, with one of the two on another server.
+REMOTE = """
+    SELECT a.id AS account_id, a.uri AS account_uri, t.id AS target_id, t.uri AS target_uri,
+        coalesce(f.uri, r.uri) AS uri, a.domain IS NOT NULL AS is_received
+    FROM unnest($1::bigint[], $2::bigint[]) AS pair (account_id, target_id)
+    JOIN accounts a ON a.id = pair.account_id
+    JOIN accounts t ON t.id = pair.target_id AND (t.domain IS NULL) <> (a.domain IS NULL)
+    LEFT JOIN follows f ON f.account_id = a.id AND f.target_account_id = t.id
+    LEFT JOIN follow_requests r ON r.account_id = a.id AND r.target_account_id = t.id
+    WHERE f.id IS NOT NULL OR r.id IS NOT NULL
+    ORDER BY a.id, t.id
+"""
 
 # The accounts of a domain that follow an account or ask to.
 FROM_DOMAIN = """
@@ -110,6 +125,21 @@ class FollowTerms:
 
 
 @dataclass(frozen=True, slots=True)
+class RemoteFollow:
+    """A follow between this server and another one, or a request for one: `is_received` from there, or sent.
+
+    `uri` is the id of the Follow, if it is known.
+    """
+
+    account_id: int
+    account_uri: str
+    target_id: int
+    target_uri: str
+    uri: str | None
+    is_received: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """New terms of a follow. None leaves a term as it is; `languages` has a flag, because None is a value for it.
 
@@ -150,6 +180,11 @@ async def asking_with(db: Connection, target_id: int, uri: str) -> int | None:
     return await db.fetchval(FIND_ASKING, target_id, uri)
 
 
+async def exists(db: Connection, account_id: int, target_id: int) -> bool:
+    """True if the account follows the other one. A request is no follow."""
+    return await db.fetchval(EXISTS, account_id, target_id)
+
+
 async def delete_follow(db: Connection, account_id: int, target_id: int) -> bool:
     """Delete a follow with its places in lists and its notification. False if there was none."""
     await accounts.lock_counts(db, [account_id, target_id])
@@ -158,6 +193,11 @@ async def delete_follow(db: Connection, account_id: int, target_id: int) -> bool
     await db.execute(COUNT, account_id, target_id, -1)
     await db.execute(FORGET, account_id, target_id)
     return True
+
+
+async def remote(db: Connection, account_ids: Sequence[int], target_ids: Sequence[int]) -> list[RemoteFollow]:
+    """Return the follows of these pairs, and the requests for them, that are between this server and others."""
+    return [RemoteFollow(**row) for row in await db.fetch(REMOTE, list(account_ids), list(target_ids))]
 
 
 async def from_domain(db: Connection, target_id: int, domain: str, limit: int) -> list[int]:

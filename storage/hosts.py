@@ -1,11 +1,15 @@
-"""What is known of other servers, by host."""
+"""Other servers: how deliveries to them went, and how they want requests to be signed. A host without a row works."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from .engine.database import Connection
+from .engine.database import Connection, Row
 
 SignatureScheme: TypeAlias = Literal["cavage", "rfc9421"]
+
+COLUMNS = "host, signature_scheme, failures, failing_since, closed_until, error, delivered_at, heard_at"
 
 SCHEME = "SELECT signature_scheme FROM hosts WHERE host = $1"
 
@@ -13,6 +17,46 @@ REMEMBER_SCHEME = """
     INSERT INTO hosts (host, signature_scheme, created_at) VALUES ($1, $2, $3)
     ON CONFLICT (host) DO UPDATE SET signature_scheme = excluded.signature_scheme
 """
+
+FIND = f"SELECT {COLUMNS} FROM hosts WHERE host = $1"
+
+STORE = """
+    INSERT INTO hosts
+        (host, signature_scheme, failures, failing_since, closed_until, error, delivered_at, heard_at, created_at)
+    VALUES ($1, $2, $3, $4, $5, left($6, 2000), $7, $8, $9)
+    ON CONFLICT (host) DO UPDATE SET
+        signature_scheme = coalesce(excluded.signature_scheme, hosts.signature_scheme), failures = excluded.failures,
+        failing_since = excluded.failing_since, closed_until = excluded.closed_until, error = excluded.error,
+        delivered_at = excluded.delivered_at, heard_at = excluded.heard_at
+"""
+
+# All deliveries to a host that wait for another try are due now.
+HURRY = """
+    UPDATE outbox SET due_at = $2
+    WHERE queue = $3 AND coalesce(group_key, partition_key) COLLATE "C" = ANY($1::text[]) AND due_at > $2
+    AND claimed_until IS NULL
+    RETURNING id
+"""
+
+FAILING = f"SELECT {COLUMNS} FROM hosts WHERE failures > 0 ORDER BY failing_since, host LIMIT $1"
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What is known of another server.
+
+    `failures` are deliveries in a row that got no answer, or that of a server in trouble. Nothing is sent there before
+    `closed_until`. `heard_at` is the time of a signed request from there.
+    """
+
+    host: str
+    signature_scheme: SignatureScheme | None = None
+    failures: int = 0
+    failing_since: datetime | None = None
+    closed_until: datetime | None = None
+    error: str | None = None
+    delivered_at: datetime | None = None
+    heard_at: datetime | None = None
 
 
 async def scheme_of(db: Connection, host: str) -> SignatureScheme:
@@ -23,3 +67,29 @@ async def scheme_of(db: Connection, host: str) -> SignatureScheme:
 async def remember_scheme(db: Connection, host: str, scheme: SignatureScheme, now: datetime) -> None:
     """Remember the kind of signature that a host has read, after it could not read the other one."""
     await db.execute(REMEMBER_SCHEME, host, scheme, now)
+
+
+async def find(db: Connection, host: str) -> Host | None:
+    return _host(await db.fetchrow(FIND, host))
+
+
+async def store(db: Connection, host: Host, now: datetime) -> None:
+    """Store what is known of a host."""
+    await db.execute(
+        STORE, host.host, host.signature_scheme, host.failures, host.failing_since, host.closed_until, host.error,
+        host.delivered_at, host.heard_at, now,
+    )  # fmt: skip
+
+
+async def hurry(db: Connection, groups: Sequence[str], queue: str, now: datetime) -> int:
+    """Make the waiting effects of some groups due. Return their number."""
+    return len(await db.fetch(HURRY, list(groups), now, queue))
+
+
+async def failing(db: Connection, limit: int) -> list[Host]:
+    """Return hosts that deliveries fail to reach, the one that fails for the longest time first."""
+    return [Host(**row) for row in await db.fetch(FAILING, limit)]
+
+
+def _host(row: Row | None) -> Host | None:
+    return Host(**row) if row is not None else None

@@ -103,7 +103,18 @@ INSERT = Statement(f"""
     SELECT
         {columns(NO_COUNTS, mentions="mentioned", tags="tag", card="NULL::jsonb")},
         {accounts.COLUMNS},
-        ARRAY({notifications.WAITING.format(account="s.account_id", language="s.language")}) AS waiting
+        ARRAY({notifications.WAITING.format(account="s.account_id", language="s.language")}) AS waiting,
+        s.local AND (
+            (s.visibility <> 'direct' AND EXISTS (
+                SELECT FROM follows f WHERE f.target_account_id = s.account_id AND f.from_domain IS NOT NULL
+            ))
+            OR EXISTS (
+                SELECT FROM accounts concerned WHERE concerned.domain IS NOT NULL AND concerned.id = ANY(
+                    s.mentioned_ids || s.in_reply_to_account_id || r.account_id
+                    || (SELECT q.account_id FROM statuses q WHERE q.id = s.quote_of_id)
+                )
+            )
+        ) AS leaves
     FROM made s
     JOIN accounts a ON a.id = s.account_id
     JOIN author c ON c.account_id = s.account_id
@@ -251,11 +262,16 @@ class NewStatus:
 
 @dataclass(frozen=True, slots=True)
 class InsertedStatus:
-    """A stored status, its author with the new counts, and the followers who asked for every post."""
+    """A stored status, its author with the new counts, and the followers who asked for every post.
+
+    `leaves` is True for a local status that concerns accounts on other servers: followers, or the accounts that it
+    mentions, answers, boosts or quotes.
+    """
 
     status: Status
     author: accounts.Account
     waiting: tuple[int, ...]
+    leaves: bool
 
 
 WIDTH = len(fields(Status))
@@ -274,8 +290,8 @@ async def insert(db: Connection, new: NewStatus, now: datetime) -> InsertedStatu
     )
     if row is None:
         raise LookupError(f"status {new.id} was stored and is not there")
-    *values, waiting = row.values()
-    made = InsertedStatus(_status(values[:WIDTH]), accounts.Account(*values[WIDTH:]), tuple(waiting))
+    *values, waiting, leaves = row.values()
+    made = InsertedStatus(_status(values[:WIDTH]), accounts.Account(*values[WIDTH:]), tuple(waiting), leaves)
     if not new.media_ids:
         return made
     attached = await media.attach(db, new.media_ids, new.id, now)

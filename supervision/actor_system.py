@@ -5,6 +5,7 @@ The server and the simulation kit make them here, each over its own database, cl
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from functools import partial
 
@@ -14,6 +15,8 @@ from ..actors.audience import Audience
 from ..actors.broadcast import Broadcast
 from ..actors.context import ActorContext
 from ..actors.custom_emojis import CustomEmojiLoader
+from ..actors.deliveries.hosts import Chance, KnownHosts
+from ..actors.effects.deliveries import DELIVERIES
 from ..actors.entity import EntityActor
 from ..actors.facts import Facts
 from ..actors.kernel import IDLE, Cell, Clock, Ids, Record, Runtime
@@ -50,6 +53,7 @@ class ActorSystem:
         limited_federation: bool = False,
         idle: float = IDLE,
         folder: Folder | None = None,
+        chance: Chance = random.random,
     ) -> None:
         self.runtime = runtime
         self.accounts = AccountCache(database)
@@ -62,10 +66,11 @@ class ActorSystem:
             database, runtime, clock, ids, self.accounts, self.statuses, broadcast, self.facts, record, folder
         )
         self.blocks = ServerBlocks(database, limited=limited_federation)
+        self.hosts = KnownHosts(database, clock, record, chance, partial(self.outbox.wake, DELIVERIES))
         self.custom_emojis = CustomEmojiLoader(database, self.facts)
         self.actor_context = ActorContext(
             database, clock, ids, self.accounts, self.statuses, audience, tagged, listed, owned, broadcast,
-            self.facts, self.outbox, self.blocks, self.custom_emojis, base_url, local_domain,
+            self.facts, self.outbox, self.blocks, self.custom_emojis, self.hosts, base_url, local_domain,
         )  # fmt: skip
         add = partial(runtime.add, idle=idle)
         self.pools = {

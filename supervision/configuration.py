@@ -185,6 +185,14 @@ class Settings(BaseModel):
         " description to people who are not signed in.",
         "true or false",
     )
+    federation_first_retry: float = setting(
+        15.0,
+        "Seconds after which a delivery to another server that failed is tried again. Each further try waits thrice as"
+        " long, up to six hours, for two days in all.",
+        "a number from 0.1 to 3600",
+        ge=0.1,
+        le=3600,
+    )
     link_previews: bool = setting(
         True, "Whether the pages that statuses link to are fetched and shown as cards.", "true or false"
     )

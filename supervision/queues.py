@@ -9,7 +9,11 @@ import secrets
 from functools import partial
 
 from ..actors.account import PerspectiveOf, ViewerFlags
+from ..actors.activitypub.keys import SigningKeys
 from ..actors.broadcast import account_address
+from ..actors.deliveries.hosts import Chance
+from ..actors.deliveries.sender import DeliveryContext, DeliverySender, Post
+from ..actors.effects.deliveries import DELIVERIES
 from ..actors.effects.mail import MAIL
 from ..actors.effects.previews import PREVIEWS, PreviewContext, ReadPage
 from ..actors.effects.push import PUSH
@@ -52,6 +56,15 @@ def push_queue(actors: ActorSystem, record: Record, deliver: Deliver) -> Staffed
         partial(avatar_url, base_url=shared.base_url), perspective, filters,
     )  # fmt: skip
     return Staffed(PUSH, PushSender(context, deliver))
+
+
+def delivery_queue(
+    actors: ActorSystem, keys: SigningKeys, post: Post, chance: Chance, first_retry: float
+) -> Staffed[DeliverySender]:
+    """The activities on their way to other servers."""
+    shared = actors.actor_context
+    context = DeliveryContext(shared.database, shared.clock, keys, shared.blocks, actors.hosts, chance, first_retry)
+    return Staffed(DELIVERIES, DeliverySender(context, post))
 
 
 def preview_queue(actors: ActorSystem, read: ReadPage) -> Staffed[PreviewContext]:

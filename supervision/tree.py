@@ -18,6 +18,7 @@ troupe (rest_for_one, 3 crashes in 30 s)
 ├── announcements   what turns have promised to tell, and a crash kept from being told
 ├── mail            mails that transactions have promised
 ├── push            messages to the devices of users
+├── deliveries      activities on their way to other servers
 ├── previews        cards of the pages that statuses link to
 ├── inbox           activities that other servers have delivered
 ├── media           uploads that wait to be processed, and those that nobody wants
@@ -35,6 +36,7 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ..actors.deliveries.sender import ClientPost
 from ..actors.expiry import Expiry
 from ..actors.federation.federation import Federation
 from ..actors.federation.reception import Reception
@@ -62,7 +64,7 @@ from .http_server import HttpServer
 from .log import SupervisionLog, as_json
 from .notices import apply_notice
 from .parking import Parking
-from .queues import inbox_queue, mail_queue, preview_queue, push_queue
+from .queues import delivery_queue, inbox_queue, mail_queue, preview_queue, push_queue
 from .supervisor import Child, Supervisor
 from .translation import translator_of
 
@@ -123,6 +125,10 @@ class Troupe:
         add = self.actors.outbox.add
         add(mail_queue(settings, self.database, clock))
         add(push_queue(self.actors, self.log.record, push))
+        add(delivery_queue(
+            self.actors, self.federation.keys, ClientPost(self.outgoing), random.random,
+            settings.federation_first_retry,
+        ))  # fmt: skip
         if settings.link_previews:
             add(preview_queue(self.actors, PageReader(self.outgoing, self.media, clock)))
         add(inbox_queue(self.actors, self.federation))

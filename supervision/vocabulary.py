@@ -68,6 +68,12 @@ class LogEvent(Enum):
     )
     REQUEST_FAILED = "request.failed", Level.ERROR, "A request failed for a reason that is no refusal; it got a 500."
     PUSH_ENDED = "push.ended", Level.INFO, "A push service refused a device for good; its subscription was deleted."
+    HOST_LEFT_ALONE = (
+        "host.left_alone",
+        Level.WARNING,
+        "Deliveries to another server failed again and again, or it asked for a pause; it gets none for a while.",
+    )
+    HOST_BACK = "host.back", Level.INFO, "A server that deliveries failed to reach works again."
     REGISTRATIONS_CLOSED = (
         "registrations.closed",
         Level.WARNING,
@@ -146,6 +152,7 @@ class LogEvent(Enum):
 
 
 FACTS = {
+    "host": "Another server.",
     "actor": "The address of the actor, such as `home/1103`.",
     "child": "The name of the part in the supervision tree.",
     "effect": "The kind of an effect in the outbox.",

@@ -30,6 +30,7 @@ from ..rules.attachments import BESIDE_A_QUOTE, complaint
 from ..rules.languages import language_code
 from ..rules.links import link_of
 from ..rules.polls import PollTerms
+from ..sending.statuses import send_edit
 from ..statuses import ShownStatus
 from .interacting import NOT_ALLOWED, invalid
 from .statuses import BLANK, NOT_FOUND, Written, correspond, quote_policy, says_nothing, wake_previews, write
@@ -173,7 +174,8 @@ async def _show_again(
         return Edited()
     rebloggers = await reblogs.rebloggers(db, status.id)
     notified = await notifications.mentioned(db, [status.id])
-    promised = await account.context.outbox.promise(db, [status_edited(status.id, account.id)], origin)
+    promises = [status_edited(status.id, account.id), *await send_edit(db, account, status.id)]
+    promised = await account.context.outbox.promise(db, promises, origin)
     return Edited(change_id, rebloggers, notified.get(status.id, ()), promised=promised)
 
 
@@ -313,6 +315,7 @@ async def store_revision(
         *notifications_added(told),
         *(conversation_changed(letter.conversation, account.id) for letter in letters),
         *await _preview(db, account, replace(status, content=revision.content, media_ids=revision.media_ids)),
+        *await send_edit(db, account, status.id),
     ]
     promised = await account.context.outbox.promise(db, promises, origin)
     return Edited(edit_id, rebloggers, notified.get(status.id, ()), told, letters, promised)

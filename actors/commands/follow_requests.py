@@ -12,6 +12,7 @@ from ...storage.notifications import NewNotification
 from ..account import AccountActor
 from ..effects.reminders import Unlocked
 from ..kernel import Message, Origin, Refused, turn
+from ..sending.relations import send_acceptances, send_rejections
 from .pairs import PairChanges, promise_follower_changes, publish_changes
 
 NOT_FOUND = Refused(404, "Record not found")
@@ -88,16 +89,18 @@ async def accept(
     new_id = account.context.ids.next
     await relations.lock_pairs(db, account.id, asking)
     accepted = await follow_requests.accept(db, account.id, [new_id() for _ in asking], asking, now)
+    sent = await send_acceptances(db, account.context, account.id, accepted)
     new = [NewNotification(new_id(), account.id, follower, "follow") for follower in accepted]
     added = await notifications.insert_many(db, new, now)
-    return await promise_follower_changes(db, account, accepted, origin, added)
+    return await promise_follower_changes(db, account, accepted, origin, added, sent)
 
 
 async def _reject(db: Connection, account: AccountActor, account_id: int, origin: Origin) -> PairChanges | None:
     await relations.lock_pair(db, account.id, account_id)
+    sent = await send_rejections(db, account, [account_id])
     if not await follow_requests.delete(db, account_id, account.id):
         return None
-    return await promise_follower_changes(db, account, [account_id], origin)
+    return await promise_follower_changes(db, account, [account_id], origin, sent=sent)
 
 
 async def remove_followers(
@@ -105,7 +108,8 @@ async def remove_followers(
 ) -> PairChanges:
     """End the follows and the requests of these accounts."""
     await relations.lock_pairs(db, account.id, followers)
+    sent = await send_rejections(db, account, followers)
     for follower in followers:
         await follows.delete_follow(db, follower, account.id)
         await follow_requests.delete(db, follower, account.id)
-    return await promise_follower_changes(db, account, followers, origin)
+    return await promise_follower_changes(db, account, followers, origin, sent=sent)

@@ -17,6 +17,7 @@ from ...storage.quotes import EndedQuote
 from ..account import AccountActor, relation_of
 from ..broadcast import Related
 from ..effects.notifications import notifications_added
+from ..effects.registry import Promise
 from ..effects.relations import relations_changed
 from ..effects.statuses import counts_changed, quotes_ended
 from ..facts import AddedNotifications, ChangedAccount, ChangedRelation, EndedQuotes
@@ -48,16 +49,22 @@ async def promise_changes(
     origin: Origin,
     added: Sequence[Notification] = (),
     ended: Sequence[EndedQuote] = (),
+    sent: Sequence[Promise] = (),
 ) -> PairChanges:
     """Return the changes of one pair whose two sides may both have changed, with promises to tell them."""
-    return await _changes_of(db, account, [other], [other], origin, added, ended)
+    return await _changes_of(db, account, [other], [other], origin, added, ended, sent)
 
 
 async def promise_follower_changes(
-    db: Connection, account: AccountActor, followers: Sequence[int], origin: Origin, added: Sequence[Notification] = ()
+    db: Connection,
+    account: AccountActor,
+    followers: Sequence[int],
+    origin: Origin,
+    added: Sequence[Notification] = (),
+    sent: Sequence[Promise] = (),
 ) -> PairChanges:
     """Return the changes of pairs in which the others began or ceased to follow: only their side has changed."""
-    return await _changes_of(db, account, [], followers, origin, added)
+    return await _changes_of(db, account, [], followers, origin, added, (), sent)
 
 
 async def _changes_of(
@@ -67,7 +74,8 @@ async def _changes_of(
     theirs: Sequence[int],
     origin: Origin,
     added: Sequence[Notification],
-    ended: Sequence[EndedQuote] = (),
+    ended: Sequence[EndedQuote],
+    sent: Sequence[Promise],
 ) -> PairChanges:
     bonds = await relations.bonds(
         db, [*((account.id, other) for other in mine), *((other, account.id) for other in theirs)]
@@ -77,6 +85,7 @@ async def _changes_of(
         *notifications_added(added),
         *quotes_ended(ended, account.id),
         *(counts_changed(one.quoted_id, account.id) for one in ended),
+        *sent,
     ]
     return PairChanges(
         mine={other: relation_of(bonds[account.id, other]) for other in mine},

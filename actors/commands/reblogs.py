@@ -23,6 +23,7 @@ from ..facts import (
     UnmarkedStatus,
 )
 from ..kernel import Message, Origin, Refused, turn
+from ..sending.statuses import send_boost
 from .interacting import NOT_ALLOWED, admit, original_of
 from .statuses import NOT_FOUND, DeleteStatus, choose_visibility, delete, find_original
 from .undoing import undone
@@ -106,12 +107,12 @@ async def _reblog(
         return NOT_FOUND  # it was undone, and is repeated
     if (earlier := await statuses.find_reblog(db, account.id, original.id)) is not None:
         return Boosted(earlier)
-    await statuses.insert(db, new, now)
+    made = await statuses.insert(db, new, now)
     ids = account.context.ids
     news = [NewNotification(ids.next(), original.account_id, account.id, "reblog", original.id)]
     told = await notifications.insert_many(db, news, now)
     promises = [status_changed(new.id, account.id), counts_changed(original.id, account.id)]
-    promises += notifications_added(told)
+    promises += [*notifications_added(told), *await send_boost(db, account, made, original)]
     return Boosted(new.id, told, await account.context.outbox.promise(db, promises, origin))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Concatenate, ParamSpec
@@ -23,8 +23,19 @@ from ...storage.engine.database import Connection
 from ...storage.follows import Change
 from ...storage.notifications import NewNotification
 from ..account import AccountActor, expired, relation_of
+from ..effects.registry import Promise
 from ..effects.reminders import MuteEnded, forget_reminder, reminder
 from ..kernel import Message, Origin, Refused, turn
+from ..sending.relations import (
+    follow_uri,
+    send_acceptances,
+    send_block,
+    send_end_of_follows,
+    send_follow,
+    send_refusal,
+    send_unblock,
+    send_unfollow,
+)
 from .pairs import PairChanges, promise_changes, publish_changes
 from .undoing import undone
 
@@ -157,17 +168,31 @@ async def _follow(
     await relations.lock_pair(db, account.id, message.target_id)
     pair = await accounts.find_many(db, [account.id, message.target_id])
     if (refusal := await _refuse_follow(db, account, pair.get(message.target_id))) is not None:
+        await _send_refusal(db, account, pair, message, origin)
         return refusal
     change = Change(message.reblogs, message.notify, message.languages, message.languages is not None, uri)
     if await follows.change_follow(db, account.id, message.target_id, change):
-        return await promise_changes(db, account, message.target_id, origin)
+        repeated = uri is not None and await follows.exists(db, account.id, message.target_id)
+        sent = await send_acceptances(db, account.context, message.target_id, [account.id]) if repeated else ()
+        return await promise_changes(db, account, message.target_id, origin, sent=sent)
     if account.is_local and _follows_too_many(pair[account.id]):
         return TOO_MANY
-    made = await _begin(db, account, pair, replace(message, uri=uri), now)
+    made, sent = await _begin(db, account, pair, replace(message, uri=uri), now)
     await suggestions.end(db, account.id, message.target_id, account.context.ids.next())
     new = NewNotification(account.context.ids.next(), message.target_id, account.id, made, None)
     added = await notifications.insert_many(db, [new], now)
-    return await promise_changes(db, account, message.target_id, origin, added)
+    return await promise_changes(db, account, message.target_id, origin, added, sent=sent)
+
+
+async def _send_refusal(
+    db: Connection, account: AccountActor, pair: Mapping[int, accounts.Account], message: Follow, origin: Origin
+) -> None:
+    """Answer the refused Follow of an account on another server."""
+    if message.uri is not None and len(pair) > 1:
+        me, target = pair[account.id], pair[message.target_id]
+        await account.context.outbox.promise(
+            db, await send_refusal(db, account.context, me, target, message.uri), origin
+        )
 
 
 async def _refuse_follow(db: Connection, account: AccountActor, target: accounts.Account | None) -> Refused | None:
@@ -189,19 +214,25 @@ def _follows_too_many(account: accounts.Account) -> bool:
 
 async def _begin(
     db: Connection, account: AccountActor, pair: Mapping[int, accounts.Account], message: Follow, now: datetime
-) -> str:
-    """Insert a follow, or a request if the target must be asked. Return the type of the notification."""
-    me, target = pair[account.id], pair[message.target_id]
+) -> tuple[str, Sequence[Promise]]:
+    """Insert a follow, or a request if the target must be asked.
+
+    Return the type of the notification, and what is sent to other servers.
+    """
+    context, me, target = account.context, pair[account.id], pair[message.target_id]
+    id = context.ids.next()
     terms = follows.FollowTerms(
-        account.context.ids.next(), me.id, target.id,
+        id, me.id, target.id,
         show_reblogs=message.reblogs is not False, notify=bool(message.notify), languages=message.languages,
-        uri=message.uri,
+        uri=message.uri or follow_uri(context, me, target, id),
     )  # fmt: skip
-    if await _wants_to_be_asked(db, me, target, now):
-        await follow_requests.insert(db, terms, now)
-        return "follow_request"
-    await follows.insert_follow(db, terms, now)
-    return "follow"
+    if not await _wants_to_be_asked(db, me, target, now):
+        await follows.insert_follow(db, terms, now)
+        return "follow", () if me.local else await send_acceptances(db, context, target.id, [me.id])
+    await follow_requests.insert(db, terms, now)
+    if terms.uri is None or target.local:
+        return "follow_request", ()
+    return "follow_request", await send_follow(db, context, me, target, terms.uri)
 
 
 async def _wants_to_be_asked(db: Connection, me: accounts.Account, target: accounts.Account, now: datetime) -> bool:
@@ -217,9 +248,10 @@ async def _wants_to_be_asked(db: Connection, me: accounts.Account, target: accou
 
 async def _unfollow(db: Connection, account: AccountActor, target_id: int, origin: Origin) -> PairChanges:
     await relations.lock_pair(db, account.id, target_id)
+    sent = await send_unfollow(db, account, target_id)
     await follows.delete_follow(db, account.id, target_id)
     await follow_requests.delete(db, account.id, target_id)
-    return await promise_changes(db, account, target_id, origin)
+    return await promise_changes(db, account, target_id, origin, sent=sent)
 
 
 async def _block(
@@ -229,19 +261,23 @@ async def _block(
     if await undone(db, account, message.uri, now):
         return NOT_FOUND
     await relations.lock_pair(db, account.id, target_id)
-    if await find_present(db, target_id) is None:
+    if (target := await find_present(db, target_id)) is None:
         return NOT_FOUND
+    id = account.context.ids.next()
+    sent = await send_end_of_follows(db, account, target)
     ended = await quotes.end_between(db, account.id, target_id, account.context.ids.next)
     uri = await tombstones.unused(db, message.uri)
-    await blocks.insert_block(db, account.context.ids.next(), account.id, target_id, now, uri)
+    severed = await blocks.insert_block(db, id, account.id, target_id, now, uri)
+    sent += await send_block(db, account, target, id) if severed.new else []
     await suggestions.end(db, account.id, target_id, account.context.ids.next())
-    return await promise_changes(db, account, target_id, origin, ended=ended)
+    return await promise_changes(db, account, target_id, origin, ended=ended, sent=sent)
 
 
 async def _unblock(db: Connection, account: AccountActor, target_id: int, origin: Origin) -> PairChanges:
     await relations.lock_pair(db, account.id, target_id)
-    await blocks.delete_block(db, account.id, target_id)
-    return await promise_changes(db, account, target_id, origin)
+    id = await blocks.delete_block(db, account.id, target_id)
+    sent = () if id is None else await send_unblock(db, account, target_id, id)
+    return await promise_changes(db, account, target_id, origin, sent=sent)
 
 
 async def _mute(

@@ -32,6 +32,7 @@ from ..effects.files import files_unused
 from ..effects.notifications import notifications_added
 from ..effects.polls import poll_ends
 from ..effects.previews import PREVIEWS, preview_of
+from ..effects.registry import Promise
 from ..effects.statuses import counts_changed, quotes_ended, status_changed
 from ..facts import (
     AddedNotifications,
@@ -48,6 +49,7 @@ from ..rules import text
 from ..rules.attachments import complaint
 from ..rules.languages import language_code
 from ..rules.polls import PollTerms
+from ..sending.statuses import send_deletion, send_status
 from ..statuses import ShownStatus, may_see
 from .quoting import NO_QUOTED, admit_quote
 
@@ -340,7 +342,9 @@ async def store(
     told = await notifications.insert_many(db, news_of(account, new, made, quoted), now)
     concerned = [account.id, *(one.account_id for one in told if one.type == "mention")]
     letters = await correspond(db, account, ShownStatus(status, author), concerned)
-    return Published(status, author, told, letters, await promise_status(db, account, status, told, letters, origin))
+    sent = await send_status(db, account, made)
+    promised = await promise_status(db, account, status, told, letters, origin, sent)
+    return Published(status, author, told, letters, promised)
 
 
 async def refuse_media(db: Connection, account: AccountActor, ids: tuple[int, ...]) -> Refused | None:
@@ -381,11 +385,13 @@ async def promise_status(
     told: list[Notification],
     letters: list[ShownConversation],
     origin: Origin,
+    sent: Sequence[Promise] = (),
 ) -> list[int]:
     """Promise everything that a new status brings about."""
     outbox = account.context.outbox
     promises = [
         status_changed(status.id, account.id),
+        *sent,
         *notifications_added(told),
         *(conversation_changed(letter.conversation, account.id) for letter in letters),
     ]
@@ -462,6 +468,7 @@ async def delete(
         await outbox.promise(db, [files_unused(file for medium in gone for file in medium.files)], origin)
     promises = [status_changed(id, account.id), *(status_changed(boost, by) for boost, by in deleted.reblogs)]
     promises += quotes_ended(deleted.quotes, account.id)
+    promises += await send_deletion(db, account, status)
     counted = (status.in_reply_to_id, status.reblog_of_id, status.quote_of_id)
     promises += [counts_changed(other, account.id) for other in counted if other is not None]
     return deleted, await outbox.promise(db, promises, origin)

@@ -102,6 +102,7 @@ class EffectQueue(Generic[C]):
     lanes_of_a_group: int = 1
     claimed_at_once: int = 1  # by a lane; more saves claims, but a lane's claims wait for each other
     told_by_turns: bool = False  # turns carry the effects out themselves, and the relay only what they left
+    woken_by_commit: bool = False  # after the transactions of turns; else turns wake it themselves
     look_every: float = 1.0  # seconds between two looks for rows, unless woken before
     retry_after: tuple[float, ...] = (1, 5, 30, 120, 600)  # seconds until the next tries; the last one repeats
     give_up_after: timedelta | None = None  # after a promise; None: never

@@ -13,6 +13,7 @@ from typing import Literal, cast
 
 from ...storage.engine.json_values import JsonObject
 from ...storage.media import ProcessedMedia
+from ..rules.file_types import TYPES
 
 SOURCE = "source"
 RESULT = "result.json"
@@ -20,15 +21,6 @@ LARGEST_RESULT = 64 * 1024
 
 Task = Literal["image", "picture", "thumbnail", "film", "emoji", "page", "probe"]
 
-# The files that can be made, by the ending of the name: the content type, and the possible types of media.
-TYPES = {
-    "jpg": ("image/jpeg", {"image"}),
-    "png": ("image/png", {"image"}),
-    "gif": ("image/gif", {"image"}),
-    "webp": ("image/webp", {"image"}),
-    "mp4": ("video/mp4", {"video", "gifv"}),
-    "mp3": ("audio/mpeg", {"audio"}),
-}
 OF_IMAGES = {"jpeg": ("jpg",), "png": ("png",), "gif": ("gif", "png"), "webp": ("webp",), "avif": ("webp",)}
 OF_FILMS = ("mp4", "mp3", "png")  # the picture is a still
 

@@ -19,7 +19,7 @@ from .named_hosts import named_hosts
 from .network import NameResolver, PublicNetwork, Resolve
 from .targets import Target, named_target, redirected, target_of
 
-CONNECTIONS = 64  # to all hosts
+CONNECTIONS = 256  # to all hosts: slow ones must not take them all
 PER_HOST = 8
 IDLE = 30.0  # seconds that an unused connection is kept
 LONGEST_HEAD = 32 * 1024

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import trio
 
-from ...actors.media.jobs import TYPES
+from ...actors.rules.file_types import TYPES
 from ...storage.files import NAME
 from ..access.context import HttpContext
 from ..answers.answer import Answer, Headers

@@ -68,7 +68,7 @@ class SimulatedApi:
         settings = Settings(domain=actors.actor_context.local_domain, rate_limits=False, data=folder)
         numbers = count(1)
         outgoing = OutgoingClient("simulation", resolve=_anywhere, tls=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
-        federation = Federation(actors.actor_context, runtime, outgoing, record, _a_key)
+        federation = Federation(actors.actor_context, runtime, outgoing, record, a_key)
         self.http_context = HttpContext(
             settings=settings, database=run.database, runtime=runtime, clock=run.clock,
             ids=actors.actor_context.ids,
@@ -148,7 +148,7 @@ def _private_key() -> RSAPrivateKey:
     return generate_private_key(65537, KEY_SIZE)
 
 
-async def _a_key() -> RSAPrivateKey:
+async def a_key() -> RSAPrivateKey:
     """Return the key of all actors: making each one would need threads, and time."""
     return _private_key()
 

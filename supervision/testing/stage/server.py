@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import orjson
 import trio
 
+from ....actors.activitypub.keys import SigningKeys
+from ....actors.activitypub.vocabulary import host_of
+from ....actors.deliveries.sender import DeliveryReply
 from ....actors.effects.mail import MAIL
 from ....actors.effects.previews import PageNotRead
 from ....actors.effects.registry import Staffed
@@ -24,11 +27,11 @@ from ....storage.preview_cards import CardFacts
 from ....storage.push_subscriptions import PushSubscription
 from ...actor_system import ActorSystem
 from ...parking import Parking
-from ...queues import preview_queue, push_queue
+from ...queues import delivery_queue, preview_queue, push_queue
 from ...supervisor import Child, Supervisor
 from ..faults import Fault
 from ..run import Run
-from .api import SimulatedApi
+from .api import SimulatedApi, a_key
 from .looks import RememberedLooks
 from .patience import insist
 from .postgres import sandbox
@@ -40,6 +43,7 @@ DOMAIN = "troupe.test"
 SMTP = "smtp"
 PUSH_SERVICE = "push service"
 SITE = "site"
+FIRST_RETRY = 1.0  # seconds until a delivery is tried again
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +55,22 @@ class Pushed:
     message: JsonObject
 
 
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """An activity as an inbox got it, with the bytes and the headers of the request."""
+
+    inbox: str
+    activity: JsonObject
+    body: bytes
+    headers: Mapping[str, str]
+
+
 class SimulatedServer:
     """Actors, supervisor and API of one process after another, on the same rows."""
 
-    def __init__(self, run: Run, nursery: trio.Nursery, idle: float, *, mail: bool, push: bool, previews: bool) -> None:
+    def __init__(
+        self, run: Run, nursery: trio.Nursery, idle: float, *, mail: bool, push: bool, previews: bool, deliveries: bool
+    ) -> None:
         run.postgres = sandbox
         self.run = run
         self.mails: list[Letter] = []  # that arrived, in order
@@ -62,10 +78,12 @@ class SimulatedServer:
         self.running = trio.Event()
         self.pushed: list[Pushed] = []  # messages that reached the push service, in order
         self.visits: list[str] = []  # the pages that were fetched, in order
+        self.delivered: list[Delivered] = []  # activities that other servers took, in order
         self.titles: dict[str, str] = {}  # of pages; others have their address as title
         self._has_mail = mail
         self._has_push = push
         self._has_previews = previews
+        self._has_deliveries = deliveries
         self._nursery = nursery
         self._idle = idle
         self._ids = Ids(run.clock)
@@ -86,7 +104,7 @@ class SimulatedServer:
         )  # fmt: skip
         self.actors = ActorSystem(
             RememberedLooks(run.database), self.runtime, run.clock, self._ids, self.record,
-            base_url=BASE_URL, local_domain=DOMAIN, idle=self._idle,
+            base_url=BASE_URL, local_domain=DOMAIN, idle=self._idle, chance=run.random.random,
         )  # fmt: skip
         add = self.actors.outbox.add
         if self._has_mail:
@@ -95,6 +113,10 @@ class SimulatedServer:
             add(push_queue(self.actors, self.record, self._push))
         if self._has_previews:
             add(preview_queue(self.actors, self._read_page))
+        if self._has_deliveries:
+            chance = run.random.random
+            keys = SigningKeys(run.database, self.actors.actor_context.names, a_key)
+            add(delivery_queue(self.actors, keys, self._take_activity, chance, FIRST_RETRY))
         self._api: SimulatedApi | None = None
         children = [*self.actors.children(), Child("parking", parking.run), *self.actors.relays()]
         self._supervisor = Supervisor("simulation", children, self.record)
@@ -195,6 +217,19 @@ class SimulatedServer:
             raise Unreachable("the push service's answer was lost")
         await trio.lowlevel.checkpoint()
         return PushReply(201)
+
+    async def _take_activity(self, inbox: str, headers: Mapping[str, str], body: bytes) -> DeliveryReply:
+        """Another server: now it is away, now it takes an activity and its answer is lost."""
+        await trio.lowlevel.checkpoint()
+        host = f"server {host_of(inbox)}"
+        if self.run.faults.strikes(Fault.LOST, host):
+            raise Unreachable("the server is away")
+        self.delivered.append(Delivered(inbox, orjson.loads(body), body, dict(headers)))
+        self.run.note("has taken an activity", host)
+        if self.run.faults.strikes(Fault.DOUBT_DONE, host):
+            raise Unreachable("the server's answer was lost")
+        await trio.lowlevel.checkpoint()
+        return DeliveryReply(202)
 
     @asynccontextmanager
     async def _read_page(self, url: str) -> AsyncGenerator[CardFacts | None]:

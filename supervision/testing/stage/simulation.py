@@ -57,15 +57,21 @@ WRONG_COUNTS = """
 
 @asynccontextmanager
 async def stage(
-    run: Run, *, idle: float = IDLE, mail: bool = False, push: bool = False, previews: bool = False
+    run: Run,
+    *,
+    idle: float = IDLE,
+    mail: bool = False,
+    push: bool = False,
+    previews: bool = False,
+    deliveries: bool = False,
 ) -> AsyncGenerator[Simulation]:
     """The world of a scenario about the server: every actor, and no accounts yet. Actors sleep after `idle` seconds.
 
     With `mail` the mail sender runs too, with `push` there is a push service, with `previews` there are pages to link
-    to; other scenarios would only be slower.
+    to, with `deliveries` there are other servers; other scenarios would only be slower.
     """
     async with trio.open_nursery() as nursery:
-        sim = Simulation(run, nursery, idle, mail=mail, push=push, previews=previews)
+        sim = Simulation(run, nursery, idle, mail=mail, push=push, previews=previews, deliveries=deliveries)
         await sim.start()
         yield sim
         await sim.stop()
@@ -77,9 +83,9 @@ class Simulation(SimulatedServer):
 
     def __init__(
         self, run: Run, nursery: trio.Nursery, idle: float, *, mail: bool = False, push: bool = False,
-        previews: bool = False,
+        previews: bool = False, deliveries: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__(run, nursery, idle, mail=mail, push=push, previews=previews)
+        super().__init__(run, nursery, idle, mail=mail, push=push, previews=previews, deliveries=deliveries)
         run.always(self._streams_are_right, "streams show no error")
         run.eventually(self._promises_are_kept, "every promise is kept")
         run.eventually(self._counts_are_right, "every count is that of the rows")

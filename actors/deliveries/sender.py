@@ -1,0 +1,171 @@
+"""Sends an activity to an inbox on another server, and says what the answer means.
+
+The signed body is the stored one at each try; the date and the signature are new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ...storage import activities
+from ...storage.activities import StoredActivity
+from ...storage.engine.database import Database
+from ..activitypub.keys import SigningKeys
+from ..activitypub.signatures import SignatureScheme, sign
+from ..activitypub.vocabulary import CONTENT_TYPE, host_of
+from ..kernel import Clock
+from ..outgoing.client import OutgoingClient, OutgoingRequest, RequestLimits
+from ..outgoing.errors import ForbiddenTarget, OutgoingFailure
+from ..outgoing.retry_after import time_of
+from ..server_blocks import ServerBlocks
+from .hosts import Chance, KnownHosts
+
+LIMITS = RequestLimits(seconds=10, body=64 * 1024, cut=True)
+# The first answer decides the scheme. After one of these the other one is tried, once.
+UNSIGNED = (400, 401)
+# Answers of 400 to 499 after which another try may succeed.
+PASSING = (401, 408, 425, 429)
+IN_TROUBLE = (429, 503)  # with a Retry-After: the host names the time at which it takes more
+LONGEST_RETRY = timedelta(hours=6)
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryReply:
+    """What an inbox answered. `retry_after` is its header."""
+
+    status: int
+    retry_after: str | None = None
+
+
+# Posts a body to an inbox. Raises OutgoingFailure.
+Post = Callable[[str, Mapping[str, str], bytes], Awaitable[DeliveryReply]]
+
+
+class DeliveryPutOff(Exception):
+    """The activity is to be sent at a time, and not before. `tried` is False if the host was not asked now."""
+
+    def __init__(self, at: datetime, reason: str, *, tried: bool = True) -> None:
+        super().__init__(reason)
+        self.at = at
+        self.tried = tried
+
+
+class DeliveryRefused(Exception):
+    """The activity is not to be sent again. `gone` is True if there is no such inbox any more."""
+
+    def __init__(self, reason: str, *, gone: bool = False) -> None:
+        super().__init__(reason)
+        self.gone = gone
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryContext:
+    """What deliveries are made with. `first_retry` is in seconds."""
+
+    database: Database
+    clock: Clock
+    keys: SigningKeys
+    blocks: ServerBlocks
+    hosts: KnownHosts
+    chance: Chance
+    first_retry: float
+
+
+class DeliverySender:
+    """One for each process of the server."""
+
+    def __init__(self, context: DeliveryContext, post: Post) -> None:
+        self._context = context
+        self._post = post
+
+    async def send(self, activity_id: int, inbox: str, domain: str, attempt: int) -> None:
+        """Send an activity to an inbox of accounts of a domain. An activity that is gone needs no delivery.
+
+        Raise DeliveryPutOff if it is to be sent later, and DeliveryRefused if it is not to be sent again.
+        """
+        context, host = self._context, host_of(inbox)
+        if host is None or is_barred(context.blocks, host, domain):
+            raise DeliveryRefused("the domain is blocked or not allowed")
+        if (until := await context.hosts.closed_until(host)) is not None:
+            raise DeliveryPutOff(self._spread(until), "the host is left alone", tried=False)
+        activity = await context.database.read(activities.find, activity_id)
+        if activity is not None:
+            await self._deliver(activity, inbox, host, attempt)
+
+    async def _deliver(self, activity: StoredActivity, inbox: str, host: str, attempt: int) -> None:
+        hosts = self._context.hosts
+        try:
+            reply, scheme = await self._knock(activity, inbox, host)
+        except ForbiddenTarget as error:
+            raise DeliveryRefused(str(error)) from error
+        except OutgoingFailure as error:
+            await hosts.failed(host, str(error))
+            raise self._later(attempt, str(error)) from error
+        if 200 <= reply.status < 300:
+            await hosts.succeeded(host, scheme)
+        else:
+            await self._judge(reply, host, attempt)
+
+    async def _knock(self, activity: StoredActivity, inbox: str, host: str) -> tuple[DeliveryReply, SignatureScheme]:
+        """Send with the scheme that worked before, and with the other one if the host does not take that."""
+        known = (await self._context.hosts.find(host)).signature_scheme
+        first: SignatureScheme = "rfc9421" if known == "rfc9421" else "cavage"
+        reply = await self._try(activity, inbox, first)
+        if reply.status not in UNSIGNED:
+            return reply, first
+        other: SignatureScheme = "cavage" if first == "rfc9421" else "rfc9421"
+        second = await self._try(activity, inbox, other)
+        return (second, other) if 200 <= second.status < 300 else (reply, first)
+
+    async def _try(self, activity: StoredActivity, inbox: str, scheme: SignatureScheme) -> DeliveryReply:
+        keys, body = self._context.keys, activity.body.encode()
+        key = await (keys.of_server() if activity.account_id is None else keys.of_account(activity.account_id))
+        headers = sign(key, "POST", inbox, body, self._context.clock.now(), scheme)
+        return await self._post(inbox, {"Content-Type": CONTENT_TYPE, **headers}, body)
+
+    async def _judge(self, reply: DeliveryReply, host: str, attempt: int) -> None:
+        """Raise what an answer means that is no success."""
+        hosts, status, reason = self._context.hosts, reply.status, f"the host answered {reply.status}"
+        if 400 <= status < 500 and status not in PASSING:
+            await hosts.answered(host)
+            raise DeliveryRefused(reason, gone=status == 410)
+        if status == 501:
+            raise DeliveryRefused(reason)
+        retry_at = time_of(reply.retry_after, self._context.clock.now())
+        if status in IN_TROUBLE and retry_at is not None:
+            await hosts.failed(host, reason, until=retry_at)
+            raise DeliveryPutOff(self._spread(retry_at), reason)
+        if status >= 500:
+            await hosts.failed(host, reason)
+        else:
+            await hosts.answered(host)
+        raise self._later(attempt, reason)
+
+    def _later(self, attempt: int, reason: str) -> DeliveryPutOff:
+        """Return when to try again: each time after thrice the time, up to some hours, and not all at the same time."""
+        wait = min(self._context.first_retry * 3 ** min(attempt - 1, 20), LONGEST_RETRY.total_seconds())
+        seconds = wait * (0.8 + 0.4 * self._context.chance())
+        return DeliveryPutOff(self._context.clock.now() + timedelta(seconds=seconds), reason)
+
+    def _spread(self, at: datetime) -> datetime:
+        """Return a time a little after another one, so that what waits for a host does not come all at once."""
+        return at + timedelta(seconds=5 * self._context.chance())
+
+
+class ClientPost:
+    """Posts by the client for requests to other servers. A redirect is an answer, and not followed."""
+
+    def __init__(self, client: OutgoingClient) -> None:
+        self._client = client
+
+    async def __call__(self, inbox: str, headers: Mapping[str, str], body: bytes) -> DeliveryReply:
+        answer = await self._client.send(OutgoingRequest("POST", inbox, headers, body), LIMITS)
+        return DeliveryReply(answer.status, answer.headers.get("retry-after"))
+
+
+def is_barred(blocks: ServerBlocks, host: str, domain: str) -> bool:
+    """True if nothing is sent to a host, or to the accounts of a domain, by the blocks of staff."""
+    standing_of = blocks.domains.standing_of
+    return standing_of(host).suspended or standing_of(domain).suspended

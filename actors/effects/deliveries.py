@@ -1,0 +1,50 @@
+"""Delivering activities to other servers: a queue of their own, with a group for each server that may be slow or away.
+
+An activity is stored once, with a row of the outbox for each inbox, in the transaction of the change that it tells of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+
+from ...storage import activities
+from ...storage.engine.database import Connection
+from ..deliveries.hosts import QUEUE
+from ..deliveries.sender import DeliveryPutOff, DeliveryRefused, DeliverySender
+from .registry import Attempt, Effect, EffectQueue, Finish, GivenUp, Later, NotTried, carries_out
+
+# Two groups of a host have two lanes each: all that a server can take from the others by being slow.
+DELIVERIES: EffectQueue[DeliverySender] = EffectQueue(
+    QUEUE, lanes=128, lanes_of_a_group=2, claimed_at_once=4, woken_by_commit=True,
+    retry_after=(1, 5, 30, 120, 600), give_up_after=timedelta(hours=48),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class DeliverActivity(Effect):
+    """Send an activity to an inbox of accounts of a domain."""
+
+    activity_id: int
+    inbox: str
+    domain: str
+
+
+class InboxGone(GivenUp):
+    """Raised for an inbox that is gone for good."""
+
+
+async def _given_up(db: Connection, effect: DeliverActivity, error: Exception) -> None:
+    await activities.finish(db, effect.activity_id)
+
+
+@carries_out("delivery", DeliverActivity, DELIVERIES, on_give_up=_given_up)
+async def deliver_activity(sender: DeliverySender, effect: DeliverActivity, attempt: Attempt) -> Finish | None:
+    try:
+        await sender.send(effect.activity_id, effect.inbox, effect.domain, attempt.number)
+    except DeliveryPutOff as put_off:
+        raise (Later if put_off.tried else NotTried)(put_off.at, str(put_off)) from put_off
+    except DeliveryRefused as refused:
+        raise (InboxGone if refused.gone else GivenUp)(str(refused)) from refused
+    return partial(activities.finish, id=effect.activity_id)

@@ -1,0 +1,1 @@
+"""What local accounts tell other servers: which activity goes to which inboxes, in the transaction of the change."""

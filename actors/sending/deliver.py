@@ -1,0 +1,98 @@
+"""Handing an activity over for delivery: the activity as it will be signed, and a promise for each inbox."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from ...storage import activities
+from ...storage.activities import FoundInbox, NewActivity
+from ...storage.engine.database import Connection
+from ...storage.engine.json_values import JsonObject
+from ..activitypub.vocabulary import LARGEST_DOCUMENT, host_of
+from ..context import ActorContext
+from ..deliveries.hosts import LONGEST_HOST, groups_of
+from ..deliveries.sender import is_barred
+from ..effects.deliveries import DELIVERIES, DeliverActivity
+from ..effects.registry import Promise
+
+
+@dataclass(frozen=True, slots=True)
+class Recipients:
+    """Whom an activity is for, besides those of this server.
+
+    `followers` are those of the account that sends it. `mentioned_in` is a status that mentions people, `interested_in`
+    one that others have answered, boosted or favourited.
+    """
+
+    followers: bool = False
+    account_ids: Sequence[int] = ()
+    mentioned_in: int | None = None
+    interested_in: int | None = None
+
+
+async def find_inboxes(
+    db: Connection, context: ActorContext, account_id: int | None, recipients: Recipients
+) -> list[FoundInbox]:
+    """Return the inboxes of recipients on other servers. Most local changes have none."""
+    if not context.outbox.carries_out(DELIVERIES):
+        return []
+    return await activities.inboxes(
+        db, account_id, recipients.account_ids, account_id if recipients.followers else None,
+        recipients.mentioned_in, recipients.interested_in,
+    )  # fmt: skip
+
+
+async def find_all_inboxes(db: Connection, context: ActorContext, account_id: int | None) -> list[FoundInbox]:
+    """Return all inboxes that are known."""
+    return await activities.all_inboxes(db, account_id) if context.outbox.carries_out(DELIVERIES) else []
+
+
+async def deliver(
+    db: Connection,
+    context: ActorContext,
+    account_id: int | None,
+    activity: JsonObject,
+    found: Iterable[FoundInbox],
+    *,
+    urgent: bool = False,
+) -> list[Promise]:
+    """Store an activity of a local account, or of the server for None, and return the promises of its deliveries.
+
+    Followers get it after what other people wait for, unless it is `urgent`.
+    """
+    id = context.ids.next()
+    promised = (_promise_of(context, account_id, id, one, urgent=urgent) for one in found)
+    promises = [promise for promise in promised if promise is not None]
+    body = orjson.dumps(activity)
+    if not promises or len(body) > LARGEST_DOCUMENT:
+        return []
+    await activities.insert(db, NewActivity(id, account_id, body.decode(), len(promises)), context.clock.now())
+    return promises
+
+
+async def deliver_to(
+    db: Connection, context: ActorContext, account_id: int | None, activity: JsonObject, *account_ids: int
+) -> list[Promise]:
+    """Deliver an activity to accounts, at once. Those of this server are left out."""
+    found = await find_inboxes(db, context, account_id, Recipients(account_ids=account_ids))
+    return await deliver(db, context, account_id, activity, found, urgent=True) if found else []
+
+
+def _promise_of(
+    context: ActorContext, account_id: int | None, activity_id: int, found: FoundInbox, *, urgent: bool
+) -> Promise | None:
+    """Return the promise of a delivery; None for an inbox that nothing may be sent to."""
+    host = host_of(found.inbox)
+    if host is None or len(host) > LONGEST_HOST:
+        return None
+    domain = next((one for one in found.domains if not is_barred(context.blocks, host, one)), None)
+    if domain is None:
+        return None
+    first, later = groups_of(host)
+    # What an account sends to an inbox keeps its order: it waits in the group of what was sent before.
+    group = found.waiting or (first if urgent or found.direct else later)
+    effect = DeliverActivity(activity_id, found.inbox, domain)
+    return Promise(effect, found.partition, account=account_id, group=group)

@@ -1,0 +1,128 @@
+"""Activities on their way to other servers, and the inboxes that they go to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from .engine.database import Connection, replaced
+
+INSERT = "INSERT INTO activities (id, account_id, body, deliveries, created_at) VALUES ($1, $2, $3, $4, $5)"
+
+FIND = "SELECT account_id, body FROM activities WHERE id = $1"
+
+# Two statements: the row that must not count less than one is deleted.
+FINISH_LAST = "DELETE FROM activities WHERE id = $1 AND deliveries <= $2"
+FINISH = "UPDATE activities SET deliveries = deliveries - $2 WHERE id = $1 AND deliveries > $2 RETURNING id"
+
+# Deliveries of one account to one inbox keep their order: they share a partition, and while some wait they share the
+# group ($1 is the account). Two equalities are written as BETWEEN, as in `outbox.py`.
+WITH_PARTITION = """
+    SELECT inbox, domains, direct, partition, (
+        SELECT group_key FROM outbox
+        WHERE partition_key BETWEEN partition AND partition ORDER BY partition_key, id LIMIT 1
+    ) AS waiting
+    FROM (
+        SELECT inbox, array_agg(DISTINCT domain) AS domains, bool_or(direct) AS direct,
+            'delivery/' || coalesce($1::bigint, 0) || '/' || md5(inbox) AS partition
+        FROM ({reached}) AS reached WHERE inbox IS NOT NULL GROUP BY inbox
+    ) AS inboxes
+    ORDER BY inbox
+"""
+
+OF_ACCOUNTS = WITH_PARTITION.format(
+    reached="""
+        SELECT coalesce(a.shared_inbox_url, a.inbox_url) AS inbox, a.domain, named.direct
+        FROM (
+            SELECT id, true AS direct FROM unnest($2::bigint[]) AS named (id)
+            UNION ALL SELECT account_id, false FROM follows WHERE target_account_id = $3 AND from_domain IS NOT NULL
+            UNION ALL SELECT account_id, true FROM mentions WHERE status_id = $4
+            UNION ALL SELECT account_id, true FROM favourites WHERE status_id = $5
+            UNION ALL SELECT account_id, true FROM statuses WHERE reblog_of_id = $5
+            UNION ALL SELECT account_id, true FROM statuses WHERE in_reply_to_id = $5
+            UNION ALL SELECT f.account_id, false FROM statuses boost
+                JOIN follows f ON f.target_account_id = boost.account_id AND f.from_domain IS NOT NULL
+                WHERE boost.reblog_of_id = $5
+        ) AS named
+        JOIN accounts a ON a.id = named.id AND a.domain IS NOT NULL AND a.deleted_at IS NULL
+    """
+)
+
+OF_ALL = WITH_PARTITION.format(
+    reached="""
+        SELECT coalesce(shared_inbox_url, inbox_url) AS inbox, domain, false AS direct
+        FROM accounts WHERE domain IS NOT NULL AND deleted_at IS NULL
+    """
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NewActivity:
+    """An activity when it is first stored: the account that sends it, or None for the server, and its JSON."""
+
+    id: int
+    account_id: int | None
+    body: str
+    deliveries: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredActivity:
+    """An activity that is being delivered. The server itself sends those without an account."""
+
+    account_id: int | None
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundInbox:
+    """An inbox with the domains of its accounts.
+
+    `direct` means that one of these accounts is more to the activity than a follower. `waiting` is the group
+    of earlier deliveries from the same account that are still to be made.
+    """
+
+    inbox: str
+    domains: tuple[str, ...]
+    direct: bool
+    partition: str
+    waiting: str | None
+
+
+async def insert(db: Connection, new: NewActivity, now: datetime) -> None:
+    """Store an activity. Its deliveries are stored in the same transaction."""
+    await db.execute(INSERT, new.id, new.account_id, new.body, new.deliveries, now)
+
+
+async def find(db: Connection, id: int) -> StoredActivity | None:
+    """Return an activity, unless all its deliveries are done."""
+    row = await db.fetchrow(FIND, id)
+    return StoredActivity(row["account_id"], row["body"]) if row is not None else None
+
+
+async def finish(db: Connection, id: int, deliveries: int = 1) -> None:
+    """Count deliveries that were made or given up. The last one deletes the activity."""
+    if await db.fetchval(FINISH, id, deliveries) is None:
+        await db.execute(FINISH_LAST, id, deliveries)
+
+
+async def inboxes(
+    db: Connection,
+    sender_id: int | None,
+    account_ids: Sequence[int],
+    followers_of: int | None = None,
+    mentioned_in: int | None = None,
+    interested_in: int | None = None,
+) -> list[FoundInbox]:
+    """Return the inboxes of accounts on other servers, each once: the shared one where there is one.
+
+    These are the named accounts, the followers of an account, the accounts that a status mentions, and those that
+    answered, boosted or favourited a status, with the followers of those who boosted it.
+    """
+    rows = await db.fetch(OF_ACCOUNTS, sender_id, list(account_ids), followers_of, mentioned_in, interested_in)
+    return [FoundInbox(**replaced(row, domains=tuple(row["domains"]))) for row in rows]
+
+
+async def all_inboxes(db: Connection, sender_id: int | None) -> list[FoundInbox]:
+    """Return the inboxes of all accounts on other servers, each once."""
+    rows = await db.fetch(OF_ALL, sender_id)
+    return [FoundInbox(**replaced(row, domains=tuple(row["domains"]))) for row in rows]
