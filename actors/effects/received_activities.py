@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Protocol
 
-from ..activitypub.vocabulary import host_of
 from .registry import Attempt, Effect, EffectQueue, Finish, Promise, carries_out
 
 LONGEST_KEY = 200  # characters of a partition's or group's name that are kept; columns take 255
@@ -61,24 +60,24 @@ INBOX: EffectQueue[ActivityReceiver] = EffectQueue(
 )  # fmt: skip
 
 
-def received(activity: ReceivedActivity) -> Promise:
-    """Promise to apply an activity, after those of the same actor that came before."""
-    return Promise(activity, f"inbox/{_short(activity.signer)}", group=_short(host_of(activity.signer) or "-"))
+def received(activity: ReceivedActivity, host: str) -> Promise:
+    """Promise to apply an activity of a server, after those of the same actor that came before."""
+    return Promise(activity, f"inbox/{_short(activity.signer)}", group=_short(host))
 
 
-def put_aside(activity: ReceivedActivity, id: int, due_at: datetime) -> Promise:
-    """Promise to apply an activity later that could not be applied in its turn, the row `id`."""
-    return Promise(activity, f"aside/{id}", due_at, group=f"aside {_short(host_of(activity.signer) or '-')}")
+def put_aside(activity: ReceivedActivity, host: str, id: int, due_at: datetime) -> Promise:
+    """Promise to apply an activity of a server later that could not be applied in its turn, the row `id`."""
+    return Promise(activity, f"aside/{id}", due_at, group=f"aside {_short(host)}")
 
 
-def unverified(activity: UnverifiedActivity) -> Promise:
-    """Promise to verify a request."""
-    return Promise(activity, f"unverified/{_short(activity.key_id)}", group=unverified_group(activity.key_id))
+def unverified(activity: UnverifiedActivity, host: str) -> Promise:
+    """Promise to verify a request whose key is of a host."""
+    return Promise(activity, f"unverified/{_short(activity.key_id)}", group=unverified_group(host))
 
 
-def unverified_group(key_id: str) -> str:
+def unverified_group(host: str) -> str:
     """Return the group of the requests that wait for keys of a host."""
-    return f"unverified {_short(host_of(key_id) or '-')}"
+    return f"unverified {_short(host)}"
 
 
 def _short(name: str) -> str:

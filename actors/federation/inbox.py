@@ -12,7 +12,7 @@ from functools import partial
 from ...storage.engine.database import Connection, Doubtful, Unavailable
 from ...storage.engine.json_values import JsonObject
 from ..activitypub.requests import ReceivedRequest, SignatureRefused
-from ..activitypub.vocabulary import MalformedDocument, object_of, read_document, same_host, types_of, uri_of
+from ..activitypub.vocabulary import MalformedDocument, host_of, object_of, read_document, same_host, types_of, uri_of
 from ..effects.received_activities import ReceivedActivity, UnverifiedActivity, put_aside
 from ..effects.registry import Attempt, Finish, GivenUp
 from ..kernel import NotAnswered, Origin
@@ -72,7 +72,9 @@ class Inbox:
     async def _put_aside(self, activity: ReceivedActivity, attempt: Attempt, db: Connection) -> None:
         due_at = self._context.shared.clock.now() + FIRST_PAUSE
         aside = ReceivedActivity(activity.signer, activity.body, activity.recipient, tried=True)
-        await self._context.shared.outbox.promise(db, [put_aside(aside, attempt.id, due_at)], attempt.origin)
+        await self._context.shared.outbox.promise(
+            db, [put_aside(aside, host_of(activity.signer) or "", attempt.id, due_at)], attempt.origin
+        )
 
     async def _take_up(self, activity: ReceivedActivity, origin: Origin, db: Connection) -> None:
         shared = self._context.shared

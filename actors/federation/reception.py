@@ -96,15 +96,16 @@ class Reception:
     async def _keep_unverified(
         self, request: ReceivedRequest, recipient: str | None, key_id: str, origin: Origin
     ) -> None:
+        host = host_of(key_id) or ""
         waiting = await self._database.read(
-            outbox.count_group, INBOX.name, unverified_group(key_id), MOST_UNVERIFIED
+            outbox.count_group, INBOX.name, unverified_group(host), MOST_UNVERIFIED
         )  # fmt: skip
         if waiting >= MOST_UNVERIFIED:
             raise TooManyUnverified
         stored = UnverifiedActivity(
             request.path, request.body.decode(), key_id, self._clock.now(), dict(request.headers), recipient
         )
-        await self._database.transact(self._outbox.promise, [unverified(stored)], origin)
+        await self._database.transact(self._outbox.promise, [unverified(stored, host)], origin)
 
 
 async def take_up(db: Connection, outbox: Outbox, activity: ReceivedActivity, now: datetime, origin: Origin) -> None:
@@ -112,4 +113,4 @@ async def take_up(db: Connection, outbox: Outbox, activity: ReceivedActivity, no
     document = read_document(activity.body.encode())
     digest = received_activities.digest_of(activity.signer, uri_of(document), activity.body)
     if REPEATABLE in types_of(document) or await received_activities.insert(db, digest, now):
-        await outbox.promise(db, [received(activity)], origin)
+        await outbox.promise(db, [received(activity, host_of(activity.signer) or "")], origin)

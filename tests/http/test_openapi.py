@@ -25,7 +25,7 @@ PATHS: dict[str, dict[str, Any]] = DOCUMENT["paths"]
 UNTOLD = re.compile(
     r"/(|about|inbox|privacy|terms|health|ready|style.css|favicon.ico|robots.txt|manifest.json|thumbnail.png"
     r"|apple-touch-icon.png)"
-    r"|/(media|avatars|headers|nodeinfo|\.well-known|auth)/.*|/oauth/authorize.*|/(@|disputes|settings|tags/|terms/|users/).*"
+    r"|/(media|media_proxy|avatars|headers|nodeinfo|\.well-known|auth)/.*|/oauth/authorize.*|/(@|disputes|settings|tags/|terms/|users/).*"
 )
 
 
