@@ -77,9 +77,9 @@ class Resolver:
 
     async def account_by_handle(self, username: str, domain: str, budget: FetchBudget | None = None) -> Account | None:
         """Return the account with a handle: of this server, stored, or found by WebFinger."""
-        if domain.lower() == self._context.local_domain:
-            return await self._stored(username, None)
         handle = handle_from(username, domain)
+        if self._context.local_domain in (domain.lower(), handle and handle.domain):
+            return await self._stored(username, None)
         if handle is None or self._context.blocks.domains.standing_of(handle.domain).suspended:
             return None
         known = await self._stored(handle.username, handle.domain)
@@ -150,8 +150,10 @@ class Resolver:
         except (DocumentMissing, UntrustedDocument):
             return None
 
-    async def _fetch(self, uri: str) -> Account | None:
-        return await self.account_of(await self._fetcher.fetch(uri))
+    async def _fetch(self, uri: str, *, follows_moves: bool = True) -> Account | None:
+        document = await self._fetcher.fetch(uri)
+        proof = await self._webfinger.find(own_handle_of(document))
+        return await self._store(document, proof, follows_moves=follows_moves)
 
     async def _fetch_page(self, url: str) -> Account | None:
         return await self.account_of(await self._fetcher.fetch_resource(url))
@@ -167,7 +169,7 @@ class Resolver:
                 raise UntrustedDocument("the actor has another handle")
         return await self._store(document, proof)
 
-    async def _store(self, document: JsonObject, proof: HandleProof) -> Account | None:
+    async def _store(self, document: JsonObject, proof: HandleProof, *, follows_moves: bool = True) -> Account | None:
         """Store an actor under a handle that leads to it."""
         uri = actor_uri_of(document)
         if proof.actor_uri != uri:
@@ -176,13 +178,16 @@ class Resolver:
             raise DocumentMissing("the domain of the handle is suspended")
         if await self._context.database.read(remote_accounts.find, uri) is None:
             self._discoveries.admit(host_of(uri) or "")
-        return await self._store_profile(document, proof.handle)
+        return await self._store_profile(document, proof.handle, follows_moves=follows_moves)
 
-    async def _store_profile(self, document: JsonObject, handle: Handle) -> Account | None:
+    async def _store_profile(
+        self, document: JsonObject, handle: Handle, *, follows_moves: bool = True
+    ) -> Account | None:
         profile = profile_of(document, handle, self._context.clock.now())
         account = await store_profile(self._context, profile, keys_of(document, self._context.clock.now()))
         if account is not None:
-            self._jobs.add(f"details/{account.uri}", partial(self._add_details, account, document))
+            target = moved_to(document) if follows_moves else None
+            self._jobs.add(f"details/{account.uri}", partial(self._add_details, account, target))
         return account
 
     async def _refetch(self, account: Account) -> Account | None:
@@ -211,10 +216,15 @@ class Resolver:
         await self._context.database.transact(remote_accounts.touch, account.id, self._context.clock.now())
         await self._context.facts.apply([ChangedAccount(account.id)])
 
-    async def _add_details(self, account: Account, document: JsonObject) -> None:
-        """Store what other documents say of an account: its totals, and where it has moved to."""
-        target = moved_to(document)
-        moved = None if target is None else await self.account(target)
+    async def _add_details(self, account: Account, target: str | None) -> None:
+        """Store what other documents say of an account: its totals, and where it has moved to.
+
+        A chain of moves is followed for one step.
+        """
+        moved = None
+        if target is not None:
+            known = await self._context.database.read(remote_accounts.find, target)
+            moved = known or await self._discover(target, partial(self._fetch, target, follows_moves=False), None)
         is_proven = moved is not None and account.uri in moved.also_known_as
         totals = await self._totals(account)
         await self._context.database.transact(

@@ -22,7 +22,7 @@ from ..intake.request import Request
 from ..router import api
 from ..views.accounts import PEOPLE, account_answer, accounts_page, find_account, presentable, render_accounts
 from ..views.profiles import ProfilePart, pinned_of, posts_of
-from ..views.resolving import resolve_handle
+from ..views.resolving import resolve_handle, with_named
 from ..views.statuses import perspective_of, render_all, visible_among
 
 READ = ("read:accounts",)
@@ -85,17 +85,17 @@ async def show_found(context: HttpContext, viewer: Viewer, query: AccountSearch)
 
     With `resolve`, the server in a handle is asked for an account that is not known here.
     """
-    if query.resolve:
-        await resolve_handle(context, query.q)
+    named = await resolve_handle(context, query.q) if query.resolve and not query.offset else None
+    limit = clamp(query.limit, PEOPLE)
     ids = await context.database.read(
         search.accounts,
         search.names_of(query.q, handle_of(query.q, context.settings.local_domain)),
         viewer=viewer.account_id,
         followed=query.following,
-        limit=clamp(query.limit, PEOPLE),
+        limit=limit,
         offset=max(query.offset or 0, 0),
     )
-    return array(await render_accounts(context, ids))
+    return array(await render_accounts(context, with_named(named, ids, limit)))
 
 
 @api.get("/api/v1/accounts/<id>", scopes=READ)

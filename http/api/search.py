@@ -22,7 +22,7 @@ from ..intake.parameters import Choice, Count, Flag, Sought
 from ..router import api
 from ..views.accounts import render_accounts
 from ..views.hashtags import render_tags
-from ..views.resolving import is_web_address, resolve_address, resolve_handle
+from ..views.resolving import is_web_address, resolve_address, resolve_handle, with_named
 from ..views.statuses import perspective_of, render_all
 
 HASHTAG_ALONE = re.compile(r"[#\uff03]\S+")
@@ -76,8 +76,6 @@ async def show(context: HttpContext, viewer: Viewer | None, query: SearchQuery) 
     query.check(viewer)
     if query.resolve and is_web_address(query.q):
         return await _addressed(context, query)
-    if query.resolve and query.wants("accounts"):
-        await resolve_handle(context, query.q)
     page = query.page(context.settings.search_results)
     people = await _accounts(context, viewer, query, page) if query.wants("accounts") else []
     posts = await _statuses(context, viewer, query, page) if query.wants("statuses") and viewer is not None else []
@@ -94,12 +92,13 @@ async def _addressed(context: HttpContext, query: SearchQuery) -> Answer:
 
 
 async def _accounts(context: HttpContext, viewer: Viewer | None, query: SearchQuery, page: Page) -> list[bytes]:
+    named = await resolve_handle(context, query.q) if query.resolve and not query.skipped else None
     names = search.names_of(query.q, handle_of(query.q, context.settings.local_domain))
     ids = await context.database.read(
         search.accounts, names, viewer=viewer.account_id if viewer else None,
         followed=query.following, limit=page.limit, offset=query.skipped,
     )  # fmt: skip
-    return await render_accounts(context, ids)
+    return await render_accounts(context, with_named(named, ids, page.limit))
 
 
 async def _hashtags(context: HttpContext, viewer: Viewer | None, query: SearchQuery, page: Page) -> list[bytes]:

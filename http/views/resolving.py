@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import trio
 
 from ...actors.federation.errors import DocumentUnavailable
@@ -37,3 +39,10 @@ async def resolve_handle(context: HttpContext, written: str) -> Account | None:
         except DocumentUnavailable:
             return None
     return None
+
+
+def with_named(account: Account | None, ids: Sequence[int], limit: int) -> list[int]:
+    """Return the ids of accounts that were found, and first that of the account whose handle was asked for."""
+    if account is None or account.id in ids or account.suspended_at is not None or limit <= 0:
+        return list(ids)
+    return [account.id, *ids][:limit]

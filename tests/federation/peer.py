@@ -43,8 +43,8 @@ class ForeignServer:
         """Return one of the hosts as handles have it, with the port."""
         return f"{name}:{self.peer.port}"
 
-    def url(self, path: str, name: str | None = None) -> str:
-        return f"http://{self.domain_of(name or self.name)}{path}"
+    def url(self, path: str, host: str | None = None) -> str:
+        return f"http://{self.domain_of(host or self.name)}{path}"
 
     # What it serves -------------------------------------------------------------------------------------------------
 
@@ -64,23 +64,23 @@ class ForeignServer:
     def fail(self, url: str, status: int) -> str:
         return self.serve(url, b"", "text/html", status)
 
-    def person(self, username: str, name: str | None = None, **changes: Any) -> dict[str, Any]:
+    def person(self, username: str, host: str | None = None, **changes: Any) -> dict[str, Any]:
         """Serve an actor with its collections and its handle, and return its document. A change to None leaves out."""
-        uri = self.url(f"/users/{username}", name)
+        uri = self.url(f"/users/{username}", host)
         document = {
             "@context": CONTEXT, "id": uri, "type": "Person", "preferredUsername": username,
             "name": username.capitalize(), "summary": f"<p>{username} writes</p>",
-            "url": self.url(f"/@{username}", name),
+            "url": self.url(f"/@{username}", host),
             "inbox": f"{uri}/inbox", "outbox": f"{uri}/outbox", "followers": f"{uri}/followers",
             "following": f"{uri}/following", "featured": f"{uri}/featured",
-            "endpoints": {"sharedInbox": self.url("/inbox", name)}, "published": "2024-02-03T04:05:06Z",
+            "endpoints": {"sharedInbox": self.url("/inbox", host)}, "published": "2024-02-03T04:05:06Z",
             "publicKey": {"id": f"{uri}#main-key", "owner": uri, "publicKeyPem": public_pem(private_key())},
         } | changes  # fmt: skip
         document = {key: value for key, value in document.items() if value is not None}
         self.serve(uri, document)
         for number, part in enumerate(("outbox", "followers", "following"), 1):
             self.collection(f"{uri}/{part}", total=number)
-        self.handle(username, name, uri)
+        self.handle(username, host, uri)
         return document
 
     def collection(self, url: str, items: list[object] | None = None, total: int | None = None, **more: Any) -> str:
@@ -102,16 +102,16 @@ class ForeignServer:
         return document
 
     def handle(
-        self, username: str, name: str | None, uri: str | None, subject: str | None = None, **changes: Any
+        self, username: str, host: str | None, uri: str | None, subject: str | None = None, **changes: Any
     ) -> None:
         """Answer to WebFinger for a handle: with the actor, if it has a URI, and about another handle if `subject`."""
-        asked = f"{username}@{self.domain_of(name or self.name)}"
+        asked = f"{username}@{self.domain_of(host or self.name)}"
         links = [] if uri is None else [{"rel": "self", "type": DOCUMENT, "href": uri}]
         document = {"subject": f"acct:{subject or asked}", "links": links} | changes
-        self.serve(self.webfinger_url(asked, name), document, "application/jrd+json")
+        self.serve(self.webfinger_url(asked, host), document, "application/jrd+json")
 
-    def webfinger_url(self, handle: str, name: str | None = None) -> str:
-        return self.url(f"/.well-known/webfinger?resource={quote(f'acct:{handle}', safe='')}", name)
+    def webfinger_url(self, handle: str, host: str | None = None) -> str:
+        return self.url(f"/.well-known/webfinger?resource={quote(f'acct:{handle}', safe='')}", host)
 
     # What it was asked ----------------------------------------------------------------------------------------------
 
