@@ -22,6 +22,7 @@ from .server import Server, free_port
 
 CHUNK = 64 * 1024
 STOP = 10  # seconds
+SHORT_TIMES = {"TROUPE_FEDERATION_FIRST_RETRY": "0.5"}
 
 
 class TlsFront:
@@ -110,5 +111,5 @@ def federated(
             servers.append(one)
         places = ",".join(one.place for one in servers)
         for one in servers:
-            one.settings |= {"TROUPE_TEST_HOSTS": places, "SSL_CERT_FILE": str(made.file)} | settings
+            one.settings |= {"TROUPE_TEST_HOSTS": places, "SSL_CERT_FILE": str(made.file)} | SHORT_TIMES | settings
         yield servers
