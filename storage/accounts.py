@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from .custom_emojis import OF_ROW
 from .engine.database import Connection, Row
 from .engine.json_values import JsonObject
 from .engine.sql import Statement, quoted, rows_of
@@ -15,6 +16,8 @@ PENDING = """
     ), false)
 """
 
+EMOJIS = OF_ROW.format(row="a")
+
 # In the order of Account's fields: by position a row becomes a record in half the time.
 COLUMNS = f"""
     a.id, a.username, a.domain, a.uri, a.url, a.protocol, a.inbox_url, a.shared_inbox_url, a.outbox_url,
@@ -25,6 +28,7 @@ COLUMNS = f"""
     a.updated_at, a.deleted_at,
     a.show_media, a.show_media_replies, a.show_featured, a.attribution_domains,
     {PENDING} AS pending,
+    CASE WHEN a.emoji_ids <> '{{}}' THEN ({EMOJIS}) END AS emojis,
     greatest(c.statuses, c.told_statuses) AS statuses_count, greatest(c.followers, c.told_followers) AS followers_count,
     greatest(c.following, c.told_following) AS following_count, c.last_status_at
 """
@@ -140,6 +144,7 @@ class Account:
     show_featured: bool
     attribution_domains: list[str]
     pending: bool  # True for a user who is not confirmed and approved: other accounts do not see the account
+    emojis: list[tuple[int, str, str]] | None  # of another server's profile: id, name and address of each
     statuses_count: int
     followers_count: int
     following_count: int

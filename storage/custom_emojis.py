@@ -1,4 +1,4 @@
-"""Custom emoji of this server. Those of other servers are in the schema and in no other place yet."""
+"""Custom emoji: those of this server, and those of other servers that statuses and profiles from there use."""
 
 from __future__ import annotations
 
@@ -43,6 +43,35 @@ UPDATE = Statement(f"""
 DELETE = f"DELETE FROM custom_emojis WHERE domain IS NULL AND shortcode = ANY($1::text[]) RETURNING {COLUMNS}"
 
 
+# A picture with another address is another picture.
+PUT_REMOTE = """
+    INSERT INTO custom_emojis
+        (id, shortcode, domain, remote_url, visible_in_picker, disabled, created_at, updated_at)
+    SELECT new.id, new.shortcode, $4, new.url, false, false, $5, $5
+    FROM unnest($1::bigint[], $2::text[], $3::text[]) AS new (id, shortcode, url) ORDER BY new.shortcode
+    ON CONFLICT (domain, shortcode) WHERE domain IS NOT NULL DO UPDATE SET
+        remote_url = excluded.remote_url, file = NULL, static_file = NULL, updated_at = excluded.updated_at
+    WHERE custom_emojis.remote_url IS DISTINCT FROM excluded.remote_url
+"""
+
+FIND_REMOTE = "SELECT id FROM custom_emojis WHERE domain = $1 AND shortcode = ANY($2::text[])"
+
+# Those of a status or an account, for a query over rows with `emoji_ids`, in the order of RemoteEmoji's fields.
+OF_ROW = """
+    SELECT jsonb_agg(jsonb_build_array(e.id, e.shortcode, e.remote_url) ORDER BY e.shortcode)
+    FROM custom_emojis e WHERE e.id = ANY({row}.emoji_ids) AND e.remote_url IS NOT NULL AND NOT e.disabled
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteEmoji:
+    """A picture with a name, on another server."""
+
+    id: int
+    shortcode: str
+    url: str
+
+
 @dataclass(frozen=True, slots=True)
 class CustomEmoji:
     """A picture with a name. A disabled one is not shown anywhere; one that is not in the picker is shown in texts."""
@@ -59,6 +88,15 @@ class CustomEmoji:
     def files(self) -> tuple[str, ...]:
         """The names of its files."""
         return tuple(dict.fromkeys((self.file, self.static_file)))
+
+
+async def put_remote(db: Connection, domain: str, emojis: Sequence[tuple[int, str, str]], now: datetime) -> list[int]:
+    """Store emoji of another server, each a fresh id, a name and an address, in place of earlier ones. Return their ids."""
+    if not emojis:
+        return []
+    ids, shortcodes, urls = zip(*emojis, strict=True)
+    await db.execute(PUT_REMOTE, list(ids), list(shortcodes), list(urls), domain, now)
+    return [row["id"] for row in await db.fetch(FIND_REMOTE, domain, list(shortcodes))]
 
 
 async def find_local(db: Connection) -> list[CustomEmoji]:

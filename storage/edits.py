@@ -24,7 +24,10 @@ SNAPSHOT = f"""
 # Before the first edit, so that the history begins with the published state.
 FIRST = f"{SNAPSHOT} AND NOT EXISTS (SELECT FROM status_edits e WHERE e.status_id = $1)"
 
-REVISED = "text, content, content_type, spoiler_text, sensitive, language, mentioned_ids, media_ids, poll_id, edited_at"
+REVISED = """
+    text, content, content_type, spoiler_text, sensitive, language, mentioned_ids, media_ids, poll_id, emoji_ids,
+    edited_at
+"""
 
 REVISE = Statement(f"UPDATE statuses SET {assigned(REVISED)} WHERE id = :status_id")
 
@@ -118,6 +121,7 @@ class Revision:
     tags: tuple[StatusTag, ...]
     media_ids: tuple[int, ...]
     poll_id: int | None
+    emoji_ids: tuple[int, ...] = ()  # of another server
 
 
 async def keep_first(db: Connection, id: int, status_id: int) -> None:

@@ -62,6 +62,8 @@ UPDATE = Statement(f"""
     WHERE id = :id
 """)
 
+SET_EMOJIS = "UPDATE accounts SET emoji_ids = $2 WHERE id = $1 AND emoji_ids <> $2"
+
 SET_MOVED = "UPDATE accounts SET moved_to_id = $2 WHERE id = $1 AND moved_to_id IS DISTINCT FROM $2 RETURNING id"
 
 TELL_TOTALS = """
@@ -102,6 +104,7 @@ class RemoteProfile:
     suspended: bool
     also_known_as: list[str]
     published_at: datetime | None
+    emojis: tuple[tuple[str, str], ...] = ()  # the name and the address of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +167,11 @@ async def name(
 async def update(db: Connection, id: int, profile: RemoteProfile, now: datetime) -> None:
     """Store what an account's server says, but for the handle."""
     await db.execute(*UPDATE.bind(profile, id=id, now=now))
+
+
+async def set_emojis(db: Connection, id: int, emoji_ids: Sequence[int]) -> None:
+    """Say which emoji of its server the profile of an account uses."""
+    await db.execute(SET_EMOJIS, id, list(emoji_ids))
 
 
 async def set_moved(db: Connection, id: int, moved_to_id: int | None) -> bool:

@@ -12,7 +12,7 @@ from .engine.database import Connection, Row
 # What a copy is made for: a picture is cut to another size for each.
 Purpose: TypeAlias = Literal["image", "avatar", "header", "emoji"]
 # What has a picture on another server: `preview` is the still of a film, or a smaller picture.
-Kind: TypeAlias = Literal["attachment", "preview", "avatar", "header"]
+Kind: TypeAlias = Literal["attachment", "preview", "avatar", "header", "emoji"]
 
 OF_ATTACHMENT = """
     SELECT m.{url} AS url, a.domain FROM media_attachments m JOIN accounts a ON a.id = m.account_id
@@ -24,11 +24,17 @@ OF_ACCOUNT = """
     WHERE id = $1 AND {url} IS NOT NULL AND domain IS NOT NULL AND suspended_at IS NULL
 """
 
+OF_EMOJI = """
+    SELECT remote_url AS url, domain FROM custom_emojis
+    WHERE id = $1 AND remote_url IS NOT NULL AND domain IS NOT NULL AND NOT disabled
+"""
+
 SOURCES: dict[Kind, str] = {
     "attachment": OF_ATTACHMENT.format(url="remote_url"),
     "preview": OF_ATTACHMENT.format(url="thumbnail_remote_url"),
     "avatar": OF_ACCOUNT.format(url="avatar_remote_url"),
     "header": OF_ACCOUNT.format(url="header_remote_url"),
+    "emoji": OF_EMOJI,
 }
 
 FIND = "SELECT file, thumbnail_file, used_at FROM remote_files WHERE url = $1 AND made = $2"

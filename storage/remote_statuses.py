@@ -68,17 +68,6 @@ INSERT_ATTACHMENTS = Statement(f"""
     SELECT new.*, 'ready', :now::timestamptz, :now FROM {rows_of(ATTACHMENT_COLUMNS, "new")}
 """)
 
-# A picture with another address is another picture.
-PUT_EMOJIS = """
-    INSERT INTO custom_emojis
-        (id, shortcode, domain, remote_url, visible_in_picker, disabled, created_at, updated_at)
-    SELECT new.id, new.shortcode, $4, new.url, false, false, $5, $5
-    FROM unnest($1::bigint[], $2::text[], $3::text[]) AS new (id, shortcode, url) ORDER BY new.shortcode
-    ON CONFLICT (domain, shortcode) WHERE domain IS NOT NULL DO UPDATE SET
-        remote_url = excluded.remote_url, file = NULL, static_file = NULL, updated_at = excluded.updated_at
-    WHERE custom_emojis.remote_url IS DISTINCT FROM excluded.remote_url
-"""
-
 TALLY = """
     WITH told AS (
         UPDATE poll_options o SET votes = told.votes
@@ -178,13 +167,6 @@ async def insert_attachments(db: Connection, attachments: Sequence[RemoteAttachm
     """Store attachments, which are given to a status next."""
     if attachments:
         await db.execute(*INSERT_ATTACHMENTS.bind_many(attachments, now=now))
-
-
-async def put_emojis(db: Connection, domain: str, emojis: Sequence[tuple[int, str, str]], now: datetime) -> None:
-    """Store the emoji of another server, as (fresh id, shortcode, address), in place of earlier ones."""
-    if emojis:
-        ids, shortcodes, urls = zip(*emojis, strict=True)
-        await db.execute(PUT_EMOJIS, list(ids), list(shortcodes), list(urls), domain, now)
 
 
 async def tally(

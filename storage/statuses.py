@@ -5,9 +5,11 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
-from . import accounts, media, notifications, polls, preview_cards
+from . import accounts, custom_emojis, media, notifications, polls, preview_cards
 from .engine.database import Connection
 from .engine.sql import Statement, insert_into
+
+EMOJIS = custom_emojis.OF_ROW.format(row="s")
 
 
 def columns(counts: str, mentions: str, tags: str, card: str, attached: str = media.OF_STATUS) -> str:
@@ -31,7 +33,8 @@ def columns(counts: str, mentions: str, tags: str, card: str, attached: str = me
         ) AS tags,
         CASE WHEN s.media_ids <> '{{}}' THEN ({attached}) END AS media,
         CASE WHEN s.poll_id IS NOT NULL THEN ({polls.OF_STATUS}) END AS poll,
-        {card} AS card
+        {card} AS card,
+        CASE WHEN s.emoji_ids <> '{{}}' THEN ({EMOJIS}) END AS emojis
     """
 
 
@@ -40,7 +43,7 @@ NO_COUNTS = "0 AS replies_count, 0 AS reblogs_count, 0 AS favourites_count, 0 AS
 NEW_COLUMNS = """
     id, account_id, uri, url, local, text, content, content_type, spoiler_text, visibility, sensitive,
     in_reply_to_id, in_reply_to_account_id, language, reblog_of_id, quote_of_id, quote_state, application_id, media_ids,
-    quote_policy, created_at, poll_id, mentioned_ids, conversation_id
+    quote_policy, created_at, poll_id, emoji_ids, mentioned_ids, conversation_id
 """
 CONVERSATION = "coalesce((SELECT conversation_id FROM parent), :id)"
 
@@ -227,6 +230,7 @@ class Status:
     media: tuple[media.Media, ...]
     poll: polls.Poll | None
     card: preview_cards.PreviewCard | None
+    emojis: tuple[custom_emojis.RemoteEmoji, ...] = ()  # of another server's status
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +262,7 @@ class NewStatus:
     poll_id: int | None = None
     local: bool = True
     created_at: datetime | None = None
+    emoji_ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +342,7 @@ async def lock_own(db: Connection, id: int, account_id: int) -> Status | None:
 
 # `Any`: rows have no types, and the columns are in the order of the fields.
 def _status(values: Iterable[Any]) -> Status:
-    *plain, mentioned_ids, media_ids, mentions, tags, attached, poll, card = values
+    *plain, mentioned_ids, media_ids, mentions, tags, attached, poll, card, emojis = values
     return Status(
         *plain,
         mentioned_ids=tuple(mentioned_ids),
@@ -347,4 +352,5 @@ def _status(values: Iterable[Any]) -> Status:
         media=tuple(media.media_of(one) for one in attached or ()),
         poll=polls.poll_of(poll) if poll is not None else None,
         card=preview_cards.card_of(card) if card is not None else None,
+        emojis=tuple(custom_emojis.RemoteEmoji(*emoji) for emoji in emojis or ()),
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from zlib import crc32
 
-from ...storage import accounts, media, notifications, polls, remote_statuses, statuses, tombstones
+from ...storage import accounts, custom_emojis, media, notifications, polls, remote_statuses, statuses, tombstones
 from ...storage.edits import Revision, keep_first
 from ...storage.engine.database import Connection
 from ...storage.polls import NewPoll, Option, Poll
@@ -118,7 +118,7 @@ async def _store(
     to: Addressed, now: datetime, origin: Origin,
 ) -> Received:  # fmt: skip
     note = message.note
-    await _put_emojis(db, account, author, note, now)
+    emoji_ids = await _put_emojis(db, account, author, note, now)
     attachments = _attachments(account, note.attachments)
     await remote_statuses.insert_attachments(db, attachments, now)
     place = None
@@ -144,6 +144,7 @@ async def _store(
         poll_id=await _insert_poll(db, account, note.poll, now),
         local=False,
         created_at=note.created_at,
+        emoji_ids=emoji_ids,
     )
     made = await statuses.insert(db, new, now)
     status = made.status
@@ -208,9 +209,9 @@ async def _id_for(db: Connection, account: AccountActor, note: ReceivedNote, now
 
 async def _put_emojis(
     db: Connection, account: AccountActor, author: accounts.Account, note: ReceivedNote, now: datetime
-) -> None:
+) -> tuple[int, ...]:
     emojis = [(account.context.ids.next(), emoji.shortcode, emoji.url) for emoji in note.emojis]
-    await remote_statuses.put_emojis(db, author.domain or "", emojis, now)
+    return tuple(await custom_emojis.put_remote(db, author.domain or "", emojis, now))
 
 
 def _attachments(account: AccountActor, attachments: Sequence[ReceivedAttachment]) -> list[RemoteAttachment]:
@@ -288,8 +289,7 @@ async def _revise(
     to = await _addressed(db, account, note, None)
     earlier = tuple(id for id in status.mentioned_ids if id not in to.everybody)
     author = await accounts.find(db, account.id)
-    if author is not None:
-        await _put_emojis(db, account, author, note, now)
+    emoji_ids = () if author is None else await _put_emojis(db, account, author, note, now)
     return Revision(
         status_id=status.id,
         text="",
@@ -303,6 +303,7 @@ async def _revise(
         tags=_tags(account, note),
         media_ids=await _media_after(db, account, status, note, now),
         poll_id=poll_id,
+        emoji_ids=emoji_ids,
     )
 
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from ...storage.actor_keys import ActorKey
 from ...storage.engine.json_values import JsonObject
 from ...storage.remote_accounts import RemoteProfile
+from ..activitypub.notes import read_emojis
 from ..activitypub.public_keys import UnusableKey, public_key
 from ..activitypub.vocabulary import (
     LONGEST_URI,
@@ -104,6 +105,7 @@ def profile_of(document: JsonObject, handle: Handle, now: datetime) -> RemotePro
         suspended=document.get("suspended") is True,
         also_known_as=[uri for uri in uris_of(document.get("alsoKnownAs")) if host_of(uri) is not None][:ALIASES],
         published_at=_moment(document.get("published"), now),
+        emojis=tuple((emoji.shortcode, emoji.url) for emoji in read_emojis(document)),
     )
 
 

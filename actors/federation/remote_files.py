@@ -27,7 +27,9 @@ from ..outgoing.errors import OutgoingFailure
 from ..rules import limits
 from ..server_blocks import ServerBlocks
 
-PURPOSES: dict[Kind, Purpose] = {"attachment": "image", "preview": "image", "avatar": "avatar", "header": "header"}
+PURPOSES: dict[Kind, Purpose] = {
+    "attachment": "image", "preview": "image", "avatar": "avatar", "header": "header", "emoji": "emoji",
+}  # fmt: skip
 SIZES: dict[Purpose, tuple[int, int]] = {"avatar": (400, 400), "header": (1500, 500)}
 
 FETCHING = RequestLimits(seconds=20, body=limits.IMAGE_BYTES, hops=3)

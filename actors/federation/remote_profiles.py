@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...storage import accounts, actor_keys, blocked_domains, remote_accounts
+from ...storage import accounts, actor_keys, blocked_domains, custom_emojis, remote_accounts
 from ...storage.accounts import Account
 from ...storage.actor_keys import ActorKey
 from ...storage.engine.database import Connection
@@ -25,7 +25,8 @@ class StoredProfile:
 
 async def store_profile(context: ActorContext, profile: RemoteProfile, keys: list[ActorKey]) -> Account | None:
     """Store a profile and return its account. None if the account was deleted: its URI and its handle stay taken."""
-    stored = await context.database.transact(_store, context.ids.next(), profile, keys, context.clock.now())
+    emojis = [(context.ids.next(), *emoji) for emoji in profile.emojis]
+    stored = await context.database.transact(_store, context.ids.next(), profile, keys, emojis, context.clock.now())
     if stored is None:
         return None
     facts: list[Fact] = [ChangedAccount(stored.account.id)]
@@ -36,7 +37,12 @@ async def store_profile(context: ActorContext, profile: RemoteProfile, keys: lis
 
 
 async def _store(
-    db: Connection, new_id: int, profile: RemoteProfile, keys: list[ActorKey], now: datetime
+    db: Connection,
+    new_id: int,
+    profile: RemoteProfile,
+    keys: list[ActorKey],
+    emojis: list[tuple[int, str, str]],
+    now: datetime,
 ) -> StoredProfile | None:
     await remote_accounts.hold_blocked_domains(db)
     rows = await remote_accounts.lock(db, profile.uri, profile.username, profile.domain)
@@ -50,6 +56,7 @@ async def _store(
         await _name(db, id, row, profile)
     before = await accounts.find(db, id)
     await remote_accounts.update(db, id, profile, now)
+    await remote_accounts.set_emojis(db, id, await custom_emojis.put_remote(db, profile.domain, emojis, now))
     for key in keys:
         await actor_keys.put(db, key)
     after = await accounts.find(db, id)

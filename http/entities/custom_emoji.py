@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...actors.custom_emojis import CustomEmojis
+from ...actors.rules.emojis import shortcodes_in
 from ...actors.rules.markup import plain
 from ...storage.accounts import Account
-from ...storage.custom_emojis import CustomEmoji
+from ...storage.custom_emojis import CustomEmoji, RemoteEmoji
 from ...storage.edits import Edit
 from ...storage.statuses import Status
+from .remote_file import remote_file_address
 
 
 def emoji_fields(emoji: CustomEmoji, base_url: str) -> dict[str, object]:
@@ -27,28 +29,50 @@ def managed_emoji_fields(emoji: CustomEmoji, base_url: str) -> dict[str, object]
     return emoji_fields(emoji, base_url) | {"id": str(emoji.id), "disabled": emoji.disabled}
 
 
+def remote_emoji_fields(emoji: RemoteEmoji, base_url: str) -> dict[str, object]:
+    """Return an emoji of another server, whose picture is fetched when it is looked at."""
+    return {
+        "shortcode": emoji.shortcode,
+        "url": remote_file_address("emoji", emoji.id, emoji.url, base_url),
+        "static_url": remote_file_address("emoji", emoji.id, emoji.url, base_url, small=True),
+        "visible_in_picker": False,
+    }
+
+
 def emojis_of_account(account: Account, emojis: CustomEmojis, base_url: str) -> list[dict[str, object]]:
     """Return the emoji of a profile. A name in a profile of another server means an emoji of that server."""
-    if not account.local or account.suspended_at is not None:
+    if account.suspended_at is not None:
         return []
+    if not account.local:
+        return [remote_emoji_fields(RemoteEmoji(*emoji), base_url) for emoji in account.emojis or ()]
     fields = (str(field[part]) for field in account.fields for part in ("name", "value"))
     return _used_in([account.display_name, account.note_source, *map(plain, fields)], emojis, base_url)
 
 
 def emojis_of_status(status: Status, emojis: CustomEmojis, base_url: str) -> list[dict[str, object]]:
     """Return the emoji of a status, with those of its poll."""
-    return _used_in([status.spoiler_text, status.text, *_options(status)], emojis, base_url) if status.local else []
+    if not status.local:
+        return [remote_emoji_fields(emoji, base_url) for emoji in status.emojis]
+    return _used_in([status.spoiler_text, status.text, *_options(status)], emojis, base_url)
 
 
 def emojis_of_poll(status: Status, emojis: CustomEmojis, base_url: str) -> list[dict[str, object]]:
     """Return the emoji of the poll of a status."""
-    return _used_in(_options(status), emojis, base_url) if status.local else []
+    if not status.local:
+        return _remote_in(_options(status), status, base_url)
+    return _used_in(_options(status), emojis, base_url)
 
 
 def emojis_of_edit(status: Status, edit: Edit, emojis: CustomEmojis, base_url: str) -> list[dict[str, object]]:
     """Return the emoji of one state of a status."""
     texts = [edit.spoiler_text, plain(edit.content), *(edit.poll_options or ())]
-    return _used_in(texts, emojis, base_url) if status.local else []
+    return _used_in(texts, emojis, base_url) if status.local else _remote_in(texts, status, base_url)
+
+
+def _remote_in(texts: Iterable[str], status: Status, base_url: str) -> list[dict[str, object]]:
+    """Return the emoji of another server's status that some of its texts use."""
+    used = set(shortcodes_in(texts))
+    return [remote_emoji_fields(emoji, base_url) for emoji in status.emojis if emoji.shortcode in used]
 
 
 def _options(status: Status) -> list[str]:

@@ -27,6 +27,14 @@ STATUS = """
     INSERT INTO statuses (id, account_id, uri, local, visibility, content, conversation_id, media_ids, created_at)
     VALUES ($1, $2, $3, false, 'public', 'look', $1, ARRAY[$4::bigint], now())
 """
+EMOJI = """
+    INSERT INTO custom_emojis (id, shortcode, domain, remote_url, created_at, updated_at)
+    VALUES ($1, 'blob', 'site.test', $2, now(), now())
+"""
+STATUS_WITH_EMOJI = """
+    INSERT INTO statuses (id, account_id, uri, local, visibility, content, conversation_id, emoji_ids, created_at)
+    VALUES ($1, $2, $3, false, 'public', 'a :blob:', $1, ARRAY[$4::bigint], now())
+"""
 BLOCK = """
     INSERT INTO blocked_domains (id, domain, severity, reject_media, reject_reports, obfuscate, created_at)
     VALUES (1, 'site.test', $1, $2, false, false, now())
@@ -188,3 +196,21 @@ async def test_when_copies_take_too_much_room_the_oldest_go(
     monkeypatch.setattr(cleaning, "MOST_COPIES", kept)
     await Cleaning(context.database, context.clock, context.record, stage.outbox, context.media.folder).clean()
     assert await stage.rows("SELECT made FROM remote_files") == [["avatar"]]
+
+
+async def test_emoji_of_another_server_are_shown_with_their_pictures(
+    stage: Stage, ada: Person, una: Account, web: Site
+) -> None:
+    next_id = stage.http_context.ids.next
+    status, emoji = next_id(), next_id()
+    url = web.file("/blob.png", picture(32, 32), "image/png")
+    await stage.sql(EMOJI, emoji, url)
+    await stage.sql(STATUS_WITH_EMOJI, status, una.id, f"http://site.test/{status}", emoji)
+    await stage.sql("INSERT INTO status_counts (status_id) VALUES ($1)", status)
+    await stage.sql("UPDATE accounts SET emoji_ids = ARRAY[$2::bigint] WHERE id = $1", una.id, emoji)
+    shown = (await ada.get(f"/api/v1/statuses/{status}")).json
+    for (one,) in (shown["emojis"], shown["account"]["emojis"]):
+        assert (one["shortcode"], one["visible_in_picker"]) == ("blob", False)
+        for name in ("url", "static_url"):
+            assert (await look(stage, one[name].removeprefix("http://localhost:3000"))).status == 200
+    assert (await ada.get("/api/v1/custom_emojis")).json == []  # those of this server alone
