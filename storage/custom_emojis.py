@@ -91,7 +91,7 @@ class CustomEmoji:
 
 
 async def put_remote(db: Connection, domain: str, emojis: Sequence[tuple[int, str, str]], now: datetime) -> list[int]:
-    """Store emoji of another server, each a fresh id, a name and an address, in place of earlier ones. Return their ids."""
+    """Store emoji of another server (fresh id, name, address of each) in place of earlier ones. Return their ids."""
     if not emojis:
         return []
     ids, shortcodes, urls = zip(*emojis, strict=True)
