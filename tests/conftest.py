@@ -3,6 +3,7 @@
 One server a run, and for each test that asks a database of its own (`tests/databases.py`).
 """
 
+import gc
 import os
 import shutil
 import signal
@@ -35,6 +36,17 @@ if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).
 for _number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
+
+
+# Collecting the tests makes hundreds of thousands of objects that live as long as the run. The garbage collector would
+# look at them again and again: a third of the CPU of collecting, and a quarter of a second each time it looks at all.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Have the garbage collector look only at what the tests themselves make."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
