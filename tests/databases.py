@@ -23,15 +23,18 @@ from troupe.storage.engine.term import upgrade
 T = TypeVar("T")
 
 TEMPLATE = "template_troupe"
-ROOM = 2_000_000  # bytes by which a database may have grown
+ROOM = 1_000_000  # bytes by which the tables of a database may have grown
 
 TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename"
 ROWS = "SELECT coalesce(jsonb_agg(t), '[]') FROM {table} t"
 RESTORE = "INSERT INTO {table} OVERRIDING SYSTEM VALUE SELECT * FROM jsonb_populate_recordset(NULL::{table}, $1)"
 SEQUENCES = "SELECT sequencename, last_value, start_value FROM pg_sequences ORDER BY sequencename"
-SIZE = "SELECT pg_database_size(current_database())"
+SIZE = """
+    SELECT sum(pg_relation_size(oid))::bigint FROM pg_class
+    WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+"""
 
-# Each change of a catalogue's row gives it a new xmin.
+# Each change of a catalogue's row gives it a new xmin, younger than all that the template has.
 CATALOGUES = (
     "pg_class",
     "pg_attribute",
@@ -42,7 +45,11 @@ CATALOGUES = (
     "pg_type",
     "pg_namespace",
 )
-STRUCTURE = " UNION ALL ".join(f"SELECT '{name}', count(*), sum(xmin::text::bigint) FROM {name}" for name in CATALOGUES)
+NEW_TRANSACTION = "SELECT pg_current_xact_id()::xid::text"
+STRUCTURE = " UNION ALL ".join(
+    f"SELECT '{name}', count(*), count(*) FILTER (WHERE age(xmin) <= age($1::text::xid)) FROM {name}"
+    for name in CATALOGUES
+)
 STATISTICS = "SELECT count(*) FROM pg_statistic"
 SETTINGS = "SELECT count(*) FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase AND d.datname = $1"
 
@@ -132,35 +139,41 @@ class Databases:
 class _Fresh:
     """What the template holds, and how a database is made equal to it again."""
 
-    def __init__(self, structure: list[Any], size: int, rows: dict[str, Any], sequences: list[Any]) -> None:
+    def __init__(self, since: str, structure: list[Any], size: int, rows: dict[str, Any], sequences: list[Any]) -> None:
+        self._since = since
         self._structure = structure
         self._size = size
-        self._rows = rows
+        self._rows = {table: content for table, content in rows.items() if content}
         self._sequences = sequences
-        self._empty = ";".join(f"DELETE FROM {table}" for table in rows)
+        # One statement, which PostgreSQL plans once for a connection.
+        deletions = (f"_{table} AS (DELETE FROM {table})" for table, content in rows.items() if not content)
+        self._empty = f"WITH {', '.join(deletions)} SELECT"
 
     @classmethod
     async def read(cls, db: Any) -> "_Fresh":
         tables = [row["tablename"] for row in await db.fetch(TABLES)]
         rows = {table: await db.fetchval(ROWS.format(table=table)) for table in tables}
-        return cls(await _structure(db), await db.fetchval(SIZE), rows, await db.fetch(SEQUENCES))
+        since = await db.fetchval(NEW_TRANSACTION)
+        return cls(since, await _structure(db, since), await db.fetchval(SIZE), rows, await db.fetch(SEQUENCES))
 
     async def restore(self, db: Any) -> bool:
         """Make the database equal to the template; False if that takes more than rows and sequences."""
         await db.execute(END_OTHERS)
-        if await _structure(db) != self._structure or await db.fetchval(SIZE) > self._size + ROOM:
+        if await _structure(db, self._since) != self._structure or await db.fetchval(SIZE) > self._size + ROOM:
             return False
         # No trigger and no foreign key says in which order tables are emptied.
-        await db.execute(f"SET session_replication_role = replica; {self._empty}")
+        await db.execute("SET session_replication_role = replica")
+        await db.fetch(self._empty)
         for table, rows in self._rows.items():
-            if rows:
+            if await db.fetchval(ROWS.format(table=table)) != rows:
+                await db.execute(f"DELETE FROM {table}")
                 await db.execute(RESTORE.format(table=table), rows)
         for sequence, last, start in self._sequences:
             await db.fetchval("SELECT setval($1::text::regclass, $2, $3)", sequence, last or start, last is not None)
         return True
 
 
-async def _structure(db: Any) -> list[Any]:
+async def _structure(db: Any, since: str) -> list[Any]:
     name = await db.fetchval("SELECT current_database()")
     counts = [await db.fetchval(STATISTICS), await db.fetchval(SETTINGS, name)]
-    return [*counts, *map(tuple, await db.fetch(STRUCTURE))]
+    return [*counts, *map(tuple, await db.fetch(STRUCTURE, since))]
