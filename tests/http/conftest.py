@@ -51,6 +51,12 @@ def options() -> dict[str, Any]:
 
 
 @pytest.fixture
+def connections() -> int:
+    """The size of the pool: two transactions may overlap. Each connection starts a process of PostgreSQL."""
+    return 2
+
+
+@pytest.fixture
 def without_probe(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no process started that finds out what confinement lacks: it takes longer than most tests.
 
@@ -64,7 +70,9 @@ def without_probe(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def stage(dsn: str, tmp_path: Path, options: dict[str, Any], without_probe: None) -> AsyncIterator[Stage]:
+async def stage(
+    dsn: str, tmp_path: Path, options: dict[str, Any], connections: int, without_probe: None
+) -> AsyncIterator[Stage]:
     records: list[tuple[str, dict[str, object]]] = []
 
     def record(event: str, /, **facts: object) -> None:
@@ -74,7 +82,7 @@ async def stage(dsn: str, tmp_path: Path, options: dict[str, Any], without_probe
     ids, runtime = Ids(clock), Runtime(record=record, chance=lambda: 0.5, unavailable=(Unavailable,))
     options.setdefault("link_previews", False)
     settings = Settings(data=tmp_path, **options)
-    async with open_pool(dsn, size=3) as pool, trio.open_nursery() as nursery:
+    async with open_pool(dsn, size=connections) as pool, trio.open_nursery() as nursery:
         stopping, push_key = trio.Event(), PushKey()
         await push_key.load(pool)
         letterbox, folder = Letterbox(), Folder(tmp_path / "media", settings.node)

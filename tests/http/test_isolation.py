@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+import pytest
 import trio
 
 from troupe.storage.engine.database import Connection
@@ -21,6 +22,12 @@ WAITING = """
 """
 
 Request = Callable[[], Awaitable[Reply]]
+
+
+@pytest.fixture
+def connections() -> int:
+    """One for each request, and one for the transaction that keeps them."""
+    return 3
 
 
 async def race(stage: Stage, first: Request, second: Request) -> tuple[Reply, Reply]:
