@@ -45,11 +45,10 @@ def make_app(context: HttpContext) -> QuartTrio:
     # A slow client may take long for a file. `server/connection.py` ends a connection whose client takes nothing.
     app.config["RESPONSE_TIMEOUT"] = None
     app.config["PROPAGATE_EXCEPTIONS"] = False
-    endpoints = all_endpoints()
     app.url_map = _url_map()
-    app.view_functions |= {str(number): _view(context, endpoint) for number, endpoint in enumerate(endpoints)}
+    app.view_functions |= {str(number): _view(context, endpoint) for number, endpoint in enumerate(all_endpoints())}
     app.register_error_handler(HTTPException, _no_route(context))
-    fast = FastPath(context, endpoints, without_host(app.asgi_app))
+    fast = FastPath(context, without_host(app.asgi_app))
     # Quart's own way of wrapping an application: its server calls `asgi_app`.
     app.asgi_app = NormalizedPaths(NetworkGate(context, StreamingRoutes(context, RequestBodies(fast))))
     return app

@@ -6,14 +6,13 @@ cost. Quart keeps what is unusual: pages, unknown paths, other methods, and bodi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import cache
 
 from .access.context import HttpContext
 from .asgi import Application, Receive, Scope, Send, send_answer
 from .dispatch import respond
-from .endpoints import PathTable
+from .endpoints import PathTable, all_endpoints
 from .intake.request import request_of
-from .router import Endpoint
 from .server.bodies import KEY
 
 ROOT = "/api/"
@@ -24,10 +23,10 @@ INBOX = "/inbox"
 class FastPath:
     """An ASGI application around another one, which gets all requests but those for the API and for inboxes."""
 
-    def __init__(self, context: HttpContext, endpoints: Iterable[Endpoint], inner: Application) -> None:
+    def __init__(self, context: HttpContext, inner: Application) -> None:
         self._context = context
         self._inner = inner
-        self._paths = PathTable(endpoint for endpoint in endpoints if _is_fast(endpoint.path))
+        self._paths = _paths()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         found = self._paths.find(scope["method"], scope["path"]) if _is_plain(scope) else None
@@ -37,6 +36,12 @@ class FastPath:
             endpoint, path = found
             request = request_of(scope, self._context.secret, scope.get(KEY))
             await send_answer(send, await respond(self._context, endpoint, request, path))
+
+
+@cache
+def _paths() -> PathTable:
+    """Return the table of the endpoints that this path serves. All applications of a process share it."""
+    return PathTable(endpoint for endpoint in all_endpoints() if _is_fast(endpoint.path))
 
 
 def _is_fast(path: str) -> bool:
