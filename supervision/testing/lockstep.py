@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import contextmanager
+from selectors import DefaultSelector, SelectorKey
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import trio
@@ -44,6 +45,13 @@ class SqlConnection(Protocol):
     async def execute(self, query: str, *args: object) -> str: ...
 
 
+class _Waiting(DefaultSelector):
+    """Asks the kernel only when the loop has nothing else to do: asking costs more than most callbacks."""
+
+    def select(self, timeout: float | None = None) -> list[tuple[SelectorKey, int]]:
+        return super().select(timeout) if timeout is None or timeout > 0 else []
+
+
 class Lockstep:
     """One connection, used to the end of each piece of work before anything else runs.
 
@@ -56,7 +64,7 @@ class Lockstep:
     ) -> None:
         self.unavailable = unavailable
         self.doubtful = doubtful
-        self._loop = asyncio.SelectorEventLoop()
+        self._loop = asyncio.SelectorEventLoop(_Waiting())
         self._connection: Any = self.block(connecting)
         self._runs = 0
         self.transactions = 0  # so far, those included that were rolled back

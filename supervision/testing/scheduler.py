@@ -4,7 +4,8 @@ Trio has a switch for hypothesis: when `trio._core._run._ALLOW_DETERMINISTIC_SCH
 batch of runnable tasks by creation and passes it to `trio._core._run._r.shuffle`. Seeding `_r` was turned down: a
 shuffle cannot hold a task back for longer than one batch, and so reaches 32 of the 252 interleavings of two tasks of
 five steps. `Scheduler` replaces `_r`, leaves one task in the batch and puts the others back, so that the strategy
-chooses among all runnable tasks at every step. `tests/testing/test_trio_hooks.py` checks Trio for the names used here.
+chooses among all runnable tasks at every step. `QuietIo` replaces `TheIOManager`, which makes the loop's access to the
+kernel's events. `tests/testing/test_trio_hooks.py` checks Trio for the names used here.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from trio.testing import MockClock
 from .strategies import CLOCK, Strategy
 from .trace import Line
 
-run_loop: Any = trio._core._run  # pyright: ignore[reportPrivateUsage]  # the two hooks have no public name
+run_loop: Any = trio._core._run  # pyright: ignore[reportPrivateUsage]  # the hooks have no public names
+IoManager: Any = run_loop.TheIOManager
 
 # After the step limit the tasks are cancelled. They get about this many more steps to clean up.
 GRACE = 10_000
@@ -205,17 +207,24 @@ class Scheduler(trio.abc.Instrument):
                 status = status._parent
 
 
+class QuietIo(IoManager):
+    """Asks the kernel for events only when no task can run: a simulated run has none, and asking is expensive."""
+
+    def get_events(self, timeout: float) -> Sequence[object]:
+        return () if run_loop.GLOBAL_RUN_CONTEXT.runner.runq else IoManager.get_events(self, timeout)
+
+
 @contextmanager
 def in_charge(scheduler: Scheduler) -> Generator[None]:
     """Put Trio's run loop under the scheduler, and turn the collector off: finalisers must not add steps."""
-    saved = run_loop._r, run_loop._ALLOW_DETERMINISTIC_SCHEDULING
+    saved = run_loop._r, run_loop._ALLOW_DETERMINISTIC_SCHEDULING, run_loop.TheIOManager
     collecting = gc.isenabled()
-    run_loop._r, run_loop._ALLOW_DETERMINISTIC_SCHEDULING = scheduler, True
+    run_loop._r, run_loop._ALLOW_DETERMINISTIC_SCHEDULING, run_loop.TheIOManager = scheduler, True, QuietIo
     gc.disable()
     try:
         yield
     finally:
-        run_loop._r, run_loop._ALLOW_DETERMINISTIC_SCHEDULING = saved
+        run_loop._r, run_loop._ALLOW_DETERMINISTIC_SCHEDULING, run_loop.TheIOManager = saved
         if collecting:
             gc.enable()
 

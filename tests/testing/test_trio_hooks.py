@@ -12,7 +12,7 @@ from troupe.supervision.testing.scheduler import run_loop
 
 WHAT_TO_DO = """
 Trio's run loop has changed: {what}.
-The simulator (supervision/testing/scheduler.py) replaces trio._core._run._r and switches
+The simulator (supervision/testing/scheduler.py) replaces _r and TheIOManager of trio._core._run and switches
 _ALLOW_DETERMINISTIC_SCHEDULING on. Read how trio._core._run.unrolled_run now orders `batch`, bring the scheduler into
 line, run tests/testing, and only then move the pin of trio in pyproject.toml. Until then stay on the pinned version.
 """
@@ -33,6 +33,11 @@ def test_the_loop_sorts_the_batch_and_hands_it_to_shuffle() -> None:
     hold("batch.sort(key=lambda t: t._counter)" in loop, "the batch is not sorted by creation")
     hold("_r.shuffle(batch)" in loop, "the batch is not shuffled by _r")
     hold("batch = list(runner.runq)" in loop, "the batch does not come from runner.runq")
+
+
+def test_the_loop_asks_for_events_where_the_scheduler_answers() -> None:
+    hold("io_manager = TheIOManager()" in inspect.getsource(run_loop.setup_runner), "TheIOManager is not asked for")
+    hold("runner.io_manager.get_events(timeout)" in inspect.getsource(run_loop.run), "get_events is not called")
 
 
 async def test_what_the_scheduler_reads_of_a_running_loop_is_there() -> None:
