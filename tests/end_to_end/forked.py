@@ -21,8 +21,7 @@ import troupe
 
 ROOT = Path(troupe.__file__).parent
 IMPORTED = [
-    "troupe.supervision.commands.serve",
-    "troupe.supervision.commands.accounts",
+    *(f"troupe.supervision.commands.{path.stem}" for path in sorted(ROOT.glob("supervision/commands/*.py"))),
     "troupe.supervision.process",
     # The server imports its endpoints when it makes its application.
     *(".".join(("troupe", *path.relative_to(ROOT).with_suffix("").parts)) for path in sorted(ROOT.glob("http/*/*.py"))),
@@ -74,8 +73,10 @@ def started(words: Sequence[str], cwd: Path, env: dict[str, str]) -> tuple[Forke
     return process, os.fdopen(reading, "r")
 
 
-def done(words: Sequence[str], cwd: Path, env: dict[str, str], text: str, timeout: float) -> tuple[int, str, str]:
-    """Run a command that reads a text, to its end. Return its exit code, and what it wrote to each of its streams."""
+def done(
+    words: Sequence[str], cwd: Path, env: dict[str, str], text: str, timeout: float
+) -> subprocess.CompletedProcess[str]:
+    """Run a command that reads a text, to its end."""
     with TemporaryFile("w+") as given, TemporaryFile("w+") as output, TemporaryFile("w+") as errors:
         given.write(text)
         given.seek(0)
@@ -85,7 +86,7 @@ def done(words: Sequence[str], cwd: Path, env: dict[str, str], text: str, timeou
         code = process.wait(timeout)
         output.seek(0)
         errors.seek(0)
-        return code, output.read(), errors.read()
+        return subprocess.CompletedProcess(list(words), code, output.read(), errors.read())
 
 
 class _Descriptor:

@@ -100,10 +100,9 @@ class Server:
     def start(self, *through: str, argument: Callable[[list[str]], list[str]] = list) -> None:
         """Start it and wait until it listens, which it says in its log. `through` is a program that starts it.
 
-        Without such a program it is forked (see `forked.py`). The tests of starts and of signals also `launch` servers
-        that import themselves.
+        Without such a program it is forked (see `forked.py`).
         """
-        settled = self.launch(*through, argument=argument) if through else self._fork()
+        settled = self.launch(*through, argument=argument) if through else self.fork()
         if not settled.wait(START) or not self._listens:
             self.kill()
             raise AssertionError(f"The server does not listen:\n{self.log}")
@@ -123,7 +122,7 @@ class Server:
         assert process.stdout is not None
         return self._follow(process.stdout)
 
-    def _fork(self) -> threading.Event:
+    def fork(self) -> threading.Event:
         """As `launch`, without the time in which a server imports what it is made of."""
         self.process, output = forked.started(self._serve(), self.data.parent, self._environment())
         return self._follow(output)
@@ -171,11 +170,16 @@ class Server:
                 pass  # The last one to leave stops it.
 
     def troupe(self, *words: str | Path, text: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
-        """A command on this data folder, run to its end."""
+        """A command on this data folder, run to its end. It is forked, and so needs no time to import itself."""
+        arguments = (*map(str, words), "--data", str(self.data))
+        return forked.done(arguments, self.data.parent, self._environment() | settings, text, COMMAND)
+
+    def run(self, *words: str, text: str = "") -> subprocess.CompletedProcess[str]:
+        """As `troupe`, in an interpreter of its own, as a shell does."""
         return subprocess.run(
-            (*TROUPE, *map(str, words), "--data", str(self.data)),
+            (*TROUPE, *words, "--data", str(self.data)),
             cwd=self.data.parent,
-            env=self._environment() | settings,
+            env=self._environment(),
             input=text,
             capture_output=True,
             text=True,
@@ -188,10 +192,9 @@ class Server:
         entries = [{"username": f"{name}{next(_numbers)}", "password": PASSWORD, "role": role} for name in names]
         lines = [json.dumps(entry | {"email": f"{entry['username']}@example.org"}) for entry in entries]
         scopes = SCOPES if role == "user" else STAFF_SCOPES
-        words = ("accounts", "import", "-", "--scopes", scopes, "--data", str(self.data))
-        code, output, errors = forked.done(words, self.data.parent, self._environment(), "\n".join(lines), COMMAND)
-        assert code == 0, errors
-        answers = [json.loads(line) for line in output.splitlines()]
+        made = self.troupe("accounts", "import", "-", "--scopes", scopes, text="\n".join(lines))
+        assert made.returncode == 0, made.stderr
+        answers = [json.loads(line) for line in made.stdout.splitlines()]
         return [Person(one["name"], one["id"], one["token"], self.url) for one in answers]
 
     def _read(self, output: IO[str], settled: threading.Event) -> None:

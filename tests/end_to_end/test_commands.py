@@ -42,10 +42,10 @@ def work_of_commands() -> float:
 
 def test_what_commands_make_is_there_at_once(server: Server) -> None:
     with quickly():
-        made = server.troupe("accounts", "create", "operator", *ACCOUNT)
+        made = server.run("accounts", "create", "operator", *ACCOUNT)
     assert (made.returncode, made.stdout) == (0, f"Made {server.url}/@operator\n"), made.stderr
     with quickly():
-        token = server.troupe("tokens", "create", "operator", "--scopes", "read write admin:read").stdout.strip()
+        token = server.run("tokens", "create", "operator", "--scopes", "read write admin:read").stdout.strip()
     app = Mastodon(access_token=token, api_base_url=server.url)
     me = app.account_verify_credentials()
     assert me.source is not None
@@ -124,7 +124,7 @@ def test_a_thousand_accounts_come_in_one_go(server: Server) -> None:
     entries[0]["password"] = PASSWORD
     lines = "\n".join(map(json.dumps, entries))
     with quickly(IMPORT_SECONDS):
-        made = server.troupe("accounts", "import", "-", "--scopes", "read write", text=lines)
+        made = server.run("accounts", "import", "-", "--scopes", "read write", text=lines)
     assert made.returncode == 0, made.stderr
     answers = [json.loads(line) for line in made.stdout.splitlines()]
     assert [answer["name"] for answer in answers] == [entry["username"] for entry in entries]
@@ -144,7 +144,7 @@ def test_a_bad_line_is_named_and_no_account_is_made(server: Server) -> None:
 
 def test_the_tree_is_that_of_the_running_server(server: Server) -> None:
     with quickly():
-        shown = server.troupe("tree")
+        shown = server.run("tree")
     assert shown.returncode == 0
     names = [line.split()[0] for line in shown.stdout.splitlines()]
     assert names[0] == "troupe"
@@ -173,7 +173,7 @@ def test_the_tree_is_that_of_the_running_server(server: Server) -> None:
 
 def test_migrating_beside_a_running_server_changes_nothing(server: Server) -> None:
     with quickly():
-        done = server.troupe("migrate")
+        done = server.run("migrate")
     assert (done.returncode, done.stdout) == (0, "The schema is up to date.\n")
 
 

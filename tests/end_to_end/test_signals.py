@@ -100,7 +100,7 @@ def test_after_an_abrupt_end_nothing_is_left_and_the_next_start_says_so(
     ],
 )
 def test_a_signal_while_it_starts_ends_it_in_order(new_server: Server, moment: Moment, number: signal.Signals) -> None:
-    new_server.launch()
+    new_server.fork()
     until(moment, new_server)
     new_server.send(number)
     assert ended(new_server) == 0, new_server.log
@@ -116,7 +116,7 @@ def test_a_signal_while_it_starts_ends_it_in_order(new_server: Server, moment: M
 def test_an_abrupt_end_while_it_starts_leaves_nothing_in_the_way(
     new_server: Server, moment: Moment, number: signal.Signals
 ) -> None:
-    new_server.launch()
+    new_server.fork()
     until(moment, new_server)
     new_server.send(number)
     assert ended(new_server) == -number
