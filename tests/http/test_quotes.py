@@ -382,6 +382,27 @@ async def test_an_edit_of_the_quoted_status_shows_and_is_told(ada: Person, bob: 
     assert await told(bob) == []
 
 
+async def test_other_news_of_a_quote_outlasts_edits_and_a_revocation(ada: Person, bob: Person) -> None:
+    post = await ada.publish("one")
+    made = await quote(bob, post)
+    await ada.post(f"{STATUSES}/{made['id']}/favourite")
+    kept = [("favourite", "ada", made["id"])]
+    for text in ("two", "three"):
+        await ada.put(f"{STATUSES}/{post['id']}", {"status": text})
+        assert await told(bob) == [("quoted_update", "ada", made["id"]), *kept]
+    await revoke(ada, post, made)
+    assert await told(bob) == kept
+
+
+async def test_an_edit_is_told_to_those_alone_whose_quotes_stand(ada: Person, bob: Person, cyd: Person) -> None:
+    post = await ada.publish("one")
+    made, standing = await quote(bob, post), await quote(cyd, post)
+    await revoke(ada, post, made)
+    await ada.put(f"{STATUSES}/{post['id']}", {"status": "two"})
+    assert await told(bob) == []
+    assert await told(cyd) == [("quoted_update", "ada", standing["id"])]
+
+
 async def test_an_edit_keeps_the_quote(ada: Person, bob: Person) -> None:
     post, other = await ada.publish("one"), await ada.publish("other")
     made = await quote(bob, post)
