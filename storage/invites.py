@@ -26,7 +26,7 @@ EXPIRE = f"""
 
 @dataclass(frozen=True, slots=True)
 class Invite:
-    """A code. `account_id` is None for one that was made at the command line."""
+    """A code. `account_id` is the account that invites; None for the server."""
 
     id: int
     code: str

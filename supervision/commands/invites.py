@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
 
@@ -20,17 +21,21 @@ def invites() -> None:
 @click.option("--uses", type=click.IntRange(1, 100_000), metavar="NUMBER", help="How often.  [default: without end]")
 @click.option("--days", type=click.IntRange(1, 3650), metavar="DAYS", help="For how long.  [default: for ever]")
 @click.option("--comment", default="", metavar="TEXT", help="For whom; staff alone read it.")
+@click.option("--by", metavar="NAME", help="The account that invites; staff see it at who signs up.")
 @setting_options("data", "domain")
 def create(
-    uses: int | None, days: int | None, comment: str, data: str | None, domain: str | None, config: Path | None
-) -> None:
+    uses: int | None, days: int | None, comment: str, by: str | None, data: str | None, domain: str | None,
+    config: Path | None,
+) -> None:  # fmt: skip
     """Make an invite, and print the address of its sign-up page."""
     from ..domain import base_url
     from .inviting import create as create_invite
 
     settings = settings_from(config, data=data, domain=domain)
-    code = act(config, create_invite, uses, days, comment, data=data, domain=domain)
-    click.echo(f"{base_url(settings)}/auth/sign_up?invite={code}")
+    url = base_url(settings)
+    inviting = None if by is None else (by, urlsplit(url).netloc)
+    code = act(config, create_invite, uses, days, comment, inviting, data=data, domain=domain)
+    click.echo(f"{url}/auth/sign_up?invite={code}")
 
 
 @invites.command("list")

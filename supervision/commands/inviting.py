@@ -11,20 +11,32 @@ from ...storage import invites
 from ...storage.engine.database import Connection
 from ...storage.invites import Invite
 from .acting import NotDone
+from .making import InvalidAccount
+from .moderating import find_local
 
 CODE_BYTES = 12  # of randomness: nobody guesses a code
 COMMENT_CHARACTERS = 420
 
 
-async def create(db: Connection, uses: int | None, days: int | None, comment: str, ids: Ids, now: datetime) -> str:
-    """Make an invite. Return its code."""
+async def create(
+    db: Connection, uses: int | None, days: int | None, comment: str, by: tuple[str, str] | None, ids: Ids,
+    now: datetime,
+) -> str:  # fmt: skip
+    """Make an invite, `by` an account of this server: its handle and the server's domain. Return its code."""
     if len(comment) > COMMENT_CHARACTERS:
         raise NotDone(f"The comment has more than {COMMENT_CHARACTERS} characters.")
     code, ends = secrets.token_urlsafe(CODE_BYTES), now + timedelta(days=days) if days else None
-    invite = Invite(ids.next(), code, None, comment, uses, 0, now, ends)
+    invite = Invite(ids.next(), code, await _account_id(db, by), comment, uses, 0, now, ends)
     await invites.insert(db, invite)
     await act_at_command_line(ids, now).log(db, "create_invite", Target("invite", invite.id, code), comment)
     return code
+
+
+async def _account_id(db: Connection, by: tuple[str, str] | None) -> int | None:
+    try:
+        return None if by is None else (await find_local(db, *by)).id
+    except InvalidAccount as unfit:
+        raise NotDone(f"{unfit}.") from None
 
 
 async def listed(db: Connection, ids: Ids, now: datetime) -> list[dict[str, object]]:
@@ -33,6 +45,7 @@ async def listed(db: Connection, ids: Ids, now: datetime) -> list[dict[str, obje
         {
             "id": str(one.id),
             "code": one.code,
+            "account_id": None if one.account_id is None else str(one.account_id),
             "valid": one.is_valid(now),
             "uses": one.uses,
             "max_uses": one.max_uses,

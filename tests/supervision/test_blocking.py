@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from click.testing import CliRunner, Result
 
+from troupe.storage import users
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
 from troupe.storage.engine.embedded import embedded
@@ -89,6 +90,18 @@ def test_an_invite_is_made_listed_and_ended(folder: tuple[Path, str], data: Path
     assert transact_once(folder[1], logged) == [
         ("command line", "create_invite"), ("command line", "expire_invite"),
     ]  # fmt: skip
+
+
+def test_an_invite_is_made_in_the_name_of_an_account(folder: tuple[Path, str], data: Path) -> None:
+    made = run(data, "accounts", "create", "host", "--email", "host@localhost", "--password", "x")
+    assert made.exit_code == 0, made.output
+    assert run(data, "invites", "create", "--by", "@host").exit_code == 0
+    host = transact_once(folder[1], users.find_user_by_login, "host")
+    assert host is not None
+    (listed,) = json.loads(run(data, "invites", "list", "--json").stdout)
+    assert listed["account_id"] == str(host.account_id)
+    refused = run(data, "invites", "create", "--by", "nobody")
+    assert (refused.exit_code, refused.stderr) == (1, "Error: there is no account nobody.\n")
 
 
 @pytest.mark.parametrize(
