@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 import trio
 
-from ..storage import expiry
-from ..storage.engine.database import Database, Fenced
+from ..storage import expiry, visits
+from ..storage.engine.database import Database, Fenced, StorageError
 from ..storage.engine.faults import machine_fault
+from ..storage.visits import Visit
 from .facts import ChangedAccount, Fact, Facts, RevokedToken
 from .kernel import Clock, Record, first_id_at
 from .mail.sender import LINK_LASTS
@@ -36,6 +38,8 @@ DEAD_LETTERS_KEPT = timedelta(days=30)
 IMPORTS_KEPT = timedelta(days=30)
 # Staff see the attempts of the last seven days.
 ATTEMPTS_KEPT = timedelta(days=8)
+# For this time staff see from which addresses users came.
+VISITS_KEPT = timedelta(days=90)
 # A signature is good for an hour. Servers send again what was not answered, signed anew, for about two days.
 RECEIVED_KEPT = timedelta(days=3)
 APPLICATION_TOKENS_UNUSED = timedelta(days=30)
@@ -53,15 +57,24 @@ class TokenUse(Protocol):
     used: set[int]
 
 
+class NotedVisits(Protocol):
+    """The visits of users since they were last taken."""
+
+    def take(self) -> list[Visit]: ...
+
+
 class Expiry:
     """The child that deletes expired rows, one for each process of the server."""
 
-    def __init__(self, database: Database, clock: Clock, record: Record, facts: Facts, tokens: TokenUse) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, record: Record, facts: Facts, tokens: TokenUse, visits: NotedVisits
+    ) -> None:
         self._database = database
         self._clock = clock
         self._record = record
         self._facts = facts
         self._tokens = tokens
+        self._visits = visits
         self._counts = Counter[str]()
         self.deleted = 0
 
@@ -70,12 +83,14 @@ class Expiry:
         return {"deleted": self.deleted}
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Sweep at start and every hour, until `stopping`."""
+        """Sweep at start and every hour, until `stopping`. Then visits since the last sweep are stored."""
         task_status.started()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._run)
             await stopping.wait()
             nursery.cancel_scope.cancel()
+        with suppress(StorageError):
+            await self._store_visits()
 
     async def _run(self) -> None:
         while True:
@@ -100,6 +115,8 @@ class Expiry:
 
     async def _sweep(self, now: datetime) -> None:
         await self._note_use()
+        await self._store_visits()
+        await self._all("addresses of users", expiry.delete_visits, (now - VISITS_KEPT).date())
         await self._all("codes of apps", expiry.delete_grants, now - GRANTS_KEPT)
         await self._all("sessions", expiry.delete_sessions, now)
         await self._all("links of mails", expiry.delete_confirmations, now)
@@ -127,6 +144,11 @@ class Expiry:
         if used:
             await self._database.transact(expiry.note_use, used, self._clock.now())
             self._tokens.used -= used
+
+    async def _store_visits(self) -> None:
+        noted = self._visits.take()
+        for start in range(0, len(noted), BATCH):
+            await self._database.transact(visits.insert_many, noted[start : start + BATCH])
 
     async def _all(
         self,

@@ -10,7 +10,7 @@ from dataclasses import replace
 from ..actors.rules.roles import may
 from ..storage.engine.faults import machine_fault
 from .access import limits, rates, scopes
-from .access.authentication import INVALID, REVOKED, USER_REQUIRED, secret_in_head, secret_of, viewer_of
+from .access.authentication import INVALID, REVOKED, USER_REQUIRED, note_visit, secret_in_head, secret_of, viewer_of
 from .access.context import HttpContext
 from .access.rates import RateStatus, Rule
 from .answers import headers
@@ -121,6 +121,8 @@ async def _identify(call: EndpointCall, secret: str | None) -> bool:
     token = None if secret is None else await call.context.tokens.find(call.context.database, secret)
     revoked = token is not None and token.revoked_at is not None
     call.token = None if revoked else token
+    if call.token is not None and call.token.account_id is not None:
+        note_visit(call.context, call.request, call.token.account_id)
     return revoked
 
 

@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from . import visits
 from .engine.database import Connection
 from .paging import Page
 from .search import begins
+from .visits import UsedAddress
+
+SHOWN_ADDRESSES = 20  # of a user
 
 Status = Literal["active", "pending", "disabled", "silenced", "suspended", "sensitized"]
 
@@ -24,6 +28,13 @@ PAGE = """
     SELECT {key} AS id FROM accounts a {join}
     WHERE a.deleted_at IS NULL AND {key} < $1 AND {key} > $2 {conditions}
     ORDER BY {key} {order} LIMIT $3
+"""
+
+FROM_NETWORK = """
+    u.account_id IN (
+        SELECT s.account_id FROM users s WHERE s.sign_up_ip <<= $::inet
+        UNION ALL SELECT v.account_id FROM visits v WHERE v.ip <<= $::inet
+    )
 """
 
 USERS = "JOIN users u ON u.account_id = a.id"
@@ -74,11 +85,21 @@ class AdminUser:
     created_by_application_id: int | None
     created_at: datetime
     invited_by_account_id: int | None
+    visited_from: Sequence[UsedAddress]
+
+    @property
+    def addresses(self) -> list[UsedAddress]:
+        """The addresses that the user used last, the newest first, and that of the sign-up."""
+        if self.ip is None or any(one.ip == self.ip for one in self.visited_from):
+            return list(self.visited_from)
+        return [*self.visited_from, UsedAddress(self.ip, self.created_at)]
 
 
 async def find_users(db: Connection, ids: Sequence[int]) -> dict[int, AdminUser]:
     """Return the users of accounts by the accounts' ids. Accounts of other servers have none."""
-    return {row["account_id"]: AdminUser(**row) for row in await db.fetch(FIND_USERS, ids)}
+    used = await visits.addresses(db, ids, SHOWN_ADDRESSES)
+    rows = await db.fetch(FIND_USERS, ids)
+    return {row["account_id"]: AdminUser(**row, visited_from=used.get(row["account_id"], ())) for row in rows}
 
 
 async def page(db: Connection, wanted: AccountFilter, page: Page) -> list[int]:
@@ -122,5 +143,5 @@ def _with_values(wanted: AccountFilter) -> list[tuple[str, object]]:
         (begins("lower(u.email)", "lower($::text)"), wanted.email),
         ("a.domain = lower($::text)", wanted.domain),
         ("u.invite_id IN (SELECT i.id FROM invites i WHERE i.account_id = $)", wanted.invited_by),
-        ("u.sign_up_ip <<= $::inet", wanted.network),
+        (FROM_NETWORK, wanted.network),
     ]

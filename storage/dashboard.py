@@ -27,16 +27,27 @@ PERIODS = """
     WITH ORDINALITY AS period (low, high, begins, ends, place)
 """
 
-# What users of this server did, each act with its account: signing in, posting, boosting, favouriting.
+# What users of this server did, each act with its account: signing in, posting, boosting, favouriting, and any request
+# in the time for which visits are kept.
 ACTS = """
     SELECT s.account_id, s.id FROM statuses s WHERE s.local AND s.id >= {low} AND s.id < {high}
     UNION ALL SELECT t.account_id, t.id FROM access_tokens t
     WHERE t.account_id IS NOT NULL AND t.id >= {low} AND t.id < {high}
     UNION ALL SELECT f.account_id, f.id FROM favourites f JOIN users u ON u.account_id = f.account_id
     WHERE f.id >= {low} AND f.id < {high}
+    UNION ALL SELECT v.account_id, 0 FROM visits v WHERE v.day >= {low_day} AND v.day < {high_day}
 """
 
-OF_PERIOD = ACTS.format(low="period.low", high="period.high")
+# The day in UTC of an id, which begins with milliseconds.
+DAY_OF_ID = "(to_timestamp(({} >> 16) / 1000.0) AT TIME ZONE 'UTC')::date"
+
+
+def _acts(period: str) -> str:
+    low, high = f"{period}.low", f"{period}.high"
+    return ACTS.format(low=low, high=high, low_day=DAY_OF_ID.format(low), high_day=DAY_OF_ID.format(high))
+
+
+OF_PERIOD = _acts("period")
 
 _TAGGED = "status_tags st JOIN statuses s ON s.id = st.status_id AND s.visibility = 'public' AND s.deleted_at IS NULL"
 _IN_TAG = f"FROM {_TAGGED} WHERE st.tag_id = $5::bigint AND st.status_id >= period.low AND st.status_id < period.high"
@@ -145,7 +156,7 @@ RETENTION = f"""
         FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS period (low, high, place)
     ), seen AS (
         SELECT DISTINCT act.account_id, periods.place FROM periods
-        CROSS JOIN LATERAL ({ACTS.format(low="periods.low", high="periods.high")}) AS act
+        CROSS JOIN LATERAL ({_acts("periods")}) AS act
     ), cohorts AS (
         SELECT u.account_id, periods.place FROM periods
         JOIN users u ON u.account_id >= periods.low AND u.account_id < periods.high

@@ -35,6 +35,8 @@ DELETE_IMPORTS = _older("imports", "id", "finished_at", "id")
 
 DELETE_NETWORK_BLOCKS = _older("blocked_networks", "id", "expires_at", "id")
 
+DELETE_VISITS = _older("visits", "ctid", "day", "account_id")
+
 DELETE_EMAIL_ATTEMPTS = _older("email_domain_attempts", "ctid", "day", "block_id")
 
 DELETE_RECEIVED = _older("received_activities", "digest", "received_at", "digest")
@@ -160,6 +162,11 @@ async def delete_imports(db: Connection, before: datetime, limit: int) -> list[i
 async def delete_network_blocks(db: Connection, now: datetime, limit: int) -> list[int]:
     """Delete blocks of networks that have ended."""
     return [row["id"] for row in await db.fetch(DELETE_NETWORK_BLOCKS, now, limit)]
+
+
+async def delete_visits(db: Connection, day: date, limit: int) -> list[int]:
+    """Delete from which addresses users came, up to a day."""
+    return [row["account_id"] for row in await db.fetch(DELETE_VISITS, day, limit)]
 
 
 async def delete_email_attempts(db: Connection, day: date, limit: int) -> list[int]:

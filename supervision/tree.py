@@ -114,7 +114,9 @@ class Troupe:
             reception=Reception(self.actors.actor_context, self.federation.directory),
             mail_servers=MailServerLookup(settings.dns_servers), translator=self.translator,
         )  # fmt: skip
-        self.expiry = Expiry(self.database, clock, log.record, self.actors.facts, self.http_context.tokens)
+        self.expiry = Expiry(
+            self.database, clock, log.record, self.actors.facts, self.http_context.tokens, self.http_context.visits
+        )
         self._add_queues()
         self.supervisor = Supervisor("troupe", self._children(), log.record, fatal=FATAL)
 

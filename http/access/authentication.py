@@ -77,6 +77,11 @@ def secret_among(parameters: Mapping[str, object]) -> str | None:
     return None
 
 
+def note_visit(context: HttpContext, request: Request, account_id: int) -> None:
+    """Note that a user uses the account now, from the address of a request."""
+    context.visits.note(account_id, request.address(context.settings.trusted_proxies), context.clock.now())
+
+
 async def find_token(context: HttpContext, secret: str) -> Token:
     """Return the valid token of a secret. Raises Unauthorized."""
     token = await context.tokens.find(context.database, secret)

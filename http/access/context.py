@@ -46,6 +46,7 @@ from .rates import Rates
 from .sign_ups import SignUps
 from .streams import Streams
 from .tokens import Tokens
+from .visits import Visits
 
 # argon2 takes 19 MiB and some 20 ms of a core for each password. Two at a time leave enough for other requests.
 PASSWORDS_AT_ONCE = 2
@@ -133,6 +134,7 @@ class HttpContext:
     mail_servers: FindMailServers
     translator: Translator | None = None
     tokens: Tokens = field(default_factory=Tokens)
+    visits: Visits = field(default_factory=Visits)
     rates: Rates = field(default_factory=Rates)
     rendered: Renderings = field(init=False)
     readiness: Readiness = field(init=False)

@@ -62,5 +62,9 @@ def _user_fields(user: AdminUser | None) -> dict[str, object]:
 def _private_fields(user: AdminUser | None) -> dict[str, object]:
     if user is None:
         return {"email": None, "ip": None, "ips": []}
-    used = [] if user.ip is None else [{"ip": user.ip, "used_at": instant(user.created_at)}]
-    return {"email": user.email, "ip": user.ip, "ips": used}
+    used = user.addresses
+    return {
+        "email": user.email,
+        "ip": used[0].ip if used else None,
+        "ips": [{"ip": one.ip, "used_at": instant(one.used_at)} for one in used],
+    }

@@ -11,6 +11,7 @@ from werkzeug.sansio.http import parse_cookie  # that of `werkzeug.http` raises 
 from ...storage import sessions
 from ...storage.secrets import equal_secrets, hash_of
 from ...storage.users import User
+from ..access.authentication import note_visit
 from ..access.context import HttpContext
 from ..answers.answer import Answer, Headers
 from ..intake.request import Request
@@ -55,6 +56,8 @@ async def sign_in(context: HttpContext, request: Request, user: User, old: str |
     made = await context.database.transact(
         sessions.insert, hash_of(secret), user.account_id, _agent(request), user.password_hash or "", now, now + LASTS
     )
+    if made:
+        note_visit(context, request, user.account_id)
     return secret if made else None
 
 

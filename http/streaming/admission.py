@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ...actors.kernel import Origin
 from ...storage.oauth import Token
-from ..access.authentication import check_state, secret_among, secret_in_head
+from ..access.authentication import check_state, note_visit, secret_among, secret_in_head
 from ..access.context import HttpContext
 from ..access.limits import count_for_account
 from ..access.rates import STREAMS
@@ -55,6 +55,8 @@ async def admit(
     try:
         secret = secret_of(request, protocol)
         token = await identify(context, secret)
+        if token is not None and token.account_id is not None:
+            note_visit(context, request, token.account_id)
         wanted = want(token)
     finally:
         count_for_account(context, request, token, STREAMS)

@@ -69,7 +69,8 @@ def _as_json(account: Account, user: AdminUser | None) -> Described:
         fields |= {
             "email": user.email,
             "role": user.role,
-            "ip": user.ip,
+            "ip": user.addresses[0].ip if user.addresses else None,
+            "ips": [f"{one.ip} {one.used_at.isoformat()}" for one in user.addresses],
             "locale": user.locale,
             "invite_request": user.invite_request,
         }

@@ -27,7 +27,10 @@ class Sweeper:
         self.clock = Later(stage)
         self.recorded: list[tuple[str, dict[str, object]]] = []
         http_context = stage.http_context
-        self.expiry = Expiry(http_context.database, self.clock, self._record, http_context.facts, http_context.tokens)
+        self.expiry = Expiry(
+            http_context.database, self.clock, self._record, http_context.facts, http_context.tokens,
+            http_context.visits,
+        )  # fmt: skip
 
     async def sweep(self, ahead: timedelta) -> None:
         self.clock.ahead = ahead

@@ -50,7 +50,7 @@ def cross(stage: Stage, first: Work, second: Work) -> list[Any]:
 
     async def main() -> list[Any]:
         async with asyncio.timeout(60):
-            return await asyncio.gather(alone(0, first), alone(1, second))
+            return [*await asyncio.gather(alone(0, first), alone(1, second))]
 
     return run(main)
 

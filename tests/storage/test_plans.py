@@ -72,6 +72,7 @@ from troupe.storage import (
     trends,
     two_factor,
     users,
+    visits,
 )
 from troupe.storage.admin_accounts import AccountFilter
 from troupe.storage.engine.connect import connect
@@ -238,6 +239,8 @@ FILL = """
     SELECT n, 'd' || n || '.test', false, now() FROM generate_series(1, 3000) n;
     INSERT INTO email_domain_attempts
     SELECT n, current_date - d, '192.0.2.7', 1 FROM generate_series(1, 3000) n, generate_series(0, 6) d;
+    INSERT INTO visits SELECT u.account_id, current_date - d, '10.1.0.0'::inet + (u.account_id % 60000), now()
+    FROM users u, generate_series(1, 3) d;
     INSERT INTO dead_letters (id, address, kind, message, error, created_at)
     SELECT n, 'home/1', 'x', '{}', 'x', now() FROM generate_series(1, 3000) n;
 """
@@ -507,6 +510,8 @@ QUERIES = [
     ("another spelling of an address", users.TAKEN_SPELLINGS, (["u7@x.test"],)),
     ("blocks of networks that are over", expiry.DELETE_NETWORK_BLOCKS, (NOW, 500)),
     ("old attempts to sign up", expiry.DELETE_EMAIL_ATTEMPTS, (NOW.date(), 500)),
+    ("old visits", expiry.DELETE_VISITS, (NOW.date(), 500)),
+    ("addresses of users", visits.ADDRESSES, ([7, 8],)),
     ("invite by code", invites.IS_VALID, ("code-no-7", NOW)),
     ("use of an invite", invites.USE, ("code-no-7", NOW)),
     ("end of an invite", invites.EXPIRE, ("code-no-7", NOW)),

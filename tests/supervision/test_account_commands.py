@@ -10,10 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from troupe.actors.rules.passwords import matches
-from troupe.storage import users
+from troupe.storage import users, visits
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
 from troupe.storage.users import User
+from troupe.storage.visits import Visit
 from troupe.supervision.commands import troupe
 
 Run = Callable[..., Result]
@@ -80,6 +81,14 @@ def test_an_account_is_shown(run: Run) -> None:
     missing = run("accounts", "show", "nobody")
     assert (missing.exit_code, missing.stdout) == (1, "")
     assert "there is no account nobody." in missing.stderr
+
+
+def test_the_addresses_that_a_user_came_from_are_shown(run: Run, dsn: str) -> None:
+    at = datetime(2026, 11, 21, 12, tzinfo=UTC)
+    transact_once(dsn, visits.insert_many, [Visit(user(dsn, "bob").account_id, at.date(), "192.0.2.1", at)])
+    shown = json.loads(run("accounts", "show", "@bob", "--json").stdout)
+    assert (shown["ip"], shown["ips"]) == ("192.0.2.1", ["192.0.2.1 2026-11-21T12:00:00+00:00"])
+    assert "ips\t192.0.2.1 2026-11-21T12:00:00+00:00\n" in run("accounts", "show", "bob").stdout
 
 
 def test_all_that_is_asked_for_is_changed(run: Run, dsn: str) -> None:
