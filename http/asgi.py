@@ -10,6 +10,8 @@ from .answers.answer import Answer, Headers
 # Dicts. Each server and framework has its own types for them, which are not compatible with each other.
 Scope = Any
 Message = Any  # the same
+# The key of the Host headers in the scope of a request that a framework gets without them.
+HOSTS = "troupe.hosts"
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Coroutine[object, object, None]]

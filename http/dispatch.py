@@ -27,7 +27,9 @@ async def respond(context: HttpContext, endpoint: Endpoint, request: Request, pa
     try:
         answer = await _answer(endpoint, call)
     except Exception as error:
-        answer = answer_to_error(context, request, error, page=endpoint.page)
+        answer = answer_to_error(context, request, error, page=endpoint.page and not endpoint.shows_document(request))
+    if endpoint.documents == "too":
+        answer = headers.varied(answer, "Accept")
     return with_headers(answer, request, call.rate_status)
 
 
@@ -97,7 +99,7 @@ def with_headers(answer: Answer, request: Request, rate_status: RateStatus | Non
 
 async def _answer(endpoint: Endpoint, call: EndpointCall) -> Answer:
     request = call.request
-    closed = endpoint.closable and call.context.settings.limited_federation
+    closed = endpoint.closable and call.context.settings.limited_federation and not endpoint.shows_document(request)
     needs_token = endpoint.auth != "none" or endpoint.wants_token or endpoint.wants_viewer or closed
     # Where a token changes nothing, one in the header is read all the same: the request counts for its account.
     try:

@@ -26,9 +26,11 @@ from .answers.answer import Answer
 from .answers.errors import NotFound
 from .intake.ids import LARGEST_ID
 from .intake.input import Input
+from .intake.negotiation import asks_for_document
 from .intake.request import LARGEST_BODY, Request
 
 Auth = Literal["none", "app", "user"]
+Documents = Literal["none", "too", "only"]
 Function = Callable[..., Answer | Awaitable[Answer]]
 
 SEGMENT = re.compile(r"<(\w+)>")
@@ -67,6 +69,7 @@ class Endpoint:
     body_limit: int
     page: bool
     waiting: bool
+    documents: Documents
     closable: bool
     input: type[Input] | None
     wants_token: bool
@@ -77,6 +80,10 @@ class Endpoint:
         """Read the input from the request."""
         if self.input is not None:
             call.input = self.input.read(await call.request.parameters(self.body_limit))
+
+    def shows_document(self, request: Request) -> bool:
+        """True if a request gets a document of ActivityPub, whose readers sign their requests and have no token."""
+        return self.documents == "only" or (self.documents == "too" and asks_for_document(request))
 
     async def answer(self, call: EndpointCall) -> Answer:
         """Call the function with the values that it names."""
@@ -95,6 +102,7 @@ class Declaration(TypedDict, total=False):
     body_limit: int
     page: bool
     waiting: bool
+    documents: Documents
 
 
 @dataclass(slots=True)
@@ -115,12 +123,15 @@ class Router:
         body_limit: int = LARGEST_BODY,
         page: bool = False,
         waiting: bool = False,
+        documents: Documents = "none",
     ) -> Callable[[Function], Function]:
         """Declare the decorated function as the endpoint of these methods.
 
         `permission` is what the user's role must allow (`actors/rules/roles.py`); with several, one of them is enough.
         A `page` is for browsers: errors become pages too. With `waiting`, users may call it who are not confirmed or
-        approved yet. `rates` count each request, before its body is read; `file_rates` count each file of a request.
+        approved yet. With `documents`, it answers other servers with documents of ActivityPub, instead of a page if
+        they ask for them (`too`) or in any case (`only`). `rates` count each request, before its body is read;
+        `file_rates` count each file of a request.
         """
 
         def declare(function: Function) -> Function:
@@ -130,7 +141,7 @@ class Router:
                 self.endpoints.append(
                     Endpoint(
                         method, path, function, auth, scopes, permission, rates, file_rates, body_limit, page, waiting,
-                        closable, taken.input, taken.token, taken.viewer, tuple(taken.arguments),
+                        documents, closable, taken.input, taken.token, taken.viewer, tuple(taken.arguments),
                     )
                 )  # fmt: skip
             return function

@@ -58,6 +58,14 @@ DESCENDANTS = f"""
 """
 
 
+# The nearest replies that everybody may see, oldest first.
+REPLIES = f"""
+    SELECT {ENTRY_COLUMNS} FROM statuses s {ENTRY_JOINS}
+    WHERE s.in_reply_to_id = $1 AND s.id > $2 AND s.deleted_at IS NULL AND s.visibility IN ('public', 'unlisted')
+    ORDER BY s.id LIMIT $3
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
     """The columns of a status that decide on which timelines it is.
@@ -97,6 +105,11 @@ async def ancestors(db: Connection, id: int, limit: int) -> list[TimelineEntry]:
 async def descendants(db: Connection, id: int, limit: int, depth: int) -> list[TimelineEntry]:
     """Return the replies below a status in the order of the thread: each right after its parent."""
     return [entry_of(row) for row in await db.fetch(DESCENDANTS, id, limit, depth)]
+
+
+async def replies(db: Connection, id: int, above: int, limit: int) -> list[TimelineEntry]:
+    """Return the public and unlisted replies to a status with ids above another one, oldest first."""
+    return [entry_of(row) for row in await db.fetch(REPLIES, id, above, limit)]
 
 
 def entry_of(row: Row) -> TimelineEntry:

@@ -193,6 +193,12 @@ class Settings(BaseModel):
         ge=0.1,
         le=3600,
     )
+    authorized_fetch: bool = setting(
+        False,
+        "Whether other servers must sign their requests to read profiles and posts of this one, so that blocked servers"
+        " can't. Pages for browsers stay open.",
+        "true or false",
+    )
     link_previews: bool = setting(
         True, "Whether the pages that statuses link to are fetched and shown as cards.", "true or false"
     )

@@ -43,6 +43,8 @@ PAGING = Rule("paging", 300, 15 * MINUTE)
 PAGES = Rule("pages", 300, 5 * MINUTE, per_address=True)
 TOKENS = Rule("tokens", 100, 5 * MINUTE, per_address=True)
 DISCOVERY = Rule("discovery", 600, 5 * MINUTE, per_address=True)
+# Another server asks for each post that its users are told of, and for the collections of each account.
+DOCUMENTS = Rule("documents", 1500, 5 * MINUTE, per_address=True)
 FILES = Rule("files", 6000, 5 * MINUTE, per_address=True)
 HEALTH = Rule("health", 3000, 5 * MINUTE, per_address=True)
 # A browser sends a preflight before a call of another origin, once for each address.

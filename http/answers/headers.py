@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
-from .answer import Headers
+from .answer import Answer, Headers
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -47,6 +48,13 @@ FRAMED = f"frame-ancestors {ANY_SITE};"
 def request_id(given: str | None, make: Callable[[], str]) -> str:
     """Return the client's id for the request if it is fit for a log, else a new one."""
     return given if given is not None and REQUEST_ID.fullmatch(given) else make()
+
+
+def varied(answer: Answer, name: str) -> Answer:
+    """Return an answer that depends on a header of the request, so that no cache shows it to others."""
+    if any(header == "Vary" for header, _ in answer.headers):
+        return answer
+    return replace(answer, headers=(*answer.headers, ("Vary", name)))
 
 
 def cors_methods(path: str) -> str | None:

@@ -11,7 +11,7 @@ import trio
 from ...actors.kernel.envelope import Origin
 from ..answers.errors import HttpError, Malformed, TooLarge
 from ..answers.headers import request_id
-from ..asgi import Scope
+from ..asgi import HOSTS, Scope
 from .decoding import read_json, read_urlencoded
 from .multipart import read_multipart
 from .nesting import Pairs, Tree, nest
@@ -206,9 +206,8 @@ def _inside(address: str, networks: Sequence[Network]) -> bool:
 def request_of(scope: Scope, secret: Callable[[], str], body: AsyncIterable[bytes] | None = None) -> Request:
     """Return the request of an ASGI scope. `secret` makes its id if the client sent none."""
     peer = (scope.get("client") or ("127.0.0.1", 0))[0]
-    request = Request(
-        scope.get("method", "GET"), scope["path"], scope["query_string"], scope["headers"], peer, body or _nothing()
-    )
+    headers = [*scope["headers"], *scope.get(HOSTS, ())]
+    request = Request(scope.get("method", "GET"), scope["path"], scope["query_string"], headers, peer, body or _nothing())
     request.request_id = request_id(request.header(b"x-request-id"), secret)
     return request
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..asgi import Application, Receive, Scope, Send
+from ..asgi import HOSTS, Application, Receive, Scope, Send
 
 
 class NormalizedPaths:
@@ -31,14 +31,16 @@ def normalized(path: str) -> str:
 
 
 def without_host(inner: Application) -> Application:
-    """Return an application that gets no Host header.
+    """Return an application that gets no Host header, because the framework fails if that is not a valid name.
 
-    No answer depends on it, and the framework fails if it is not a valid name.
+    Signed requests are checked for it: it stays in the scope.
     """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        if any(name == b"host" for name, _ in scope.get("headers", ())):
-            scope = {**scope, "headers": [header for header in scope["headers"] if header[0] != b"host"]}
+        hosts = [header for header in scope.get("headers", ()) if header[0] == b"host"]
+        if hosts:
+            others = [header for header in scope["headers"] if header[0] != b"host"]
+            scope = {**scope, "headers": others, HOSTS: hosts}
         await inner(scope, receive, send)
 
     return serve

@@ -26,6 +26,7 @@ class Head:
     feed: str = ""
     embed: str = ""
     noindex: bool = False
+    document: str = ""  # of ActivityPub, about the same
 
 
 def embed_address(base_url: str, url: str) -> str:

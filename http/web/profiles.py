@@ -10,9 +10,10 @@ from ...actors.rules.visibility import ANONYMOUS
 from ...storage.accounts import Account
 from ...storage.engine.json_values import JsonObject
 from ..access.context import HttpContext
-from ..answers.answer import Answer, redirect
-from ..answers.errors import NotAcceptable
+from ..answers.answer import Answer
 from ..entities.account import avatar_url, header_url
+from ..federation.actors import actor_document
+from ..intake.negotiation import asks_for_document
 from ..intake.request import Request
 from ..router import api
 from ..views.accounts import find_local, is_presentable
@@ -26,13 +27,13 @@ from .paging import ListPosition, neighbours
 from .posts import Byline, byline, emojis_of, moment, posts_in
 
 Tab = Literal["posts", "with_replies", "media"]
-ACTIVITY = ("application/activity+json", "application/ld+json")
-NOT_FEDERATED = "This server does not speak ActivityPub yet"
 
 
-@api.get("/@<name>", page=True)
+@api.get("/@<name>", page=True, documents="too")
 async def show(context: HttpContext, request: Request, name: str, position: ListPosition) -> Answer:
     """The profile of an account with its posts and boosts, without its replies to others."""
+    if asks_for_document(request):
+        return await actor_document(context, request, name)
     return await _show(context, request, name, position, "posts")
 
 
@@ -46,21 +47,6 @@ async def show_replies(context: HttpContext, request: Request, name: str, positi
 async def show_media(context: HttpContext, request: Request, name: str, position: ListPosition) -> Answer:
     """The same with pictures, videos and sounds alone."""
     return await _show(context, request, name, position, "media")
-
-
-@api.get("/users/<name>", page=True)
-async def show_address(context: HttpContext, request: Request, name: str) -> Answer:
-    """The address of the account for other servers, which leads people to its page."""
-    refuse_activity(request)
-    account = await find_local(context, name)
-    return redirect(f"/@{account.username}")
-
-
-def refuse_activity(request: Request) -> None:
-    """Refuse a request of another server, which has no use for a page."""
-    accept = request.header(b"accept") or ""
-    if any(kind in accept for kind in ACTIVITY) and "text/html" not in accept:
-        raise NotAcceptable(NOT_FEDERATED)
 
 
 async def _show(context: HttpContext, request: Request, name: str, position: ListPosition, tab: Tab) -> Answer:
@@ -112,6 +98,7 @@ def _head(context: HttpContext, account: Account, path: str) -> Head:
         image_description=account.avatar_description,
         handle=handle,
         feed=f"{base_url}/@{account.username}.rss",
+        document=account.uri,
         noindex=not account.indexable,
     )
 

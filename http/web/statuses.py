@@ -12,6 +12,8 @@ from ..answers.answer import Answer, redirect
 from ..answers.errors import NotFound
 from ..entities.account import avatar_url
 from ..entities.media import media_fields
+from ..federation.objects import status_document
+from ..intake.negotiation import asks_for_document
 from ..intake.request import Request
 from ..router import api
 from ..views.accounts import find_local
@@ -21,12 +23,13 @@ from ..views.titles import summary_of, title_of
 from .heads import Head, asks_not_to_be_indexed, embed_address
 from .layout import public_page
 from .posts import handles_in, moment, path_of, post_of, posts_in, replies_in
-from .profiles import refuse_activity
 
 
-@api.get("/@<name>/<id>", page=True)
+@api.get("/@<name>/<id>", page=True, documents="too")
 async def show(context: HttpContext, request: Request, name: str, id: int) -> Answer:
     """A status with its thread. A boost leads to the original."""
+    if asks_for_document(request):
+        return await status_document(context, request, name, id)
     shown = await _find(context, name, id)
     if shown.boosted is not None:
         return redirect(path_of(shown.boosted))
@@ -52,13 +55,6 @@ async def show_embedded(context: HttpContext, request: Request, name: str, id: i
         raise NotFound
     head = replace(_head(context, shown), noindex=True)
     return await public_page(context, request, "embed.html", framed=True, head=head, post=post_of(context, shown))
-
-
-@api.get("/users/<name>/statuses/<id>", page=True)
-async def show_address(context: HttpContext, request: Request, name: str, id: int) -> Answer:
-    """The address of the status for other servers, which leads people to its page."""
-    refuse_activity(request)
-    return redirect(path_of(await _find(context, name, id)))
 
 
 async def _find(context: HttpContext, name: str, id: int) -> ShownStatus:
@@ -87,6 +83,7 @@ def _head(context: HttpContext, shown: ShownStatus) -> Head:
         published=moment(status.created_at).iso,
         embed=embed_address(settings.base_url, url),
         noindex=asks_not_to_be_indexed([shown]),
+        document=status.uri,
     )
 
 

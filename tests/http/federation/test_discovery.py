@@ -4,9 +4,9 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from troupe.http.api.discovery import local_name
+from troupe.http.federation.webfinger import local_name
 
-from ..clients import BASE, Person, Reply, Stage
+from ...clients import BASE, Person, Reply, Stage
 
 DOMAIN = "localhost:3000"
 WEBFINGER = "/.well-known/webfinger"
@@ -70,8 +70,31 @@ async def test_webfinger_of_those_who_are_not_there(stage: Stage, ada: Person) -
     assert (await stage.anybody().get(WEBFINGER)).status == 400
     await stage.account("newcomer", confirmed_at=None)
     assert (await webfinger(stage, f"acct:newcomer@{DOMAIN}")).status == 404
+    # A suspended account is still there, as its actor says: other servers look it up again to learn of the suspension.
     await stage.sql("UPDATE accounts SET suspended_at = now() WHERE username = 'ada'")
+    assert (await webfinger(stage, f"acct:ada@{DOMAIN}")).status == 200
+    await stage.sql("UPDATE accounts SET deleted_at = now() WHERE username = 'ada'")
     assert (await webfinger(stage, f"acct:ada@{DOMAIN}")).status == 410
+
+
+async def test_webfinger_of_the_server_leads_to_its_actor(stage: Stage) -> None:
+    for resource in (f"acct:{DOMAIN}@{DOMAIN}", f"{BASE}/actor"):
+        answer = (await webfinger(stage, resource)).json
+        assert answer["subject"] == f"acct:{DOMAIN}@{DOMAIN}"
+        assert {"rel": "self", "type": "application/activity+json", "href": f"{BASE}/actor"} in answer["links"]
+
+
+async def test_people_of_other_servers_are_sent_back_to_follow(stage: Stage, ada: Person) -> None:
+    links = {link["rel"]: link for link in (await webfinger(stage, f"acct:ada@{DOMAIN}")).json["links"]}
+    template = links["http://ostatus.org/schema/1.0/subscribe"]["template"]
+    assert template == f"{BASE}/authorize_interaction?uri={{uri}}"
+    path = template.removeprefix(BASE)
+    far = await stage.anybody().get(path.replace("{uri}", "https://far.test/%3Cb%3E"))
+    assert (far.status, "https://far.test/&lt;b&gt;" in far.text) == (200, True)
+    status = await ada.publish()
+    for uri, target in ((f"{BASE}/users/ada", "/@ada"), (status["uri"], f"/@ada/{status['id']}")):
+        here = await stage.anybody().get(path.replace("{uri}", uri))
+        assert (here.status, here.headers["Location"]) == (302, target)
 
 
 async def test_host_meta_leads_to_webfinger(stage: Stage) -> None:
@@ -89,8 +112,11 @@ async def test_host_meta_leads_to_webfinger(stage: Stage) -> None:
 async def test_nodeinfo_counts_people_and_posts(stage: Stage, ada: Person) -> None:
     await ada.publish()
     client = stage.anybody()
-    (link,) = (await client.get("/.well-known/nodeinfo")).json["links"]
-    assert link == {"rel": "http://nodeinfo.diaspora.software/ns/schema/2.0", "href": f"{BASE}/nodeinfo/2.0"}
+    links = (await client.get("/.well-known/nodeinfo")).json["links"]
+    schema = "http://nodeinfo.diaspora.software/ns/schema/"
+    assert links == [{"rel": schema + one, "href": f"{BASE}/nodeinfo/{one}"} for one in ("2.0", "2.1")]
+    newer = (await client.get("/nodeinfo/2.1")).json
+    assert (newer["version"], newer["software"]["homepage"]) == ("2.1", BASE)
     answer = await client.get("/nodeinfo/2.0")
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
     assert answer.json["version"] == "2.0"

@@ -1,0 +1,40 @@
+"""Answers with documents of ActivityPub."""
+
+from __future__ import annotations
+
+import orjson
+
+from ...actors.activitypub.documents.actors import tombstone_of
+from ...actors.activitypub.vocabulary import CONTENT_TYPE
+from ...storage.engine.json_values import JsonObject
+from ..access.context import HttpContext
+from ..answers.answer import Answer, Headers
+from .readers import demands_signatures
+
+DOCUMENT = f"{CONTENT_TYPE}; charset=utf-8"
+# Caches on the way may keep what everybody may read for a moment. What is deleted must not be shown for long.
+FOR_A_MOMENT = ("Cache-Control", "public, max-age=60")
+FOR_NO_CACHE = ("Cache-Control", "private, no-store")
+BY_ACCEPT = ("Vary", "Accept")
+BY_SIGNATURE = ("Vary", "Accept, Signature")
+
+
+def document(context: HttpContext, body: JsonObject, *, public: bool, status: int = 200) -> Answer:
+    """Answer with a document, which everybody may read if it is `public`."""
+    return Answer(orjson.dumps(body), status, _headers(context, public=public), DOCUMENT)
+
+
+def open_document(body: JsonObject) -> Answer:
+    """Answer with a document that no setting hides."""
+    return Answer(orjson.dumps(body), 200, (FOR_A_MOMENT, BY_ACCEPT), DOCUMENT)
+
+
+def tombstone(context: HttpContext, uri: str) -> Answer:
+    """Answer that a thing was deleted for good."""
+    return document(context, tombstone_of(uri), public=True, status=410)
+
+
+def _headers(context: HttpContext, *, public: bool) -> Headers:
+    if public and not demands_signatures(context):
+        return (FOR_A_MOMENT, BY_ACCEPT)
+    return (FOR_NO_CACHE, BY_SIGNATURE)

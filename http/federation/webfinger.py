@@ -1,0 +1,87 @@
+"""WebFinger (RFC 7033): from the handle of an account, or one of its addresses, to its actor."""
+
+from __future__ import annotations
+
+import re
+
+import orjson
+
+from ...actors.activitypub.names import LocalNames
+from ...actors.activitypub.vocabulary import CONTENT_TYPE
+from ...actors.rules.identity import handle_of
+from ...storage.accounts import Account
+from ..access.context import HttpContext
+from ..answers.answer import Answer
+from ..answers.errors import Gone, NotFound
+from ..entities.account import avatar_url
+from ..intake.input import Input
+from ..intake.parameters import Given
+from ..router import api
+from .actors import find_actor
+
+JRD = "application/jrd+json; charset=utf-8"
+PROFILE_PAGE = "http://webfinger.net/rel/profile-page"
+AVATAR = "http://webfinger.net/rel/avatar"
+SUBSCRIBE = "http://ostatus.org/schema/1.0/subscribe"
+
+# The links under which an account is known: its actor, and its page for people.
+PATH = re.compile(r"/(?:users/|@)([A-Za-z0-9_]{1,30})/?")
+
+
+class SoughtResource(Input):
+    resource: Given
+
+
+@api.get("/.well-known/webfinger")
+async def show_webfinger(context: HttpContext, sought: SoughtResource) -> Answer:
+    """The links of a local account, or of this server. 404 for accounts of other servers, 410 for deleted ones."""
+    names = context.federation.names
+    if sought.resource in (f"acct:{names.domain}@{names.domain}", names.server_actor):
+        return _answer(_of_server(names))
+    name = local_name(sought.resource, names.domain, names.base_url)
+    if name is None:
+        raise NotFound
+    account = await find_actor(context, name)
+    if account.deleted_at is not None:
+        raise Gone
+    return _answer(_of_account(account, names))
+
+
+def local_name(resource: str, domain: str, base_url: str) -> str | None:
+    """Return the user's name in a resource of this server; None for everything else."""
+    if resource.startswith(f"{base_url}/"):
+        found = PATH.fullmatch(resource.removeprefix(base_url))
+        return found[1] if found else None
+    handle = handle_of(resource.removeprefix("acct:"), domain)
+    # A name without a domain may belong to any server.
+    return handle[0] if handle is not None and handle[1] is None and "@" in resource.lstrip("@") else None
+
+
+def _of_account(account: Account, names: LocalNames) -> dict[str, object]:
+    """Return the links that other servers look for, and the one that takes people of theirs back here."""
+    url = account.url or account.uri
+    return {
+        "subject": f"acct:{account.username}@{names.domain}",
+        "aliases": list(dict.fromkeys((url, account.uri))),
+        "links": [
+            {"rel": PROFILE_PAGE, "type": "text/html", "href": url},
+            {"rel": "self", "type": CONTENT_TYPE, "href": account.uri},
+            {"rel": SUBSCRIBE, "template": f"{names.base_url}/authorize_interaction?uri={{uri}}"},
+            {"rel": AVATAR, "href": avatar_url(account, names.base_url)},
+        ],
+    }
+
+
+def _of_server(names: LocalNames) -> dict[str, object]:
+    return {
+        "subject": f"acct:{names.domain}@{names.domain}",
+        "aliases": [names.server_actor],
+        "links": [
+            {"rel": PROFILE_PAGE, "type": "text/html", "href": f"{names.base_url}/about"},
+            {"rel": "self", "type": CONTENT_TYPE, "href": names.server_actor},
+        ],
+    }
+
+
+def _answer(links: dict[str, object]) -> Answer:
+    return Answer(orjson.dumps(links), content_type=JRD)

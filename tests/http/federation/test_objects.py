@@ -1,0 +1,211 @@
+"""Statuses as documents: every part that other servers read."""
+
+import re
+from typing import Any
+
+import pytest
+
+from troupe.actors.activitypub.vocabulary import PUBLIC
+
+from ...activitypub.documents_read import undeclared
+from ...clients import BASE, Person, Stage
+from ...emojis import add_emoji
+from ..uploading import uploaded
+from .peers import Peer, ask, document, peer
+
+ADA, BOB = f"{BASE}/users/ada", f"{BASE}/users/bob"
+INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+
+async def write(person: Person, text: str, **more: object) -> Any:
+    reply = await person.send("POST", "/api/v1/statuses", json={"status": text, **more})
+    assert reply.status == 200, reply.text
+    return reply.json
+
+
+async def test_a_note_has_all_that_others_require(stage: Stage, ada: Person) -> None:
+    status = await write(ada, "hello", language="de", spoiler_text="tea")
+    note = await document(stage, status["uri"])
+    assert note == note | {
+        "id": status["uri"], "type": "Note", "attributedTo": ADA, "url": status["url"], "content": "<p>hello</p>",
+        "contentMap": {"de": "<p>hello</p>"}, "summary": "tea", "sensitive": True, "inReplyTo": None, "tag": [],
+        "attachment": [], "to": [PUBLIC], "cc": [f"{ADA}/followers"],
+    }  # fmt: skip
+    assert INSTANT.fullmatch(note["published"])
+    assert not {"updated", "quote", "oneOf", "source"} & note.keys()
+    assert undeclared(note) == set()
+
+
+async def test_mentions_are_tagged_and_addressed(stage: Stage, ada: Person, bob: Person) -> None:
+    una = await peer(stage)
+    note = await document(stage, (await write(ada, "@bob and @una@peer.example"))["uri"])
+    assert {(tag["type"], tag["href"], tag["name"]) for tag in note["tag"]} == {
+        ("Mention", BOB, "@bob@localhost:3000"), ("Mention", una.uri, "@una@peer.example"),
+    }  # fmt: skip
+    assert {BOB, una.uri} <= set(note["cc"])
+
+
+async def test_hashtags_and_emoji_are_tagged(stage: Stage, ada: Person) -> None:
+    await add_emoji(stage, "blob")
+    note = await document(stage, (await write(ada, "#Tea :blob:"))["uri"])
+    hashtag, emoji = note["tag"]
+    assert hashtag == {"type": "Hashtag", "href": f"{BASE}/tags/tea", "name": "#Tea"}
+    assert (emoji["type"], emoji["name"], emoji["icon"]["type"]) == ("Emoji", ":blob:", "Image")
+
+
+async def test_attachments_come_with_their_description_and_size(stage: Stage, ada: Person) -> None:
+    medium = await uploaded(ada, description="a dot", focus="0.5,-0.5")
+    note = await document(stage, (await write(ada, "look", media_ids=[medium["id"]]))["uri"])
+    (attachment,) = note["attachment"]
+    assert (attachment["type"], attachment["url"]) == ("Document", medium["url"])
+    assert (attachment["name"], attachment["summary"]) == ("a dot", "a dot")
+    assert attachment["focalPoint"] == [0.5, -0.5]
+    assert attachment["blurhash"] == medium["blurhash"]
+    size = medium["meta"]["original"]
+    assert (attachment["width"], attachment["height"]) == (size["width"], size["height"])
+    served = await stage.anybody().get(attachment["url"].removeprefix(BASE))
+    assert attachment["mediaType"] == served.headers["Content-Type"]
+
+
+async def test_a_reply_names_its_parent(stage: Stage, ada: Person, bob: Person) -> None:
+    parent = await write(ada, "tea?")
+    reply = await write(bob, "@ada yes", in_reply_to_id=parent["id"])
+    assert (await document(stage, reply["uri"]))["inReplyTo"] == parent["uri"]
+
+
+async def test_an_edit_has_its_time(stage: Stage, ada: Person) -> None:
+    status = await write(ada, "teh")
+    edited = await ada.send("PUT", f"/api/v1/statuses/{status['id']}", json={"status": "the"})
+    note = await document(stage, status["uri"])
+    assert (note["content"], note["updated"]) == ("<p>the</p>", edited.json["edited_at"])
+
+
+async def test_a_poll_is_a_question(stage: Stage, ada: Person, bob: Person) -> None:
+    status = await write(ada, "tea?", poll={"options": ["yes", "no"], "expires_in": 600})
+    await bob.send("POST", f"/api/v1/polls/{status['poll']['id']}/votes", json={"choices": [0]})
+    question = await document(stage, status["uri"])
+    assert question["type"] == "Question"
+    assert [(one["name"], one["replies"]["totalItems"]) for one in question["oneOf"]] == [("yes", 1), ("no", 0)]
+    assert (question["votersCount"], question["endTime"]) == (1, status["poll"]["expires_at"])
+    assert "closed" not in question
+    several = await write(ada, "what?", poll={"options": ["a", "b"], "expires_in": 600, "multiple": True})
+    assert len((await document(stage, several["uri"]))["anyOf"]) == 2
+
+
+async def test_a_quote_with_the_permission_of_its_author(stage: Stage, ada: Person, bob: Person) -> None:
+    quoted = await write(ada, "needle", quote_approval_policy="public")
+    quoting = await write(bob, "look", quoted_status_id=quoted["id"])
+    note = await document(stage, quoting["uri"])
+    assert note["quote"] == note["quoteUri"] == note["_misskey_quote"] == quoted["uri"]
+    stamp = await document(stage, note["quoteAuthorization"])
+    assert stamp == stamp | {
+        "id": note["quoteAuthorization"], "type": "QuoteAuthorization", "attributedTo": ADA,
+        "interactingObject": quoting["uri"], "interactionTarget": quoted["uri"],
+    }  # fmt: skip
+    assert undeclared(note) | undeclared(stamp) == set()
+    await ada.post(f"/api/v1/statuses/{quoted['id']}/quotes/{quoting['id']}/revoke")
+    assert (await ask(stage, note["quoteAuthorization"])).status == 404
+    assert (await document(stage, quoting["uri"]))["quote"] == {"type": "Tombstone"}
+
+
+async def test_who_may_quote_is_told(stage: Stage, ada: Person) -> None:
+    open_, closed = await write(ada, "a", quote_approval_policy="public"), await write(ada, "b", visibility="unlisted",
+                                                                                       quote_approval_policy="nobody")  # fmt: skip
+    policies = [(await document(stage, one["uri"]))["interactionPolicy"]["canQuote"] for one in (open_, closed)]
+    assert [one["automaticApproval"] for one in policies] == [[PUBLIC], [ADA]]
+
+
+async def test_a_status_is_published_by_a_create_with_an_id_of_its_own(stage: Stage, ada: Person) -> None:
+    status = await write(ada, "hello")
+    create = await document(stage, f"{status['uri']}/activity")
+    assert (create["type"], create["actor"], create["id"]) == ("Create", ADA, f"{status['uri']}/activity")
+    note = await document(stage, status["uri"])
+    assert create["object"] == {name: value for name, value in note.items() if name != "@context"}
+    assert (create["to"], create["cc"]) == (note["to"], note["cc"])
+    assert undeclared(create) == set()
+
+
+async def test_a_boost_is_an_announce(stage: Stage, ada: Person, bob: Person) -> None:
+    status = await write(ada, "hello")
+    boost = (await bob.post(f"/api/v1/statuses/{status['id']}/reblog")).json
+    announce = await document(stage, boost["uri"])
+    assert announce == announce | {
+        "id": boost["uri"], "type": "Announce", "actor": BOB, "object": status["uri"], "to": [PUBLIC],
+        "cc": [f"{BOB}/followers", ADA],
+    }  # fmt: skip
+    assert INSTANT.fullmatch(announce["published"])
+    of_the_boost = await ask(stage, boost["uri"].removesuffix("/activity"))
+    assert (of_the_boost.status, of_the_boost.headers["Location"]) == (302, status["uri"])
+
+
+async def test_the_page_of_a_status_gives_its_document_too(stage: Stage, ada: Person) -> None:
+    status = await write(ada, "hello")
+    assert (await document(stage, status["url"]))["id"] == status["uri"]
+
+
+async def test_a_deleted_status_leaves_a_tombstone(stage: Stage, ada: Person) -> None:
+    status, hidden = await write(ada, "hello"), await write(ada, "psst", visibility="private")
+    for one in (status, hidden):
+        await ada.delete(f"/api/v1/statuses/{one['id']}")
+    for uri in (status["uri"], f"{status['uri']}/activity", f"{status['uri']}/replies", f"{status['uri']}/likes"):
+        reply = await ask(stage, uri)
+        assert (reply.status, reply.json["type"], reply.json["id"]) == (410, "Tombstone", uri)
+    assert (await ask(stage, hidden["uri"])).status == 404
+
+
+@pytest.fixture
+async def una(stage: Stage) -> Peer:
+    return await peer(stage)
+
+
+VISIBILITIES = ("public", "unlisted", "private", "direct")
+
+
+async def seen_by(reader: Peer | Stage, statuses: dict[str, Any], part: str = "") -> list[str]:
+    """The visibilities of the statuses that a reader gets. All others must be missing."""
+    found: list[str] = []
+    for visibility, status in statuses.items():
+        path = status["uri"].removeprefix(BASE) + part
+        reply = await (ask(reader, path) if isinstance(reader, Stage) else reader.get(path))
+        assert reply.status in (200, 404), reply.text
+        if reply.status == 200:
+            found.append(visibility)
+            expected = "public, max-age=60" if visibility in ("public", "unlisted") else "private, no-store"
+            assert reply.headers["Cache-Control"] == expected
+    return found
+
+
+@pytest.fixture
+async def written(ada: Person, una: Peer) -> dict[str, Any]:
+    return {one: await write(ada, "@una@peer.example" if one == "direct" else one, visibility=one)
+            for one in VISIBILITIES}  # fmt: skip
+
+
+@pytest.mark.parametrize("part", ["", "/activity", "/replies", "/likes", "/shares"])
+async def test_each_reads_what_is_theirs_to_read(
+    stage: Stage, ada: Person, una: Peer, written: dict[str, Any], part: str
+) -> None:
+    follower, stranger = await peer(stage, "fay"), await peer(stage, "sue", known=False)
+    blocked, other = await peer(stage, "ben"), await peer(stage, "oda", "blocked.example")
+    for one in (follower, blocked, other):
+        await one.follow(ada)
+    await blocked.be_blocked_by(ada)
+    await ada.post("/api/v1/domain_blocks", {"domain": "blocked.example"})
+    assert await seen_by(stage, written, part) == ["public", "unlisted"]
+    assert await seen_by(stranger, written, part) == ["public", "unlisted"]
+    assert await seen_by(una, written, part) == ["public", "unlisted", "direct"]
+    assert await seen_by(follower, written, part) == ["public", "unlisted", "private"]
+    assert await seen_by(blocked, written, part) == []
+    assert await seen_by(other, written, part) == []
+
+
+async def test_a_status_is_found_below_its_author_alone(stage: Stage, ada: Person, bob: Person) -> None:
+    status = await write(ada, "hello")
+    assert (await ask(stage, f"/users/bob/statuses/{status['id']}")).status == 404
+    assert (await ask(stage, f"/users/ada/statuses/{int(status['id']) + 1}")).status == 404
+
+
+async def test_nothing_is_read_of_a_suspended_author(stage: Stage, ada: Person, una: Peer) -> None:
+    status = await write(ada, "hello")
+    await stage.sql("UPDATE accounts SET suspended_at = now() WHERE username = 'ada'")
+    assert (await una.get(f"/users/ada/statuses/{status['id']}")).status == 404

@@ -1,0 +1,143 @@
+"""Who may read documents: signatures that are demanded, wrong, late or of suspended domains."""
+
+from typing import Any
+
+import pytest
+
+from troupe.http.endpoints import all_endpoints
+
+from ...clients import BASE, Person, Stage, address
+from .peers import DOCUMENT, Peer, ask, peer
+from .test_objects import write
+
+OPEN_PATHS = ("/actor", "/actor/outbox", "/.well-known/nodeinfo", "/.well-known/host-meta", "/nodeinfo/2.0",
+              "/.well-known/webfinger?resource=acct:ada@localhost:3000")  # fmt: skip
+SUSPEND = """
+    INSERT INTO blocked_domains (id, domain, severity, created_at, updated_at)
+    VALUES (1, 'peer.example', 'suspend', now(), now())
+"""
+
+
+@pytest.fixture
+async def una(stage: Stage) -> Peer:
+    return await peer(stage)
+
+
+async def suspend(stage: Stage) -> None:
+    await stage.sql(SUSPEND)
+    await stage.http_context.blocks.reload()
+
+
+async def test_a_wrong_signature_counts_as_none(stage: Stage, ada: Person, una: Peer) -> None:
+    await una.follow(ada)
+    status = await write(ada, "psst", visibility="private")
+    path = status["uri"].removeprefix(BASE)
+    assert (await una.get(path)).status == 200
+    signature = una.signed("/users/ada")["Signature"]  # of another path
+    assert (await una.get(path, Signature=signature)).status == 404
+    assert (await una.get(path, Date="Mon, 01 Jan 2024 00:00:00 GMT")).status == 404
+    assert (await una.get("/users/ada", Signature="nonsense")).status == 200
+    assert (await una.get("/users/ada", Signature=signature.replace("una", "zed"))).status == 200
+
+
+async def test_another_actor_of_the_domain_does_not_read_for_a_follower(stage: Stage, ada: Person, una: Peer) -> None:
+    await una.follow(ada)
+    status = await write(ada, "psst", visibility="private")
+    server = await peer(stage, "server", known=False)
+    assert (await server.get(status["uri"].removeprefix(BASE))).status == 404
+
+
+async def test_a_requested_follow_opens_nothing(stage: Stage, ada: Person, una: Peer) -> None:
+    await stage.sql(
+        "INSERT INTO follow_requests (id, account_id, target_account_id, created_at) VALUES (1, $1, $2, now())",
+        una.account.id, ada.account.id,
+    )  # fmt: skip
+    status = await write(ada, "psst", visibility="private")
+    assert (await una.get(status["uri"].removeprefix(BASE))).status == 404
+
+
+async def test_an_end_of_a_follow_is_noticed_at_once(stage: Stage, ada: Person, una: Peer) -> None:
+    await una.follow(ada)
+    status = await write(ada, "psst", visibility="private")
+    assert (await una.get(status["uri"].removeprefix(BASE))).status == 200
+    assert (await ada.post(f"/api/v1/accounts/{una.account.id}/remove_from_followers")).status == 200
+    assert (await una.get(status["uri"].removeprefix(BASE))).status == 404
+
+
+@pytest.mark.parametrize("path", ["/users/ada", "/users/ada/outbox", "/@ada", "/users/nobody"])
+async def test_actors_of_a_suspended_domain_get_nothing(stage: Stage, ada: Person, una: Peer, path: str) -> None:
+    await suspend(stage)
+    assert (await una.get(path)).status == 403
+
+
+async def test_a_suspended_actor_gets_nothing(stage: Stage, ada: Person, una: Peer) -> None:
+    await stage.sql("UPDATE accounts SET suspended_at = now() WHERE id = $1", una.account.id)
+    assert (await una.get("/users/ada")).status == 403
+
+
+class TestAuthorizedFetch:
+    @pytest.fixture
+    def options(self) -> dict[str, Any]:
+        return {"rate_limits": False, "authorized_fetch": True}
+
+    async def test_documents_need_a_signature(self, stage: Stage, ada: Person, una: Peer) -> None:
+        status = await write(ada, "hello")
+        paths = ("/users/ada", "/@ada", f"/users/ada/statuses/{status['id']}", f"/@ada/{status['id']}",
+                 "/users/ada/outbox", "/users/ada/outbox?page=true", "/users/ada/followers",
+                 "/users/ada/collections/featured", f"/users/ada/statuses/{status['id']}/replies")  # fmt: skip
+        for path in paths:
+            assert (await ask(stage, path)).status == 401, path
+            reply = await una.get(path)
+            assert reply.status == 200, path
+            assert reply.headers["Cache-Control"] == "private, no-store"
+            assert reply.headers["Vary"] == "Accept, Signature"
+
+    async def test_a_signature_that_can_not_be_right_is_refused(self, stage: Stage, ada: Person, una: Peer) -> None:
+        assert (await una.get("/users/ada", Signature=una.signed("/users/bob")["Signature"])).status == 401
+
+    async def test_nobody_learns_who_is_here(self, stage: Stage) -> None:
+        assert (await ask(stage, "/users/nobody")).status == 401
+
+    async def test_every_document_of_an_account_is_closed(self, stage: Stage, ada: Person) -> None:
+        closed = [one for one in all_endpoints() if one.documents != "none" and one.path.startswith(("/users", "/@"))]
+        assert len(closed) > 10
+        for endpoint in closed:
+            reply = await ask(stage, address(endpoint, "1"))
+            assert reply.status == 401, endpoint.path
+
+    async def test_what_two_strict_servers_need_of_each_other_stays_open(self, stage: Stage, ada: Person) -> None:
+        for path in OPEN_PATHS:
+            assert (await ask(stage, path)).status == 200, path
+
+    async def test_pages_stay_open(self, stage: Stage, ada: Person) -> None:
+        assert (await stage.anybody().get("/@ada", headers={"Accept": "text/html"})).status == 200
+
+
+class TestLimitedFederation:
+    @pytest.fixture
+    def options(self) -> dict[str, Any]:
+        return {"rate_limits": False, "limited_federation": True}
+
+    async def test_allowed_servers_alone_read_documents(self, stage: Stage, ada: Person, una: Peer) -> None:
+        assert (await ask(stage, "/users/ada")).status == 401
+        assert (await una.get("/users/ada")).status == 403
+        await stage.sql("INSERT INTO allowed_domains (id, domain, created_at) VALUES (1, 'peer.example', now())")
+        await stage.http_context.blocks.reload()
+        assert (await una.get("/users/ada")).status == 200
+        assert (await una.get("/@ada")).status == 200
+
+    async def test_pages_stay_closed_whoever_signs(self, stage: Stage, ada: Person, una: Peer) -> None:
+        await stage.sql("INSERT INTO allowed_domains (id, domain, created_at) VALUES (1, 'peer.example', now())")
+        await stage.http_context.blocks.reload()
+        for path in ("/@ada", "/users/ada", "/@ada/with_replies"):
+            assert (await una.get(path, Accept="text/html")).status == 401, path
+        assert (await una.get("/@ada/with_replies")).status == 401
+
+
+async def test_uploads_are_never_documents(stage: Stage, ada: Person) -> None:
+    from ..uploading import uploaded  # noqa: PLC0415
+
+    medium = await uploaded(ada)
+    reply = await stage.anybody().get(medium["url"].removeprefix(BASE), headers={"Accept": DOCUMENT})
+    assert reply.headers["Content-Type"] == "image/png"
+    assert reply.headers["X-Content-Type-Options"] == "nosniff"
