@@ -19,7 +19,6 @@ from ..intake.request import Request
 from ..router import api
 from ..views.accounts import find_local
 from ..views.statuses import find_visible
-from ..web.posts import path_of
 from .actors import AskedFor, asked_for
 from .documents import document, open_document, tombstone
 
@@ -35,7 +34,7 @@ async def show_status(context: HttpContext, request: Request, name: str, id: int
     shown = await find_visible(context, None, id)
     if shown.author.id != account.id:
         raise NotFound
-    return redirect(path_of(shown))
+    return redirect(f"/@{account.username}/{id}")
 
 
 @api.get("/users/<name>/statuses/<id>/activity", documents="only")

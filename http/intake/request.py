@@ -207,7 +207,9 @@ def request_of(scope: Scope, secret: Callable[[], str], body: AsyncIterable[byte
     """Return the request of an ASGI scope. `secret` makes its id if the client sent none."""
     peer = (scope.get("client") or ("127.0.0.1", 0))[0]
     headers = [*scope["headers"], *scope.get(HOSTS, ())]
-    request = Request(scope.get("method", "GET"), scope["path"], scope["query_string"], headers, peer, body or _nothing())
+    request = Request(
+        scope.get("method", "GET"), scope["path"], scope["query_string"], headers, peer, body or _nothing()
+    )
     request.request_id = request_id(request.header(b"x-request-id"), secret)
     return request
 

@@ -4,7 +4,9 @@ from typing import Any
 
 from troupe.actors.activitypub.keys import public_pem
 from troupe.actors.activitypub.signatures import SigningKey, sign
+from troupe.storage import follows
 from troupe.storage.accounts import Account, NewAccount
+from troupe.storage.follows import FollowTerms
 
 from ...clients import BASE, Person, Reply, Stage
 from ...rows import create_account
@@ -14,10 +16,6 @@ DOCUMENT = "application/activity+json"
 KEY = """
     INSERT INTO actor_keys (key_id, actor_uri, public_key, fetched_at) VALUES ($1, $2, $3, now())
     ON CONFLICT DO NOTHING
-"""
-FOLLOW = """
-    INSERT INTO follows (id, account_id, target_account_id, created_at, from_domain)
-    SELECT $1, $2, $3, now(), domain FROM accounts WHERE id = $2
 """
 BLOCK = "INSERT INTO blocks (id, account_id, target_account_id, created_at) VALUES ($1, $2, $3, now())"
 BLOCK_DOMAIN = "INSERT INTO account_domain_blocks (id, account_id, domain, created_at) VALUES ($1, $2, $3, now())"
@@ -46,7 +44,9 @@ class Peer:
 
     async def follow(self, person: Person) -> None:
         """Follow, as far as rows go. The account's actor must not be awake."""
-        await self.stage.sql(FOLLOW, self.stage.http_context.ids.next(), self.account.id, person.account.id)
+        context, id = self.stage.http_context, self.stage.http_context.ids.next()
+        terms = FollowTerms(id, self.account.id, person.account.id, uri=f"{self.uri}#follows/{id}")
+        await context.database.transact(follows.insert_follow, terms, context.clock.now())
 
     async def be_blocked_by(self, person: Person) -> None:
         await self.stage.sql(BLOCK, self.stage.http_context.ids.next(), person.account.id, self.account.id)
@@ -60,6 +60,13 @@ async def peer(stage: Stage, name: str = "una", domain: str = "peer.example", *,
         new = NewAccount(context.ids.next(), name, domain, uri, f"https://{domain}/@{name}", f"{uri}/inbox")
         account = await context.database.transact(create_account, new, context.clock.now())
     return Peer(stage, uri, account)
+
+
+async def write(person: Person, text: str, **more: object) -> Any:
+    """The status that was published."""
+    reply = await person.send("POST", "/api/v1/statuses", json={"status": text, **more})
+    assert reply.status == 200, reply.text
+    return reply.json
 
 
 async def ask(stage: Stage, path: str) -> Reply:

@@ -1,9 +1,11 @@
 """Actor documents, as other servers read them: section by section what they need."""
 
+from io import BytesIO
 from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
+from quart.datastructures import FileStorage
 
 from ...activitypub.documents_read import undeclared
 from ...clients import BASE, Person, Stage
@@ -12,6 +14,7 @@ from ..uploading import picture
 from .peers import DOCUMENT, ask, document, peer
 
 ADA = f"{BASE}/users/ada"
+UNSENT = "INSERT INTO activities (id, account_id, body, created_at, deliveries) VALUES (1, $1, '{}', now(), 1)"
 PROFILE = 'application/ld+json; profile="https://www.w3.org/ns/activitystreams"'
 
 
@@ -68,9 +71,6 @@ async def test_an_actor_has_its_profile(stage: Stage, ada: Person) -> None:
 
 async def test_pictures_have_their_type_and_the_drawn_ones_are_not_sent(stage: Stage, ada: Person) -> None:
     assert not {"icon", "image"} & (await document(stage, "/users/ada")).keys()
-    from quart.datastructures import FileStorage  # noqa: PLC0415
-    from io import BytesIO  # noqa: PLC0415
-
     file = FileStorage(BytesIO(picture()), "a.png")
     sent = await ada.send(
         "PATCH", "/api/v1/accounts/update_credentials", files={"avatar": file}, form={"avatar_description": "a face"}
@@ -144,7 +144,7 @@ async def test_a_deleted_actor_is_gone_for_good(stage: Stage, ada: Person) -> No
 
 async def test_a_deleted_actors_key_stays_until_the_others_are_told(stage: Stage, ada: Person) -> None:
     await stage.sql("UPDATE accounts SET deleted_at = now() WHERE username = 'ada'")
-    await stage.sql("INSERT INTO activities VALUES (1, $1, '{}', now())", ada.account.id)
+    await stage.sql(UNSENT, ada.account.id)
     actor = await document(stage, "/users/ada")
     assert (actor["suspended"], actor["publicKey"]["owner"]) == (True, ADA)
     await stage.sql("DELETE FROM activities")

@@ -4,8 +4,7 @@ from typing import Any
 
 from ...activitypub.documents_read import undeclared
 from ...clients import BASE, Person, Stage
-from .peers import ask, document, peer
-from .test_objects import write
+from .peers import ask, document, peer, write
 
 ADA = f"{BASE}/users/ada"
 

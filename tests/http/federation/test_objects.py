@@ -11,16 +11,10 @@ from ...activitypub.documents_read import undeclared
 from ...clients import BASE, Person, Stage
 from ...emojis import add_emoji
 from ..uploading import uploaded
-from .peers import Peer, ask, document, peer
+from .peers import Peer, ask, document, peer, write
 
 ADA, BOB = f"{BASE}/users/ada", f"{BASE}/users/bob"
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
-
-
-async def write(person: Person, text: str, **more: object) -> Any:
-    reply = await person.send("POST", "/api/v1/statuses", json={"status": text, **more})
-    assert reply.status == 200, reply.text
-    return reply.json
 
 
 async def test_a_note_has_all_that_others_require(stage: Stage, ada: Person) -> None:
@@ -109,9 +103,9 @@ async def test_a_quote_with_the_permission_of_its_author(stage: Stage, ada: Pers
 
 
 async def test_who_may_quote_is_told(stage: Stage, ada: Person) -> None:
-    open_, closed = await write(ada, "a", quote_approval_policy="public"), await write(ada, "b", visibility="unlisted",
-                                                                                       quote_approval_policy="nobody")  # fmt: skip
-    policies = [(await document(stage, one["uri"]))["interactionPolicy"]["canQuote"] for one in (open_, closed)]
+    anyone = await write(ada, "a", quote_approval_policy="public")
+    nobody = await write(ada, "b", visibility="unlisted", quote_approval_policy="nobody")
+    policies = [(await document(stage, one["uri"]))["interactionPolicy"]["canQuote"] for one in (anyone, nobody)]
     assert [one["automaticApproval"] for one in policies] == [[PUBLIC], [ADA]]
 
 

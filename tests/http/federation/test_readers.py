@@ -7,14 +7,14 @@ import pytest
 from troupe.http.endpoints import all_endpoints
 
 from ...clients import BASE, Person, Stage, address
-from .peers import DOCUMENT, Peer, ask, peer
-from .test_objects import write
+from ..uploading import uploaded
+from .peers import DOCUMENT, Peer, ask, peer, write
 
 OPEN_PATHS = ("/actor", "/actor/outbox", "/.well-known/nodeinfo", "/.well-known/host-meta", "/nodeinfo/2.0",
               "/.well-known/webfinger?resource=acct:ada@localhost:3000")  # fmt: skip
 SUSPEND = """
-    INSERT INTO blocked_domains (id, domain, severity, created_at, updated_at)
-    VALUES (1, 'peer.example', 'suspend', now(), now())
+    INSERT INTO blocked_domains (id, domain, severity, reject_media, reject_reports, obfuscate, created_at)
+    VALUES (1, 'peer.example', 'suspend', true, true, false, now())
 """
 
 
@@ -135,8 +135,6 @@ class TestLimitedFederation:
 
 
 async def test_uploads_are_never_documents(stage: Stage, ada: Person) -> None:
-    from ..uploading import uploaded  # noqa: PLC0415
-
     medium = await uploaded(ada)
     reply = await stage.anybody().get(medium["url"].removeprefix(BASE), headers={"Accept": DOCUMENT})
     assert reply.headers["Content-Type"] == "image/png"
