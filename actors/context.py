@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from ..storage.engine.database import Database
 from .activitypub.names import LocalNames
@@ -42,6 +43,7 @@ class ActorContext:
     hosts: KnownHosts
     base_url: str
     local_domain: str
+    tally_delay: timedelta  # until other servers are told of votes
 
     @property
     def names(self) -> LocalNames:

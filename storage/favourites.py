@@ -16,9 +16,9 @@ INSERT = """
 """
 
 DELETE = """
-    WITH gone AS (DELETE FROM favourites WHERE account_id = $1 AND status_id = $2 RETURNING status_id)
+    WITH gone AS (DELETE FROM favourites WHERE account_id = $1 AND status_id = $2 RETURNING id, status_id)
     UPDATE status_counts SET favourites = favourites - 1 FROM gone WHERE status_counts.status_id = gone.status_id
-    RETURNING status_counts.status_id
+    RETURNING gone.id
 """
 
 FIND = "SELECT status_id FROM favourites WHERE account_id = $1 AND uri = $2"
@@ -43,9 +43,9 @@ async def insert(
     return await db.fetchval(INSERT, id, account_id, status_id, uri, now) is not None
 
 
-async def delete(db: Connection, account_id: int, status_id: int) -> bool:
-    """Remove a favourite. False if there was none."""
-    return await db.fetchval(DELETE, account_id, status_id) is not None
+async def delete(db: Connection, account_id: int, status_id: int) -> int | None:
+    """Remove a favourite. Return its id; None if there was none."""
+    return await db.fetchval(DELETE, account_id, status_id)
 
 
 async def status_of(db: Connection, account_id: int, uri: str) -> int | None:

@@ -102,6 +102,11 @@ COUNT_GROUP = f"""
     ) AS some
 """
 
+WAITS = """
+    SELECT true FROM outbox WHERE partition_key BETWEEN $1 AND $1 AND claimed_until IS NULL
+    ORDER BY partition_key, id LIMIT 1
+"""
+
 DELETE_MANY = "DELETE FROM outbox WHERE id = ANY($1::bigint[])"
 
 FORGET = "DELETE FROM outbox WHERE partition_key = $1"
@@ -215,6 +220,11 @@ async def left_by(db: Connection, key: str, now: datetime, exclude_ids: Collecti
 async def count_group(db: Connection, queue: str, group: str, most: int) -> int:
     """Return how many effects of a group wait, counted up to `most`."""
     return await db.fetchval(COUNT_GROUP, queue, group, most)
+
+
+async def waits(db: Connection, key: str) -> bool:
+    """True if an effect under a key waits, and is not being carried out."""
+    return await db.fetchval(WAITS, key) is not None
 
 
 async def delete_many(db: Connection, ids: Sequence[int]) -> None:

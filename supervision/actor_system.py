@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 
 from ..actors import commands
@@ -54,6 +55,7 @@ class ActorSystem:
         idle: float = IDLE,
         folder: Folder | None = None,
         chance: Chance = random.random,
+        tally_delay: float = 180.0,
     ) -> None:
         self.runtime = runtime
         self.accounts = AccountCache(database)
@@ -71,6 +73,7 @@ class ActorSystem:
         self.actor_context = ActorContext(
             database, clock, ids, self.accounts, self.statuses, audience, tagged, listed, owned, broadcast,
             self.facts, self.outbox, self.blocks, self.custom_emojis, self.hosts, base_url, local_domain,
+            timedelta(seconds=tally_delay),
         )  # fmt: skip
         add = partial(runtime.add, idle=idle)
         self.pools = {

@@ -193,6 +193,13 @@ class Settings(BaseModel):
         ge=0.1,
         le=3600,
     )
+    federation_tally_delay: float = setting(
+        180.0,
+        "Seconds for which votes are gathered before other servers are told of them.",
+        "a number from 0 to 86400",
+        ge=0,
+        le=86400,
+    )
     authorized_fetch: bool = setting(
         False,
         "Whether other servers must sign their requests to read profiles and posts of this one, so that blocked servers"

@@ -99,7 +99,7 @@ class Troupe:
             self.database, self.runtime, clock, ids, log.record,
             base_url=settings.base_url, local_domain=settings.local_domain,
             limited_federation=settings.limited_federation,
-            folder=folder,
+            folder=folder, tally_delay=settings.federation_tally_delay,
         )  # fmt: skip
         self.federation = Federation(self.actors.actor_context, self.runtime, self.outgoing, log.record)
         self.media = MediaProcessor(

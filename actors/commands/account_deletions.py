@@ -19,6 +19,7 @@ from ..effects.account_deletions import EraseRow, EraseSome, account_deleted
 from ..effects.files import files_unused
 from ..effects.mail import MAIL, notice
 from ..effects.registry import Promise
+from ..effects.sending import account_changed
 from ..facts import ChangedAccount, ChangedUser, RevokedToken
 from ..kernel import Message, Origin, Refused, finished, turn
 from ..mail.templates import ACCOUNT_DELETED
@@ -99,7 +100,7 @@ async def mark_deleted(
     deleted = await account_deletions.mark(db, account_id, now)
     if deleted is None:
         return None
-    promises = [access_ended(account_id), account_deleted(account_id)]
+    promises = [access_ended(account_id), account_deleted(account_id), account_changed(account_id)]
     if user is not None:
         promises.append(notice(ACCOUNT_DELETED, user))
     if deleted.files:

@@ -12,6 +12,7 @@ from ...storage.statuses import Status
 from ..account import AccountActor
 from ..facts import MarkedStatus
 from ..kernel import Message, Origin, Refused, turn
+from ..sending.interactions import send_like, send_unlike
 from .interacting import Interaction, admit, original_of, promise
 from .statuses import NOT_FOUND, find_original
 from .undoing import undone
@@ -56,23 +57,29 @@ async def _favourite(
     if (refusal := await admit(db, account, status)) is not None:
         return refusal
     ids = account.context.ids
-    if not await favourites.insert(db, ids.next(), account.id, status.id, now, await tombstones.unused(db, uri)):
+    id = ids.next()
+    if not await favourites.insert(db, id, account.id, status.id, now, await tombstones.unused(db, uri)):
         return Interaction()
     new = NewNotification(ids.next(), status.account_id, account.id, "favourite", status.id)
     told = await notifications.insert_many(db, [new], now)
-    return Interaction(told, await promise(db, account, status.id, told, origin))
+    sent = await send_like(db, account, id, status)
+    return Interaction(told, await promise(db, account, status.id, told, origin, sent))
 
 
 @turn(AccountActor, Unfavourite)
 async def unfavourite(account: AccountActor, message: Unfavourite) -> None:
     status_id = await original_of(account, message.status_id)
-    kept = await account.transact(_unfavourite, account, status_id, account.origin)
+    status = await account.context.statuses.find(status_id)
+    kept = await account.transact(_unfavourite, account, status_id, status, account.origin)
     marked = MarkedStatus(account.id, status_id, favourited=False)
     await account.publish(marked, *kept.facts_about(status_id), promised=kept.promised)
 
 
-async def _unfavourite(db: Connection, account: AccountActor, status_id: int, origin: Origin) -> Interaction:
-    if not await favourites.delete(db, account.id, status_id):
+async def _unfavourite(
+    db: Connection, account: AccountActor, status_id: int, status: Status | None, origin: Origin
+) -> Interaction:
+    if (id := await favourites.delete(db, account.id, status_id)) is None:
         return Interaction()
     await notifications.withdraw_from(db, account.id, "favourite", status_id)
-    return Interaction([], await promise(db, account, status_id, [], origin))
+    sent = await send_unlike(db, account, id, status)
+    return Interaction([], await promise(db, account, status_id, [], origin, sent))

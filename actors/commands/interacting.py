@@ -11,6 +11,7 @@ from ...storage.notifications import Notification
 from ...storage.statuses import Status
 from ..account import AccountActor
 from ..effects.notifications import notifications_added
+from ..effects.registry import Promise
 from ..effects.statuses import counts_changed
 from ..facts import AddedNotifications, ChangedStatus, Fact
 from ..kernel import Origin, Refused
@@ -48,10 +49,15 @@ async def admit(db: Connection, account: AccountActor, status: Status) -> Refuse
 
 
 async def promise(
-    db: Connection, account: AccountActor, status_id: int, told: Sequence[Notification], origin: Origin
+    db: Connection,
+    account: AccountActor,
+    status_id: int,
+    told: Sequence[Notification],
+    origin: Origin,
+    sent: Sequence[Promise] = (),
 ) -> list[int]:
-    """Promise that the status is shown with its new counts, and that the notifications are streamed."""
-    promises = [counts_changed(status_id, account.id), *notifications_added(told)]
+    """Promise that the status is shown with its new counts, that the notifications are streamed, and what is `sent`."""
+    promises = [counts_changed(status_id, account.id), *notifications_added(told), *sent]
     return await account.context.outbox.promise(db, promises, origin)
 
 

@@ -22,6 +22,7 @@ from ..effects.moderation import (
     moderation_facts,
     suspension_ends,
 )
+from ..effects.sending import account_changed
 from ..kernel import Message, Refused, turn
 from ..rules.roles import Permission
 from ..staff import LAST_OWNER, NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
@@ -133,7 +134,7 @@ async def leave(db: Connection, act: StaffAct, target: ModeratedRow, state: Stat
     await moderation.set_state(db, target.id, state, None, act.now)
     if state == "suspend":
         await forget_end(db, target.id)
-        await act.promise(db, [files_placed(target.id)])
+        await act.promise(db, [files_placed(target.id), account_changed(target.id)])
     await act.log(db, UNDONE[state], named(target))
     await act.promise(db, [account_moderated(target.id)])
 
@@ -143,7 +144,9 @@ async def _enter(db: Connection, act: StaffAct, target: ModeratedRow, state: Sta
     if target.since(state) is None:
         await moderation.set_state(db, target.id, state, act.now, act.now)
         if state == "suspend":
-            await act.promise(db, [suspension_ends(target.id, act.now), files_placed(target.id)])
+            await act.promise(
+                db, [suspension_ends(target.id, act.now), files_placed(target.id), account_changed(target.id)]
+            )
     if state in ("disable", "suspend"):
         await sessions.close(db, target.id)
 

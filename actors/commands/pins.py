@@ -10,8 +10,9 @@ from ...storage.engine.database import Connection
 from ...storage.statuses import Status
 from ..account import AccountActor
 from ..facts import MarkedStatus
-from ..kernel import Message, Refused, turn
+from ..kernel import Message, Origin, Refused, turn
 from ..rules.limits import PINS
+from ..sending.interactions import send_pin
 from .interacting import invalid
 from .statuses import NOT_FOUND, find_visible
 
@@ -40,7 +41,7 @@ async def pin(account: AccountActor, message: Pin) -> Refused | None:
     status = shown.status
     if complaints := list(_complaints(account, status)):
         return invalid(", ".join(complaints))
-    refusal = await account.transact(_pin, account, status.id)
+    refusal = await account.transact(_pin, account, status, account.origin)
     if refusal is None:
         await account.publish(MarkedStatus(account.id, status.id, pinned=True))
     return refusal
@@ -55,19 +56,26 @@ def _complaints(account: AccountActor, status: Status) -> Iterator[str]:
         yield "Posts that are only visible to mentioned users cannot be pinned"
 
 
-async def _pin(db: Connection, account: AccountActor, status_id: int) -> Refused | None:
-    if not await statuses.hold(db, status_id):
+async def _pin(db: Connection, account: AccountActor, status: Status, origin: Origin) -> Refused | None:
+    if not await statuses.hold(db, status.id):
         return NOT_FOUND
     pinned = await pins.pinned(db, account.id)
-    if status_id in pinned:
+    if status.id in pinned:
         return None
     if len(pinned) >= PINS:
         return TOO_MANY
-    await pins.insert(db, account.context.ids.next(), account.id, status_id, account.now)
+    await pins.insert(db, account.context.ids.next(), account.id, status.id, account.now)
+    await account.context.outbox.promise(db, await send_pin(db, account, status, pinned=True), origin)
     return None
 
 
 @turn(AccountActor, Unpin)
 async def unpin(account: AccountActor, message: Unpin) -> None:
-    await account.transact(pins.delete, account.id, message.status_id)
+    await account.transact(_unpin, account, message.status_id, account.origin)
     await account.publish(MarkedStatus(account.id, message.status_id, pinned=False))
+
+
+async def _unpin(db: Connection, account: AccountActor, status_id: int, origin: Origin) -> None:
+    if await pins.delete(db, account.id, status_id):
+        sent = await send_pin(db, account, await statuses.find(db, status_id), pinned=False)
+        await account.context.outbox.promise(db, sent, origin)

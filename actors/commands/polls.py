@@ -11,8 +11,10 @@ from ...storage.engine.database import Connection
 from ...storage.polls import PollState
 from ...storage.statuses import Status
 from ..account import AccountActor
+from ..effects.sending import tallies_changed
 from ..facts import ChangedStatus, MarkedStatus
 from ..kernel import Message, Origin, Refused, turn
+from ..sending.interactions import send_votes
 from .interacting import admit, invalid, promise
 from .statuses import NOT_FOUND, find_original
 
@@ -67,7 +69,11 @@ async def _vote(
         return refusal
     votes = [(account.context.ids.next(), position) for position in message.choices]
     await polls.vote(db, message.poll_id, account.id, votes, now, first=not earlier, uri=message.uri)
-    promised = await promise(db, account, message.status_id, [], origin)
+    sent = await send_votes(db, account, status, votes)
+    if status.local:
+        tallies = await tallies_changed(db, status.id, status.account_id, now + account.context.tally_delay)
+        await account.context.outbox.promise(db, tallies, origin)
+    promised = await promise(db, account, message.status_id, [], origin, sent)
     return Voted((*earlier, *message.choices), promised)
 
 

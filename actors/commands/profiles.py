@@ -13,6 +13,7 @@ from ...storage.profiles import Defaults, Profile
 from ..account import AccountActor
 from ..effects.files import files_placed, files_unused, pictures_of
 from ..effects.reminders import Unlocked, reminder
+from ..effects.sending import account_changed
 from ..facts import ChangedAccount, ChangedUser
 from ..kernel import Message, Origin, turn
 from ..rules import text
@@ -36,13 +37,14 @@ class UpdateProfile(Message[None]):
 class Updated:
     """The outcome of the transaction.
 
-    `promised` is set only when the account was unlocked, `files` when files are removed or moved.
+    `promised` is set only when the account was unlocked. `later` is set when the outbox has more to do: files are
+    removed or moved, or other servers are told.
     """
 
     account: accounts.Account
     user: users.User | None
     promised: list[int]
-    files: bool
+    later: bool
 
 
 @turn(AccountActor, UpdateProfile)
@@ -53,7 +55,7 @@ async def update_profile(account: AccountActor, message: UpdateProfile) -> None:
     if updated.promised:
         await accept_waiting(account)
         account.context.outbox.hand_over(updated.promised)
-    if updated.files:
+    if updated.later:
         account.context.outbox.wake()
 
 
@@ -103,8 +105,11 @@ async def _update(
     replaced = pictures_of(before) - pictures_of(after)
     if replaced:
         await outbox.promise(db, [files_unused(replaced)], origin)
+    changed = replace(after, updated_at=before.updated_at) != before
+    if changed:
+        await outbox.promise(db, [account_changed(account.id)], origin)
     withheld = await moderation.is_suspended(db, account.id)
     if withheld:  # at this moment, by the command line
         await outbox.promise(db, [files_placed(account.id)], origin)
     promised = await outbox.promise(db, reminders, origin)
-    return Updated(after, await users.find_user(db, account.id), promised, withheld or bool(replaced))
+    return Updated(after, await users.find_user(db, account.id), promised, withheld or changed or bool(replaced))

@@ -16,6 +16,7 @@ from ..effects.reports import report_mail
 from ..facts import AddedNotifications
 from ..kernel import Message, Origin, Refused, first_id_at, turn
 from ..rules.roles import Permission, roles_with
+from ..sending.accounts import send_report
 from ..statuses import ShownStatus, may_see
 
 NOT_FOUND = Refused(404, "Record not found")
@@ -28,7 +29,8 @@ class FileReport(Message[Report]):
     """Command: report an account and, if wanted, statuses of it. The answer is the report as stored.
 
     No status is named twice. With rules the report is about their violation; that they exist was checked. A report of
-    another server has a `uri`; one account files some hundred of them a day at most.
+    another server has a `uri`; one account files some hundred of them a day at most. With `forward` the server of the
+    reported account gets it too, without the name of who reports.
     """
 
     target_id: int
@@ -37,6 +39,7 @@ class FileReport(Message[Report]):
     category: Category = "other"
     comment: str = ""
     uri: str | None = None
+    forward: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +56,10 @@ async def file_report(account: AccountActor, message: FileReport) -> Report | Re
     shown = await account.context.statuses.show_many(message.status_ids)
     if len(shown) < len(message.status_ids) or not all(_may_report(one, account, message) for one in shown.values()):
         return NOT_FOUND
+    forwarded = message.forward and await _is_elsewhere(account, message.target_id)
     new = NewReport(
         account.context.ids.next(), account.id, message.target_id, message.status_ids, message.rule_ids or None,
-        "violation" if message.rule_ids else message.category, message.comment, uri=message.uri,
+        "violation" if message.rule_ids else message.category, message.comment, forwarded=forwarded, uri=message.uri,
     )  # fmt: skip
     filed = await account.transact(_file, account, new, account.origin)
     if filed is None:
@@ -63,6 +67,12 @@ async def file_report(account: AccountActor, message: FileReport) -> Report | Re
     await account.publish(AddedNotifications(filed.told), promised=filed.promised)
     account.context.outbox.wake(MAIL)
     return filed.report
+
+
+async def _is_elsewhere(account: AccountActor, target_id: int) -> bool:
+    """True if a report of a local account is about one on another server."""
+    target = await account.context.accounts.find(target_id)
+    return account.is_local and target is not None and not target.local
 
 
 def _may_report(shown: ShownStatus, account: AccountActor, message: FileReport) -> bool:
@@ -79,6 +89,9 @@ async def _file(db: Connection, account: AccountActor, new: NewReport, origin: O
         return None
     is_first = not await reports.has_open(db, new.target_account_id)
     report = await reports.insert(db, new, account.now)
+    if report.forwarded and account.is_local:
+        found = await statuses.find_many(db, report.status_ids)
+        await account.context.outbox.promise(db, await send_report(db, account, report, [*found.values()]), origin)
     if not is_first:
         return Filed(report, [], [])
     recipients = await users.with_roles(db, roles_with(Permission.MANAGE_REPORTS))

@@ -21,7 +21,7 @@ from ..views.reports import check_rules
 
 
 class NewReportForm(Input):
-    """What is reported. `forward` changes nothing: there is no other server that the report could go to."""
+    """What is reported. With `forward` the server of an account that is elsewhere gets the report too."""
 
     account_id: AccountId = None
     status_ids: Ids = ()
@@ -42,7 +42,7 @@ async def file_report(context: HttpContext, viewer: Viewer, form: NewReportForm)
     await check_rules(context, rule_ids)
     if form.account_id is None:
         raise NotFound
-    message = FileReport(form.account_id, status_ids, rule_ids, form.category, form.comment)
+    message = FileReport(form.account_id, status_ids, rule_ids, form.category, form.comment, forward=form.forward)
     report = await viewer.ask(message)
     target = await context.accounts.find(report.target_account_id)
     if target is None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from troupe.storage import follows
+from troupe.storage import follows, statuses
 from troupe.storage.engine.database import Connection
 from troupe.storage.follows import FollowTerms
+from troupe.storage.statuses import NewStatus
 from troupe.supervision.testing.checks import Eventually
 from troupe.supervision.testing.stage import Person, Simulation
 
@@ -31,6 +32,14 @@ class Foreigner(Person):
         """Store a follow before the scenario begins."""
         terms = FollowTerms(sim.new_id(), self.id, other.id, uri=f"{self.uri}#follows/{other.id}")
         sim.run.database.arrange(follows.insert_follow, terms, sim.run.clock.now())
+
+    def has_published(self, sim: Simulation, text: str) -> int:
+        """Store a public status before the scenario begins. Return its id."""
+        id = sim.new_id()
+        uri = f"{self.uri}/statuses/{id}"
+        new = NewStatus(id, self.id, uri, uri, "public", text, text, local=False)
+        sim.run.database.arrange(statuses.insert, new, sim.run.clock.now())
+        return id
 
 
 async def _insert(db: Connection, person: Foreigner, shared: bool, now: datetime) -> None:

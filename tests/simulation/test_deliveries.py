@@ -5,6 +5,20 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import trio
+
+from troupe.actors.commands.account_deletions import DeleteAccount
+from troupe.actors.commands.bookmarks import Bookmark
+from troupe.actors.commands.edits import EditStatus
+from troupe.actors.commands.favourites import Favourite, Unfavourite
+from troupe.actors.commands.follow_requests import AuthorizeRequest, RemoveFollower
+from troupe.actors.commands.polls import Vote
+from troupe.actors.commands.profiles import UpdateProfile
+from troupe.actors.commands.reblogs import Reblog, Unreblog
+from troupe.actors.commands.relations import Follow
+from troupe.actors.commands.statuses import PublishStatus
+from troupe.actors.rules.polls import PollTerms
+from troupe.storage.profiles import Profile
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Simulation, stage
 
@@ -69,3 +83,114 @@ async def test_what_concerns_nobody_elsewhere_stays_here(sim: Simulation) -> Non
     await ada.block(eve)
     await all_delivered(sim)
     assert not sim.delivered
+
+
+@simulation(seeds=5, faults=0, world=with_servers)
+async def test_a_favourite_goes_to_the_author_of_the_status_alone(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    bob, cat = Foreigner(sim, "bob", "b.example"), Foreigner(sim, "cat", "c.example")
+    cat.follows(sim, ada)
+    status = bob.has_published(sim, "hello")
+    await ada.insist(Favourite(status))
+    await ada.insist(Unfavourite(status))
+    await ada.insist(Bookmark(status))
+    await ada.mute(bob)
+    await all_delivered(sim)
+    assert kinds(sim) == kinds(sim, bob.inbox) == ["Like", "Undo"]
+    like, undo = (one.activity for one in sim.delivered)
+    assert like["object"] == f"{bob.uri}/statuses/{status}"
+    assert undo["object"] == {name: value for name, value in like.items() if name != "@context"}
+
+
+@simulation(seeds=5, faults=0, world=with_servers)
+async def test_a_boost_goes_to_the_followers_and_to_the_author(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    bob, cat = Foreigner(sim, "bob", "b.example"), Foreigner(sim, "cat", "c.example")
+    cat.follows(sim, ada)
+    status = bob.has_published(sim, "hello")
+    await ada.insist(Reblog(status))
+    await ada.insist(Unreblog(status))
+    await all_delivered(sim)
+    for inbox in (bob.inbox, cat.inbox):
+        assert kinds(sim, inbox) == ["Announce", "Undo"]
+
+
+@simulation(seeds=5, faults=0, world=with_servers)
+async def test_an_edit_and_a_deletion_reach_those_who_have_the_post(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    bob, cat = Foreigner(sim, "bob", "b.example"), Foreigner(sim, "cat", "c.example")
+    dan = Foreigner(sim, "dan", "d.example")
+    cat.follows(sim, ada)
+    status = await ada.publish("hello @bob@b.example")
+    await dan.insist(Favourite(status))
+    await ada.insist(EditStatus(status, "hello again @bob@b.example"))
+    await ada.delete(status)
+    await all_delivered(sim)
+    assert kinds(sim, bob.inbox) == kinds(sim, cat.inbox) == ["Create", "Update", "Delete"]
+    assert kinds(sim, dan.inbox) == ["Update", "Delete"]
+
+
+@simulation(seeds=5, faults=0, world=with_servers)
+async def test_follows_from_elsewhere_are_answered(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    lea = await sim.account("lea", locked=True)
+    bob = Foreigner(sim, "bob", "b.example")
+    for target in (ada, lea):
+        await bob.insist(Follow(target.id, uri=f"{bob.uri}#follows/{target.name}"))
+    await lea.insist(AuthorizeRequest(bob.id))
+    await lea.insist(RemoveFollower(bob.id))
+    await ada.block(bob)
+    await bob.attempt(Follow(ada.id, uri=f"{bob.uri}#follows/again"))
+    await all_delivered(sim)
+    answers: dict[str, list[str]] = {"ada": [], "lea": []}
+    for one in sim.delivered:
+        answers[one.activity["actor"].rpartition("/")[2]].append(one.activity["type"])
+    assert answers == {"ada": ["Accept", "Reject", "Block", "Reject"], "lea": ["Accept", "Reject"]}
+    accepted = {one.activity["object"]["id"] for one in sim.delivered if one.activity["type"] == "Accept"}
+    assert accepted == {f"{bob.uri}#follows/ada", f"{bob.uri}#follows/lea"}
+
+
+@simulation(seeds=5, faults=0, world=with_servers)
+async def test_a_direct_post_goes_to_the_mentioned_alone(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    bob, cat = Foreigner(sim, "bob", "b.example"), Foreigner(sim, "cat", "c.example")
+    cat.follows(sim, ada)
+    await ada.publish("for you @bob@b.example", visibility="direct")
+    await all_delivered(sim)
+    assert kinds(sim, bob.inbox) == ["Create"]
+    assert kinds(sim, cat.inbox) == []
+
+
+@simulation(seeds=5, faults=0, world=partial(stage, deliveries=True, mail=True))
+async def test_a_changed_profile_is_told_and_a_deleted_account_to_all(sim: Simulation) -> None:
+    ada, eve = await sim.people("ada", "eve")
+    bob, cat = Foreigner(sim, "bob", "b.example"), Foreigner(sim, "cat", "c.example")
+    bob.follows(sim, ada)
+    await ada.publish("makes a key")
+    await all_delivered(sim)
+    await ada.insist(UpdateProfile(Profile(display_name="Ada L.")))
+    await ada.insist(UpdateProfile(Profile(display_name="Ada L.")))
+    await eve.insist(UpdateProfile(Profile(display_name="Eve")))
+    await all_delivered(sim)
+    assert kinds(sim) == ["Create", "Update"]
+    assert objects(sim, "Update", bob.inbox)[0]["name"] == "Ada L."
+    await ada.insist(DeleteAccount())
+    await all_delivered(sim)
+    assert kinds(sim, cat.inbox) == ["Delete"]
+    assert kinds(sim, bob.inbox)[2:] == ["Delete"], "which says it all: nothing of what the account did is undone"
+
+
+@simulation(seeds=5, faults=0, world=with_servers)
+async def test_votes_go_out_one_by_one_and_tallies_together(sim: Simulation) -> None:
+    ada, eve = await sim.people("ada", "eve")
+    bob = Foreigner(sim, "bob", "b.example")
+    bob.follows(sim, ada)
+    terms = PollTerms(("tea", "milk"), multiple=True, seconds=86400)
+    status = await ada.insist(PublishStatus("which?", poll=terms))
+    await eve.insist(Vote(status.id, status.poll_id, (0, 1)))
+    await bob.insist(Vote(status.id, status.poll_id, (1,)))
+    await trio.sleep(200)
+    await all_delivered(sim)
+    assert kinds(sim) == ["Create", "Update"]
+    (question,) = objects(sim, "Update", bob.inbox)
+    assert [option["replies"]["totalItems"] for option in question["anyOf"]] == [1, 2]

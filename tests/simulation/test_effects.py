@@ -12,6 +12,7 @@ from troupe.actors.effects.account_deletions import EraseAccount
 from troupe.actors.effects.announcements import TellAnnouncement, TellReaction
 from troupe.actors.effects.blocked_domains import TellDomain
 from troupe.actors.effects.conversations import StreamConversation
+from troupe.actors.effects.deliveries import DeliverActivity
 from troupe.actors.effects.files import PlaceFiles, RemoveFiles, files_unused
 from troupe.actors.effects.imports import RunImport
 from troupe.actors.effects.lists import RereadList
@@ -26,6 +27,7 @@ from troupe.actors.effects.registry import KINDS, NAMES, Effect
 from troupe.actors.effects.relations import RereadRelations
 from troupe.actors.effects.reminders import DomainBlocked, MuteEnded, Remind, StatusDue, Unlocked
 from troupe.actors.effects.reports import SendReport
+from troupe.actors.effects.sending import SendAccount, SendTallies
 from troupe.actors.effects.statuses import AnnounceEdit, AnnounceStatus, ForgetCounts
 from troupe.actors.effects.strikes import CarryOutStrike, SendAppeal, SendStrike
 from troupe.actors.outbox import new_effect
@@ -67,6 +69,12 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
         UnverifiedActivity("/inbox", "{}", "https://a.example/u#key", WHEN, {"host": "b.example"}),
     ),
     ("push", {"notification_id": 7, "subscription_id": 3}, SendPush(7, 3)),
+    (
+        "delivery", {"activity_id": 7, "inbox": "https://a.example/inbox", "domain": "a.example"},
+        DeliverActivity(7, "https://a.example/inbox", "a.example"),
+    ),
+    ("send_account", {"account": 3}, SendAccount(3)),
+    ("tallies", {"status_id": 7, "account": 3}, SendTallies(7, 3)),
     ("mail", {"letter": "confirmation", "account": 3}, SendMail("confirmation", 3)),
     ("import", {"id": 7, "account": 3}, RunImport(7, 3)),
     ("access", {"account": 3}, EndAccess(3)),

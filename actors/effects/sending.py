@@ -1,0 +1,67 @@
+"""Telling other servers of what changes often, or is changed without the account's turn: profiles, states, tallies.
+
+What is sent is rendered from the rows as they are then, in a turn of the account.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...storage import outbox
+from ...storage.engine.database import Connection
+from ..broadcast import account_address
+from ..kernel import SystemMessage
+from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
+
+
+@dataclass(frozen=True, slots=True)
+class SendAccountNow(SystemMessage[None]):
+    """To a local account: tell other servers how it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class SendTalliesNow(SystemMessage[None]):
+    """To a local account: tell other servers of the votes in a poll of its own."""
+
+    status_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class SendAccount(Effect):
+    """Tell other servers how an account is: its profile, that it is suspended, or deleted."""
+
+    account: int
+
+
+@dataclass(frozen=True, slots=True)
+class SendTallies(Effect):
+    """Tell other servers of the votes in the poll of a status of `account`."""
+
+    status_id: int
+    account: int
+
+
+def account_changed(account_id: int) -> Promise:
+    """Promise to tell other servers of a change of an account."""
+    return Promise(SendAccount(account_id), f"send_account/{account_id}", account=account_id)
+
+
+async def tallies_changed(
+    db: Connection, status_id: int, account_id: int, due_at: datetime | None = None
+) -> list[Promise]:
+    """Promise to tell other servers of votes, unless that is promised already: many votes are one Update."""
+    key = f"tallies/{status_id}"
+    if due_at is not None and await outbox.waits(db, key):
+        return []
+    return [Promise(SendTallies(status_id, account_id), key, due_at, account=account_id)]
+
+
+@carries_out("send_account", SendAccount, ANNOUNCEMENTS)
+async def send_account(context: EffectContext, effect: SendAccount, attempt: Attempt) -> None:
+    await context.runtime.ask(account_address(effect.account), SendAccountNow(), origin=attempt.origin)
+
+
+@carries_out("tallies", SendTallies, ANNOUNCEMENTS)
+async def send_tallies(context: EffectContext, effect: SendTallies, attempt: Attempt) -> None:
+    await context.runtime.ask(account_address(effect.account), SendTalliesNow(effect.status_id), origin=attempt.origin)

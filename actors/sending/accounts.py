@@ -1,0 +1,47 @@
+"""Sending an account's profile, its suspension and its deletion, and reports about accounts of other servers."""
+
+from __future__ import annotations
+
+from ...storage import accounts
+from ...storage.engine.database import Connection
+from ...storage.reports import Report
+from ...storage.statuses import Status
+from ..account import AccountActor
+from ..activitypub.documents.activities import delete_actor_of, flag_of, update_actor_of
+from ..activitypub.documents.actors import actor_of
+from ..context import ActorContext
+from ..effects.registry import Promise
+from .deliver import Recipients, deliver, deliver_to, find_all_inboxes, find_inboxes
+
+
+async def send_account(db: Connection, context: ActorContext, account_id: int) -> list[Promise]:
+    """Promise to tell other servers how a local account is now: to its followers, a deletion to all.
+
+    An account without a key was never shown to another server.
+    """
+    account = await accounts.find(db, account_id)
+    if account is None or not account.local or account.public_key is None:
+        return []
+    if account.deleted_at is not None:
+        found = await find_all_inboxes(db, context, account_id)
+        return await deliver(db, context, account_id, delete_actor_of(account.uri), found)
+    found = await find_inboxes(db, context, account_id, Recipients(followers=True))
+    if not found:
+        return []
+    moved = await accounts.find(db, account.moved_to_id) if account.moved_to_id is not None else None
+    moved_to = None if moved is None else moved.uri
+    actor = actor_of(account, context.names, account.public_key, context.custom_emojis.current, moved_to)
+    return await deliver(db, context, account_id, update_actor_of(actor, context.clock.now()), found, urgent=True)
+
+
+async def send_report(
+    db: Connection, account: AccountActor, report: Report, reported: list[Status]
+) -> list[Promise]:  # fmt: skip
+    """Promise to forward a report to the server of the reported account, in the name of this server."""
+    target = await accounts.find(db, report.target_account_id)
+    if target is None or target.local:
+        return []
+    names = account.context.names
+    id = f"{names.server_actor}#flags/{report.id}"
+    flag = flag_of(id, names, target.uri, [status.uri for status in reported], report.comment)
+    return await deliver_to(db, account.context, None, flag, target.id)

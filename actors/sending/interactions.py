@@ -1,0 +1,71 @@
+"""Sending favourites, votes and pins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...storage import accounts
+from ...storage.engine.database import Connection
+from ...storage.statuses import Status
+from ..account import AccountActor
+from ..activitypub.documents.activities import add_of, like_of, remove_of, undo_of, vote_of
+from ..effects.registry import Promise
+from .deliver import Recipients, deliver, deliver_to, find_inboxes
+from .statuses import OPEN
+
+
+async def send_like(db: Connection, account: AccountActor, id: int, status: Status) -> list[Promise]:
+    """Promise to tell the author of a status on another server that it is a favourite."""
+    return await _send_like(db, account, id, status, undone=False)
+
+
+async def send_unlike(db: Connection, account: AccountActor, id: int, status: Status | None) -> list[Promise]:
+    """Promise to tell the author of a status on another server that it is a favourite no more."""
+    return [] if status is None else await _send_like(db, account, id, status, undone=True)
+
+
+async def send_votes(
+    db: Connection, account: AccountActor, status: Status, votes: Iterable[tuple[int, int]]
+) -> list[Promise]:
+    """Promise to send votes, as (id, position), to the author of a poll on another server."""
+    author = await _author_elsewhere(db, account, status)
+    if author is None or status.poll is None:
+        return []
+    context, name, promises = account.context, account.owner.username, list[Promise]()
+    names, now = context.names, context.clock.now()
+    for id, position in votes:
+        option = status.poll.options[position].title
+        vote = vote_of(names.activity(name, "votes", id), names.actor(name), status.uri, author.uri, option, now)
+        promises += await deliver_to(db, context, account.id, vote, author.id)
+    return promises
+
+
+async def send_pin(db: Connection, account: AccountActor, status: Status | None, *, pinned: bool) -> list[Promise]:
+    """Promise to tell the followers that an open status was pinned, or is so no more."""
+    if status is None or status.visibility not in OPEN or account.user is None:
+        return []
+    context, name = account.context, account.owner.username
+    found = await find_inboxes(db, context, account.id, Recipients(followers=True))
+    if not found:
+        return []
+    names, make = context.names, add_of if pinned else remove_of
+    activity = make(
+        names.actor(name), status.uri, names.featured(name), names.followers(name), context.clock.now()
+    )  # fmt: skip
+    return await deliver(db, context, account.id, activity, found)
+
+
+async def _send_like(
+    db: Connection, account: AccountActor, id: int, status: Status, *, undone: bool
+) -> list[Promise]:  # fmt: skip
+    author = await _author_elsewhere(db, account, status)
+    if author is None:
+        return []
+    names, name = account.context.names, account.owner.username
+    like = like_of(names.activity(name, "likes", id), names.actor(name), status.uri, author.uri)
+    return await deliver_to(db, account.context, account.id, undo_of(like) if undone else like, author.id)
+
+
+async def _author_elsewhere(db: Connection, account: AccountActor, status: Status) -> accounts.Account | None:
+    """Return the author of a status if they are on another server, and the account is of this one."""
+    return None if status.local or account.user is None else await accounts.find(db, status.account_id)
