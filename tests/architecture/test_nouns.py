@@ -7,7 +7,7 @@ import pytest
 from .imports import ROOT, imported
 
 #: What several commands share, and no noun of the API.
-SHARED_COMMANDS = {"interacting", "pairs", "quoting", "report_handling", "striking", "undoing"}
+SHARED_COMMANDS = {"interacting", "pairs", "quoting", "report_handling", "sending", "striking", "undoing"}
 
 #: What other servers tell, stored as what is told here. Their endpoint is the inbox.
 RECEIVED = {"received_statuses": "remote_statuses"}
