@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..storage import changed_settings
-from ..storage.changed_settings import REGISTRATIONS, Registrations
+from ..storage.changed_settings import MEDIA_BUDGET, REGISTRATIONS, Registrations
 from ..storage.engine.database import Connection
 from .kernel import Refused
 from .rules.roles import Permission
@@ -15,8 +15,20 @@ async def change_registrations(db: Connection, act: StaffAct, value: Registratio
     if not await act.may(db, Permission.MANAGE_SETTINGS):
         return NOT_ALLOWED
     if value is None:
-        await changed_settings.forget_registrations(db)
+        await changed_settings.forget(db, REGISTRATIONS)
     else:
         await changed_settings.put_registrations(db, value, act.now)
     await act.log(db, "change_setting", Target("setting", None, REGISTRATIONS), value=value)
+    return None
+
+
+async def change_media_budget(db: Connection, act: StaffAct, value: int | None) -> Refused | None:
+    """Choose how many bytes files may take that could be fetched again, in a transaction. With None the default."""
+    if not await act.may(db, Permission.MANAGE_SETTINGS):
+        return NOT_ALLOWED
+    if value is None:
+        await changed_settings.forget(db, MEDIA_BUDGET)
+    else:
+        await changed_settings.put_media_budget(db, value, act.now)
+    await act.log(db, "change_setting", Target("setting", None, MEDIA_BUDGET), value=value)
     return None

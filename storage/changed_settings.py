@@ -8,6 +8,7 @@ from typing import Literal
 from .engine.database import Connection
 
 REGISTRATIONS = "registrations"
+MEDIA_BUDGET = "media_budget"
 
 FIND = "SELECT value FROM changed_settings WHERE name = $1"
 
@@ -21,6 +22,11 @@ DELETE = "DELETE FROM changed_settings WHERE name = $1"
 Registrations = Literal["open", "approval", "closed"]
 
 
+async def forget(db: Connection, name: str) -> None:
+    """Let the configuration say again what a setting is, or the default."""
+    await db.execute(DELETE, name)
+
+
 async def find_registrations(db: Connection) -> Registrations | None:
     """Return who may sign up. None if staff did not change it."""
     return await db.fetchval(FIND, REGISTRATIONS)
@@ -30,6 +36,11 @@ async def put_registrations(db: Connection, value: Registrations, now: datetime)
     await db.execute(PUT, REGISTRATIONS, value, now)
 
 
-async def forget_registrations(db: Connection) -> None:
-    """Let the configuration say again who may sign up."""
-    await db.execute(DELETE, REGISTRATIONS)
+async def find_media_budget(db: Connection) -> int | None:
+    """Return the bytes that files may take which could be fetched again. None if staff did not change it."""
+    value = await db.fetchval(FIND, MEDIA_BUDGET)
+    return None if value is None else int(value)
+
+
+async def put_media_budget(db: Connection, value: int, now: datetime) -> None:
+    await db.execute(PUT, MEDIA_BUDGET, str(value), now)

@@ -112,6 +112,15 @@ class Folder:
             elif upload := WAITING.fullmatch(name):
                 self.forget(int(upload[1]))
 
+    def size(self, name: str) -> int | None:
+        """Return the bytes of a served or withheld file or a waiting upload. None if it is not there."""
+        upload = WAITING.fullmatch(name)
+        places = (self.waiting(int(upload[1])),) if upload else (self.path(name), self.withheld(name))
+        for path in places:
+            with suppress(FileNotFoundError):
+                return path.stat().st_size
+        return None
+
     def forget(self, id: int) -> None:
         """Remove the waiting upload of an attachment."""
         self.waiting(id).unlink(missing_ok=True)

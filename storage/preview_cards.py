@@ -8,7 +8,7 @@ from .engine.sql import Statement, assigned, insert_into
 
 FACTS = """
     type, title, description, language, author_name, author_url, provider_name, provider_url, html, embed_url, width,
-    height, image_file, image_description, blurhash, published_at, creator, author_account_id
+    height, image_file, image_size, image_description, blurhash, published_at, creator, author_account_id
 """
 COLUMNS = f"id, url, {FACTS}"
 
@@ -91,6 +91,7 @@ class CardFacts:
     width: int = 0
     height: int = 0
     image_file: str | None = None
+    image_size: int = 0  # bytes
     image_description: str = ""
     blurhash: str | None = None
     published_at: datetime | None = None

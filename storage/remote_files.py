@@ -47,20 +47,6 @@ INSERT = """
 
 USE = "UPDATE remote_files SET used_at = $3 WHERE url = $1 AND made = $2"
 
-TOTAL = "SELECT coalesce(sum(size), 0)::bigint FROM remote_files"
-
-# The copies that were not used for the longest time, until so many bytes are free.
-EVICT = """
-    WITH oldest AS (
-        SELECT url, made, sum(size) OVER (ORDER BY used_at, url, made) - size AS before FROM (
-            SELECT url, made, size, used_at FROM remote_files ORDER BY used_at LIMIT $2
-        ) candidates
-    )
-    DELETE FROM remote_files r USING oldest o
-    WHERE r.url = o.url AND r.made = o.made AND o.before < $1
-    RETURNING r.file, r.thumbnail_file
-"""
-
 DELETE_UNUSED = """
     DELETE FROM remote_files WHERE (url, made) IN (
         SELECT url, made FROM remote_files WHERE used_at < $1 ORDER BY used_at LIMIT $2
@@ -107,16 +93,6 @@ async def insert(
 async def use(db: Connection, url: str, made: Purpose, now: datetime) -> None:
     """Note that a copy was looked at."""
     await db.execute(USE, url, made, now)
-
-
-async def total(db: Connection) -> int:
-    """Return the bytes of all copies."""
-    return await db.fetchval(TOTAL)
-
-
-async def evict(db: Connection, size: int, limit: int) -> Sequence[str]:
-    """Delete the copies that were not used for the longest time, for so many bytes. Return their files."""
-    return _files(await db.fetch(EVICT, size, limit))
 
 
 async def delete_unused(db: Connection, before: datetime, limit: int) -> Sequence[str]:

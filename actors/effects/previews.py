@@ -87,6 +87,11 @@ def preview_of(status: Status, base_url: str) -> Iterator[Promise]:
         yield Promise(effect, partition, account=status.account_id, group=link.host)
 
 
+def card_changed(card_id: int) -> Promise:
+    """Promise that statuses show the card as it is now."""
+    return Promise(ForgetCard(card_id))
+
+
 @carries_out("preview", PreviewLink, PREVIEWS)
 async def preview_link(context: PreviewContext, effect: PreviewLink, attempt: Attempt) -> None:
     """Fetch the page unless its card is fresh, and give the card to the status as it is then."""
@@ -130,7 +135,7 @@ async def _store(
         stored = await preview_cards.store(db, id, effect.url, facts, now)
         promises = [files_unused([stored.old_image])] if stored.old_image else []
         if stored.id != id:
-            promises.append(Promise(ForgetCard(stored.id)))
+            promises.append(card_changed(stored.id))
         await context.outbox.promise(db, promises, origin)
     await _attach_known(db, context, effect, origin)
 

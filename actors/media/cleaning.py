@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 
 import trio
 
-from ...storage import media, preview_cards, remote_files
+from ...storage import changed_settings, media, media_budget, preview_cards, remote_files
 from ...storage.engine.database import Connection, Database, Doubtful, Unavailable
 from ...storage.files import COMMANDS, Folder
 from ...storage.preview_cards import Swept
 from ..effects.files import files_unused
+from ..effects.previews import card_changed
+from ..effects.registry import Promise
 from ..kernel import NOWHERE, Clock, Record
 from ..outbox import Outbox
 from ..sweeps import counted
@@ -22,8 +24,16 @@ LOOSE_FOR = timedelta(days=1)  # how long an attachment without a status is kept
 LEFT_FOR = timedelta(days=1)  # when files of an unfinished upload count as left over; no upload takes this long
 CARDS_UNUSED_FOR = timedelta(days=1)  # after they were fetched
 COPIES_UNUSED_FOR = timedelta(days=30)  # of other servers' pictures
-MOST_COPIES = 10 * 1024**3  # bytes of all of them
+BUDGET = 10 * 1024**3  # bytes of all files that could be fetched again, unless staff chose another number
 CLEANED_AT_ONCE = 500
+
+# What is removed, in words.
+LOOSE = "attachments in no post"
+CARDS = "cards in no post"
+COPIES = "copies of pictures"
+
+# Stores promises in the transaction.
+Promising = Callable[[Connection, Sequence[Promise]], Awaitable[object]]
 
 
 class Cleaning:
@@ -108,38 +118,68 @@ class Cleaning:
         The outbox removes their files, also after a crash.
         """
         with counted(self._report) as counts:
-            while gone := await self._database.transact(self._delete_loose, self._clock.now() - LOOSE_FOR):
-                counts["attachments in no post"] += gone
+            now = self._clock.now()
+            while gone := await self._database.transact(delete_loose, self._promise, now - LOOSE_FOR):
+                counts[LOOSE] += gone
                 self._outbox.wake()
             after: int | None = 0
             while after is not None:
-                swept = await self._database.transact(self._delete_cards, after, self._clock.now() - CARDS_UNUSED_FOR)
-                counts["cards in no post"] += swept.count
+                swept = await self._database.transact(delete_cards, self._promise, after, now - CARDS_UNUSED_FOR)
+                counts[CARDS] += swept.count
                 after = swept.last_id
                 self._outbox.wake()
-            while gone := await self._database.transact(self._delete_copies, self._clock.now() - COPIES_UNUSED_FOR):
-                counts["copies of pictures"] += gone
+            while gone := await self._database.transact(delete_copies, self._promise, now - COPIES_UNUSED_FOR):
+                counts[COPIES] += gone
+                self._outbox.wake()
+            while gone := await self._database.transact(obey_budget, self._promise):
+                counts["files over the budget"] += gone
                 self._outbox.wake()
 
-    async def _delete_loose(self, db: Connection, before: datetime) -> int:
-        gone = await media.delete_loose(db, before, CLEANED_AT_ONCE)
-        if gone:
-            files = [file for medium in gone for file in medium.files]
-            await self._outbox.promise(db, [files_unused(files)], NOWHERE)
-        return len(gone)
+    async def _promise(self, db: Connection, promises: Sequence[Promise]) -> object:
+        return await self._outbox.promise(db, promises, NOWHERE)
 
-    async def _delete_copies(self, db: Connection, before: datetime) -> int:
-        """Delete some copies of other servers' pictures: those long unused, then the oldest of too many."""
-        names = await remote_files.delete_unused(db, before, CLEANED_AT_ONCE)
-        if not names and (excess := await remote_files.total(db) - MOST_COPIES) > 0:
-            names = await remote_files.evict(db, excess, CLEANED_AT_ONCE)
-        if names:
-            await self._outbox.promise(db, [files_unused(names)], NOWHERE)
-        return len(names)
 
-    async def _delete_cards(self, db: Connection, after: int, before: datetime) -> Swept:
-        """Delete the unused ones of the next cards."""
-        swept = await preview_cards.delete_unused(db, after, before, CLEANED_AT_ONCE)
-        if swept.images:
-            await self._outbox.promise(db, [files_unused(swept.images)], NOWHERE)
-        return swept
+async def delete_loose(db: Connection, promise: Promising, before: datetime) -> int:
+    """Delete some attachments that were in no status since a time. Return how many."""
+    gone = await media.delete_loose(db, before, CLEANED_AT_ONCE)
+    await _remove_files(db, promise, [file for medium in gone for file in medium.files])
+    return len(gone)
+
+
+async def delete_cards(db: Connection, promise: Promising, after: int, before: datetime) -> Swept:
+    """Delete cards that no status shows and that were fetched before a time, among the next ones after an id."""
+    swept = await preview_cards.delete_unused(db, after, before, CLEANED_AT_ONCE)
+    await _remove_files(db, promise, swept.images)
+    return swept
+
+
+async def delete_copies(db: Connection, promise: Promising, before: datetime) -> int:
+    """Delete some copies of other servers' pictures that were not used since a time. Return how many files."""
+    names = await remote_files.delete_unused(db, before, CLEANED_AT_ONCE)
+    await _remove_files(db, promise, names)
+    return len(names)
+
+
+async def obey_budget(db: Connection, promise: Promising) -> int:
+    """Forget some files of those that could be fetched again, if all take more room than they may. Return how many.
+
+    The cards that lose their pictures are read again.
+    """
+    excess = await media_budget.total(db) - await budget(db)
+    if excess <= 0:
+        return 0
+    evicted = await media_budget.evict(db, excess, CLEANED_AT_ONCE)
+    await _remove_files(db, promise, evicted.files)
+    await promise(db, [card_changed(id) for id in evicted.cards])
+    return len(evicted.files)
+
+
+async def budget(db: Connection) -> int:
+    """Return how many bytes files may take that could be fetched again."""
+    changed = await changed_settings.find_media_budget(db)
+    return BUDGET if changed is None else changed
+
+
+async def _remove_files(db: Connection, promise: Promising, names: Sequence[str]) -> None:
+    if names:
+        await promise(db, [files_unused(names)])

@@ -61,7 +61,7 @@ def make_thumbnail(job: Job) -> ProcessedMedia:
     """Make only the thumbnail of a medium, from a picture that its owner chose."""
     image = open_image(job.kind, job.source)
     small, blur, size = make_small(image, job)
-    return ProcessedMedia("image", small, "image/webp", 0, small, blur, {"small": size})
+    return ProcessedMedia("image", small, "image/webp", _size(job, small), small, blur, {"small": size})
 
 
 def make_emoji(job: Job) -> ProcessedMedia:

@@ -75,7 +75,7 @@ class PageReader:
                 raise PageNotRead("no place to process the image") from error
             size = made.meta["small"]
             sides = {} if draft.facts.html else {"width": size["width"], "height": size["height"]}
-            yield replace(draft.facts, image_file=made.file, blurhash=made.blurhash, **sides)
+            yield replace(draft.facts, image_file=made.file, image_size=made.file_size, blurhash=made.blurhash, **sides)
 
     async def _draft(self, url: str) -> Draft | None:
         answer = await self._fetch_page(url)

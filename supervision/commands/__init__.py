@@ -24,6 +24,7 @@ PLACES = {
     "links": "trends",
     "posts": "trends",
     "emoji": "emoji",
+    "media": "media",
     "announcements": "announcements",
     "rules": "rules",
     "terms": "terms",

@@ -17,7 +17,16 @@ PACKAGE = Path(options.__file__).parent
 # Those that list or show something.
 LISTS = {
     *("accounts list", "accounts show", "announcements list", "appeals list", "audit", "domains allowed"),
-    *("domains list", "email-domains list", "emoji list", "invites list", "ips list", "links waiting", "posts waiting"),
+    *(
+        "domains list",
+        "email-domains list",
+        "emoji list",
+        "invites list",
+        "ips list",
+        "links waiting",
+        "media usage",
+        "posts waiting",
+    ),
     *("reports list", "reports show", "rules list", "tags waiting", "terms list", "tokens list", "tree"),
 }
 
@@ -39,7 +48,15 @@ DESTROYS = {
 
 # Those that delete or change many things at once.
 MANY = {
-    *("accounts delete", "accounts import", "accounts merge", "domains import", "domains purge", "emoji import"),
+    *(
+        "accounts delete",
+        "accounts import",
+        "accounts merge",
+        "domains import",
+        "domains purge",
+        "emoji import",
+        "media remove",
+    ),
     *("sessions revoke", "statuses remove", "statuses sensitive", "statuses vacuum", "tokens revoke"),
 }
 
@@ -51,7 +68,16 @@ PLAIN = {
     *("domains allow", "domains block", "domains disallow", "domains export", "domains unblock"),
     *("email-domains block", "email-domains unblock", "emails block", "emails test", "emails unblock"),
     *("emoji add", "emoji category", "emoji disable", "emoji enable", "invites create", "invites expire"),
-    *("ips block", "ips unblock", "links allow", "links forbid", "migrate", "posts allow", "posts forbid"),
+    *(
+        "ips block",
+        "ips unblock",
+        "links allow",
+        "links forbid",
+        "media budget",
+        "migrate",
+        "posts allow",
+        "posts forbid",
+    ),
     *("reports assign", "reports note", "reports reopen", "reports resolve", "rules add", "rules change", "serve"),
     *("settings registrations", "tags allow", "tags forbid", "terms publish", "tokens create"),
 }

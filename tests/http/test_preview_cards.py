@@ -20,6 +20,7 @@ import trio.testing
 from troupe.actors.effects.previews import MOST_TRIES, PREVIEWS
 from troupe.actors.media import process
 from troupe.actors.media.jobs import Job
+from troupe.storage import changed_settings
 
 from ..clients import Person, Stage, ids, link
 from ..outgoing.peer import Asked, Respond, always, answer
@@ -664,3 +665,28 @@ async def test_the_timeline_of_a_link_is_there_while_it_trends(
     await stage.sql("UPDATE accounts SET silenced_at = now() WHERE username = 'fan3'")
     await trending(stage)
     assert (await ada.get(timeline(url))).status == 404
+
+
+async def test_pictures_of_cards_obey_the_budget_and_the_oldest_go_first(
+    stage: Stage, ada: Person, web: Site, tmp_path: Path
+) -> None:
+    web.file("/cake.png", picture(), "image/png")
+    head = HEAD + "<meta property=og:image content=/cake.png>"
+    old, new = [await ada.publish(f"see {web.page(path, head)}") for path in ("/tea", "/coffee")]
+    for status in (old, new):
+        assert (await card_of(stage, ada, status))["image"]
+    ((size,),) = await stage.rows("SELECT DISTINCT image_size FROM preview_cards")
+    assert {file.stat().st_size for file in (tmp_path / "media").rglob("*.webp")} == {size}
+    aged = "UPDATE preview_cards SET fetched_at = fetched_at - interval '2 days' WHERE url = $1"
+    await stage.sql(aged, web.url("/tea"))
+    context = stage.http_context
+    await context.database.transact(changed_settings.put_media_budget, 2 * size - 1, context.clock.now())
+    await context.media.cleaning.clean()
+    with trio.fail_after(PATIENCE):
+        while (await card_of(stage, ada, old))["image"]:
+            pass
+        while len(list((tmp_path / "media").rglob("*.webp"))) > 1:
+            pass
+    assert (await card_of(stage, ada, old))["title"] == "Tea & cake"
+    image = (await card_of(stage, ada, new))["image"]
+    assert [file.name for file in (tmp_path / "media").rglob("*.webp")] == [image.rpartition("/")[2]]

@@ -193,7 +193,7 @@ async def test_when_copies_take_too_much_room_the_oldest_go(
         await look(stage, await address_of(stage, una, field))
     await stage.sql("UPDATE remote_files SET used_at = now() - interval '2 days' WHERE made = 'header'")
     ((kept,),) = await stage.rows("SELECT size FROM remote_files WHERE made = 'avatar'")
-    monkeypatch.setattr(cleaning, "MOST_COPIES", kept)
+    monkeypatch.setattr(cleaning, "BUDGET", kept)
     await Cleaning(context.database, context.clock, context.record, stage.outbox, context.media.folder).clean()
     assert await stage.rows("SELECT made FROM remote_files") == [["avatar"]]
 

@@ -1,0 +1,106 @@
+"""`troupe media`: the files of the media folder, and how much room they may take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ...storage.engine.json_values import JsonObject
+from .acting import act
+from .options import dry_run_option, json_option, print_json, setting_options, settings_from
+
+UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
+MOST_DIGITS = 15
+
+
+def size_of(written: str) -> int:
+    """Return the number of bytes of a size such as 500M or 20G."""
+    number = written.strip().lower().rstrip("kmgt")
+    unit = UNITS.get(written.strip().lower()[len(number) :])
+    if unit is None or not (number.isascii() and number.isdecimal()) or len(number) > MOST_DIGITS:
+        raise click.BadParameter(f"{written!r} is no size such as 500M, 20G or 0.")
+    return int(number) * unit
+
+
+@click.group
+def media() -> None:
+    """Files: uploads, pictures of profiles, emoji and cards, and copies of other servers' pictures."""
+
+
+@media.command
+@json_option
+@setting_options("data")
+def usage(as_json: bool, data: str | None, config: Path | None) -> None:
+    """Show how many files there are of each kind, and how many bytes they take.
+
+    Run it on the machine with the data folder. A file that is not there is not counted.
+    """
+    from .media_keeping import usage as usage_of_files
+
+    chosen = settings_from(config, data=data)
+    found = act(config, usage_of_files, chosen.data / "media", data=data)
+    if as_json:
+        print_json(found)
+        return
+    for kind, one in found["kinds"].items():
+        click.echo(f"{kind}\t{one['files']} files\t{_written(one['bytes'])}")
+    click.echo(f"all\t{found['files']} files\t{_written(found['bytes'])}")
+
+
+@media.command
+@click.option(
+    "--days",
+    type=click.IntRange(1, 3650),
+    required=True,
+    help="Only what was not used for so many days.",
+)
+@dry_run_option
+@json_option
+@setting_options("data")
+def remove(days: int, dry_run: bool, as_json: bool, data: str | None, config: Path | None) -> None:
+    """Remove uploads and cards that no post has, and copies of other servers' pictures, as the server does every hour.
+
+    The server itself waits a day for the former and 30 days for copies. They are fetched again when they are needed.
+    """
+    from .media_keeping import remove as remove_media
+
+    removed = act(config, remove_media, days, dry_run=dry_run, data=data)
+    if as_json:
+        print_json({"removed": removed, "dry_run": dry_run})
+        return
+    for kind, count in removed.items():
+        click.echo(f"{'Would remove' if dry_run else 'Removed'} {count} {kind}")
+
+
+@media.command
+@click.argument("size", type=size_of, required=False)
+@click.option("--reset", is_flag=True, help="Go back to the default of 10G.")
+@json_option
+@setting_options("data")
+def budget(size: int | None, reset: bool, as_json: bool, data: str | None, config: Path | None) -> None:
+    """Choose how much room copies of other servers' pictures and the pictures of cards may take, such as 20G.
+
+    Without SIZE, print how much it is. Every hour the server removes those that were not used for the longest time, as
+    far as there are too many; copies are fetched again when they are needed.
+    """
+    from .media_keeping import budget_of, change_budget
+
+    if size is not None and reset:
+        raise click.UsageError("Choose a size, or say --reset.")
+    if size is not None or reset:
+        act(config, change_budget, size, data=data)
+    found: JsonObject = act(config, budget_of, data=data)
+    if as_json:
+        print_json(found)
+    else:
+        source = "chosen by staff" if found["chosen"] else "by default"
+        click.echo(f"{_written(found['budget'])} {source}, {_written(found['used'])} used")
+
+
+def _written(size: int) -> str:
+    """Return a number of bytes for people."""
+    for unit, bytes_of_it in (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024)):
+        if size >= bytes_of_it:
+            return f"{size / bytes_of_it:.1f} {unit}"
+    return f"{size} bytes"
