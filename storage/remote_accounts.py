@@ -26,9 +26,9 @@ HOLD_BLOCKED_DOMAINS = "LOCK TABLE blocked_domains IN SHARE MODE"
 INSERT = """
     WITH made AS (
         INSERT INTO accounts (id, username, domain, uri, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)
-        RETURNING id
+        ON CONFLICT DO NOTHING RETURNING id
     )
-    INSERT INTO account_counts (account_id) SELECT id FROM made
+    INSERT INTO account_counts (account_id) SELECT id FROM made RETURNING account_id
 """
 
 NAME = """
@@ -147,9 +147,9 @@ async def hold_blocked_domains(db: Connection) -> None:
     await db.execute(HOLD_BLOCKED_DOMAINS)
 
 
-async def insert(db: Connection, id: int, profile: RemoteProfile, now: datetime) -> None:
-    """Store an account of which nothing but its names is known yet."""
-    await db.execute(INSERT, id, profile.username, profile.domain, profile.uri, now)
+async def insert(db: Connection, id: int, profile: RemoteProfile, now: datetime) -> bool:
+    """Store an account of which nothing but its names is known yet. False if another transaction was first."""
+    return await db.fetchval(INSERT, id, profile.username, profile.domain, profile.uri, now) is not None
 
 
 async def name(

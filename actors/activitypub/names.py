@@ -8,6 +8,7 @@ from dataclasses import dataclass
 USERNAME = r"[A-Za-z0-9_]{1,30}"
 STATUS = re.compile(rf"/users/({USERNAME})/statuses/([0-9]{{1,19}})")
 PROFILE = re.compile(rf"/@({USERNAME})")
+STATUS_PAGE = re.compile(rf"/@({USERNAME})/([0-9]{{1,19}})")
 ACTOR = re.compile(rf"/users/({USERNAME})")
 
 
@@ -92,6 +93,11 @@ class LocalNames:
         """Return the user whose profile is the page of a URL."""
         found = PROFILE.fullmatch(self._path(url))
         return found[1] if found else None
+
+    def status_page_of(self, url: str) -> LocalStatusName | None:
+        """Return the status whose page is at a URL."""
+        found = STATUS_PAGE.fullmatch(self._path(url))
+        return LocalStatusName(found[1], int(found[2])) if found else None
 
     def status_of(self, uri: str) -> LocalStatusName | None:
         """Return the status that a URI names, if it is the id of one."""

@@ -235,6 +235,6 @@ def _document_of(answer: OutgoingAnswer) -> JsonObject:
 
 def _id_of(document: JsonObject) -> str:
     id = uri_of(document)
-    if id is None:
-        raise UntrustedDocument("the document has no id")
+    if id is None or not id.isascii() or not id.isprintable():  # an index holds 2,048 letters of ASCII, and no more
+        raise UntrustedDocument("the document has no usable id")
     return id

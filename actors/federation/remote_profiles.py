@@ -46,11 +46,11 @@ async def _store(
 ) -> StoredProfile | None:
     await remote_accounts.hold_blocked_domains(db)
     rows = await remote_accounts.lock(db, profile.uri, profile.username, profile.domain)
+    if not rows and not await remote_accounts.insert(db, new_id, profile, now):
+        rows = await remote_accounts.lock(db, profile.uri, profile.username, profile.domain)
     if any(row.deleted_at is not None for row in rows):
         return None
     row = next((row for row in rows if row.uri == profile.uri), None) or next(iter(rows), None)
-    if row is None:
-        await remote_accounts.insert(db, new_id, profile, now)
     id = new_id if row is None else row.id
     if len(rows) < 2:
         await _name(db, id, row, profile)

@@ -1,4 +1,4 @@
-"""Finds accounts of other servers, among the rows or at their own servers.
+"""Finds accounts and statuses of other servers, among the rows or at their own servers.
 
 An account is stored when its actor's document was fetched from its id, and WebFinger leads from its handle to that id.
 """
@@ -10,21 +10,21 @@ from datetime import timedelta
 from functools import partial
 
 import trio
+from cachetools import TTLCache
 
 from ...storage import accounts, remote_accounts, remote_statuses
 from ...storage.accounts import Account
-from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
-from ...storage.remote_accounts import Totals
 from ..activitypub.names import LocalNames
-from ..activitypub.notes import author_of
+from ..activitypub.notes import author_of, is_post
 from ..activitypub.vocabulary import host_of
 from ..broadcast import account_address
 from ..commands.account_deletions import DeleteAccount
 from ..context import ActorContext
 from ..facts import ChangedAccount
 from ..kernel import Record, Runtime
-from .actor_documents import actor_uri_of, keys_of, moved_to, own_handle_of, profile_of
+from .actor_documents import actor_uri_of, is_actor, keys_of, moved_to, own_handle_of, profile_of
+from .details import AccountDetails
 from .discoveries import Discoveries, FetchBudget
 from .errors import DocumentGone, DocumentMissing, FetchFailed, UntrustedDocument
 from .fetching import DocumentFetcher
@@ -32,10 +32,12 @@ from .flights import Flights
 from .later_jobs import LaterJobs
 from .notes import store_note
 from .remote_profiles import store_profile
+from .threads import Threads
 from .webfinger import Handle, HandleProof, WebFinger, handle_from
 
-LARGEST_TOTAL = 10**12
 STALE_AFTER = timedelta(days=1)
+THREADS = 10_000  # that are remembered as completed
+THREAD_LASTS = 900.0  # seconds
 
 
 class Resolver:
@@ -52,18 +54,23 @@ class Resolver:
         self._names = LocalNames(context.base_url)
         self._discoveries = Discoveries()
         self._flights: Flights[Account] = Flights()
+        self._status_flights: Flights[int] = Flights()
         self._jobs = LaterJobs(record)
+        self._details = AccountDetails(context, runtime, fetcher, self._find_target, self.status)
+        self._threads = Threads(fetcher, self._is_known, self.status_of)
+        self._completed: TTLCache[str, None] = TTLCache(THREADS, THREAD_LASTS, timer=trio.current_time)
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Fetch what callers wait for, and what is to be fetched later, until `stopping`."""
         async with trio.open_nursery() as nursery:
             await nursery.start(self._flights.run, stopping)
+            await nursery.start(self._status_flights.run, stopping)
             await nursery.start(self._jobs.run, stopping)
             task_status.started()
 
     def inspect(self) -> dict[str, object]:
         """Return what an operator sees."""
-        return {"fetching": len(self._flights), "to fetch": len(self._jobs)}
+        return {"fetching": len(self._flights) + len(self._status_flights), "to fetch": len(self._jobs)}
 
     async def account(self, uri: str, budget: FetchBudget | None = None) -> Account | None:
         """Return the account with a URI: of this server, stored, or fetched. A deleted one is not returned."""
@@ -88,15 +95,32 @@ class Resolver:
         key = f"acct:{handle.username.lower()}@{handle.domain}"
         return await self._discover(key, partial(self._find, handle), budget)
 
-    async def account_at(self, url: str) -> Account | None:
-        """Return the account that a web address leads to: its id, or its page."""
+    async def resource_at(self, url: str) -> Account | int | None:
+        """Return the account, or the id of the status, that a web address leads to: its id, or its page."""
         if self._names.is_local(url):
-            username = self._names.username_of(url) or self._names.profile_of(url)
-            return None if username is None else await self._stored(username, None)
-        known = await self._context.database.read(remote_accounts.find, url)
-        if known is not None:
-            return None if known.deleted_at is not None else known
-        return await self._discover(url, partial(self._fetch_page, url), None)
+            return await self._local_resource(url)
+        account = await self._context.database.read(remote_accounts.find, url)
+        if account is not None:
+            return None if account.deleted_at is not None else account
+        status = await self._context.database.read(remote_statuses.find, url)
+        if status is not None:
+            return None if status.deleted else status.id
+        try:
+            document = await self._fetcher.fetch_resource(url)
+            if is_actor(document):
+                return await self.account_of(document)
+            return await self.status_of(document)
+        except (DocumentMissing, UntrustedDocument):
+            return None
+
+    async def _local_resource(self, url: str) -> Account | int | None:
+        username = self._names.username_of(url) or self._names.profile_of(url)
+        if username is not None:
+            return await self._stored(username, None)
+        status = self._names.status_of(url) or self._names.status_page_of(url)
+        if status is None:
+            return None
+        return await self.status(self._names.status(status.username, status.id))
 
     async def status(self, uri: str) -> int | None:
         """Return the status with a URI: stored, or fetched with its author."""
@@ -104,14 +128,30 @@ class Resolver:
         if known is not None or self._names.is_local(uri):
             return None if known is None or known.deleted else known.id
         try:
-            document = await self._fetcher.fetch(uri)
+            return await self._status_flights.join(uri, partial(self._fetch_status, uri))
         except (DocumentMissing, UntrustedDocument):
             return None
+
+    async def _fetch_status(self, uri: str) -> int | None:
+        return await self.status_of(await self._fetcher.fetch(uri))
+
+    async def status_of(self, document: JsonObject) -> int | None:
+        """Store a post's document that `DocumentFetcher` has proven, and return the id of the status."""
         author_uri = author_of(document)
         author = None if author_uri is None or self._names.is_local(author_uri) else await self.account(author_uri)
-        if author is None:
+        if author is None or not is_post(document):
             return None
         return await store_note(self._context, self._runtime, document, author, wanted=True)
+
+    def complete_later(self, uri: str) -> None:
+        """Fetch what is missing of the thread around a status, after the caller has gone on, and not too often."""
+        if not self._names.is_local(uri) and uri not in self._completed:
+            self._completed[uri] = None
+            self._jobs.add(f"thread/{uri}", partial(self._threads.complete, uri))
+
+    async def _is_known(self, uri: str) -> bool:
+        """True for a status that is here, or was, or that only this server could have."""
+        return self._names.is_local(uri) or await self._context.database.read(remote_statuses.find, uri) is not None
 
     async def account_of(self, document: JsonObject) -> Account | None:
         """Store and return the account of an actor's document that `DocumentFetcher` has proven."""
@@ -155,9 +195,6 @@ class Resolver:
         proof = await self._webfinger.find(own_handle_of(document))
         return await self._store(document, proof, follows_moves=follows_moves)
 
-    async def _fetch_page(self, url: str) -> Account | None:
-        return await self.account_of(await self._fetcher.fetch_resource(url))
-
     async def _find(self, handle: Handle) -> Account | None:
         """Return the account that WebFinger names, if it also leads from the actor to the handle."""
         proof = await self._webfinger.find(handle)
@@ -187,7 +224,7 @@ class Resolver:
         account = await store_profile(self._context, profile, keys_of(document, self._context.clock.now()))
         if account is not None:
             target = moved_to(document) if follows_moves else None
-            self._jobs.add(f"details/{account.uri}", partial(self._add_details, account, target))
+            self._jobs.add(f"details/{account.uri}", partial(self._details.read, account, target))
         return account
 
     async def _refetch(self, account: Account) -> Account | None:
@@ -216,38 +253,7 @@ class Resolver:
         await self._context.database.transact(remote_accounts.touch, account.id, self._context.clock.now())
         await self._context.facts.apply([ChangedAccount(account.id)])
 
-    async def _add_details(self, account: Account, target: str | None) -> None:
-        """Store what other documents say of an account: its totals, and where it has moved to.
-
-        A chain of moves is followed for one step.
-        """
-        moved = None
-        if target is not None:
-            known = await self._context.database.read(remote_accounts.find, target)
-            moved = known or await self._discover(target, partial(self._fetch, target, follows_moves=False), None)
-        is_proven = moved is not None and account.uri in moved.also_known_as
-        totals = await self._totals(account)
-        await self._context.database.transact(
-            _store_details, account.id, totals, moved.id if moved is not None and is_proven else None
-        )
-        await self._context.facts.apply([ChangedAccount(account.id)])
-
-    async def _totals(self, account: Account) -> Totals:
-        numbers: dict[str | None, int | None] = {}
-        for url in (account.outbox_url, account.followers_url, account.following_url):
-            if url is not None and url not in numbers:
-                numbers[url] = await self._total(url)
-        return Totals(*(numbers.get(url) for url in (account.outbox_url, account.followers_url, account.following_url)))
-
-    async def _total(self, url: str) -> int | None:
-        """Return how many items a collection has, as far as its server tells."""
-        try:
-            total = (await self._fetcher.fetch_collection(url)).get("totalItems")
-        except FetchFailed:
-            return None
-        return total if type(total) is int and 0 <= total <= LARGEST_TOTAL else None
-
-
-async def _store_details(db: Connection, account_id: int, totals: Totals, moved_to_id: int | None) -> None:
-    await remote_accounts.tell_totals(db, account_id, totals)
-    await remote_accounts.set_moved(db, account_id, moved_to_id)
+    async def _find_target(self, uri: str) -> Account | None:
+        """Return the account that another one says to have moved to. Its own moves are not followed."""
+        known = await self._context.database.read(remote_accounts.find, uri)
+        return known or await self._discover(uri, partial(self._fetch, uri, follows_moves=False), None)

@@ -22,6 +22,7 @@ from ..intake.ids import StatusId
 from ..intake.input import Input
 from ..intake.parameters import Choice, Focus, MaybeProse, Several
 from ..router import api
+from ..views.resolving import resolve_mentions
 from ..views.statuses import answer_with, find_visible, part_of, perspective_of
 from .statuses import Writing
 
@@ -69,6 +70,7 @@ class QuotePolicy(Input):
 async def edit(context: HttpContext, viewer: Viewer, id: int, edit: EditForm) -> Answer:
     """Replace the content of a status. A parameter that is left out empties its field."""
     edit.check()
+    await resolve_mentions(context, edit.status, edit.content_type)
     await viewer.ask(
         EditStatus(
             id,

@@ -23,7 +23,7 @@ from ..router import api
 from ..views.accounts import render_accounts
 from ..views.hashtags import render_tags
 from ..views.resolving import is_web_address, resolve_address, resolve_handle, with_named
-from ..views.statuses import perspective_of, render_all
+from ..views.statuses import perspective_of, render_all, visible_among
 
 HASHTAG_ALONE = re.compile(r"[#\uff03]\S+")
 RESULTS = 20  # of one kind, unless the request says how many
@@ -72,10 +72,10 @@ class SearchQuery(Input):
 
 @api.get("/api/v2/search", scopes=("read:search",))
 async def show(context: HttpContext, viewer: Viewer | None, query: SearchQuery) -> Answer:
-    """Search this server. With `resolve`, another server is asked for an account by its handle or its address."""
+    """Search this server. With `resolve`, another server is asked for what a handle or an address names."""
     query.check(viewer)
     if query.resolve and is_web_address(query.q):
-        return await _addressed(context, query)
+        return await _addressed(context, viewer, query)
     page = query.page(context.settings.search_results)
     people = await _accounts(context, viewer, query, page) if query.wants("accounts") else []
     posts = await _statuses(context, viewer, query, page) if query.wants("statuses") and viewer is not None else []
@@ -84,11 +84,19 @@ async def show(context: HttpContext, viewer: Viewer | None, query: SearchQuery) 
     return Answer(b'{"accounts":[%b],"statuses":[%b],"hashtags":[%b]}' % tuple(kinds))
 
 
-async def _addressed(context: HttpContext, query: SearchQuery) -> Answer:
-    """Answer with what a web address leads to."""
-    account = await resolve_address(context, query.q) if query.wants("accounts") else None
-    shown = [] if account is None or account.suspended_at is not None else await render_accounts(context, [account.id])
-    return Answer(b'{"accounts":[%b],"statuses":[],"hashtags":[]}' % b",".join(shown))
+async def _addressed(context: HttpContext, viewer: Viewer | None, query: SearchQuery) -> Answer:
+    """Answer with the account or the status that a web address leads to."""
+    found = await resolve_address(context, query.q)
+    people: list[bytes] = []
+    posts: list[bytes] = []
+    if isinstance(found, int):
+        if query.wants("statuses"):
+            posts = await render_all(
+                context, viewer, await visible_among(context, [found], await perspective_of(viewer))
+            )
+    elif found is not None and found.suspended_at is None and query.wants("accounts"):
+        people = await render_accounts(context, [found.id])
+    return Answer(b'{"accounts":[%b],"statuses":[%b],"hashtags":[]}' % (b",".join(people), b",".join(posts)))
 
 
 async def _accounts(context: HttpContext, viewer: Viewer | None, query: SearchQuery, page: Page) -> list[bytes]:

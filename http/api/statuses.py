@@ -26,6 +26,7 @@ from ..intake.parameters import Choice, Count, Flag, Maybe, MaybeFlag, MaybeText
 from ..intake.request import Request
 from ..router import api
 from ..views.accounts import render_accounts
+from ..views.resolving import resolve_mentions
 from ..views.statuses import find_visible, part_of, perspective_of, render, render_all, visible_among
 from ..views.threads import thread_around
 from .scheduled_statuses import Scheduled
@@ -110,6 +111,7 @@ async def publish(context: HttpContext, request: Request, viewer: Viewer, new: S
     """Publish a status, now or at a later time. Requests with the same Idempotency-Key make one status."""
     new.check()
     post, at = _post(request, viewer, new), new.moment()
+    await resolve_mentions(context, new.status, new.content_type)
     wanted = ScheduleStatus(post, at) if at is not None and at > context.clock.now() else post
     made = await viewer.ask(wanted)
     if isinstance(made, UnexpectedMentions):
@@ -170,6 +172,8 @@ async def delete(context: HttpContext, viewer: Viewer, id: int, deletion: Deleti
 async def show_context(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
     """The thread around a status: the statuses that it answers, and the answers to it."""
     shown = await find_visible(context, viewer, id)
+    if viewer is not None:
+        context.federation.resolver.complete_later((shown.boosted or shown).status.uri)
     thread = await thread_around(context, shown.id, await perspective_of(viewer))
     above = await render_all(context, viewer, thread.above)
     below = await render_all(context, viewer, thread.below)

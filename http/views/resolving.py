@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import trio
 
 from ...actors.federation.errors import DocumentUnavailable
+from ...actors.rules import text
 from ...actors.rules.identity import handle_of
+from ...storage import accounts
 from ...storage.accounts import Account
 from ..access.context import HttpContext
 
+MENTION_PATIENCE = 5.0  # seconds that a new status waits for the accounts that it mentions
+MOST_MENTIONS = 10  # of one text that other servers are asked for
+REMOTE_HANDLE = re.compile(r"@[\w.-]+@")
 PATIENCE = 10.0  # seconds; the other server is asked further, and may be found by the next request
 
 
@@ -18,11 +24,11 @@ def is_web_address(query: str) -> bool:
     return query.strip().lower().startswith(("https://", "http://"))
 
 
-async def resolve_address(context: HttpContext, url: str) -> Account | None:
-    """Return the account that a web address leads to."""
+async def resolve_address(context: HttpContext, url: str) -> Account | int | None:
+    """Return the account, or the id of the status, that a web address leads to."""
     with trio.move_on_after(PATIENCE):
         try:
-            return await context.federation.resolver.account_at(url.strip())
+            return await context.federation.resolver.resource_at(url.strip())
         except DocumentUnavailable:
             return None
     return None
@@ -39,6 +45,19 @@ async def resolve_handle(context: HttpContext, written: str) -> Account | None:
         except DocumentUnavailable:
             return None
     return None
+
+
+async def resolve_mentions(context: HttpContext, written: str, asked_type: str | None) -> None:
+    """Have accounts that a text mentions stored, as far as their servers answer soon. The others stay plain text."""
+    if not REMOTE_HANDLE.search(written):
+        return
+    handles = text.scan(written, text.content_type(asked_type)).handles(context.settings.local_domain)
+    remote = tuple(handle for handle in handles if "@" in handle)
+    known = await context.database.read(accounts.find_mentionable, remote)
+    with trio.move_on_after(MENTION_PATIENCE):
+        async with trio.open_nursery() as nursery:
+            for handle in [handle for handle in remote if handle not in known][:MOST_MENTIONS]:
+                nursery.start_soon(resolve_handle, context, handle)
 
 
 def with_named(account: Account | None, ids: Sequence[int], limit: int) -> list[int]:

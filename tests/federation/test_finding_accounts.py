@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+import pytest
 import trio
+
+from troupe.http.views import resolving
 
 from ..clients import Person, Stage
 from ..waiting import until_found, until_none
@@ -75,3 +79,79 @@ async def test_nothing_is_asked_without_resolve(stage: Stage, ada: Person, peer:
     peer.person("eve")
     assert await search(ada, f"eve@{peer.domain}", resolve="false") == []
     assert peer.peer.asked == []
+
+
+async def test_an_account_that_is_found_in_two_ways_at_once_is_stored_once(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    document = peer.person("eve")
+    held = peer.hold(document["id"])
+    found: list[Any] = []
+
+    async def find(query: str) -> None:
+        found.extend(await search(ada, query))
+
+    async with trio.open_nursery() as nursery:
+        for query in (f"eve@{peer.domain}", document["id"]):
+            nursery.start_soon(find, query)
+        await peer.was_asked(document["id"], 2)
+        held.set()
+    assert len({one["id"] for one in found}) == 1
+    assert len(found) == 2
+    assert stage.failures == []
+
+
+async def test_a_slow_server_does_not_hold_the_answer_for_long(
+    stage: Stage, ada: Person, peer: ForeignServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resolving, "PATIENCE", 0.05)
+    document = peer.person("eve")
+    held = peer.hold(document["id"])
+    assert await search(ada, f"eve@{peer.domain}") == []
+    held.set()
+    await until_found(partial(search, ada, f"eve@{peer.domain}", resolve="false"))
+    assert len(peer.asked(document["id"])) == 1, "it went on when the answer was sent"
+
+
+async def test_an_address_of_this_server_is_found_without_asking(
+    stage: Stage, ada: Person, bob: Person, peer: ForeignServer
+) -> None:
+    made = await bob.publish("hello")
+    for url in (f"https://home.test/users/bob/statuses/{made['id']}", f"https://home.test/@bob/{made['id']}"):
+        reply = await ada.get("/api/v2/search", query_string={"q": url, "resolve": "true"})
+        assert [one["id"] for one in reply.json["statuses"]] == [made["id"]]
+    private = await bob.publish("psst", visibility="private")
+    url = f"https://home.test/@bob/{private['id']}"
+    assert (await ada.get("/api/v2/search", query_string={"q": url, "resolve": "true"})).json["statuses"] == []
+
+
+async def test_the_search_for_accounts_resolves_handles(ada: Person, peer: ForeignServer) -> None:
+    peer.person("eve")
+    query = {"q": f"@eve@{peer.domain}", "resolve": "true"}
+    reply = await ada.get("/api/v1/accounts/search", query_string=query)
+    assert [one["acct"] for one in reply.json] == [f"eve@{peer.domain}"]
+    looked_up = await ada.get("/api/v1/accounts/lookup", query_string={"acct": f"eve@{peer.domain}"})
+    assert looked_up.json["acct"] == f"eve@{peer.domain}"
+
+
+async def test_a_mention_of_an_unknown_account_finds_it_first(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    document = peer.person("eve")
+    status = await ada.publish(f"hello @eve@{peer.domain} and @nobody@{peer.domain}")
+    assert [one["acct"] for one in status["mentions"]] == [f"eve@{peer.domain}"]
+    assert document["url"] in status["content"]
+    fay = peer.person("fay")
+    edited = await ada.put(f"/api/v1/statuses/{status['id']}", {"status": f"hello @fay@{peer.domain}"})
+    assert [one["url"] for one in edited.json["mentions"]] == [fay["url"]]
+
+
+async def test_a_mention_waits_for_a_slow_server_for_a_short_time(
+    stage: Stage, ada: Person, peer: ForeignServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resolving, "MENTION_PATIENCE", 0.05)
+    peer.hold(peer.person("eve")["id"])
+    assert (await ada.publish(f"hello @eve@{peer.domain}"))["mentions"] == []
+
+
+async def test_a_post_asks_some_servers_at_most(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    await ada.publish(" ".join(f"@eve{number}@{peer.domain}" for number in range(15)))
+    assert len({one.path for one in peer.peer.asked if "webfinger" in one.path}) == resolving.MOST_MENTIONS

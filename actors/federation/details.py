@@ -1,0 +1,111 @@
+"""What other documents than its own say of an account: its totals, its pinned posts, and where it has moved to."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from ...storage import pins, remote_accounts
+from ...storage.accounts import Account
+from ...storage.engine.database import Connection
+from ...storage.engine.json_values import JsonObject
+from ...storage.remote_accounts import Totals
+from ..activitypub.vocabulary import is_object, list_of, object_of, same_host, uri_of
+from ..broadcast import account_address
+from ..commands.pins import Pin, Unpin
+from ..context import ActorContext
+from ..facts import ChangedAccount
+from ..kernel import Refused, Runtime
+from ..rules.limits import PINS
+from .errors import FetchFailed
+from .fetching import DocumentFetcher
+from .notes import store_note
+
+LARGEST_TOTAL = 10**12
+
+FindAccount = Callable[[str], Awaitable[Account | None]]
+FindStatus = Callable[[str], Awaitable[int | None]]
+
+
+class AccountDetails:
+    """Reads the details of accounts, one account at a time.
+
+    `find_target` returns the account that another one has moved to, `find_status` a post.
+    """
+
+    def __init__(
+        self, context: ActorContext, runtime: Runtime, fetcher: DocumentFetcher, find_target: FindAccount,
+        find_status: FindStatus,
+    ) -> None:  # fmt: skip
+        self._context = context
+        self._runtime = runtime
+        self._fetcher = fetcher
+        self._find_target = find_target
+        self._find_status = find_status
+
+    async def read(self, account: Account, target_uri: str | None) -> None:
+        """Fetch and store what is told of an account. With `target_uri` it says that it has moved there."""
+        target = None if target_uri is None else await self._find_target(target_uri)
+        is_proven = target is not None and account.uri in target.also_known_as
+        totals = await self._totals(account)
+        await self._context.database.transact(
+            _store, account.id, totals, target.id if target is not None and is_proven else None
+        )
+        await self._context.facts.apply([ChangedAccount(account.id)])
+        if account.suspended_at is None:
+            await self._read_pins(account)
+
+    async def _totals(self, account: Account) -> Totals:
+        return Totals(
+            await self._total(account.outbox_url),
+            await self._total(account.followers_url),
+            await self._total(account.following_url),
+        )
+
+    async def _total(self, url: str | None) -> int | None:
+        """Return how many items a collection has, as far as its server tells."""
+        try:
+            total = None if url is None else (await self._fetcher.fetch_collection(url)).get("totalItems")
+        except FetchFailed:
+            return None
+        return total if type(total) is int and 0 <= total <= LARGEST_TOTAL else None
+
+    async def _read_pins(self, account: Account) -> None:
+        """Pin what the account's server shows first on its profile, and nothing else."""
+        if account.featured_url is None:
+            return
+        try:
+            collection = await self._fetcher.fetch_collection(account.featured_url)
+        except FetchFailed:
+            return
+        wanted = [id for item in items_of(collection)[:PINS] if (id := await self._pinned(account, item)) is not None]
+        known = await self._context.database.read(pins.pinned, account.id)
+        for message in (*map(Unpin, sorted(known.difference(wanted))), *(Pin(id) for id in wanted if id not in known)):
+            with suppress(Refused):  # a post of somebody else, or to a few people
+                await self._runtime.ask(account_address(account.id), message)
+
+    async def _pinned(self, account: Account, item: object) -> int | None:
+        """Return a post of a collection. The account's own server has told it, so that an embedded one is believed."""
+        uri = uri_of(item)
+        if uri is None or not same_host(uri, account.uri):
+            return None
+        try:
+            if is_object(item):
+                return await store_note(self._context, self._runtime, item, account, wanted=True)
+            return await self._find_status(uri)
+        except FetchFailed:
+            return None
+
+
+def items_of(collection: JsonObject) -> list[object]:
+    """Return the items of a collection or of a page, or those of a first page that is embedded."""
+    for name in ("orderedItems", "items"):
+        if collection.get(name) is not None:
+            return list_of(collection[name])
+    first = object_of(collection.get("first"))
+    return [] if first is None or "first" in first else items_of(first)
+
+
+async def _store(db: Connection, account_id: int, totals: Totals, moved_to_id: int | None) -> None:
+    await remote_accounts.tell_totals(db, account_id, totals)
+    await remote_accounts.set_moved(db, account_id, moved_to_id)

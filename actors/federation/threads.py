@@ -1,0 +1,94 @@
+"""Completes threads: the posts that a post answers, and answers to it, from the servers of their authors."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from ...storage.engine.json_values import JsonObject
+from ..activitypub.vocabulary import object_of, same_host, uri_of
+from .details import items_of
+from .discoveries import FetchBudget
+from .errors import FetchFailed
+from .fetching import DocumentFetcher
+
+DOCUMENTS = 50  # that one thread may have fetched
+PARENTS = 20
+REPLIES = 30
+PAGES = 3
+
+IsKnown = Callable[[str], Awaitable[bool]]
+StoreStatus = Callable[[JsonObject], Awaitable[int | None]]
+
+
+class Threads:
+    """`is_known` is true for posts that are here, and for those of this server; `store` stores a proven document."""
+
+    def __init__(self, fetcher: DocumentFetcher, is_known: IsKnown, store: StoreStatus) -> None:
+        self._fetcher = fetcher
+        self._is_known = is_known
+        self._store = store
+
+    async def complete(self, uri: str) -> None:
+        """Fetch what is missing around a post."""
+        budget = FetchBudget(DOCUMENTS)
+        document = await self._fetch(uri, budget)
+        await self._climb(document, budget)
+        await self._descend(document, budget)
+
+    async def _fetch(self, uri: str, budget: FetchBudget) -> JsonObject:
+        budget.spend()
+        return await self._fetcher.fetch(uri)
+
+    async def _climb(self, document: JsonObject, budget: FetchBudget) -> None:
+        """Store the posts above, up to one that is here."""
+        for _ in range(PARENTS):
+            parent = uri_of(document.get("inReplyTo"))
+            if parent is None or await self._is_known(parent):
+                return
+            try:
+                document = await self._fetch(parent, budget)
+            except FetchFailed:
+                return
+            if await self._store(document) is None:
+                return
+
+    async def _descend(self, document: JsonObject, budget: FetchBudget) -> None:
+        """Store answers that the post's own server knows, as far as they are answers to what is here."""
+        for uri in await self._answers(document, budget):
+            if await self._is_known(uri):
+                continue
+            try:
+                answer = await self._fetch(uri, budget)
+                parent = uri_of(answer.get("inReplyTo"))
+                if parent is not None and await self._is_known(parent):
+                    await self._store(answer)
+            except FetchFailed:
+                continue
+
+    async def _answers(self, document: JsonObject, budget: FetchBudget) -> list[str]:
+        """Return the URIs of the first answers. Their pages are asked for on the post's own host alone."""
+        found: dict[str, None] = {}
+        page: object = document.get("replies")
+        for _ in range(PAGES):
+            read = object_of(page)
+            if read is None or not (items_of(read) or read.get("next") or read.get("first")):
+                read = await self._page(page, document, budget)
+            if read is None:
+                break
+            items = items_of(read)
+            found |= dict.fromkeys(uri for item in items if (uri := uri_of(item)) is not None)
+            first = object_of(read.get("first"))
+            page = read.get("next") or (first.get("next") if first is not None else read.get("first"))
+            if page is None or len(found) >= REPLIES:
+                break
+        return list(found)[:REPLIES]
+
+    async def _page(self, page: object, document: JsonObject, budget: FetchBudget) -> JsonObject | None:
+        uri, own = uri_of(page), uri_of(document)
+        if uri is None or own is None or not same_host(uri, own):
+            return None
+        try:
+            budget.spend()
+            return await self._fetcher.fetch_collection(uri)
+        except FetchFailed:
+            return None

@@ -1,0 +1,127 @@
+"""Statuses of other servers are found by their addresses; their threads are completed, and pins are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ..clients import Person, Stage
+from .peer import ForeignServer
+from .test_finding_accounts import search, until_done
+
+URIS = "SELECT uri FROM statuses WHERE NOT local ORDER BY uri"
+
+
+async def search_status(person: Person, url: str) -> list[Any]:
+    reply = await person.get("/api/v2/search", query_string={"q": url, "resolve": "true"})
+    assert reply.status == 200, reply.text
+    return reply.json["statuses"]
+
+
+async def test_a_status_is_found_by_its_address_and_by_its_page(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve = peer.person("eve")
+    note = peer.note(eve, "/notes/1", url=peer.url("/@eve/1"))
+    page = f'<link rel="alternate" type="application/activity+json" href="{note["id"]}">'
+    peer.serve(note["url"], page.encode(), "text/html")
+    (found,) = await search_status(ada, note["url"])
+    assert (found["uri"], found["url"], found["content"]) == (note["id"], note["url"], "<p>hello</p>")
+    assert found["account"]["acct"] == f"eve@{peer.domain}"
+    assert [one["id"] for one in await search_status(ada, note["id"])] == [found["id"]]
+    assert len(peer.asked(note["id"])) == 1
+
+
+@pytest.mark.parametrize(
+    "changes", [{"attributedTo": "http://other.test/users/eve"}, {"attributedTo": None}, {"type": "Like"}]
+)
+async def test_class_1_a_status_of_somebody_else_is_not_found(
+    stage: Stage, ada: Person, peer: ForeignServer, changes: dict[str, Any]
+) -> None:
+    note = peer.note(peer.person("eve"), "/notes/1")
+    if changes.get("attributedTo"):
+        changes = {"attributedTo": peer.person("eve", "other.test")["id"]}
+    peer.serve(note["id"], {key: value for key, value in (note | changes).items() if value is not None})
+    assert await search_status(ada, note["id"]) == []
+    assert await stage.rows(URIS) == []
+
+
+async def test_a_status_that_is_not_for_the_viewer_is_not_shown(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve = peer.person("eve")
+    note = peer.note(eve, "/notes/1", to=[eve["followers"]], cc=[])
+    assert await search_status(ada, note["id"]) == []
+
+
+async def test_a_thread_is_completed_when_it_is_shown(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve, fay = peer.person("eve"), peer.person("fay", "other.test")
+    first = peer.note(eve, "/notes/1")
+    second = peer.note(fay, "/notes/2", inReplyTo=first["id"])
+    replies = peer.url("/notes/3/replies")
+    third = peer.note(eve, "/notes/3", inReplyTo=second["id"], replies=replies)
+    fourth = peer.note(fay, "/notes/4", inReplyTo=third["id"])
+    elsewhere = peer.note(fay, "/notes/5")
+    collection = {"type": "Collection", "first": {"type": "CollectionPage", "items": [fourth["id"], elsewhere["id"]]}}
+    peer.serve(replies, collection)
+    (found,) = await search_status(ada, third["id"])
+    path = f"/api/v1/statuses/{found['id']}/context"
+    assert (await ada.get(path)).json == {"ancestors": [], "descendants": []}
+    await until_done(stage)
+    thread = (await ada.get(path)).json
+    assert [one["uri"] for one in thread["ancestors"]] == [first["id"], second["id"]]
+    assert [one["uri"] for one in thread["descendants"]] == [fourth["id"]]
+    assert [elsewhere["id"]] not in await stage.rows(URIS), "it is no answer to anything here"
+    await until_done(stage)
+    assert len(peer.asked(third["id"])) == 2, "a thread is not completed each time that it is shown"
+
+
+async def test_class_18_a_thread_without_an_end_is_left(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve = peer.person("eve")
+    for number in range(60):
+        peer.note(eve, f"/notes/{number}", inReplyTo=peer.url(f"/notes/{number + 1}"))
+    (found,) = await search_status(ada, peer.url("/notes/0"))
+    await ada.get(f"/api/v1/statuses/{found['id']}/context")
+    await until_done(stage)
+    assert len(await stage.rows(URIS)) == 21
+
+
+async def test_class_18_statuses_that_answer_each_other_are_fetched_once(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    eve = peer.person("eve")
+    one, other = peer.url("/notes/1"), peer.url("/notes/2")
+    peer.note(eve, "/notes/1", inReplyTo=other, replies={"items": [other], "next": one})
+    peer.note(eve, "/notes/2", inReplyTo=one, replies={"items": [one], "next": other})
+    (found,) = await search_status(ada, one)
+    await ada.get(f"/api/v1/statuses/{found['id']}/context")
+    await until_done(stage)
+    assert len(await stage.rows(URIS)) == 2
+    assert len(peer.peer.asked) < 20
+
+
+async def test_class_18_a_collection_without_an_end_is_left(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve = peer.person("eve")
+    pages = [peer.url(f"/replies/{number}") for number in range(40)]
+    for number, page in enumerate(pages[:-1]):
+        peer.collection(page, [peer.url(f"/notes/{number}/{one}") for one in range(5)], next=pages[number + 1])
+    note = peer.note(eve, "/notes/1", replies=pages[0])
+    (found,) = await search_status(ada, note["id"])
+    await ada.get(f"/api/v1/statuses/{found['id']}/context")
+    await until_done(stage)
+    assert [len(peer.asked(page)) for page in pages[:5]] == [1, 1, 1, 0, 0]
+
+
+async def test_pins_are_those_of_the_featured_collection(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve, fay = peer.person("eve"), peer.person("fay")
+    notes = [peer.note(eve, f"/notes/{number}", published=f"2024-03-0{number + 1}T00:00:00Z") for number in range(3)]
+    foreign = peer.note(fay, "/notes/9")
+    forged = peer.note(eve, "/notes/8") | {"id": peer.url("/notes/8", "other.test")}
+    peer.collection(eve["featured"], [notes[0], notes[1]["id"], foreign["id"], foreign, forged, 7, None])
+    (found,) = await search(ada, eve["id"])
+    await until_done(stage)
+    path = f"/api/v1/accounts/{found['id']}/statuses?pinned=true"
+    assert {one["uri"] for one in (await ada.get(path)).json} == {notes[0]["id"], notes[1]["id"]}
+    peer.collection(eve["featured"], [notes[2]["id"]])
+    account = await stage.http_context.accounts.find(int(found["id"]))
+    assert account is not None
+    await stage.http_context.federation.resolver.refresh(account)
+    await until_done(stage)
+    assert [one["uri"] for one in (await ada.get(path)).json] == [notes[2]["id"]]
