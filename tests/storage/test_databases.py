@@ -13,6 +13,7 @@ from .conftest import Stage
 CHANGES = {
     "a table": "CREATE TABLE more (id int)",
     "a column": "ALTER TABLE accounts ADD COLUMN more int",
+    "a name": "ALTER TABLE accounts RENAME COLUMN display_name TO more",
     "a trigger": """
         CREATE TRIGGER t BEFORE UPDATE ON accounts FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()
     """,
