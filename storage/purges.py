@@ -49,4 +49,4 @@ async def accounts(db: Connection, domain: str, after: int, limit: int) -> list[
 async def delete_emojis(db: Connection, domain: str) -> list[str]:
     """Delete the custom emoji of a domain and its subdomains. Return their files, which must be removed."""
     rows = await db.fetch(DELETE_EMOJIS, domain)
-    return sorted({name for row in rows for name in (row["file"], row["static_file"])})
+    return sorted({name for row in rows for name in (row["file"], row["static_file"]) if name is not None})

@@ -71,11 +71,11 @@ class Rows:
     def favourite(self, id: int, account: int, status: int) -> None:
         self.run(FAVOURITE, id, account, status)
 
-    def emoji(self, id: int, shortcode: str, domain: str) -> None:
+    def emoji(self, id: int, shortcode: str, domain: str, file: str | None = None) -> None:
         self.run(
-            "INSERT INTO custom_emojis (id, shortcode, domain, file, static_file, created_at, updated_at)"
-            " VALUES ($1, $2, $3, repeat('e', 32) || '.png', repeat('e', 32) || '.png', now(), now())",
-            id, shortcode, domain,
+            "INSERT INTO custom_emojis (id, shortcode, domain, file, static_file, remote_url, created_at, updated_at)"
+            " VALUES ($1, $2, $3, $4, $4, 'https://far.example/cat.png', now(), now())",
+            id, shortcode, domain, file,
         )  # fmt: skip
 
     def run(self, query: str, *args: object) -> list[tuple[Any, ...]]:

@@ -69,7 +69,7 @@ def test_usage_counts_the_files_of_each_kind(rows: Rows, run: Run, data: Path) -
         rows.run(ATTACHMENT, id, account, None, state, file, interval(0))
     rows.run(ATTACHMENT, 14, 1, None, "waiting", None, interval(0))
     rows.run(CARD, 15, name("d"), interval(0))
-    rows.emoji(16, "cat", "far.example")
+    rows.emoji(16, "cat", "far.example", name("e"))
     rows.run(COPY, "https://far.example/a", "avatar", name("f"), interval(0))
     for file, size in ((name("a"), 2), (name("b"), 10), ("waiting/14", 100), (name("d"), 3), (name("e"), 7)):
         write(data, file, size)

@@ -26,8 +26,9 @@ def rows(dsn: str) -> Rows:
     made.account(5, "dan", "notfar.example")
     for id, author in ((11, 2), (12, 2), (13, 4), (14, 5)):
         made.status(id, author)
-    made.emoji(21, "cat", "far.example")
-    made.emoji(22, "cat", "notfar.example")
+    made.emoji(21, "cat", "far.example", f"{'e' * 32}.png")
+    made.emoji(22, "dog", "far.example")
+    made.emoji(23, "cat", "notfar.example")
     return made
 
 
@@ -51,7 +52,7 @@ def test_all_of_a_domain_and_its_subdomains_is_deleted_in_batches(rows: Rows, ru
     done = run("FAR.example", "--yes")
     assert (done.exit_code, done.stdout) == (
         0,
-        "Deleted 2 accounts with 2 posts, and 1 emoji, of far.example\n"
+        "Deleted 2 accounts with 2 posts, and 2 emoji, of far.example\n"
         "Deleted 1 accounts with 1 posts, and 0 emoji, of sub.far.example\n",
     )
     assert left(rows) == ["bob", "dan"]
@@ -71,7 +72,7 @@ def test_the_rows_of_accounts_that_were_deleted_before_go_too(rows: Rows, run: R
 
 def test_a_rehearsal_counts_and_deletes_nothing(rows: Rows, run: Run) -> None:
     counted = json.loads(run("far.example", "--dry-run", "--json").stdout)
-    assert (counted["accounts"], counted["statuses"], counted["emojis"], counted["dry_run"]) == (3, 3, 1, True)
+    assert (counted["accounts"], counted["statuses"], counted["emojis"], counted["dry_run"]) == (3, 3, 2, True)
     assert [one["domain"] for one in counted["domains"]] == ["far.example", "sub.far.example"]
     assert left(rows) == ["bob", "ann", "ben", "cid", "dan"]
     assert rows.run("SELECT FROM outbox") == rows.run("SELECT FROM audit_log") == []
