@@ -47,6 +47,8 @@ APPLICATION_TOKENS_NEVER_USED = timedelta(days=2)
 APPLICATIONS_UNUSED = timedelta(days=7)
 # For this time staff can read a deleted status: as long as a suspension can be undone.
 DELETED_STATUSES_KEPT = timedelta(days=30)
+# For this time it is remembered how a server without accounts here did, and how it reads signatures.
+HOSTS_KEPT = timedelta(days=30)
 # Requesting mails again and again reserves a name or an address of another person for no longer than this.
 SIGN_UPS_AT_MOST = timedelta(days=7)
 
@@ -136,6 +138,7 @@ class Expiry:
         ages = (now - LINK_LASTS, now - SIGN_UPS_AT_MOST, now)
         await self._all("unconfirmed sign-ups", expiry.delete_sign_ups, *ages, fact=ChangedAccount)
         await self._all("deleted posts", expiry.delete_statuses, now - DELETED_STATUSES_KEPT)
+        await self._all("servers that are unknown here", expiry.delete_hosts, now - HOSTS_KEPT)
         await self._all("unused apps", expiry.delete_applications, now - APPLICATIONS_UNUSED)
 
     async def _note_use(self) -> None:

@@ -29,9 +29,10 @@ WITH_PARTITION = """
     ORDER BY inbox
 """
 
+# LIMIT keeps PostgreSQL from reading all accounts for those of a few thousand followers.
 OF_ACCOUNTS = WITH_PARTITION.format(
     reached="""
-        SELECT coalesce(a.shared_inbox_url, a.inbox_url) AS inbox, a.domain, named.direct
+        SELECT found.inbox, found.domain, named.direct
         FROM (
             SELECT id, true AS direct FROM unnest($2::bigint[]) AS named (id)
             UNION ALL SELECT account_id, false FROM follows WHERE target_account_id = $3 AND from_domain IS NOT NULL
@@ -43,7 +44,10 @@ OF_ACCOUNTS = WITH_PARTITION.format(
                 JOIN follows f ON f.target_account_id = boost.account_id AND f.from_domain IS NOT NULL
                 WHERE boost.reblog_of_id = $5
         ) AS named
-        JOIN accounts a ON a.id = named.id AND a.domain IS NOT NULL AND a.deleted_at IS NULL
+        CROSS JOIN LATERAL (
+            SELECT coalesce(a.shared_inbox_url, a.inbox_url) AS inbox, a.domain FROM accounts a
+            WHERE a.id = named.id AND a.domain IS NOT NULL AND a.deleted_at IS NULL LIMIT 1
+        ) AS found
     """
 )
 

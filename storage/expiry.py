@@ -108,6 +108,16 @@ COUNT_STATUSES = f"""
     FROM statuses s WHERE s.deleted_at <= $1
 """
 
+# What is known of other servers is kept while there are accounts of them, or something has come of late.
+DELETE_HOSTS = """
+    DELETE FROM hosts WHERE host = ANY(ARRAY(
+        SELECT h.host FROM hosts h
+        WHERE h.created_at <= $1 AND coalesce(h.delivered_at <= $1, true) AND coalesce(h.heard_at <= $1, true)
+        AND NOT EXISTS (SELECT FROM accounts a WHERE a.domain = h.host)
+        ORDER BY h.created_at LIMIT $2 FOR UPDATE SKIP LOCKED
+    )) RETURNING host
+"""
+
 _UNUSED = """
     NOT EXISTS (SELECT FROM access_tokens t WHERE t.application_id = app.id)
     AND NOT EXISTS (SELECT FROM oauth_grants g WHERE g.application_id = app.id)
@@ -225,6 +235,11 @@ async def delete_sign_ups(db: Connection, before: datetime, anyhow: datetime, no
 async def delete_statuses(db: Connection, before: datetime, limit: int) -> list[int]:
     """Erase statuses that were deleted at `before` or earlier and that no open report names. Return their ids."""
     return [row["id"] for row in await db.fetch(DELETE_STATUSES, before, limit)]
+
+
+async def delete_hosts(db: Connection, before: datetime, limit: int) -> list[str]:
+    """Forget other servers without accounts here, of which nothing was heard since. Return their hosts."""
+    return [row["host"] for row in await db.fetch(DELETE_HOSTS, before, limit)]
 
 
 async def count_statuses(db: Connection, before: datetime) -> tuple[int, int]:

@@ -38,7 +38,30 @@ HURRY = """
     RETURNING id
 """
 
-FAILING = f"SELECT {COLUMNS} FROM hosts WHERE failures > 0 ORDER BY failing_since, host LIMIT $1"
+# Deliveries that wait, by their hosts: those for followers have the host with a word after it as their group.
+WAITING = """
+    SELECT split_part(coalesce(group_key, partition_key), ' ', 1) AS host, count(*) AS waiting,
+        min(due_at) AS next_at, min(created_at) AS oldest_at
+    FROM outbox WHERE queue = $1 GROUP BY 1
+"""
+
+OVERVIEW = f"""
+    SELECT coalesce(h.host, w.host) AS host, h.signature_scheme, coalesce(h.failures, 0) AS failures, h.failing_since,
+        h.closed_until, h.error, h.delivered_at, h.heard_at, coalesce(w.waiting, 0) AS waiting, w.next_at, w.oldest_at
+    FROM hosts h FULL JOIN ({WAITING}) w ON w.host = h.host
+    WHERE CASE WHEN $2::text IS NULL THEN h.failures > 0 OR w.waiting > 0 ELSE coalesce(h.host, w.host) = $2 END
+    ORDER BY waiting DESC, host
+"""
+
+FORGIVE = "UPDATE hosts SET failures = 0, failing_since = NULL, closed_until = NULL, error = NULL WHERE host = $1"
+
+DROP = """
+    WITH gone AS (
+        DELETE FROM outbox WHERE queue = $2 AND coalesce(group_key, partition_key) COLLATE "C" = ANY($1::text[])
+        RETURNING (payload->>'activity_id')::bigint AS id
+    )
+    SELECT id, count(*) AS deliveries FROM gone GROUP BY id ORDER BY id
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +92,15 @@ async def remember_scheme(db: Connection, host: str, scheme: SignatureScheme, no
     await db.execute(REMEMBER_SCHEME, host, scheme, now)
 
 
+@dataclass(frozen=True, slots=True)
+class HostOverview(Host):
+    """A host with the number of deliveries that wait for it, and the times of the next try and of the oldest one."""
+
+    waiting: int = 0
+    next_at: datetime | None = None
+    oldest_at: datetime | None = None
+
+
 async def find(db: Connection, host: str) -> Host | None:
     return _host(await db.fetchrow(FIND, host))
 
@@ -86,9 +118,19 @@ async def hurry(db: Connection, groups: Sequence[str], queue: str, now: datetime
     return len(await db.fetch(HURRY, list(groups), now, queue))
 
 
-async def failing(db: Connection, limit: int) -> list[Host]:
-    """Return hosts that deliveries fail to reach, the one that fails for the longest time first."""
-    return [Host(**row) for row in await db.fetch(FAILING, limit)]
+async def overview(db: Connection, queue: str, host: str | None = None) -> list[HostOverview]:
+    """Return hosts that deliveries fail to reach or wait for, those with the most first; or one of any state."""
+    return [HostOverview(**row) for row in await db.fetch(OVERVIEW, queue, host)]
+
+
+async def forgive(db: Connection, host: str) -> None:
+    """Forget that deliveries to a host failed."""
+    await db.execute(FORGIVE, host)
+
+
+async def drop(db: Connection, groups: Sequence[str], queue: str) -> dict[int, int]:
+    """Delete all deliveries of some groups. Return how many there were of each activity."""
+    return {row["id"]: row["deliveries"] for row in await db.fetch(DROP, list(groups), queue)}
 
 
 def _host(row: Row | None) -> Host | None:

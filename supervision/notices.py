@@ -21,6 +21,8 @@ def apply_notice(notice: str | None, actors: ActorSystem, http_context: HttpCont
         http_context.policies.forget()
     if notice in (None, "blocks"):
         actors.blocks.wake()
+    if notice in (None, "hosts"):
+        actors.hosts.forget()
     if notice in (None, "sign_ups"):
         http_context.sign_ups.wake()
     if notice in (None, "custom_emojis"):

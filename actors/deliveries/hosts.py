@@ -47,6 +47,11 @@ class KnownHosts:
         self._wake = wake  # the queue of deliveries
         self._known: LRUCache[str, Host] = LRUCache(KEPT)
 
+    def forget(self) -> None:
+        """Read all rows again: another program has changed some."""
+        self._known.clear()
+        self._wake()
+
     async def find(self, host: str) -> Host:
         """Return what is known of a host."""
         if (known := self._known.get(host)) is None:

@@ -29,6 +29,7 @@ PLACES = {
     "rules": "rules",
     "terms": "terms",
     "domains": "domains",
+    "federation": "federation",
     "email-domains": "email_domains",
     "emails": "emails",
     "ips": "ips",

@@ -15,8 +15,8 @@ from troupe.actors.commands.follow_requests import AuthorizeRequest, RemoveFollo
 from troupe.actors.commands.polls import Vote
 from troupe.actors.commands.profiles import UpdateProfile
 from troupe.actors.commands.reblogs import Reblog, Unreblog
-from troupe.actors.commands.relations import Follow
-from troupe.actors.commands.statuses import PublishStatus
+from troupe.actors.commands.relations import Block, Follow, Unblock, Unfollow
+from troupe.actors.commands.statuses import DeleteStatus, PublishStatus
 from troupe.actors.rules.polls import PollTerms
 from troupe.storage.profiles import Profile
 from troupe.supervision.testing import simulation
@@ -100,6 +100,24 @@ async def test_a_favourite_goes_to_the_author_of_the_status_alone(sim: Simulatio
     like, undo = (one.activity for one in sim.delivered)
     assert like["object"] == f"{bob.uri}/statuses/{status}"
     assert undo["object"] == {name: value for name, value in like.items() if name != "@context"}
+
+
+@simulation(seeds=5, faults=0, world=with_servers)
+async def test_what_other_servers_people_do_is_sent_by_their_servers_alone(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    bob, cat = Foreigner(sim, "bob", "b.example"), Foreigner(sim, "cat", "c.example")
+    status = bob.has_published(sim, "hello")
+    cat.follows(sim, bob)
+    await cat.insist(Favourite(status, uri=f"{cat.uri}#likes/1"))
+    await cat.insist(Unfavourite(status))
+    await cat.insist(Reblog(status, "public", uri=f"{cat.uri}#boosts/1"))
+    await cat.insist(Unreblog(status))
+    await cat.insist(Unfollow(bob.id))
+    await cat.insist(Block(ada.id, uri=f"{cat.uri}#blocks/1"))
+    await cat.insist(Unblock(ada.id))
+    await bob.insist(DeleteStatus(status))
+    await all_delivered(sim)
+    assert not sim.delivered
 
 
 @simulation(seeds=5, faults=0, world=with_servers)

@@ -9,6 +9,7 @@ import pytest
 from troupe.storage import (
     account_deletions,
     accounts,
+    activities,
     admin_accounts,
     allowed_domains,
     announcements,
@@ -36,6 +37,7 @@ from troupe.storage import (
     follow_requests,
     followed_tags,
     follows,
+    hosts,
     idempotency,
     imports,
     invites,
@@ -218,6 +220,10 @@ FILL = """
     INSERT INTO markers (account_id, timeline, last_read_id, updated_at)
     SELECT account_id, timeline, 1, now() FROM users, unnest('{home,notifications}'::text[]) AS timeline;
     INSERT INTO idempotency SELECT 1 + id % 500, id::text, id, now() FROM statuses WHERE id < 5000;
+    UPDATE follows SET from_domain = a.domain FROM accounts a WHERE a.id = account_id AND a.domain IS NOT NULL;
+    UPDATE accounts SET inbox_url = uri || '/inbox' WHERE domain IS NOT NULL;
+    INSERT INTO activities (id, body, deliveries, created_at) SELECT n, '{}', 1, now() FROM generate_series(1, 5000) n;
+    INSERT INTO hosts (host, created_at) SELECT 'd' || n || '.test', now() FROM generate_series(1, 5000) n;
     INSERT INTO outbox (id, queue, kind, partition_key, payload, due_at, created_at)
     SELECT n, 'q' || n % 3, 'x', 'account/' || n % 500, '{}', now(), now() FROM generate_series(1, 5000) n;
     INSERT INTO status_edits (id, status_id, text, content, content_type, spoiler_text, sensitive, created_at)
@@ -433,6 +439,12 @@ QUERIES = [
     ("pins of an account", pins.PINNED, (7,)),
     *both("dead letters", dead_letters.PAGE, *PAGE),
     ("effects due", outbox.DUE, (NOW, "q1", [1, 2], ["account/7"], "", 10, 100)),
+    ("effect that waits", outbox.WAITS, ("account/7",)),
+    ("inboxes for a status", activities.OF_ACCOUNTS, (7, [7, 8], 1, 12, 12)),
+    ("activity to deliver", activities.FIND, (7,)),
+    ("follows between servers", follows.REMOTE, ([7, 501], [501, 7])),
+    ("waiting effects of a group", hosts.HURRY, (["account/7"], NOW, "q1")),
+    ("effects of a group to drop", hosts.DROP, (["account/7"], "q1")),
     ("effects to claim", outbox.CLAIM, ([7, 8], 1, NOW, NOW)),
     ("claims to renew", outbox.RENEW, ([7, 8], 1, NOW, NOW)),
     ("claims to give back", outbox.RELEASE, ([7, 8], 1)),
@@ -515,6 +527,7 @@ QUERIES = [
     ("invite by code", invites.IS_VALID, ("code-no-7", NOW)),
     ("use of an invite", invites.USE, ("code-no-7", NOW)),
     ("end of an invite", invites.EXPIRE, ("code-no-7", NOW)),
+    ("servers that are unknown here", expiry.DELETE_HOSTS, (NOW, 500)),
     ("statuses that were deleted long ago", expiry.DELETE_STATUSES, (NOW, 500)),
     ("number of statuses that were deleted long ago", expiry.COUNT_STATUSES, (NOW,)),
     ("reported status", reports.NAMES_STATUS, (7,)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -55,6 +55,10 @@ class Pushed:
     message: JsonObject
 
 
+# What another server answers to a request with these headers.
+Answering = Callable[[Mapping[str, str]], Awaitable[DeliveryReply]]
+
+
 @dataclass(frozen=True, slots=True)
 class Delivered:
     """An activity as an inbox got it, with the bytes and the headers of the request."""
@@ -63,6 +67,7 @@ class Delivered:
     activity: JsonObject
     body: bytes
     headers: Mapping[str, str]
+    at: float  # virtual seconds
 
 
 class SimulatedServer:
@@ -79,6 +84,7 @@ class SimulatedServer:
         self.pushed: list[Pushed] = []  # messages that reached the push service, in order
         self.visits: list[str] = []  # the pages that were fetched, in order
         self.delivered: list[Delivered] = []  # activities that other servers took, in order
+        self.answers: dict[str, Answering] = {}  # of other servers, by host; the rest takes everything
         self.titles: dict[str, str] = {}  # of pages; others have their address as title
         self._has_mail = mail
         self._has_push = push
@@ -222,9 +228,13 @@ class SimulatedServer:
         """Another server: now it is away, now it takes an activity and its answer is lost."""
         await trio.lowlevel.checkpoint()
         host = f"server {host_of(inbox)}"
+        if (answering := self.answers.get(host_of(inbox) or "")) is not None:
+            reply = await answering(headers)
+            if not 200 <= reply.status < 300:
+                return reply
         if self.run.faults.strikes(Fault.LOST, host):
             raise Unreachable("the server is away")
-        self.delivered.append(Delivered(inbox, orjson.loads(body), body, dict(headers)))
+        self.delivered.append(Delivered(inbox, orjson.loads(body), body, dict(headers), trio.current_time()))
         self.run.note("has taken an activity", host)
         if self.run.faults.strikes(Fault.DOUBT_DONE, host):
             raise Unreachable("the server's answer was lost")
