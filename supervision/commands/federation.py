@@ -8,7 +8,7 @@ import click
 
 from ...storage.engine.json_values import JsonObject
 from .acting import act
-from .options import json_option, print_json, print_list, setting_options
+from .options import ask_first, dry_run_option, json_option, print_json, print_list, setting_options, yes_option
 
 
 @click.group
@@ -54,12 +54,17 @@ def retry(host: str, data: str | None, config: Path | None) -> None:
 
 @federation.command
 @click.argument("host")
+@dry_run_option
+@yes_option
 @setting_options("data")
-def drop(host: str, data: str | None, config: Path | None) -> None:
+def drop(host: str, dry_run: bool, yes: bool, data: str | None, config: Path | None) -> None:
     """Delete what waits for HOST. It is never sent."""
     from .reaching_hosts import dropped
 
-    click.echo(f"Dropped {act(config, dropped, host, data=data)} deliveries to {host}")
+    if not dry_run:
+        ask_first(lambda: f"Delete what waits for {host}, so that it is never sent?", yes=yes)
+    number = act(config, dropped, host, dry_run=dry_run, data=data)
+    click.echo(f"{'Would drop' if dry_run else 'Dropped'} {number} deliveries to {host}")
 
 
 def _line(one: JsonObject) -> str:

@@ -83,7 +83,8 @@ async def state(db: Connection) -> tuple[int, int]:
 
 
 def test_what_waits_is_dropped_with_activities_that_go_nowhere_else(folder: tuple[Path, str], data: Path) -> None:
-    assert run(data, "drop", "a.example").stdout == "Dropped 3 deliveries to a.example\n"
+    assert run(data, "drop", "a.example", "--dry-run").stdout == "Would drop 3 deliveries to a.example\n"
+    assert run(data, "drop", "a.example", "--yes").stdout == "Dropped 3 deliveries to a.example\n"
     assert transact_once(folder[1], left) == ([14], [(1, 1)])
 
 
