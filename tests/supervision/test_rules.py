@@ -19,7 +19,7 @@ from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
 from troupe.storage.engine.embedded import embedded
 from troupe.storage.engine.term import hold_term, upgrade
-from troupe.storage.policies import Rule, RuleText, read_rules
+from troupe.storage.policies import LARGEST_ID, Rule, RuleText, read_rules, write_rules
 from troupe.supervision.actor_system import ActorSystem
 from troupe.supervision.commands import troupe
 from troupe.supervision.notices import apply_notice
@@ -35,6 +35,8 @@ def server() -> Iterator[tuple[Path, str]]:
 async def forget_acts(db: Connection) -> None:
     await db.execute("SET LOCAL session_replication_role = replica")  # a trigger keeps the audit log
     await db.execute("DELETE FROM audit_log")
+    for table in ("reports", "accounts"):
+        await db.execute(f"DELETE FROM {table}")
 
 
 @pytest.fixture
@@ -81,6 +83,40 @@ def test_an_id_is_not_used_again(data: Path) -> None:
     run(data, "add", "Be kind.")
     assert run(data, "remove", "1", "--yes").exit_code == 0
     assert run(data, "add", "Be kind, really.").stdout == "Added rule 2\n"
+
+
+def test_an_id_that_a_report_names_is_not_used_again(data: Path, dsn: str) -> None:
+    transact_once(dsn, report_about_rule, 7)
+    assert run(data, "add", "Be kind.").stdout == "Added rule 8\n"
+
+
+async def report_about_rule(db: Connection, rule: int) -> None:
+    await db.execute(
+        "INSERT INTO accounts (id, username, uri, created_at, updated_at) VALUES (1, 'a', 'a', now(), now())"
+    )
+    await db.execute(
+        "INSERT INTO reports (id, account_id, target_account_id, rule_ids, category, created_at, updated_at)"
+        " VALUES (1, 1, 1, ARRAY[$1::bigint], 'violation', now(), now())",
+        rule,
+    )
+
+
+def test_an_act_that_is_not_stored_leaves_the_file_as_it_is(data: Path, dsn: str) -> None:
+    run(data, "add", "Be kind.")
+    transact_once(dsn, lambda db: db.execute("ALTER TABLE audit_log RENAME TO away"))
+    try:
+        assert run(data, "add", "No spam.").exit_code != 0
+    finally:
+        transact_once(dsn, lambda db: db.execute("ALTER TABLE away RENAME TO audit_log"))
+    assert [rule.original.text for rule in rules(data)] == ["Be kind."]
+
+
+def test_there_is_a_last_id(data: Path) -> None:
+    folder = data / "texts"
+    folder.mkdir(exist_ok=True)
+    write_rules(folder, [Rule(LARGEST_ID, RuleText("Be kind."))])
+    refused = run(data, "add", "No spam.")
+    assert (refused.exit_code, refused.stderr) == (1, "Error: No higher id is left for another rule.\n")
 
 
 def test_the_rules_are_listed(data: Path) -> None:
