@@ -32,6 +32,7 @@ from ..outgoing.errors import BadAnswer, ForbiddenTarget, OutgoingFailure, TooLa
 from ..outgoing.targets import Target, redirected, written_target
 from ..rules.domains import DomainRules
 from .errors import DocumentGone, DocumentMissing, DocumentUnavailable, UntrustedDocument
+from .places import Places
 
 SECONDS = 30.0  # for a document with its redirects
 HOPS = 3
@@ -71,6 +72,7 @@ class DocumentFetcher:
         self._names = names
         self._sign = sign
         self._rules = rules
+        self._places = Places()
 
     def may_ask(self, url: str) -> bool:
         """True if the host of a URL may be asked: it is another server's, and not suspended."""
@@ -135,7 +137,8 @@ class DocumentFetcher:
     async def _within_limits(self, url: str, accept: str, scheme: SignatureScheme | None) -> OutgoingAnswer:
         try:
             with trio.move_on_after(SECONDS):
-                return await self._follow(url, accept, scheme)
+                async with self._places.at(_host(url)):
+                    return await self._follow(url, accept, scheme)
         except ForbiddenTarget as error:
             raise DocumentMissing(str(error)) from error
         except (TooLarge, BadAnswer) as error:

@@ -30,6 +30,8 @@ class Resolves(Protocol):
 
     async def status(self, uri: str) -> int | None: ...
 
+    def find_parents_later(self, uri: str) -> None: ...
+
 
 class Fetches(Protocol):
     """Fetches documents of other servers. Raises one of the errors of this package."""

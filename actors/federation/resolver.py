@@ -25,7 +25,7 @@ from ..facts import ChangedAccount
 from ..kernel import Record, Runtime
 from .actor_documents import actor_uri_of, is_actor, keys_of, moved_to, own_handle_of, profile_of
 from .details import AccountDetails
-from .discoveries import Discoveries, FetchBudget
+from .discoveries import Discoveries
 from .errors import DocumentGone, DocumentMissing, FetchFailed, UntrustedDocument
 from .fetching import DocumentFetcher
 from .flights import Flights
@@ -36,6 +36,7 @@ from .threads import Threads
 from .webfinger import Handle, HandleProof, WebFinger, handle_from
 
 STALE_AFTER = timedelta(days=1)
+STALE_AFTER_ACTIVITY = timedelta(days=7)  # of an account that nobody looks at
 THREADS = 10_000  # that are remembered as completed
 THREAD_LASTS = 900.0  # seconds
 
@@ -72,17 +73,18 @@ class Resolver:
         """Return what an operator sees."""
         return {"fetching": len(self._flights) + len(self._status_flights), "to fetch": len(self._jobs)}
 
-    async def account(self, uri: str, budget: FetchBudget | None = None) -> Account | None:
+    async def account(self, uri: str) -> Account | None:
         """Return the account with a URI: of this server, stored, or fetched. A deleted one is not returned."""
         if self._names.is_local(uri):
             username = self._names.username_of(uri)
             return None if username is None else await self._stored(username, None)
         known = await self._context.database.read(remote_accounts.find, uri)
         if known is not None:
+            self._refresh_if_older(known, STALE_AFTER_ACTIVITY)
             return None if known.deleted_at is not None else known
-        return await self._discover(uri, partial(self._fetch, uri), budget)
+        return await self._discover(uri, partial(self._fetch, uri))
 
-    async def account_by_handle(self, username: str, domain: str, budget: FetchBudget | None = None) -> Account | None:
+    async def account_by_handle(self, username: str, domain: str) -> Account | None:
         """Return the account with a handle: of this server, stored, or found by WebFinger."""
         handle = handle_from(username, domain)
         if self._context.local_domain in (domain.lower(), handle and handle.domain):
@@ -93,7 +95,7 @@ class Resolver:
         if known is not None and known.protocol == "activitypub":
             return known
         key = f"acct:{handle.username.lower()}@{handle.domain}"
-        return await self._discover(key, partial(self._find, handle), budget)
+        return await self._discover(key, partial(self._find, handle))
 
     async def resource_at(self, url: str) -> Account | int | None:
         """Return the account, or the id of the status, that a web address leads to: its id, or its page."""
@@ -149,6 +151,10 @@ class Resolver:
             self._completed[uri] = None
             self._jobs.add(f"thread/{uri}", partial(self._threads.complete, uri))
 
+    def find_parents_later(self, uri: str) -> None:
+        """Fetch what a status answers, after the caller has gone on."""
+        self._jobs.add(f"parents/{uri}", partial(self._threads.find_parents, uri))
+
     async def _is_known(self, uri: str) -> bool:
         """True for a status that is here, or was, or that only this server could have."""
         return self._names.is_local(uri) or await self._context.database.read(remote_statuses.find, uri) is not None
@@ -167,25 +173,22 @@ class Resolver:
             return account
 
     def refresh_later(self, account: Account) -> None:
-        """Fetch an account again if that was long ago, after the caller has gone on."""
-        if account.domain is not None and self._is_stale(account):
-            self._jobs.add(f"refresh/{account.uri}", partial(self.refresh, account))
+        """Fetch an account that is looked at again if that was long ago, after the caller has gone on."""
+        self._refresh_if_older(account, STALE_AFTER)
 
-    def _is_stale(self, account: Account) -> bool:
-        fetched_at = account.fetched_at
-        return fetched_at is None or self._context.clock.now() - fetched_at > STALE_AFTER
+    def _refresh_if_older(self, account: Account, age: timedelta) -> None:
+        if account.domain is None or account.deleted_at is not None or account.suspended_at is not None:
+            return
+        if account.fetched_at is None or self._context.clock.now() - account.fetched_at > age:
+            self._jobs.add(f"refresh/{account.uri}", partial(self.refresh, account))
 
     async def _stored(self, username: str, domain: str | None) -> Account | None:
         found = await self._context.database.read(accounts.find_by_acct, username, domain)
         return None if found is None or found.deleted_at is not None else found
 
-    async def _discover(
-        self, key: str, work: Callable[[], Awaitable[Account | None]], budget: FetchBudget | None
-    ) -> Account | None:
+    async def _discover(self, key: str, work: Callable[[], Awaitable[Account | None]]) -> Account | None:
         """Do some work that may end in a new account, once for all who want it."""
         try:
-            if budget is not None:
-                budget.spend()
             return await self._flights.join(key, work)
         except (DocumentMissing, UntrustedDocument):
             return None
@@ -256,4 +259,4 @@ class Resolver:
     async def _find_target(self, uri: str) -> Account | None:
         """Return the account that another one says to have moved to. Its own moves are not followed."""
         known = await self._context.database.read(remote_accounts.find, uri)
-        return known or await self._discover(uri, partial(self._fetch, uri, follows_moves=False), None)
+        return known or await self._discover(uri, partial(self._fetch, uri, follows_moves=False))

@@ -35,6 +35,11 @@ class Threads:
         await self._climb(document, budget)
         await self._descend(document, budget)
 
+    async def find_parents(self, uri: str) -> None:
+        """Fetch the posts above one that is here."""
+        budget = FetchBudget(PARENTS + 1)
+        await self._climb(await self._fetch(uri, budget), budget)
+
     async def _fetch(self, uri: str, budget: FetchBudget) -> JsonObject:
         budget.spend()
         return await self._fetcher.fetch(uri)

@@ -80,7 +80,7 @@ def _identity(account: Account) -> dict[str, object]:
         "id": str(account.id),
         "username": account.username,
         "acct": account.acct,
-        "url": account.url,
+        "url": account.url or account.uri,
         "uri": account.uri,
         "created_at": midnight(account.created_at),
         "bot": account.bot,

@@ -31,7 +31,7 @@ def partial_account_fields(account: Account, base_url: str) -> dict[str, object]
     return {
         "id": str(account.id),
         "acct": account.acct,
-        "url": account.url,
+        "url": account.url or account.uri,
         "avatar": avatar,
         "avatar_static": avatar,
         "avatar_description": account.avatar_description,

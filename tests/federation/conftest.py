@@ -12,7 +12,7 @@ from .peer import ForeignServer, foreign_server
 
 __all__ = ["ada", "bob", "connections", "options", "peer", "stage", "without_probe"]
 
-HOSTS = ("peer.test", "other.test", "third.test")
+HOSTS = ("peer.test", "other.test", "third.test", *(f"host{number}.peer.test" for number in range(8)))
 
 
 @pytest.fixture

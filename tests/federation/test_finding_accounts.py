@@ -22,12 +22,13 @@ async def search(person: Person, query: str, **more: Any) -> list[Any]:
 
 
 async def until_done(stage: Stage) -> None:
-    """Wait until nothing is to be fetched any more."""
+    """Wait until nothing is to be fetched any more, without a failure of this server."""
 
     async def to_fetch() -> object:
         return stage.http_context.federation.resolver.inspect()["to fetch"]
 
     await until_none(to_fetch)
+    assert stage.told("fetch.failed") == []
 
 
 async def test_an_account_is_found_by_its_handle(stage: Stage, ada: Person, peer: ForeignServer) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ..clients import Person, Stage
+from .delivering import take
 from .peer import ForeignServer
 from .test_finding_accounts import search, until_done
 
@@ -109,16 +110,44 @@ async def test_class_18_a_collection_without_an_end_is_left(stage: Stage, ada: P
     assert [len(peer.asked(page)) for page in pages[:5]] == [1, 1, 1, 0, 0]
 
 
+async def test_what_a_received_reply_answers_is_fetched(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve = peer.person("eve")
+    first = peer.note(eve, "/notes/1")
+    second = peer.note(eve, "/notes/2", inReplyTo=first["id"])
+    mention = {"type": "Mention", "href": "https://home.test/users/ada", "name": "@ada@home.test"}
+    third = peer.note(eve, "/notes/3", inReplyTo=second["id"], tag=[mention], cc=[mention["href"]])
+    await take(stage, {"id": f"{third['id']}#create", "type": "Create", "actor": eve["id"], "object": third})
+    await until_done(stage)
+    assert await stage.rows(URIS) == [[first["id"]], [second["id"]], [third["id"]]]
+    (told,) = (await ada.get("/api/v1/notifications")).json
+    thread = (await ada.get(f"/api/v1/statuses/{told['status']['id']}/context")).json
+    assert [one["uri"] for one in thread["ancestors"]] == [first["id"], second["id"]]
+
+
+async def test_what_a_reply_that_concerns_nobody_answers_is_not_asked_for(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    eve = peer.person("eve")
+    first = peer.note(eve, "/notes/1")
+    second = peer.note(eve, "/notes/2", inReplyTo=first["id"])
+    await take(stage, {"id": f"{second['id']}#create", "type": "Create", "actor": eve["id"], "object": second})
+    await until_done(stage)
+    assert await stage.rows(URIS) == []
+    assert peer.asked(first["id"]) == []
+
+
 async def test_pins_are_those_of_the_featured_collection(stage: Stage, ada: Person, peer: ForeignServer) -> None:
     eve, fay = peer.person("eve"), peer.person("fay")
     notes = [peer.note(eve, f"/notes/{number}", published=f"2024-03-0{number + 1}T00:00:00Z") for number in range(3)]
     foreign = peer.note(fay, "/notes/9")
     forged = peer.note(eve, "/notes/8") | {"id": peer.url("/notes/8", "other.test")}
-    peer.collection(eve["featured"], [notes[0], notes[1]["id"], foreign["id"], foreign, forged, 7, None])
+    third = peer.url("/notes/7", "third.test")
+    peer.collection(eve["featured"], [notes[0], notes[1]["id"], foreign["id"], third, forged, 7, None])
     (found,) = await search(ada, eve["id"])
     await until_done(stage)
     path = f"/api/v1/accounts/{found['id']}/statuses?pinned=true"
     assert {one["uri"] for one in (await ada.get(path)).json} == {notes[0]["id"], notes[1]["id"]}
+    assert peer.asked(third) == []
     peer.collection(eve["featured"], [notes[2]["id"]])
     account = await stage.http_context.accounts.find(int(found["id"]))
     assert account is not None

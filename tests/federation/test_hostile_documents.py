@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 import trio
 
-from troupe.actors.federation import fetching, flights
-from troupe.actors.federation.discoveries import FetchBudget
+from troupe.actors.federation import fetching, flights, places
 from troupe.actors.federation.errors import DocumentMissing, DocumentUnavailable, UntrustedDocument
+from troupe.actors.federation.fetching import DocumentFetcher
 
 from ..clients import Person, Stage
 from ..outgoing.peer import Asked, answer
+from ..waiting import until_found
 from .peer import DOCUMENT, ForeignServer
 from .test_finding_accounts import search, until_done
 
@@ -114,7 +115,7 @@ async def test_class_4_a_document_that_reshapes_linked_data_is_refused(
     [
         "https://127.0.0.1/users/eve", "https://[::1]/users/eve", "https://0x7f.1/users/eve", "https://2130706433/",
         "https://10.0.0.1/", "https://169.254.169.254/latest/", "https://[::ffff:127.0.0.1]/", "https://[64:ff9b::7f00:1]/",
-        "https://100.64.0.1/", "https://localhost/", "http://example.org/", "https://example.org:8080/",
+        "https://100.64.0.1/", "http://example.org/", "https://example.org:8080/",
         "https://user@example.org/", "https://inside.example/users/eve",
     ],
 )  # fmt: skip
@@ -123,6 +124,8 @@ async def test_class_6_addresses_inside_are_not_asked(stage: Stage, ada: Person,
     assert await search(ada, url) == []
     assert peer.peer.asked == []
     assert stage.failures == []
+    with pytest.raises(DocumentMissing):  # not for want of a listener there
+        await stage.http_context.federation.fetcher.fetch(url)
 
 
 async def test_class_6_what_a_document_names_is_checked_like_what_a_user_names(
@@ -233,14 +236,6 @@ async def test_class_10_a_body_that_comes_in_drips_is_given_up(
         await stage.http_context.federation.fetcher.fetch(peer.url("/users/eve"))
 
 
-async def test_class_18_one_cause_has_a_budget_of_documents(stage: Stage, ada: Person, peer: ForeignServer) -> None:
-    budget = FetchBudget(2)
-    resolver = stage.http_context.federation.resolver
-    found = [await resolver.account(peer.person(name)["id"], budget) for name in ("eve", "fay", "gus")]
-    assert [one is not None for one in found] == [True, True, False]
-    assert peer.asked(peer.url("/users/gus")) == []
-
-
 async def test_class_18_an_account_that_says_to_have_moved_leads_no_further_than_one_step(
     stage: Stage, ada: Person, peer: ForeignServer
 ) -> None:
@@ -345,7 +340,32 @@ async def test_class_34_new_servers_of_one_domain_are_bounded(stage: Stage, peer
     for number in range(20_000):
         discoveries.admit(f"evil{number}.example")
     assert len(discoveries._windows) <= 10_000
-    assert len(stage.http_context.federation.resolver._flights) == 0
+
+
+async def test_class_34_slow_servers_of_one_domain_leave_others_their_places(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    slow = [peer.url("/x", f"host{number}.peer.test") for number in range(places.OF_ONE_DOMAIN + 3)]
+    fetcher = stage.http_context.federation.fetcher
+    held = [peer.hold(url) for url in slow]
+
+    async def as_many_as_may() -> bool:
+        return len([url for url in slow if peer.asked(url)]) == places.OF_ONE_DOMAIN
+
+    async with trio.open_nursery() as nursery:
+        for url in slow:
+            nursery.start_soon(fails, fetcher, url)
+        await until_found(as_many_as_may)
+        assert len(await search(ada, peer.person("eve", "other.test")["id"])) == 1
+        assert await as_many_as_may(), "no more than before"
+        for one in held:
+            one.set()
+    assert all(peer.asked(url) for url in slow)
+
+
+async def fails(fetcher: DocumentFetcher, url: str) -> None:
+    with pytest.raises(DocumentMissing):
+        await fetcher.fetch(url)
 
 
 async def test_class_34_documents_that_are_being_fetched_are_bounded(

@@ -73,6 +73,7 @@ async def test_class_17_a_domain_that_does_not_agree_gives_no_handle(
     [
         [], {}, None, "x", [7], [{"rel": "self"}],
         [{"rel": "self", "type": "text/html", "href": "EVE"}],
+        [{"rel": "alternate", "type": DOCUMENT, "href": "EVE"}],
         [{"rel": "self", "type": DOCUMENT, "href": "javascript:alert(1)"}],
         [{"rel": "self", "type": DOCUMENT, "href": 7}],
         [{"rel": "self", "type": DOCUMENT, "href": "https://127.0.0.1/users/eve"}],

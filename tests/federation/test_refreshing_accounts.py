@@ -112,7 +112,9 @@ async def test_an_account_that_is_gone_for_good_is_deleted_with_its_follows(
 
     await until_found(follows_are_gone)
     peer.person("eve")
-    assert await search(ada, account.uri) == [], "its name is not given again"
+    for query in (account.uri, f"eve@{peer.domain}"):
+        assert await search(ada, query) == [], "its name is not given again"
+    assert (await stored(stage, account.id)).display_name == ""
 
 
 async def test_an_account_is_renamed_when_webfinger_says_so(stage: Stage, ada: Person, peer: ForeignServer) -> None:
@@ -121,6 +123,27 @@ async def test_an_account_is_renamed_when_webfinger_says_so(stage: Stage, ada: P
     assert (await refreshed(stage, account)).acct == f"eve@{peer.domain}", "nothing proves the new name"
     peer.handle("evelyn", None, account.uri)
     assert (await refreshed(stage, account)).acct == f"evelyn@{peer.domain}"
+
+
+async def test_an_account_does_not_get_a_handle_that_leads_to_another_actor(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    account = await found(stage, ada, peer)
+    peer.serve(account.uri, peer.person("eve") | {"preferredUsername": "gus"})
+    peer.person("gus")
+    assert (await refreshed(stage, account)).acct == f"eve@{peer.domain}"
+
+
+async def test_an_account_whose_server_sends_something_is_fetched_again_after_a_week(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    account = await found(stage, ada, peer)
+    for days, asked in ((6, 1), (8, 2)):
+        ago = stage.http_context.clock.now() - timedelta(days=days)
+        await stage.sql("UPDATE accounts SET fetched_at = $2 WHERE id = $1", account.id, ago)
+        assert await stage.http_context.federation.resolver.account(account.uri) is not None
+        await until_done(stage)
+        assert len(peer.asked(account.uri)) == asked
 
 
 async def test_a_handle_moves_to_another_actor_when_webfinger_says_so(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....storage import statuses
 from ....storage.engine.json_values import JsonObject
 from ...activitypub.notes import ReceivedVote, is_post, read_vote
-from ...activitypub.vocabulary import objects_of, same_host
+from ...activitypub.vocabulary import objects_of, same_host, uri_of
 from ...commands.polls import Vote
 from ..notes import store_note
 from ..receiving import Activity, InboxContext
@@ -25,11 +25,23 @@ async def create(inbox: InboxContext, activity: Activity) -> None:
 
 
 async def store(inbox: InboxContext, activity: Activity, document: JsonObject) -> int | None:
-    """Store a post of the actor, if it concerns somebody here."""
-    return await store_note(
+    """Store a post of the actor, if it concerns somebody here. What it answers is fetched afterwards."""
+    id = await store_note(
         inbox.shared, inbox.runtime, document, activity.actor, wanted=False, recipient=activity.recipient,
         origin=activity.origin,
     )  # fmt: skip
+    if id is not None:
+        await _find_parents(inbox, document)
+    return id
+
+
+async def _find_parents(inbox: InboxContext, document: JsonObject) -> None:
+    """Have what a post answers fetched afterwards, if it is not here."""
+    uri, parent = uri_of(document), uri_of(document.get("inReplyTo"))
+    if uri is None or parent is None or inbox.names.is_local(parent):
+        return
+    if await inbox.status(parent) is None:
+        inbox.resolver.find_parents_later(uri)
 
 
 async def _vote(inbox: InboxContext, activity: Activity, vote: ReceivedVote) -> None:
