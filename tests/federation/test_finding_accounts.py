@@ -11,24 +11,9 @@ import trio
 from troupe.http.views import resolving
 
 from ..clients import Person, Stage
-from ..waiting import until_found, until_none
+from ..waiting import until_found
+from .finding import search
 from .peer import ForeignServer
-
-
-async def search(person: Person, query: str, **more: Any) -> list[Any]:
-    found = await person.get("/api/v2/search", query_string={"q": query, "resolve": "true", **more})
-    assert found.status == 200, found.text
-    return found.json["accounts"]
-
-
-async def until_done(stage: Stage) -> None:
-    """Wait until nothing is to be fetched any more, without a failure of this server."""
-
-    async def to_fetch() -> object:
-        return stage.http_context.federation.resolver.inspect()["to fetch"]
-
-    await until_none(to_fetch)
-    assert stage.told("fetch.failed") == []
 
 
 async def test_an_account_is_found_by_its_handle(stage: Stage, ada: Person, peer: ForeignServer) -> None:

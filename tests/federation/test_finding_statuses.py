@@ -8,8 +8,8 @@ import pytest
 
 from ..clients import Person, Stage
 from .delivering import take
+from .finding import search, until_done
 from .peer import ForeignServer
-from .test_finding_accounts import search, until_done
 
 URIS = "SELECT uri FROM statuses WHERE NOT local ORDER BY uri"
 

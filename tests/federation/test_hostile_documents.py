@@ -19,10 +19,8 @@ from troupe.actors.federation.fetching import DocumentFetcher
 from ..clients import Person, Stage
 from ..outgoing.peer import Asked, answer
 from ..waiting import until_found
+from .finding import ACCOUNTS, search, until_done
 from .peer import DOCUMENT, ForeignServer
-from .test_finding_accounts import search, until_done
-
-ACCOUNTS = "SELECT uri FROM accounts WHERE domain IS NOT NULL ORDER BY uri"
 
 
 async def refused(stage: Stage, ada: Person, peer: ForeignServer, url: str | None = None) -> None:

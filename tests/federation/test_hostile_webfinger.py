@@ -9,9 +9,8 @@ import pytest
 from troupe.actors.federation.webfinger import Handle, handle_from
 
 from ..clients import Person, Stage
+from .finding import ACCOUNTS, search
 from .peer import DOCUMENT, ForeignServer
-from .test_finding_accounts import search
-from .test_hostile_documents import ACCOUNTS
 
 
 async def test_class_17_a_handle_that_another_server_claims_for_an_actor_is_refused(

@@ -13,9 +13,8 @@ from troupe.storage.blocked_domains import BlockedDomain, Severity
 
 from ..clients import Person, Stage
 from ..waiting import until_found
+from .finding import ACCOUNTS, search, until_done
 from .peer import ForeignServer
-from .test_finding_accounts import search, until_done
-from .test_hostile_documents import ACCOUNTS
 
 
 async def found(stage: Stage, person: Person, peer: ForeignServer, name: str = "eve") -> Account:

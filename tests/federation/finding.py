@@ -1,0 +1,26 @@
+"""Searching for what other servers have, and what was stored of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..clients import Person, Stage
+from ..waiting import until_none
+
+ACCOUNTS = "SELECT uri FROM accounts WHERE domain IS NOT NULL ORDER BY uri"
+
+
+async def search(person: Person, query: str, **more: Any) -> list[Any]:
+    found = await person.get("/api/v2/search", query_string={"q": query, "resolve": "true", **more})
+    assert found.status == 200, found.text
+    return found.json["accounts"]
+
+
+async def until_done(stage: Stage) -> None:
+    """Wait until nothing is to be fetched any more, without a failure of this server."""
+
+    async def to_fetch() -> object:
+        return stage.http_context.federation.resolver.inspect()["to fetch"]
+
+    await until_none(to_fetch)
+    assert stage.told("fetch.failed") == []
