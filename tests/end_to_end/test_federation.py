@@ -146,7 +146,9 @@ def test_favourites_and_boosts_are_counted_and_taken_back(pair: Pair) -> None:
     pair.south.status_reblog(there.id)
     eventually(lambda: pair.north.status(status.id).favourites_count == pair.north.status(status.id).reblogs_count == 1)
     assert {each.type for each in pair.north.notifications(types=["favourite", "reblog"])} == {"favourite", "reblog"}
-    boost = eventually(lambda: one(pair.north.timeline_home(), lambda each: each.reblog is not None))
+    boost = eventually(
+        lambda: one(pair.north.account_statuses(pair.sol_in_north.id), lambda each: each.reblog is not None)
+    )
     assert boost.reblog.id == status.id
     pair.south.status_unfavourite(there.id)
     pair.south.status_unreblog(there.id)
