@@ -70,6 +70,11 @@ TELL_TOTALS = """
     UPDATE account_counts SET told_statuses = $2, told_followers = $3, told_following = $4 WHERE account_id = $1
 """
 
+WITH_INBOX = f"""
+    SELECT {COLUMNS} FROM accounts a JOIN account_counts c ON c.account_id = a.id
+    WHERE a.domain = $1 AND a.inbox_url = $2 AND a.deleted_at IS NULL LIMIT 1
+"""
+
 TOUCH = "UPDATE accounts SET fetched_at = $2 WHERE id = $1"
 
 
@@ -181,6 +186,12 @@ async def set_moved(db: Connection, id: int, moved_to_id: int | None) -> bool:
 
 async def tell_totals(db: Connection, id: int, totals: Totals) -> None:
     await db.execute(TELL_TOTALS, id, totals.statuses, totals.followers, totals.following)
+
+
+async def with_inbox(db: Connection, domain: str, inbox: str) -> Account | None:
+    """Return the account of a domain that has an inbox of its own at a URL."""
+    row = await db.fetchrow(WITH_INBOX, domain, inbox)
+    return Account(*row.values()) if row is not None else None
 
 
 async def touch(db: Connection, id: int, now: datetime) -> None:

@@ -12,7 +12,7 @@ from ..actors.account import PerspectiveOf, ViewerFlags
 from ..actors.activitypub.keys import SigningKeys
 from ..actors.broadcast import account_address
 from ..actors.deliveries.hosts import Chance
-from ..actors.deliveries.sender import DeliveryContext, DeliverySender, Post
+from ..actors.deliveries.sender import DeliveryContext, DeliverySender, OnGone, Post
 from ..actors.effects.deliveries import DELIVERIES
 from ..actors.effects.mail import MAIL
 from ..actors.effects.previews import PREVIEWS, PreviewContext, ReadPage
@@ -59,11 +59,13 @@ def push_queue(actors: ActorSystem, record: Record, deliver: Deliver) -> Staffed
 
 
 def delivery_queue(
-    actors: ActorSystem, keys: SigningKeys, post: Post, chance: Chance, first_retry: float
+    actors: ActorSystem, keys: SigningKeys, post: Post, chance: Chance, first_retry: float, on_gone: OnGone
 ) -> Staffed[DeliverySender]:
     """The activities on their way to other servers."""
     shared = actors.actor_context
-    context = DeliveryContext(shared.database, shared.clock, keys, shared.blocks, actors.hosts, chance, first_retry)
+    context = DeliveryContext(
+        shared.database, shared.clock, keys, shared.blocks, actors.hosts, chance, first_retry, on_gone
+    )
     return Staffed(DELIVERIES, DeliverySender(context, post))
 
 

@@ -129,7 +129,7 @@ class Troupe:
         add(push_queue(self.actors, self.log.record, push))
         add(delivery_queue(
             self.actors, self.federation.keys, ClientPost(self.outgoing), random.random,
-            settings.federation_first_retry,
+            settings.federation_first_retry, self.federation.check_inbox,
         ))  # fmt: skip
         if settings.link_previews:
             add(preview_queue(self.actors, PageReader(self.outgoing, self.media, clock)))

@@ -91,9 +91,10 @@ class KnownHosts:
     async def heard_from(self, host: str) -> None:
         """The host has sent a request with a valid signature, so it is not away."""
         known, now = await self.find(host), self._clock.now()
-        if not known.failures and known.heard_at is not None and now < known.heard_at + NOTED_EVERY:
-            return
-        await self._open(replace(known, heard_at=now))
+        noted = known.heard_at is not None and now < known.heard_at + NOTED_EVERY
+        # Of hosts to which nothing was sent there is no row: anybody can make hosts that send something.
+        if known.failures or (known.delivered_at is not None and not noted):
+            await self._open(replace(known, heard_at=now))
 
     async def failed(self, host: str, error: str, until: datetime | None = None) -> None:
         """A delivery failed in a way that others would fail too. The host may have said until when.

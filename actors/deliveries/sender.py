@@ -42,6 +42,8 @@ class DeliveryReply:
 # Posts a body to an inbox. Raises OutgoingFailure.
 Post = Callable[[str, Mapping[str, str], bytes], Awaitable[DeliveryReply]]
 
+OnGone = Callable[[str, str], Awaitable[None]]
+
 
 class DeliveryPutOff(Exception):
     """The activity is to be sent at a time, and not before. `tried` is False if the host was not asked now."""
@@ -53,16 +55,15 @@ class DeliveryPutOff(Exception):
 
 
 class DeliveryRefused(Exception):
-    """The activity is not to be sent again. `gone` is True if there is no such inbox any more."""
-
-    def __init__(self, reason: str, *, gone: bool = False) -> None:
-        super().__init__(reason)
-        self.gone = gone
+    """The activity is not to be sent again."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryContext:
-    """What deliveries are made with. `first_retry` is in seconds."""
+    """What deliveries are made with.
+
+    `first_retry` is in seconds. `on_gone` is called with an inbox that is gone for good, and the domain of its account.
+    """
 
     database: Database
     clock: Clock
@@ -71,6 +72,7 @@ class DeliveryContext:
     hosts: KnownHosts
     chance: Chance
     first_retry: float
+    on_gone: OnGone
 
 
 class DeliverySender:
@@ -92,9 +94,9 @@ class DeliverySender:
             raise DeliveryPutOff(self._spread(until), "the host is left alone", tried=False)
         activity = await context.database.read(activities.find, activity_id)
         if activity is not None:
-            await self._deliver(activity, inbox, host, attempt)
+            await self._deliver(activity, inbox, host, domain, attempt)
 
-    async def _deliver(self, activity: StoredActivity, inbox: str, host: str, attempt: int) -> None:
+    async def _deliver(self, activity: StoredActivity, inbox: str, host: str, domain: str, attempt: int) -> None:
         hosts = self._context.hosts
         try:
             reply, scheme = await self._knock(activity, inbox, host)
@@ -105,8 +107,10 @@ class DeliverySender:
             raise self._later(attempt, str(error)) from error
         if 200 <= reply.status < 300:
             await hosts.succeeded(host, scheme)
-        else:
-            await self._judge(reply, host, attempt)
+            return
+        if reply.status == 410:
+            await self._context.on_gone(inbox, domain)
+        await self._judge(reply, host, attempt)
 
     async def _knock(self, activity: StoredActivity, inbox: str, host: str) -> tuple[DeliveryReply, SignatureScheme]:
         """Send with the scheme that worked before, and with the other one if the host does not take that."""
@@ -130,7 +134,7 @@ class DeliverySender:
         hosts, status, reason = self._context.hosts, reply.status, f"the host answered {reply.status}"
         if 400 <= status < 500 and status not in PASSING:
             await hosts.answered(host)
-            raise DeliveryRefused(reason, gone=status == 410)
+            raise DeliveryRefused(reason)
         if status == 501:
             raise DeliveryRefused(reason)
         retry_at = time_of(reply.retry_after, self._context.clock.now())

@@ -31,10 +31,6 @@ class DeliverActivity(Effect):
     domain: str
 
 
-class InboxGone(GivenUp):
-    """Raised for an inbox that is gone for good."""
-
-
 async def _given_up(db: Connection, effect: DeliverActivity, error: Exception) -> None:
     await activities.finish(db, effect.activity_id)
 
@@ -46,5 +42,5 @@ async def deliver_activity(sender: DeliverySender, effect: DeliverActivity, atte
     except DeliveryPutOff as put_off:
         raise (Later if put_off.tried else NotTried)(put_off.at, str(put_off)) from put_off
     except DeliveryRefused as refused:
-        raise (InboxGone if refused.gone else GivenUp)(str(refused)) from refused
+        raise GivenUp(str(refused)) from refused
     return partial(activities.finish, id=effect.activity_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...storage import remote_accounts
 from ..activitypub.keys import MakeKey, SigningKeys, make_key
 from ..activitypub.names import LocalNames
 from ..activitypub.signatures import SignatureScheme, sign
@@ -26,12 +27,18 @@ class Federation:
         make_key: MakeKey = make_key,
     ) -> None:  # fmt: skip
         database, clock, blocks = context.database, context.clock, context.blocks
-        self._clock = clock
+        self._database, self._clock = database, clock
         self.names = LocalNames(context.base_url)
         self.keys = SigningKeys(database, self.names, make_key)
         self.fetcher = DocumentFetcher(outgoing, database, clock, self.names, self._sign, lambda: blocks.domains)
         self.directory = KeyDirectory(database, clock, self.fetcher.fetch)
         self.resolver = Resolver(context, runtime, self.fetcher, record)
+
+    async def check_inbox(self, inbox: str, domain: str) -> None:
+        """Look later whether an account is still there whose inbox is gone. Shared inboxes belong to no account."""
+        account = await self._database.read(remote_accounts.with_inbox, domain, inbox)
+        if account is not None:
+            self.resolver.check_later(account)
 
     async def _sign(self, url: str, scheme: SignatureScheme) -> Mapping[str, str]:
         """Return the headers of a GET that the server's own actor signs."""

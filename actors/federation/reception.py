@@ -50,6 +50,7 @@ class Reception:
         self._clock = context.clock
         self._outbox = context.outbox
         self._blocks = context.blocks
+        self._hosts = context.hosts
         self._directory = directory
 
     async def take(
@@ -79,6 +80,7 @@ class Reception:
         activity = ReceivedActivity(signer.uri, request.body.decode(), recipient)
         await self._database.transact(take_up, self._outbox, activity, self._clock.now(), origin)
         self._outbox.wake(INBOX)
+        await self._hosts.heard_from(host_of(signer.uri) or "")
 
     def _check_standing(self, uri: str) -> None:
         if standing_of(self._blocks.domains, uri).suspended:

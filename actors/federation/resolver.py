@@ -176,6 +176,10 @@ class Resolver:
         """Fetch an account that is looked at again if that was long ago, after the caller has gone on."""
         self._refresh_if_older(account, STALE_AFTER)
 
+    def check_later(self, account: Account) -> None:
+        """Fetch an account again after the caller has gone on: its inbox is gone, and the account may be too."""
+        self._jobs.add(f"refresh/{account.uri}", partial(self.refresh, account))
+
     def _refresh_if_older(self, account: Account, age: timedelta) -> None:
         if account.domain is None or account.deleted_at is not None or account.suspended_at is not None:
             return

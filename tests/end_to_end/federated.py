@@ -22,7 +22,7 @@ from .server import Server, free_port
 
 CHUNK = 64 * 1024
 STOP = 10  # seconds
-SHORT_TIMES = {"TROUPE_FEDERATION_FIRST_RETRY": "0.5"}
+SHORT_TIMES = {"TROUPE_FEDERATION_FIRST_RETRY": "0.5", "TROUPE_FEDERATION_TALLY_DELAY": "0"}
 
 
 class TlsFront:

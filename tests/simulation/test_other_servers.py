@@ -139,6 +139,7 @@ async def test_an_answer_that_is_final_ends_the_tries(sim: Simulation) -> None:
         # 400 may mean that the signature was not understood: it is sent once more with the other kind.
         assert len(sim.delivered) == before + (status == 400), status
     assert sim.logged("outbox.given_up", effect="delivery") == 5
+    assert sim.gone == ["https://h410.example/inbox"]
 
 
 @simulation(seeds=1, faults=0, world=with_servers)

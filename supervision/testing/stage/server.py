@@ -84,6 +84,7 @@ class SimulatedServer:
         self.pushed: list[Pushed] = []  # messages that reached the push service, in order
         self.visits: list[str] = []  # the pages that were fetched, in order
         self.delivered: list[Delivered] = []  # activities that other servers took, in order
+        self.gone: list[str] = []  # inboxes that other servers said are gone
         self.answers: dict[str, Answering] = {}  # of other servers, by host; the rest takes everything
         self.titles: dict[str, str] = {}  # of pages; others have their address as title
         self._has_mail = mail
@@ -122,7 +123,7 @@ class SimulatedServer:
         if self._has_deliveries:
             chance = run.random.random
             keys = SigningKeys(run.database, self.actors.actor_context.names, a_key)
-            add(delivery_queue(self.actors, keys, self._take_activity, chance, FIRST_RETRY))
+            add(delivery_queue(self.actors, keys, self._take_activity, chance, FIRST_RETRY, self._note_gone))
         self._api: SimulatedApi | None = None
         children = [*self.actors.children(), Child("parking", parking.run), *self.actors.relays()]
         self._supervisor = Supervisor("simulation", children, self.record)
@@ -223,6 +224,9 @@ class SimulatedServer:
             raise Unreachable("the push service's answer was lost")
         await trio.lowlevel.checkpoint()
         return PushReply(201)
+
+    async def _note_gone(self, inbox: str, domain: str) -> None:
+        self.gone.append(inbox)
 
     async def _take_activity(self, inbox: str, headers: Mapping[str, str], body: bytes) -> DeliveryReply:
         """Another server: now it is away, now it takes an activity and its answer is lost."""
