@@ -11,7 +11,7 @@ from .engine.sql import Statement, assigned
 from .paging import Page, both_ways
 
 # In the order of CustomEmoji's fields.
-COLUMNS = "id, shortcode, file, static_file, category, visible_in_picker, disabled"
+COLUMNS = "id, shortcode, file, static_file, category, visible_in_picker, disabled, updated_at"
 
 LOCAL = f"SELECT {COLUMNS} FROM custom_emojis WHERE domain IS NULL ORDER BY shortcode"
 
@@ -83,6 +83,7 @@ class CustomEmoji:
     category: str | None = None
     visible_in_picker: bool = True
     disabled: bool = False
+    updated_at: datetime | None = None  # None before it is stored
 
     @property
     def files(self) -> tuple[str, ...]:

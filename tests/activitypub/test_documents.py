@@ -48,7 +48,7 @@ NO_STATUS: dict[str, Any] = dict.fromkeys(Status.__dataclass_fields__) | {
 
 def account(name: str = "ann", domain: str | None = None, **facts: Any) -> Account:
     host = "troupe.test" if domain is None else domain
-    links = {
+    links: dict[str, Any] = {
         "username": name,
         "domain": domain,
         "uri": f"https://{host}/users/{name}",
@@ -59,7 +59,7 @@ def account(name: str = "ann", domain: str | None = None, **facts: Any) -> Accou
 
 def shown(boosted: ShownStatus | None = None, quoted: ShownStatus | None = None, **facts: Any) -> ShownStatus:
     uri = f"{ANN}/statuses/103"
-    links = {"id": 103, "account_id": 1, "uri": uri, "url": "https://troupe.test/@ann/103"}
+    links: dict[str, Any] = {"id": 103, "account_id": 1, "uri": uri, "url": "https://troupe.test/@ann/103"}
     return ShownStatus(Status(**(NO_STATUS | links | facts)), account(), boosted, quoted)
 
 

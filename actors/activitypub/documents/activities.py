@@ -13,7 +13,7 @@ from datetime import datetime
 from ....storage.engine.json_values import JsonObject
 from ...statuses import ShownStatus
 from ..names import LocalNames
-from ..vocabulary import PUBLIC
+from ..vocabulary import PUBLIC, uri_of
 from .actors import tombstone_of
 from .contexts import PLAIN_CONTEXT, QUOTE_CONTEXT, TAGS_CONTEXT, embedded
 from .notes import References, audience_of
@@ -213,9 +213,7 @@ def _of_featured_tag(kind: str, actor: str, hashtag: JsonObject, featured: str, 
 
 def _short_request(request: JsonObject) -> JsonObject:
     """Return a QuoteRequest without the note that it may embed: the asker knows it."""
-    instrument = request.get("instrument")
-    named = instrument.get("id") if isinstance(instrument, dict) else instrument
-    return embedded(request) | {"instrument": named}
+    return embedded(request) | {"instrument": uri_of(request.get("instrument"))}
 
 
 def _number(now: datetime) -> int:

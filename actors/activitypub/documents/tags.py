@@ -19,12 +19,13 @@ def emojis_in(texts: Iterable[str], emojis: CustomEmojis, names: LocalNames) -> 
 
 
 def emoji_of(emoji: CustomEmoji, names: LocalNames) -> JsonObject:
-    return {
+    document: JsonObject = {
         "id": names.emoji(emoji.id),
         "type": "Emoji",
         "name": f":{emoji.shortcode}:",
         "icon": image_of(emoji.file, names),
     }
+    return document if emoji.updated_at is None else document | {"updated": instant(emoji.updated_at)}
 
 
 def hashtag_of(name: str, display_name: str, names: LocalNames) -> JsonObject:

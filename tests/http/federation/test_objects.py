@@ -45,6 +45,7 @@ async def test_hashtags_and_emoji_are_tagged(stage: Stage, ada: Person) -> None:
     hashtag, emoji = note["tag"]
     assert hashtag == {"type": "Hashtag", "href": f"{BASE}/tags/tea", "name": "#Tea"}
     assert (emoji["type"], emoji["name"], emoji["icon"]["type"]) == ("Emoji", ":blob:", "Image")
+    assert INSTANT.fullmatch(emoji["updated"])
 
 
 async def test_attachments_come_with_their_description_and_size(stage: Stage, ada: Person) -> None:

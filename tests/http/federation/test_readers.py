@@ -7,6 +7,7 @@ import pytest
 from troupe.http.endpoints import all_endpoints
 
 from ...clients import BASE, Person, Stage, address
+from ..serving import say
 from ..uploading import uploaded
 from .peers import DOCUMENT, Peer, ask, peer, write
 
@@ -38,6 +39,17 @@ async def test_a_wrong_signature_counts_as_none(stage: Stage, ada: Person, una: 
     assert (await una.get(path, Date="Mon, 01 Jan 2024 00:00:00 GMT")).status == 404
     assert (await una.get("/users/ada", Signature="nonsense")).status == 200
     assert (await una.get("/users/ada", Signature=signature.replace("una", "zed"))).status == 200
+
+
+async def test_a_signature_is_of_this_host_and_this_path(stage: Stage, ada: Person, una: Peer, port: int) -> None:
+    """Over a socket, where the name of the server comes as the client has sent it."""
+    await una.follow(ada)
+    status = await write(ada, "psst", visibility="private")
+    path = status["uri"].removeprefix(BASE)
+    for host, expected in (("localhost:3000", b"200"), ("other.example", b"404")):
+        headers = una.signed(path) | {"Host": host, "Accept": DOCUMENT, "Connection": "close"}
+        lines = [f"GET {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
+        assert (await say(port, "\r\n".join(lines).encode())).split()[1] == expected, host
 
 
 async def test_another_actor_of_the_domain_does_not_read_for_a_follower(stage: Stage, ada: Person, una: Peer) -> None:
