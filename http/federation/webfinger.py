@@ -58,14 +58,21 @@ def local_name(resource: str, domain: str, base_url: str) -> str | None:
 
 
 def _of_account(account: Account, names: LocalNames) -> dict[str, object]:
-    """Return the links that other servers look for, and the one that takes people of theirs back here."""
+    """Return the links that other servers look for, and the one that takes people of theirs back here.
+
+    Of a suspended account there is the actor alone, by which other servers learn of the suspension.
+    """
+    subject = f"acct:{account.username}@{names.domain}"
+    actor = {"rel": "self", "type": CONTENT_TYPE, "href": account.uri}
+    if account.suspended_at is not None:
+        return {"subject": subject, "aliases": [account.uri], "links": [actor]}
     url = account.url or account.uri
     return {
-        "subject": f"acct:{account.username}@{names.domain}",
+        "subject": subject,
         "aliases": list(dict.fromkeys((url, account.uri))),
         "links": [
             {"rel": PROFILE_PAGE, "type": "text/html", "href": url},
-            {"rel": "self", "type": CONTENT_TYPE, "href": account.uri},
+            actor,
             {"rel": SUBSCRIBE, "template": f"{names.base_url}/authorize_interaction?uri={{uri}}"},
             {"rel": AVATAR, "href": avatar_url(account, names.base_url)},
         ],

@@ -172,7 +172,7 @@ sought  GET /api/v2/search?q=ada&type=accounts                    "id":"<author>
 sought  GET /api/v1/accounts/search?q=ada                         "id":"<author>"
 account GET /api/v1/accounts/lookup?acct=ada                      "note":"me"
 account GET /api/v1/accounts/<tom>/following                      "id":"<author>"
-account GET /.well-known/webfinger?resource=acct:ada@localhost:3000   "subject"
+account GET /.well-known/webfinger?resource=acct:ada@localhost:3000   "http://webfinger.net/rel/profile-page"
 """
 
 # The column, the request, and the text that the answer holds where the cell has the letter.

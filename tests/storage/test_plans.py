@@ -194,6 +194,8 @@ FILL = """
     INSERT INTO bookmarks (id, account_id, status_id, created_at) SELECT id, 1 + id % 500, id, now() FROM statuses;
     INSERT INTO pins (id, account_id, status_id, created_at)
     SELECT id, account_id, id, now() FROM statuses WHERE id < 3000;
+    INSERT INTO activities (id, account_id, body, deliveries, created_at)
+    SELECT n, 1 + n % 500, '{}', 1, now() FROM generate_series(1, 5000) n;
     INSERT INTO account_domain_blocks (id, account_id, domain, created_at)
     SELECT n, 1 + n % 500, 'e' || n, now() FROM generate_series(1, 2000) n;
     INSERT INTO ended_suggestions SELECT n, n + 1 + m, CASE WHEN m > 0 THEN n END

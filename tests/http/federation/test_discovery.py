@@ -72,7 +72,8 @@ async def test_webfinger_of_those_who_are_not_there(stage: Stage, ada: Person) -
     assert (await webfinger(stage, f"acct:newcomer@{DOMAIN}")).status == 404
     # A suspended account is still there, as its actor says: other servers look it up again to learn of the suspension.
     await stage.sql("UPDATE accounts SET suspended_at = now() WHERE username = 'ada'")
-    assert (await webfinger(stage, f"acct:ada@{DOMAIN}")).status == 200
+    suspended = (await webfinger(stage, f"acct:ada@{DOMAIN}")).json
+    assert [link["rel"] for link in suspended["links"]] == ["self"]
     await stage.sql("UPDATE accounts SET deleted_at = now() WHERE username = 'ada'")
     assert (await webfinger(stage, f"acct:ada@{DOMAIN}")).status == 410
 

@@ -103,6 +103,20 @@ async def test_a_quote_with_the_permission_of_its_author(stage: Stage, ada: Pers
     assert (await document(stage, quoting["uri"]))["quote"] == {"type": "Tombstone"}
 
 
+async def test_a_quote_authorization_is_of_the_quoted_author_and_for_readers_of_both(
+    stage: Stage, ada: Person, bob: Person
+) -> None:
+    quoted = await write(ada, "needle", quote_approval_policy="public")
+    private = await write(bob, "look", quoted_status_id=quoted["id"], visibility="private")
+    public = await write(bob, "look", quoted_status_id=quoted["id"])
+    assert (await ask(stage, f"/users/ada/quote_authorizations/{private['id']}")).status == 404
+    assert (await ask(stage, f"/users/bob/quote_authorizations/{public['id']}")).status == 404
+    assert (await ask(stage, f"/users/ada/quote_authorizations/{quoted['id']}")).status == 404
+    fay = await peer(stage, "fay")
+    await fay.follow(bob)
+    assert (await fay.get(f"/users/ada/quote_authorizations/{private['id']}")).status == 200
+
+
 async def test_who_may_quote_is_told(stage: Stage, ada: Person) -> None:
     anyone = await write(ada, "a", quote_approval_policy="public")
     nobody = await write(ada, "b", visibility="unlisted", quote_approval_policy="nobody")
