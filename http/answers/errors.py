@@ -6,7 +6,6 @@ HttpError                  what it becomes
 ├── Forbidden              403
 ├── NotFound               404; hidden is the same as missing
 ├── MethodNotAllowed       405
-├── NotAcceptable          406, a format that this server does not write
 ├── Gone                   410, a suspended account
 ├── TooLarge               413
 ├── Unprocessable          422
@@ -88,10 +87,6 @@ class MethodNotAllowed(HttpError):
 
     def __init__(self, allowed: str) -> None:
         super().__init__("Method Not Allowed", headers=(("Allow", allowed),))
-
-
-class NotAcceptable(HttpError):
-    status = 406
 
 
 class Gone(HttpError):

@@ -22,7 +22,6 @@ TITLES = {
     403: "Not allowed",
     404: "There is nothing here",
     405: "There is nothing here",
-    406: "This server can't write that format",
     410: "This is gone",
     429: "Too many attempts",
     500: "Something went wrong",
