@@ -54,7 +54,8 @@ def account(name: str = "ann", domain: str | None = None, **facts: Any) -> Accou
         "uri": f"https://{host}/users/{name}",
         "url": f"https://{host}/@{name}",
     }
-    return Account(**(NO_ACCOUNT | {"id": 1} | links | facts))
+    values: dict[str, Any] = {**NO_ACCOUNT, "id": 1, **links, **facts}
+    return Account(**values)
 
 
 def shown(boosted: ShownStatus | None = None, quoted: ShownStatus | None = None, **facts: Any) -> ShownStatus:
