@@ -12,7 +12,7 @@ from ..facts import ChangedStatus
 from ..kernel import Origin
 from .notifications import notifications_added
 from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
-from .sending import tallies_changed
+from .sending import tallies_final
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ async def _close(db: Connection, context: EffectContext, id: int, origin: Origin
     concerned = dict.fromkeys((closed.account_id, *closed.voters))
     new = [NewNotification(context.ids.next(), to, closed.account_id, "poll", closed.status_id) for to in concerned]
     told = await notifications.insert_many(db, new, now)
-    tallies = await tallies_changed(db, closed.status_id, closed.account_id)
-    await context.outbox.promise(db, [*notifications_added(told), *tallies], origin)
+    tallies = await tallies_final(db, closed.status_id, closed.account_id)
+    await context.outbox.promise(db, [*notifications_added(told), tallies], origin)
     return closed.status_id
 
 

@@ -47,14 +47,23 @@ def account_changed(account_id: int) -> Promise:
     return Promise(SendAccount(account_id), f"send_account/{account_id}", account=account_id)
 
 
-async def tallies_changed(
-    db: Connection, status_id: int, account_id: int, due_at: datetime | None = None
-) -> list[Promise]:
+async def tallies_changed(db: Connection, status_id: int, account_id: int, due_at: datetime) -> list[Promise]:
     """Promise to tell other servers of votes, unless that is promised already: many votes are one Update."""
-    key = f"tallies/{status_id}"
-    if due_at is not None and await outbox.waits(db, key):
-        return []
-    return [Promise(SendTallies(status_id, account_id), key, due_at, account=account_id)]
+    return [] if await outbox.waits(db, _tallies(status_id)) else [_tell_tallies(status_id, account_id, due_at)]
+
+
+async def tallies_final(db: Connection, status_id: int, account_id: int) -> Promise:
+    """Promise to tell other servers of the outcome of a poll, at once and in place of what was promised before."""
+    await outbox.forget(db, _tallies(status_id))
+    return _tell_tallies(status_id, account_id, None)
+
+
+def _tell_tallies(status_id: int, account_id: int, due_at: datetime | None) -> Promise:
+    return Promise(SendTallies(status_id, account_id), _tallies(status_id), due_at, account=account_id)
+
+
+def _tallies(status_id: int) -> str:
+    return f"tallies/{status_id}"
 
 
 @carries_out("send_account", SendAccount, ANNOUNCEMENTS)

@@ -212,3 +212,75 @@ async def test_votes_go_out_one_by_one_and_tallies_together(sim: Simulation) -> 
     assert kinds(sim) == ["Create", "Update"]
     (question,) = objects(sim, "Update", bob.inbox)
     assert [option["replies"]["totalItems"] for option in question["anyOf"]] == [1, 2]
+
+
+@simulation(seeds=5, faults=0, world=with_servers)
+async def test_the_outcome_of_a_poll_does_not_wait_for_more_votes(sim: Simulation) -> None:
+    ada, eve = await sim.people("ada", "eve")
+    bob = Foreigner(sim, "bob", "b.example")
+    bob.follows(sim, ada)
+    status = await ada.insist(PublishStatus("which?", poll=PollTerms(("tea", "milk"), seconds=20)))
+    await eve.insist(Vote(status.id, status.poll_id, (0,)))
+    await trio.sleep(25)
+    await all_delivered(sim)
+    (question,) = objects(sim, "Update", bob.inbox)
+    assert [option["replies"]["totalItems"] for option in question["oneOf"]] == [1, 0]
+    assert "closed" in question
+
+
+@simulation(seeds=30, faults=2, world=with_servers)
+async def test_what_was_committed_before_a_crash_is_delivered_after_it(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    bob, cat = Foreigner(sim, "bob", "b.example"), Foreigner(sim, "cat", "c.example")
+    for follower in (bob, cat):
+        follower.follows(sim, ada)
+
+    async def post() -> None:
+        for number in range(3):
+            await ada.publish(f"number {number}")
+
+    async def die() -> None:
+        await sim.kill()
+        await sim.start()
+
+    async with sim.together() as go:
+        go(post, name="ada")
+        go(die, name="machine")
+    await all_delivered(sim)
+    for follower in (bob, cat):
+        ids = [int(one["id"].rpartition("/")[2]) for one in objects(sim, "Create", follower.inbox)]
+        assert ids == ada.published, "all, once in their effect, in the order of their author"
+    sim.sometimes(len(sim.delivered) > 6, "one came twice")
+
+
+@simulation(seeds=40, faults=1, world=with_servers)
+async def test_after_a_block_is_acknowledged_nothing_more_goes_to_the_blocked(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    bob = Foreigner(sim, "bob", "b.example")
+    bob.follows(sim, ada)
+    after: list[int] = []
+
+    async def post() -> None:
+        for number in range(4):
+            blocked = acknowledged.is_set()
+            status = await ada.publish(f"number {number}", visibility="private")
+            if blocked:
+                after.append(status)
+
+    async def block() -> None:
+        await ada.block(bob)
+        acknowledged.set()
+
+    acknowledged = trio.Event()
+    async with sim.together() as go:
+        go(post, name="ada")
+        go(block, name="ada too")
+    after.append(await ada.publish("unseen", visibility="private"))
+    await all_delivered(sim)
+    ids = [int(one["id"].rpartition("/")[2]) for one in objects(sim, "Create", bob.inbox)]
+    assert not {*ids} & {*after}
+    assert ids == [status for status in ada.published if status in ids]
+    told = kinds(sim, bob.inbox)
+    assert told[-2:] == ["Reject", "Block"], "which come after every post that was sent before"
+    sim.sometimes(bool(ids), "a post was before the block")
+    sim.sometimes(len(after) > 1, "a post was after it")
