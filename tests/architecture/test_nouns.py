@@ -10,7 +10,7 @@ from .imports import ROOT, imported
 SHARED_COMMANDS = {"interacting", "pairs", "quoting", "report_handling", "sending", "striking", "undoing"}
 
 #: What other servers tell, stored as what is told here. Their endpoint is the inbox.
-RECEIVED = {"received_statuses": "remote_statuses"}
+RECEIVED = {"moves": "moves", "received_statuses": "remote_statuses"}
 
 #: What several entities share.
 SHARED_ENTITIES = {"rendered", "role", "times"}

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.hashes import SHA256
+
+from troupe.actors.activitypub.requests import digest_of
 from troupe.actors.activitypub.signatures import SigningKey, sign
 from troupe.actors.effects.received_activities import INBOX
 
@@ -20,26 +28,53 @@ DOCUMENT = "application/activity+json"
 
 async def deliver(
     stage: Stage,
-    activity: dict[str, Any],
+    activity: object,
     *,
     signer: str | None = None,
+    key_id: str | None = None,
+    key: RSAPrivateKey | None = None,
     path: str = "/inbox",
+    signed_path: str | None = None,
+    method: str = "POST",
     late: timedelta = timedelta(),
     scheme: Any = "cavage",
     body: bytes | None = None,
     headers: dict[str, str | None] | None = None,
 ) -> Reply:
-    """Deliver an activity as its actor signs it, or as `signer` does.
+    """Deliver an activity as its actor signs it, or as `signer` or the key `key_id` does.
 
     `body` is sent in place of the signed one, and `headers` in place of the signed ones; None leaves one out.
     """
-    signed = json.dumps(activity).encode()
-    key = SigningKey(f"{signer or activity['actor']}#main-key", private_key())
+    signed = activity if isinstance(activity, bytes) else json.dumps(activity).encode()
+    actor = signer or (activity["actor"] if isinstance(activity, dict) else "")
+    by = SigningKey(key_id or f"{actor}#main-key", key or private_key())
     sent: dict[str, str | None] = {"Host": HOME.partition("://")[2], "Content-Type": DOCUMENT}
-    sent |= sign(key, "POST", f"{HOME}{path}", signed, datetime.now(UTC) - late, scheme)
-    sent |= headers or {}
-    given = {name: value for name, value in sent.items() if value is not None}
-    return await stage.anybody().send("POST", path, headers=given, data=signed if body is None else body)
+    sent |= sign(by, method, f"{HOME}{signed_path or path}", signed, datetime.now(UTC) - late, scheme)
+    return await _send(stage, path, sent | (headers or {}), signed if body is None else body)
+
+
+async def deliver_signed_in_part(stage: Stage, activity: dict[str, Any], parts: Sequence[str], **changes: str) -> Reply:
+    """Deliver an activity whose signature covers these headers alone."""
+    body = json.dumps(activity).encode()
+    headers = {
+        "host": HOME.partition("://")[2],
+        "date": format_datetime(datetime.now(UTC), usegmt=True),
+        "digest": f"SHA-256={digest_of(body)}",
+        "content-type": DOCUMENT,
+    } | changes
+    values = headers | {"(request-target)": "post /inbox"}
+    base = "\n".join(f"{name}: {values[name]}" for name in parts).encode()
+    signature = base64.b64encode(private_key().sign(base, PKCS1v15(), SHA256())).decode()
+    headers["signature"] = (
+        f'keyId="{activity["actor"]}#main-key",algorithm="rsa-sha256",headers="{" ".join(parts)}",'
+        f'signature="{signature}"'
+    )
+    return await _send(stage, "/inbox", headers, body)
+
+
+async def _send(stage: Stage, path: str, headers: dict[str, Any], body: bytes) -> Reply:
+    given = {name: value for name, value in headers.items() if value is not None}
+    return await stage.anybody().send("POST", path, headers=given, data=body)
 
 
 async def applied(stage: Stage) -> None:
@@ -58,3 +93,36 @@ async def take(stage: Stage, activity: dict[str, Any], **how: Any) -> None:
     assert reply.status == 202, reply.text
     assert reply.body == b""
     await applied(stage)
+
+
+# Activities of foreign actors -----------------------------------------------------------------------------------------
+
+
+def follow(eve: dict[str, Any], who: str, number: int = 1) -> dict[str, Any]:
+    target = f"{HOME}/users/{who}"
+    return {"id": f"{eve['id']}#follows/{number}", "type": "Follow", "actor": eve["id"], "object": target}
+
+
+def act(eve: dict[str, Any], type: str, named: object, number: object = 1, **more: Any) -> dict[str, Any]:
+    return {"id": f"{eve['id']}#{type}/{number}", "type": type, "actor": eve["id"], "object": named, **more}
+
+
+def note(eve: dict[str, Any], number: int = 1, **changes: Any) -> dict[str, Any]:
+    """A public note of this moment. A change to None leaves out."""
+    document = {
+        "id": f"{eve['id']}/statuses/{number}", "type": "Note", "attributedTo": eve["id"], "to": [PUBLIC],
+        "cc": [eve["followers"]], "published": datetime.now(UTC).isoformat(), "content": f"<p>hello {number}</p>",
+    } | changes  # fmt: skip
+    return {key: value for key, value in document.items() if value is not None}
+
+
+def create(eve: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
+    return {"id": f"{document.get('id')}/activity", "type": "Create", "actor": eve["id"], "object": document}
+
+
+def vote(eve: dict[str, Any], poll: str, option: str, number: int = 1, **changes: Any) -> dict[str, Any]:
+    document = {
+        "id": f"{eve['id']}#votes/{number}", "type": "Note", "attributedTo": eve["id"], "name": option,
+        "to": [f"{HOME}/users/ada"], "inReplyTo": poll,
+    } | changes  # fmt: skip
+    return {"id": f"{document['id']}/activity", "type": "Create", "actor": eve["id"], "object": document}

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Any
+import pytest
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+
+from troupe.actors.federation import reception
 
 from ..clients import Person, Stage
-from .delivering import HOME, PUBLIC, deliver, take
+from ..waiting import until_found
+from .delivering import HOME, act, applied, create, deliver, follow, note, take
 from .peer import ForeignServer
-
-
-def follow(eve: dict[str, Any], who: str, number: int = 1) -> dict[str, Any]:
-    return {
-        "id": f"{eve['id']}#follows/{number}",
-        "type": "Follow",
-        "actor": eve["id"],
-        "object": f"{HOME}/users/{who}",
-    }
-
-
-def note(eve: dict[str, Any], number: int = 1, **changes: Any) -> dict[str, Any]:
-    document = {
-        "id": f"{eve['id']}/statuses/{number}", "type": "Note", "attributedTo": eve["id"], "to": [PUBLIC],
-        "cc": [eve["followers"]], "published": datetime.now(UTC).isoformat(), "content": f"<p>hello {number}</p>",
-    } | changes  # fmt: skip
-    return {key: value for key, value in document.items() if value is not None}
-
-
-def create(eve: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
-    return {"id": f"{document['id']}/activity", "type": "Create", "actor": eve["id"], "object": document}
 
 
 async def followed(person: Person, peer: ForeignServer, username: str = "eve") -> str:
@@ -216,3 +198,164 @@ async def test_a_reply_waits_for_its_unknown_parent(stage: Stage, ada: Person, p
     assert [one["content"] for one in thread["descendants"]] == ["<p>hello 2</p>", "<p>hello 3</p>"]
     assert (await ada.get(f"/api/v1/statuses/{parent[0]}")).json["replies_count"] == 2
     assert len(await stage.rows("SELECT DISTINCT conversation_id FROM statuses")) == 1
+
+
+async def test_a_delivery_waits_while_its_key_can_not_be_had(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    """It is stored, verified later, and applied only then."""
+    eve = peer.person("eve")
+    served = peer.answers.copy()
+    peer.fail(eve["id"], 503)
+    assert (await deliver(stage, follow(eve, "ada"))).status == 202
+    await applied(stage)
+    assert await stage.rows("SELECT id FROM follows") == []
+    assert await stage.rows("SELECT kind, attempts FROM outbox WHERE queue = 'inbox'") == [["unverified", 1]]
+    peer.answers |= served
+    await stage.sql("UPDATE outbox SET due_at = now(), error = NULL")
+    await until_found(lambda: stage.rows("SELECT id FROM follows"))
+
+
+async def test_a_forged_delivery_whose_key_comes_later_does_nothing(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    eve = peer.person("eve")
+    served = peer.answers.copy()
+    peer.fail(eve["id"], 429)
+    forged = generate_private_key(65537, 2048)
+    assert (await deliver(stage, follow(eve, "ada"), key=forged)).status == 202
+    await applied(stage)
+    peer.answers |= served
+    await stage.sql("UPDATE outbox SET due_at = now(), error = NULL")
+    await until_found(lambda: _none(stage, "SELECT id FROM outbox WHERE queue = 'inbox'"))
+    assert await stage.rows("SELECT id FROM follows") == []
+    assert [one["error"] for one in stage.told("outbox.given_up")] == ["GivenUp: the signature is not of this key"]
+
+
+async def test_only_some_deliveries_wait_for_the_keys_of_a_host(
+    stage: Stage, ada: Person, peer: ForeignServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reception, "MOST_UNVERIFIED", 2)
+    eve, other = peer.person("eve"), peer.person("oscar", "other.test")
+    for someone in (eve, other):
+        peer.fail(someone["id"], 503)
+    assert [(await deliver(stage, follow(eve, "ada", number))).status for number in range(3)] == [202, 202, 429]
+    assert (await deliver(stage, follow(other, "ada"))).status == 202
+
+
+async def test_a_stranger_who_deletes_itself_is_not_asked_for_its_key(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    eve = {"id": peer.url("/users/gone"), "followers": peer.url("/users/gone/followers")}
+    assert (await deliver(stage, act(eve, "Delete", eve["id"]))).status == 202
+    assert (await deliver(stage, act(eve, "Update", eve | {"type": "Person"}))).status == 202
+    assert peer.peer.asked == []
+    assert (await deliver(stage, act(eve, "Delete", eve["id"]), headers={"Signature": None})).status == 401
+
+
+async def test_a_deleted_account_takes_its_posts_and_follows_along(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    eve = peer.person("eve")
+    await take(stage, follow(eve, "ada"))
+    await take(stage, create(eve, note(eve, cc=[f"{HOME}/users/ada"])))
+    await take(stage, act(eve, "Delete", eve))
+    await until_found(lambda: _none(stage, "SELECT id FROM follows"))
+    await until_found(lambda: _none(stage, "SELECT id FROM statuses WHERE deleted_at IS NULL"))
+
+
+async def test_an_activity_that_fails_does_not_hold_up_those_after_it(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    """Its object can't be fetched just now: it is put aside, and tried again."""
+    eve, oscar = peer.person("eve"), peer.person("oscar", "other.test")
+    await followed(ada, peer)
+    await take(stage, act(eve, "Accept", {"type": "Follow", "actor": f"{HOME}/users/ada", "object": eve["id"]}))
+    boosted = peer.note(oscar, "/notes/1")
+    served = peer.answers.copy()
+    peer.fail(boosted["id"], 503)
+    await take(stage, act(eve, "Announce", boosted["id"], to=["as:Public"]))
+    await take(stage, create(eve, note(eve)))
+    assert await stage.rows("SELECT uri FROM statuses") == [[note(eve)["id"]]]
+    peer.answers |= served
+    await stage.sql("UPDATE outbox SET due_at = now(), error = NULL")
+    await until_found(lambda: stage.rows("SELECT id FROM statuses WHERE reblog_of_id IS NOT NULL"))
+
+
+async def test_a_forwarded_answer_is_fetched_from_its_own_server(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    eve, oscar = peer.person("eve"), peer.person("oscar", "other.test")
+    status = (await ada.post("/api/v1/statuses", json={"status": "hello"})).json
+    answer = peer.note(oscar, "/notes/1", "<p>true</p>", inReplyTo=status["uri"])
+    passed_on = create(oscar, answer | {"content": "<p>false</p>"})
+    await take(stage, passed_on, signer=eve["id"])
+    assert await stage.rows("SELECT content FROM statuses WHERE uri = $1", answer["id"]) == [["<p>true</p>"]]
+    peer.fail(answer["id"], 410)
+    await take(stage, act(oscar, "Delete", answer["id"]), signer=eve["id"])
+    assert await stage.rows("SELECT id FROM statuses WHERE uri = $1 AND deleted_at IS NULL", answer["id"]) == []
+
+
+async def test_what_comes_to_a_personal_inbox_is_for_its_owner(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve = peer.person("eve")
+    await take(stage, create(eve, note(eve, to=[], cc=[])), path="/users/ada/inbox")
+    (row,) = await stage.rows("SELECT id, visibility, mentioned_ids FROM statuses")
+    assert row[1:] == ["direct", [int(ada.id)]]
+    assert (await ada.get(f"/api/v1/statuses/{row[0]}")).status == 200
+    assert (await ada.get("/api/v1/notifications")).json == []
+
+
+async def test_a_late_post_is_in_its_place_and_no_news(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve = peer.person("eve")
+    await followed(ada, peer)
+    await take(stage, act(eve, "Accept", {"type": "Follow", "actor": f"{HOME}/users/ada", "object": eve["id"]}))
+    await take(stage, create(eve, note(eve, 1)))
+    await take(stage, create(eve, note(eve, 2, published="2026-01-02T03:04:05Z")))
+    await take(stage, create(eve, note(eve, 3, published="2999-01-02T03:04:05Z")))
+    shown = (await ada.get("/api/v1/timelines/home")).json
+    assert [one["content"] for one in shown] == ["<p>hello 3</p>", "<p>hello 1</p>", "<p>hello 2</p>"]
+    assert shown[2]["created_at"] == "2026-01-02T03:04:05.000Z"
+    assert shown[0]["created_at"] < "2999"
+
+
+async def test_a_report_reaches_staff(stage: Stage, ada: Person, bob: Person, peer: ForeignServer) -> None:
+    eve = peer.person("eve")
+    status = (await ada.post("/api/v1/statuses", json={"status": "hello"})).json
+    hidden = (await ada.post("/api/v1/statuses", json={"status": "psst", "visibility": "private"})).json
+    named = [f"{HOME}/users/ada", status["uri"], hidden["uri"], eve["id"]]
+    for number in (1, 2):
+        await take(stage, act(eve, "Flag", named, content="spam") | {"extra": number})
+    rows = await stage.rows("SELECT target_account_id, status_ids, comment, uri FROM reports")
+    assert rows == [[int(ada.id), [int(status["id"])], "spam", f"{eve['id']}#Flag/1"]]
+
+
+async def test_pins_come_and_go(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve = peer.person("eve")
+    post = note(eve, cc=[f"{HOME}/users/ada"])
+    await take(stage, create(eve, post))
+    await take(stage, act(eve, "Add", post, target=eve["featured"]))
+    assert len(await stage.rows("SELECT id FROM pins")) == 1
+    await take(stage, act(eve, "Remove", post["id"], target=[eve["featured"]]))
+    assert await stage.rows("SELECT id FROM pins") == []
+
+
+async def test_followers_go_along_with_a_move(stage: Stage, ada: Person, bob: Person, peer: ForeignServer) -> None:
+    eve = peer.person("eve")
+    new = peer.person("new", "other.test", alsoKnownAs=[eve["id"]])
+    for person, name in ((ada, "ada"), (bob, "bob")):
+        await followed(person, peer)
+        await take(stage, act(eve, "Accept", {"type": "Follow", "actor": f"{HOME}/users/{name}", "object": eve["id"]}))
+    await take(stage, act(eve, "Move", eve["id"], target=new["id"]))
+    await until_found(lambda: _none(stage, "SELECT id FROM follows"))
+    rows = await stage.rows(
+        "SELECT r.account_id, a.uri FROM follow_requests r JOIN accounts a ON a.id = r.target_account_id ORDER BY 1"
+    )
+    assert rows == [[id, new["id"]] for id in sorted((int(ada.id), int(bob.id)))]
+    other = peer.person("third", "other.test", alsoKnownAs=[eve["id"]])
+    await take(stage, act(eve, "Move", eve["id"], 2, target=other["id"]))
+    (moved,) = await stage.rows(
+        "SELECT n.uri FROM accounts a JOIN accounts n ON n.id = a.moved_to_id WHERE a.uri = $1", eve["id"]
+    )
+    assert moved == [new["id"]]
+
+
+async def _none(stage: Stage, query: str) -> bool:
+    return await stage.rows(query) == []

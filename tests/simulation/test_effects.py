@@ -18,6 +18,7 @@ from troupe.actors.effects.imports import RunImport
 from troupe.actors.effects.lists import RereadList
 from troupe.actors.effects.mail import SendMail, SendNotice
 from troupe.actors.effects.moderation import EraseSuspended, TellModeration
+from troupe.actors.effects.moves import MoveFollowers
 from troupe.actors.effects.notifications import StreamMerge, StreamNotification
 from troupe.actors.effects.polls import ClosePoll
 from troupe.actors.effects.previews import ForgetCard, PreviewLink
@@ -68,6 +69,7 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
         },
         UnverifiedActivity("/inbox", "{}", "https://a.example/u#key", WHEN, {"host": "b.example"}),
     ),
+    ("move", {"account": 3, "target": 4}, MoveFollowers(3, 4)),
     ("push", {"notification_id": 7, "subscription_id": 3}, SendPush(7, 3)),
     (
         "delivery", {"activity_id": 7, "inbox": "https://a.example/inbox", "domain": "a.example"},

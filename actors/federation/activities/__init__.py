@@ -13,6 +13,7 @@ from .delete import delete
 from .flag import flag
 from .follow import follow
 from .like import like
+from .move import move
 from .pin import add, remove
 from .reject import reject
 from .undo import undo
@@ -30,6 +31,7 @@ HANDLERS: Mapping[str, Handler] = {
     "Flag": flag,
     "Follow": follow,
     "Like": like,
+    "Move": move,
     "Reject": reject,
     "Remove": remove,
     "Undo": undo,

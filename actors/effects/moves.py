@@ -1,0 +1,44 @@
+"""Followers of an account that moved: each follows the new account, by a turn of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...storage import moves
+from ..broadcast import account_address
+from ..kernel import SystemMessage
+from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
+
+AT_ONCE = 100  # followers that are read together
+
+
+@dataclass(frozen=True, slots=True)
+class FollowMoved(SystemMessage[None]):
+    """To a follower of an account that moved: follow its new account in its place, on the same terms."""
+
+    account_id: int
+    target_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class MoveFollowers(Effect):
+    """Have the followers of an account that moved follow `target`."""
+
+    account: int
+    target: int
+
+
+def account_moved(account_id: int, target_id: int) -> Promise:
+    """Promise to move the followers of an account."""
+    return Promise(MoveFollowers(account_id, target_id), f"move/{account_id}", account=account_id)
+
+
+@carries_out("move", MoveFollowers, ANNOUNCEMENTS)
+async def move_followers(context: EffectContext, effect: MoveFollowers, attempt: Attempt) -> None:
+    """One who has followed the new account before the old one was left is asked again: that changes nothing."""
+    after = 0
+    while batch := await context.database.read(moves.local_followers, effect.account, after, AT_ONCE):
+        for follower in batch:
+            message = FollowMoved(effect.account, effect.target)
+            await context.runtime.ask(account_address(follower), message, origin=attempt.origin)
+        after = batch[-1]
