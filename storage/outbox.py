@@ -99,7 +99,7 @@ LEFT_BY = """
 COUNT_GROUP = f"""
     SELECT count(*) FROM (
         SELECT FROM outbox WHERE queue = $1 AND {GROUP} BETWEEN $2 AND $2 ORDER BY {GROUP} LIMIT $3
-    ) AS some
+    ) AS counted
 """
 
 WAITS = """

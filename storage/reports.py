@@ -30,7 +30,7 @@ NEW_COLUMNS = """
 
 IS_KNOWN = "SELECT EXISTS (SELECT FROM reports WHERE uri = $1)"
 
-COUNT_BY = "SELECT count(*) FROM (SELECT FROM reports WHERE account_id = $1 AND id > $2 LIMIT $3) AS some"
+COUNT_BY = "SELECT count(*) FROM (SELECT FROM reports WHERE account_id = $1 AND id > $2 LIMIT $3) AS counted"
 
 IS_ABOUT = "SELECT EXISTS (SELECT FROM reports WHERE id = $1 AND target_account_id = $2)"
 

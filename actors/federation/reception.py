@@ -12,7 +12,7 @@ from datetime import datetime
 from ...storage import outbox, received_activities, remote_statuses
 from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
-from ..activitypub.requests import ReceivedRequest
+from ..activitypub.requests import ReceivedRequest, SignatureRefused
 from ..activitypub.signatures import claim_of
 from ..activitypub.vocabulary import MalformedDocument, host_of, read_document, types_of, uri_of
 from ..context import ActorContext
@@ -66,6 +66,8 @@ class Reception:
         if actor is None or host_of(actor) is None:
             raise MalformedDocument("the activity has no actor")
         key_id = claim_of(request, self._clock.now()).key_id
+        if host_of(key_id) is None:
+            raise SignatureRefused("the key is no web address")
         self._check_standing(actor)
         self._check_standing(key_id)
         if await self._is_of_a_stranger_to_itself(document, actor):
