@@ -22,6 +22,7 @@ from troupe.storage.engine.term import upgrade
 
 from ..end_to_end.server import Server
 from . import machine, table
+from .abroad import abroad, fill_abroad
 from .fill import Size, fill
 from .machine import Processes
 from .measures import Bench, Row
@@ -59,11 +60,12 @@ def measure(data: Path, size: Size, work: Callable[[Bench], list[Row]]) -> tuple
     ours, theirs = machine.cores()
     os.sched_setaffinity(0, theirs)
     data.mkdir()
-    server = Server(data)
     # PostgreSQL is started by us, so that it runs beside the load and not on the server's core.
-    with embedded(data) as postgres:
+    with embedded(data) as postgres, abroad() as others:
+        server = Server(data, TROUPE_TEST_HOSTS=others.test_hosts)
         upgrade(postgres.dsn)
         newest = fill(postgres.dsn, server.url, size)
+        fill_abroad(postgres.dsn)
         began = time.perf_counter()
         with _on(ours, theirs):
             server.start()
@@ -71,7 +73,7 @@ def measure(data: Path, size: Size, work: Callable[[Bench], list[Row]]) -> tuple
         try:
             processes = Processes(_pid(server), int((data / "postgres" / "postmaster.pid").read_text().split()[0]))
             idle = processes.memory()
-            rows = work(Bench(server.port, processes, size, newest))
+            rows = work(Bench(server.port, processes, size, newest, others))
             return rows, Weight(seconds, idle, processes.memory())
         finally:
             server.stop()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
+from .abroad import AUTHOR, FOLLOWERS, HOSTS, Abroad
 from .fill import FILTERS, Cast, Size, token
 from .load import Caller, Listener, Load, hear, press, request
 from .machine import Processes
@@ -18,6 +19,7 @@ WARM_UP = 50
 POSTS = 20
 # Until what the answer did not wait for is done as well: effects that are handed over, PostgreSQL's own writing.
 SETTLING = 1.0
+DELIVERED = 60.0  # seconds: more than the deliveries of a post take
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +43,17 @@ class Bench:
     processes: Processes
     size: Size
     newest: str  # a public status
+    others: Abroad
 
     def measures(self) -> dict[str, Callable[[float], Row]]:
         """All of them by name, each to be called with the seconds it may take."""
         reading = {
             name: partial(self._read, name, request("GET", path, who)) for name, (path, who) in self._pages().items()
         }
-        return reading | {"post": self._posting, "crowd": self._crowd, "sockets": self._sockets}
+        return reading | {
+            "post": self._posting, "crowd": self._crowd, "sockets": self._sockets,
+            "deliveries": self._deliveries,
+        }  # fmt: skip
 
     def _pages(self) -> dict[str, tuple[str, str | None]]:
         reader = token(Cast.READER)
@@ -120,6 +126,29 @@ class Bench:
         for listener in listeners:
             listener.close()
         return replace(row, remark=f"{lost} lost")
+
+    def _deliveries(self, _: float) -> Row:
+        """Posts to followers on other servers, one after the other. CPU and rate are those of a delivery."""
+        caller, posts = Caller(self.port), _posts(AUTHOR)
+        before = self.others.received
+
+        def post(number: int) -> None:
+            caller.call(next(posts))
+            self.others.wait_for(before + (number + 1) * HOSTS, DELIVERED)
+
+        def work() -> Load:
+            load, began = Load(), time.perf_counter()
+            for number in range(1, POSTS + 1):
+                start = time.perf_counter()
+                post(number)
+                load.waits.append(time.perf_counter() - start)
+            load.seconds = time.perf_counter() - began
+            return load
+
+        post(0)  # which makes the account's key
+        name = f"a delivery, {FOLLOWERS:,} followers on {HOSTS} servers"
+        row = self._measure(name, work, POSTS * HOSTS, settling=SETTLING)
+        return replace(row, rate=HOSTS / (row.p50 / 1000), remark="p50, p99: until all have a post")
 
     def _read(self, name: str, what: bytes, seconds: float) -> Row:
         again = itertools.repeat(what)
