@@ -297,7 +297,8 @@ def test_media_that_staff_marked_are_sensitive() -> None:
 
 
 def test_uploads_that_are_not_processed_are_left_out() -> None:
-    assert note(media=(Media(**(MEDIUM | {"file": None})),))["attachment"] == []
+    waiting: dict[str, Any] = {**MEDIUM, "file": None}
+    assert note(media=(Media(**waiting),))["attachment"] == []
 
 
 @pytest.mark.parametrize(("kind", "facts"), [("Person", {}), ("Service", {"bot": True}), ("Group", {"group": True})])

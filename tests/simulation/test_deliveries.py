@@ -19,6 +19,7 @@ from troupe.actors.commands.relations import Block, Follow, Unblock, Unfollow
 from troupe.actors.commands.statuses import DeleteStatus, PublishStatus
 from troupe.actors.rules.polls import PollTerms
 from troupe.storage.profiles import Profile
+from troupe.storage.statuses import Status
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Simulation, stage
 
@@ -205,6 +206,8 @@ async def test_votes_go_out_one_by_one_and_tallies_together(sim: Simulation) -> 
     bob.follows(sim, ada)
     terms = PollTerms(("tea", "milk"), multiple=True, seconds=86400)
     status = await ada.insist(PublishStatus("which?", poll=terms))
+    assert isinstance(status, Status)
+    assert status.poll_id is not None
     await eve.insist(Vote(status.id, status.poll_id, (0, 1)))
     await bob.insist(Vote(status.id, status.poll_id, (1,)))
     await trio.sleep(200)

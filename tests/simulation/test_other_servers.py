@@ -207,7 +207,7 @@ async def test_after_two_days_a_delivery_is_given_up(sim: Simulation) -> None:
     sim.answers["b.example"] = answers(500)
     await ada.publish()
     await trio.sleep(2)
-    sim.run.database.arrange(age, DELIVERIES.give_up_after)
+    sim.run.database.arrange(age, DELIVERIES.give_up_after or timedelta.max)
     await all_delivered(sim)
     assert not sim.delivered
     assert sim.logged("outbox.given_up", effect="delivery") == 1
