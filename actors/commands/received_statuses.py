@@ -150,6 +150,9 @@ async def _store(
     status = made.status
     if note.in_reply_to is not None and parent is None:
         await remote_statuses.set_parent_uri(db, status.id, note.in_reply_to, place.conversation_id if place else None)
+    if note.updated_at is not None:
+        await remote_statuses.set_edited(db, status.id, note.updated_at)
+        status = replace(status, edited_at=note.updated_at)
     joined = await remote_statuses.join_replies(db, note.uri, status.id, account.id, status.conversation_id)
     if joined and (joined_to := await statuses.find(db, status.id)) is not None:
         status = joined_to

@@ -14,8 +14,13 @@ from ....actors.activitypub.vocabulary import host_of
 from ....actors.deliveries.sender import DeliveryReply
 from ....actors.effects.mail import MAIL
 from ....actors.effects.previews import PageNotRead
+from ....actors.effects.received_activities import INBOX, ReceivedActivity
 from ....actors.effects.registry import Staffed
-from ....actors.kernel import Ids
+from ....actors.federation.inbox import Inbox
+from ....actors.federation.key_directory import KeyDirectory
+from ....actors.federation.receiving import InboxContext
+from ....actors.federation.reception import take_up
+from ....actors.kernel import NOWHERE, Ids
 from ....actors.kernel.surroundings import PAUSE
 from ....actors.mail.sender import Letterhead, MailSender, NotSent
 from ....actors.mail.templates import Letter, Sender
@@ -36,6 +41,7 @@ from .looks import RememberedLooks
 from .patience import insist
 from .postgres import sandbox
 from .runtime import runtime_class
+from .stored_only import StoredOnly
 from .stream import Stream
 
 BASE_URL = "https://troupe.test"
@@ -124,12 +130,31 @@ class SimulatedServer:
             chance = run.random.random
             keys = SigningKeys(run.database, self.actors.actor_context.names, a_key)
             add(delivery_queue(self.actors, keys, self._take_activity, chance, FIRST_RETRY, self._note_gone))
+            add(Staffed(INBOX, self._inbox()))
         self._api: SimulatedApi | None = None
         children = [*self.actors.children(), Child("parking", parking.run), *self.actors.relays()]
         self._supervisor = Supervisor("simulation", children, self.record)
         self._stopping = trio.Event()
         self._stopped = trio.Event()
         self._life = trio.CancelScope()
+
+    def _inbox(self) -> Inbox:
+        """Return what applies the activities of other servers."""
+        shared = self.actors.actor_context
+        others = StoredOnly(shared)
+        context = InboxContext(shared, self.runtime, shared.names, others, others)
+        return Inbox(context, KeyDirectory(self.run.database, self.run.clock, others.fetch))
+
+    async def receive(self, activity: JsonObject) -> None:
+        """Take an activity whose signature holds, as an inbox does. Another server sends it until it is stored."""
+        body = ReceivedActivity(activity["actor"], orjson.dumps(activity).decode())
+
+        async def store() -> None:
+            outbox, now = self.actors.outbox, self.run.clock.now()
+            await self.run.database.transact(take_up, outbox, body, now, NOWHERE)
+            outbox.wake(INBOX)
+
+        await insist(self, "another server", store)
 
     @property
     def api(self) -> SimulatedApi:

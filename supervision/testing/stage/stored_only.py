@@ -1,0 +1,29 @@
+"""Other servers that answer no questions: what is known of them is in the rows."""
+
+from __future__ import annotations
+
+from ....actors.context import ActorContext
+from ....actors.federation.errors import DocumentMissing
+from ....storage import remote_accounts, remote_statuses
+from ....storage.accounts import Account
+from ....storage.engine.json_values import JsonObject
+
+
+class StoredOnly:
+    """Finds accounts and statuses of other servers among the rows, and nothing else."""
+
+    def __init__(self, context: ActorContext) -> None:
+        self._context = context
+
+    async def account(self, uri: str) -> Account | None:
+        return await self._context.database.read(remote_accounts.find, uri)
+
+    async def refresh(self, account: Account) -> Account | None:
+        return await self.account(account.uri)
+
+    async def status(self, uri: str) -> int | None:
+        known = await self._context.database.read(remote_statuses.find, uri)
+        return None if known is None or known.deleted else known.id
+
+    async def fetch(self, uri: str) -> JsonObject:
+        raise DocumentMissing(f"nothing is fetched in a simulation, and {uri} neither")
