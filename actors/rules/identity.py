@@ -37,7 +37,8 @@ def handle_of(written: str, local_domain: str) -> tuple[str, str | None] | None:
     found = HANDLE.fullmatch(written.strip())
     if found is None:
         return None
-    domain = found["domain"].lower() if found["domain"] else None
+    written_domain = found["domain"]
+    domain = domain_of(written_domain) or written_domain.lower() if written_domain else None
     return found["name"], None if domain == local_domain else domain
 
 

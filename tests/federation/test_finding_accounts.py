@@ -11,7 +11,7 @@ import trio
 from troupe.http.views import resolving
 
 from ..clients import Person, Stage
-from ..waiting import until_found
+from ..waiting import PATIENCE, until_found
 from .finding import search
 from .peer import ForeignServer
 
@@ -64,6 +64,13 @@ async def test_several_who_search_at_once_cause_one_request(stage: Stage, ada: P
 async def test_nothing_is_asked_without_resolve(stage: Stage, ada: Person, peer: ForeignServer) -> None:
     peer.person("eve")
     assert await search(ada, f"eve@{peer.domain}", resolve="false") == []
+    assert peer.peer.asked == []
+
+
+async def test_others_than_users_have_nothing_asked(stage: Stage, peer: ForeignServer) -> None:
+    query = {"q": f"eve@{peer.domain}", "resolve": "true"}
+    for path in ("/api/v2/search", "/api/v1/accounts/search"):
+        assert (await stage.anybody().get(path, query_string=query)).status == 401
     assert peer.peer.asked == []
 
 
@@ -134,8 +141,10 @@ async def test_a_mention_waits_for_a_slow_server_for_a_short_time(
     stage: Stage, ada: Person, peer: ForeignServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resolving, "MENTION_PATIENCE", 0.05)
+    monkeypatch.setattr(resolving, "PATIENCE", 2 * PATIENCE)
     peer.hold(peer.person("eve")["id"])
-    assert (await ada.publish(f"hello @eve@{peer.domain}"))["mentions"] == []
+    with trio.fail_after(PATIENCE):
+        assert (await ada.publish(f"hello @eve@{peer.domain}"))["mentions"] == []
 
 
 async def test_a_post_asks_some_servers_at_most(stage: Stage, ada: Person, peer: ForeignServer) -> None:

@@ -184,6 +184,7 @@ async def test_class_8_a_shared_inbox_of_another_host_is_left_out(
 ) -> None:
     document(peer, endpoints={"sharedInbox": peer.url("/inbox", "third.test")}, url="javascript:alert(1)")
     (found,) = await search(ada, peer.url("/users/eve"))
+    assert found["url"] == found["uri"]
     (row,) = await stage.rows("SELECT shared_inbox_url, url FROM accounts WHERE id = $1", int(found["id"]))
     assert row == [None, None]
 

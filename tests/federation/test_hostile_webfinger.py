@@ -161,6 +161,7 @@ async def test_class_16_one_account_is_found_in_every_spelling(stage: Stage, ada
     port = peer.peer.port
     for spelling in (f"eve@peer.test:{port}", f"EVE@PEER.test:{port}", f"@Eve@\uff50eer.test:{port}"):
         assert len(await search(ada, spelling)) == 1, spelling
+        assert (await ada.get("/api/v1/accounts/lookup", query_string={"acct": spelling})).status == 200, spelling
     assert len(await stage.rows(ACCOUNTS)) == 1
 
 
