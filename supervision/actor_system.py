@@ -22,6 +22,7 @@ from ..actors.entity import EntityActor
 from ..actors.facts import Facts
 from ..actors.kernel import IDLE, Cell, Clock, Ids, Record, Runtime
 from ..actors.outbox import Outbox
+from ..actors.relay import AnyRelay
 from ..actors.server_blocks import ServerBlocks
 from ..actors.statuses import AccountCache, StatusCache
 from ..actors.timelines.home import HomeTimeline
@@ -96,9 +97,12 @@ class ActorSystem:
     def relays(self) -> list[Child]:
         """A child for each queue of the outbox. They start after the pools."""
         return [
-            Child(relay.queue.name, relay.run, grace=relay.queue.grace, inspect=relay.inspect)
+            Child(relay.queue.name, relay.run, grace=relay.queue.grace, inspect=partial(self._inspect, relay))
             for relay in self.outbox.relays
         ]
+
+    def _inspect(self, relay: AnyRelay) -> dict[str, object]:
+        return relay.inspect() | (self.hosts.inspect() if relay.queue is DELIVERIES else {})
 
     def cut_streams(self) -> None:
         """Close the streams of all actors."""

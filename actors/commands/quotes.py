@@ -11,6 +11,7 @@ from ..account import AccountActor
 from ..effects.statuses import counts_changed, quotes_ended
 from ..facts import EndedQuotes
 from ..kernel import Message, Origin, Refused, turn
+from ..sending.revocations import send_revocations
 from .interacting import NOT_ALLOWED
 from .statuses import NOT_FOUND, find_original, find_visible
 
@@ -45,4 +46,5 @@ async def _revoke(
     if ended is None:
         return None
     promises = [*quotes_ended(ended, account.id), counts_changed(quoted_id, account.id)]
+    promises += await send_revocations(db, account, ended)
     return ended, await account.context.outbox.promise(db, promises, origin)

@@ -47,6 +47,13 @@ class KnownHosts:
         self._wake = wake  # the queue of deliveries
         self._known: LRUCache[str, Host] = LRUCache(KEPT)
 
+    def inspect(self) -> dict[str, object]:
+        """Return what an operator sees: how many hosts get nothing now."""
+        now = self._clock.now()
+        return {
+            "left_alone": sum(one.closed_until is not None and one.closed_until > now for one in self._known.values())
+        }
+
     def forget(self) -> None:
         """Read all rows again: another program has changed some."""
         self._known.clear()

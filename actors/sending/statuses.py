@@ -9,12 +9,19 @@ from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
 from ...storage.statuses import InsertedStatus, Status
 from ..account import AccountActor
-from ..activitypub.documents.activities import announce_of, create_of, delete_of, undo_of, update_of
+from ..activitypub.documents.activities import (
+    announce_of,
+    create_of,
+    delete_of,
+    quote_request_of,
+    undo_of,
+    update_of,
+)
 from ..activitypub.documents.notes import References, audience_of, note_of
 from ..context import ActorContext
 from ..effects.registry import Promise
 from ..statuses import ShownStatus
-from .deliver import Recipients, deliver, find_inboxes
+from .deliver import Recipients, deliver, deliver_to, find_inboxes
 
 OPEN = ("public", "unlisted")
 
@@ -28,7 +35,26 @@ async def send_status(db: Connection, account: AccountActor, made: InsertedStatu
     if not found:
         return []
     note = await _note(db, context, ShownStatus(status, made.author))
-    return await deliver(db, context, account.id, create_of(note), found)
+    return [
+        *await deliver(db, context, account.id, create_of(note), found),
+        *await _send_quote_request(db, account, status, note),
+    ]
+
+
+async def _send_quote_request(
+    db: Connection, account: AccountActor, status: Status, note: JsonObject
+) -> list[Promise]:  # fmt: skip
+    """Promise to ask the author of a status on another server whether it may be quoted."""
+    if status.quote_state != "pending" or status.quote_of_id is None:
+        return []
+    quoted = await statuses.find(db, status.quote_of_id)
+    author = None if quoted is None or quoted.local else await accounts.find(db, quoted.account_id)
+    if quoted is None or author is None:
+        return []
+    names, name = account.context.names, account.owner.username
+    id = names.activity(name, "quote_requests", status.id)
+    request = quote_request_of(id, names.actor(name), quoted.uri, note, author.uri)
+    return await deliver_to(db, account.context, account.id, request, author.id)
 
 
 async def send_edit(db: Connection, account: AccountActor, status_id: int) -> list[Promise]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from troupe.storage import follows, statuses
 from troupe.storage.engine.database import Connection
@@ -33,11 +34,11 @@ class Foreigner(Person):
         terms = FollowTerms(sim.new_id(), self.id, other.id, uri=f"{self.uri}#follows/{other.id}")
         sim.run.database.arrange(follows.insert_follow, terms, sim.run.clock.now())
 
-    def has_published(self, sim: Simulation, text: str) -> int:
+    def has_published(self, sim: Simulation, text: str, **more: Any) -> int:
         """Store a public status before the scenario begins. Return its id."""
         id = sim.new_id()
         uri = f"{self.uri}/statuses/{id}"
-        new = NewStatus(id, self.id, uri, uri, "public", text, text, local=False)
+        new = NewStatus(id, self.id, uri, uri, "public", text, text, local=False, **more)
         sim.run.database.arrange(statuses.insert, new, sim.run.clock.now())
         return id
 

@@ -14,6 +14,7 @@ from troupe.actors.commands.favourites import Favourite, Unfavourite
 from troupe.actors.commands.follow_requests import AuthorizeRequest, RemoveFollower
 from troupe.actors.commands.polls import Vote
 from troupe.actors.commands.profiles import UpdateProfile
+from troupe.actors.commands.quotes import RevokeQuote
 from troupe.actors.commands.reblogs import Reblog, Unreblog
 from troupe.actors.commands.relations import Block, Follow, Unblock, Unfollow
 from troupe.actors.commands.statuses import DeleteStatus, PublishStatus
@@ -21,7 +22,7 @@ from troupe.actors.rules.polls import PollTerms
 from troupe.storage.profiles import Profile
 from troupe.storage.statuses import Status
 from troupe.supervision.testing import simulation
-from troupe.supervision.testing.stage import Simulation, stage
+from troupe.supervision.testing.stage import Person, Simulation, stage
 
 from .foreign import Foreigner, all_delivered
 
@@ -38,6 +39,13 @@ def objects(sim: Simulation, kind: str, inbox: str) -> list[Any]:
     """The objects of the activities of a type that an inbox has got, each once."""
     taken = {one.activity["id"]: one.activity for one in sim.delivered if one.inbox == inbox}
     return [activity["object"] for activity in taken.values() if activity["type"] == kind]
+
+
+async def post_of(person: Person, post: PublishStatus) -> Status:
+    """Publish, and return the status."""
+    status = await person.insist(post)
+    assert isinstance(status, Status)
+    return status
 
 
 @simulation(seeds=20, faults=2, world=with_servers)
@@ -200,16 +208,32 @@ async def test_a_changed_profile_is_told_and_a_deleted_account_to_all(sim: Simul
 
 
 @simulation(seeds=5, faults=0, world=with_servers)
+async def test_who_quotes_asks_and_who_is_quoted_may_end_it(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    bob = Foreigner(sim, "bob", "b.example")
+    theirs = bob.has_published(sim, "quote me", quote_policy="public")
+    quoting = await post_of(ada, PublishStatus("look", quoted_status_id=theirs))
+    await all_delivered(sim)
+    assert kinds(sim, bob.inbox) == ["Create", "QuoteRequest"]
+    request = sim.delivered[-1].activity
+    assert (request["object"], request["instrument"]["id"]) == (f"{bob.uri}/statuses/{theirs}", quoting.uri)
+    mine = await ada.publish("quote me too")
+    quote = bob.has_published(sim, "as she says", quote_of_id=mine, quote_state="accepted")
+    await ada.insist(RevokeQuote(mine, quote))
+    await all_delivered(sim)
+    (gone,) = objects(sim, "Delete", bob.inbox)
+    assert gone["id"] == f"https://troupe.test/users/ada/quote_authorizations/{quote}"
+
+
+@simulation(seeds=5, faults=0, world=with_servers)
 async def test_votes_go_out_one_by_one_and_tallies_together(sim: Simulation) -> None:
     ada, eve = await sim.people("ada", "eve")
     bob = Foreigner(sim, "bob", "b.example")
     bob.follows(sim, ada)
     terms = PollTerms(("tea", "milk"), multiple=True, seconds=86400)
-    status = await ada.insist(PublishStatus("which?", poll=terms))
-    assert isinstance(status, Status)
-    assert status.poll_id is not None
-    await eve.insist(Vote(status.id, status.poll_id, (0, 1)))
-    await bob.insist(Vote(status.id, status.poll_id, (1,)))
+    status = await post_of(ada, PublishStatus("which?", poll=terms))
+    await eve.insist(Vote(status.id, status.poll_id or 0, (0, 1)))
+    await bob.insist(Vote(status.id, status.poll_id or 0, (1,)))
     await trio.sleep(200)
     await all_delivered(sim)
     assert kinds(sim) == ["Create", "Update"]
@@ -222,8 +246,8 @@ async def test_the_outcome_of_a_poll_does_not_wait_for_more_votes(sim: Simulatio
     ada, eve = await sim.people("ada", "eve")
     bob = Foreigner(sim, "bob", "b.example")
     bob.follows(sim, ada)
-    status = await ada.insist(PublishStatus("which?", poll=PollTerms(("tea", "milk"), seconds=20)))
-    await eve.insist(Vote(status.id, status.poll_id, (0,)))
+    status = await post_of(ada, PublishStatus("which?", poll=PollTerms(("tea", "milk"), seconds=20)))
+    await eve.insist(Vote(status.id, status.poll_id or 0, (0,)))
     await trio.sleep(25)
     await all_delivered(sim)
     (question,) = objects(sim, "Update", bob.inbox)

@@ -213,7 +213,7 @@ async def test_after_two_days_a_delivery_is_given_up(sim: Simulation) -> None:
     assert sim.logged("outbox.given_up", effect="delivery") == 1
 
 
-async def age(db: Connection, by: timedelta) -> None:
+async def age(db: Connection, by: timedelta | None) -> None:
     await db.execute("UPDATE outbox SET created_at = created_at - $1::interval WHERE queue = 'deliveries'", by)
 
 
