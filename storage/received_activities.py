@@ -1,4 +1,7 @@
-"""The activities that were received, so that exact repeats are dropped. The activities themselves are in the outbox."""
+"""The activities that were received, so that exact repeats are dropped. The activities themselves are in the outbox.
+
+Of a Follow it is remembered under its id alone that it came, as it may come again.
+"""
 
 from datetime import datetime
 from hashlib import sha256
@@ -9,6 +12,8 @@ INSERT = """
     INSERT INTO received_activities (digest, received_at) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING
     RETURNING digest
 """
+
+IS_KNOWN = "SELECT EXISTS (SELECT FROM received_activities WHERE digest = $1)"
 
 
 def digest_of(actor: str, activity_id: str | None, body: str) -> bytes:
@@ -23,3 +28,8 @@ def digest_of(actor: str, activity_id: str | None, body: str) -> bytes:
 async def insert(db: Connection, digest: bytes, now: datetime) -> bool:
     """Remember an activity. False if it was received before."""
     return await db.fetchval(INSERT, digest, now) is not None
+
+
+async def is_known(db: Connection, digest: bytes) -> bool:
+    """True if an activity was received before."""
+    return await db.fetchval(IS_KNOWN, digest)

@@ -83,6 +83,22 @@ async def test_a_follow_that_was_undone_before_it_came_is_not_made(
     assert len(await stage.rows("SELECT id FROM follows")) == 1
 
 
+async def test_a_follow_that_was_ended_here_and_undone_there_can_be_made_again(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    """Takahē unfollows whom it could follow no more, and follows again with the same activity."""
+    eve = peer.person("eve")
+    asked = follow(eve, "ada") | {"id": f"{eve['id']}follow/647543573464946796/"}
+    await take(stage, asked)
+    (follower,) = (await ada.get(f"/api/v1/accounts/{ada.id}/followers")).json
+    for way in ("block", "unblock"):
+        assert (await ada.post(f"/api/v1/accounts/{follower['id']}/{way}")).status == 200
+    undo = {"id": f"{asked['id']}#undo", "type": "Undo", "actor": eve["id"], "object": asked}
+    await take(stage, undo)
+    await take(stage, asked)
+    assert await stage.rows("SELECT uri FROM follows") == [[asked["id"]]]
+
+
 async def test_an_accepted_request_is_a_follow_by_every_shape(stage: Stage, ada: Person, peer: ForeignServer) -> None:
     eve = peer.person("eve")
     await followed(ada, peer)

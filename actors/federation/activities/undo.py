@@ -1,14 +1,24 @@
 """Undo: of a follow, a favourite, a boost, a block, or the acceptance of a follow.
 
 Servers embed the activity or name it by its URI. One that has not come yet is remembered for some hours, so that it
-does nothing when it comes.
+does nothing when it comes. A Follow that came, and ended here with a rejection or a block, may come again with its old
+URI.
 """
 
 from __future__ import annotations
 
 from datetime import timedelta
 
-from ....storage import blocks, favourites, follows, relations, remote_statuses, statuses, tombstones
+from ....storage import (
+    blocks,
+    favourites,
+    follows,
+    received_activities,
+    relations,
+    remote_statuses,
+    statuses,
+    tombstones,
+)
 from ....storage.engine.database import Connection
 from ....storage.engine.json_values import JsonObject
 from ...activitypub.vocabulary import object_of, same_host, types_of, uri_of
@@ -19,6 +29,7 @@ from ...commands.relations import Unblock, Unfollow
 from ...kernel import Message
 from ..receiving import Activity, InboxContext
 from .accept import actor_of
+from .follow import mark_of
 
 KEPT_FOR = timedelta(hours=6)
 UNDOABLE = ("Follow", "Like", "Announce", "Block", "Accept")
@@ -52,7 +63,7 @@ async def _find_or_bury(
     command = await _by_object(db, activity, embedded) if embedded else None
     if command is None and uri is not None:
         command = await _by_uri(db, activity, uri)
-    if command is None and uri is not None:
+    if command is None and uri is not None and not await received_activities.is_known(db, mark_of(activity, uri)):
         now = inbox.shared.clock.now()
         await tombstones.bury(db, uri, activity.actor.uri, now, now + KEPT_FOR)
     return command
