@@ -26,7 +26,7 @@ async def schedule(person: Person) -> Any:
 FILTER = {"title": "mine", "context": ["home"], "keywords_attributes": [{"keyword": "mine"}]}
 
 # Ids that belong to no account alone: all users may read, follow and block accounts.
-EVERYBODYS = ("/api/v1/accounts/", "/api/v1/announcements/")
+EVERYBODYS = ("/api/v1/accounts/", "/api/v1/announcements/", "/emojis/")
 
 
 @pytest.fixture
