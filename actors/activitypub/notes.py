@@ -344,8 +344,10 @@ def _kind(document: JsonObject, media_type: str | None) -> MediaType:
     general = (media_type or "").partition("/")[0].lower()
     if general in ("image", "video", "audio"):
         return KINDS[general.capitalize()]
-    unknown: MediaType = "unknown"
-    return next((KINDS[kind] for kind in types_of(document) if kind in KINDS), unknown)
+    for kind in types_of(document):
+        if kind in KINDS:
+            return KINDS[kind]
+    return "unknown"
 
 
 def blurhash_of(value: object) -> str | None:
