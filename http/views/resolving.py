@@ -17,7 +17,7 @@ from ..access.context import HttpContext
 MENTION_PATIENCE = 5.0  # seconds that a new status waits for the accounts that it mentions
 MOST_MENTIONS = 10  # of one text that other servers are asked for
 REMOTE_HANDLE = re.compile(r"@[\w.-]+@")
-PATIENCE = 10.0  # seconds; the other server is asked further, and may be found by the next request
+PATIENCE = 10.0  # seconds; a handle is looked up further, and is found by the next request
 
 
 def is_web_address(query: str) -> bool:
