@@ -194,6 +194,13 @@ class RevokedToken:
 
 
 @dataclass(frozen=True, slots=True)
+class RotatedKey:
+    """A local account has got another key to sign with."""
+
+    account_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class ModeratedAccount:
     """The states that staff put an account in. Its user is `barred` if disabled, suspended or deleted."""
 
@@ -251,7 +258,7 @@ Fact = (
     | MarkedStatus | UnmarkedStatus | ChangedConversationMutes | AddedNotifications | MergedNotifications
     | ChangedConversation | ChangedRelation | ChangedDomainBlocks | ChangedFollowedTags | ChangedList | ChangedPairs
     | GoneStatus | RevokedToken | ModeratedAccount | ModeratedDomain | ChangedFilters | ChangedCustomEmojis
-    | ChangedAnnouncement | CountedReaction | ChangedTrends
+    | ChangedAnnouncement | CountedReaction | ChangedTrends | RotatedKey
 )  # fmt: skip
 F = TypeVar("F")
 

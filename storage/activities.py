@@ -8,7 +8,9 @@ from .engine.database import Connection, replaced
 
 INSERT = "INSERT INTO activities (id, account_id, body, deliveries, created_at) VALUES ($1, $2, $3, $4, $5)"
 
-FIND = "SELECT account_id, body FROM activities WHERE id = $1"
+FIND = "SELECT account_id, body, private_key FROM activities WHERE id = $1"
+
+KEEP_KEY = "UPDATE activities SET private_key = $2 WHERE account_id = $1 AND private_key IS NULL"
 
 # Two statements: the row that must not count less than one is deleted.
 FINISH_LAST = "DELETE FROM activities WHERE id = $1 AND deliveries <= $2"
@@ -75,6 +77,7 @@ class StoredActivity:
 
     account_id: int | None
     body: str
+    private_key: str | None  # PEM; None: the one that the account has now
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,12 @@ async def insert(db: Connection, new: NewActivity, now: datetime) -> None:
 async def find(db: Connection, id: int) -> StoredActivity | None:
     """Return an activity, unless all its deliveries are done."""
     row = await db.fetchrow(FIND, id)
-    return StoredActivity(row["account_id"], row["body"]) if row is not None else None
+    return StoredActivity(**row) if row is not None else None
+
+
+async def keep_key(db: Connection, account_id: int, private_key: str) -> None:
+    """Have an account's activities that are on their way signed with the key that it had when it made them."""
+    await db.execute(KEEP_KEY, account_id, private_key)
 
 
 async def finish(db: Connection, id: int, deliveries: int = 1) -> None:

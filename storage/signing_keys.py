@@ -16,6 +16,13 @@ INSERT_OF_ACCOUNT = """
     RETURNING uri, private_key, public_key
 """
 
+REPLACE = """
+    UPDATE accounts SET private_key = $2, public_key = $3
+    FROM (SELECT id, private_key FROM accounts WHERE id = $1 AND domain IS NULL FOR UPDATE) AS former
+    WHERE accounts.id = former.id AND former.private_key IS NOT NULL
+    RETURNING former.private_key
+"""
+
 FIND_OF_SERVER = "SELECT '' AS uri, private_key, public_key FROM server_key"
 
 INSERT_OF_SERVER = "INSERT INTO server_key (private_key, public_key) VALUES ($1, $2) ON CONFLICT DO NOTHING"
@@ -46,6 +53,11 @@ async def insert(db: Connection, account_id: int | None, private_key: str, publi
     if pair is None:
         raise LookupError(f"there is no local account {account_id}")
     return pair
+
+
+async def replace(db: Connection, account_id: int, private_key: str, public_key: str) -> str | None:
+    """Give a local account another key. Return the private key that it had; None without one, and nothing changes."""
+    return await db.fetchval(REPLACE, account_id, private_key, public_key)
 
 
 def _pair(row: Row | None) -> KeyPair | None:

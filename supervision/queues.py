@@ -19,6 +19,7 @@ from ..actors.effects.previews import PREVIEWS, PreviewContext, ReadPage
 from ..actors.effects.push import PUSH
 from ..actors.effects.received_activities import INBOX, ActivityReceiver
 from ..actors.effects.registry import Staffed
+from ..actors.facts import RotatedKey
 from ..actors.federation.federation import Federation
 from ..actors.federation.inbox import Inbox
 from ..actors.federation.receiving import InboxContext
@@ -66,6 +67,7 @@ def delivery_queue(
     context = DeliveryContext(
         shared.database, shared.clock, keys, shared.blocks, actors.hosts, chance, first_retry, on_gone
     )
+    actors.facts.observe(RotatedKey, lambda fact: keys.forget(fact.account_id))
     return Staffed(DELIVERIES, DeliverySender(context, post))
 
 

@@ -73,6 +73,11 @@ class SigningKeys:
         return pair
 
 
+def with_private(key: SigningKey, pem: str) -> SigningKey:
+    """Return a key under the same id with another private half, which it had before."""
+    return SigningKey(key.key_id, _private(pem))
+
+
 def private_pem(key: RSAPrivateKey) -> str:
     """Return a private key as it is stored."""
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode("ascii")

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from ...storage import activities
 from ...storage.activities import StoredActivity
 from ...storage.engine.database import Database
-from ..activitypub.keys import SigningKeys
+from ..activitypub.keys import SigningKeys, with_private
 from ..activitypub.signatures import SignatureScheme, sign
 from ..activitypub.vocabulary import CONTENT_TYPE, host_of
 from ..kernel import Clock
@@ -126,6 +126,8 @@ class DeliverySender:
     async def _try(self, activity: StoredActivity, inbox: str, scheme: SignatureScheme) -> DeliveryReply:
         keys, body = self._context.keys, activity.body.encode()
         key = await (keys.of_server() if activity.account_id is None else keys.of_account(activity.account_id))
+        if activity.private_key is not None:
+            key = with_private(key, activity.private_key)
         headers = sign(key, "POST", inbox, body, self._context.clock.now(), scheme)
         return await self._post(inbox, {"Content-Type": CONTENT_TYPE, **headers}, body)
 

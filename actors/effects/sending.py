@@ -28,6 +28,18 @@ class SendTalliesNow(SystemMessage[None]):
 
 
 @dataclass(frozen=True, slots=True)
+class RotateKeyNow(SystemMessage[None]):
+    """To a local account: sign with another key, and tell other servers."""
+
+
+@dataclass(frozen=True, slots=True)
+class RotateKey(Effect):
+    """Give an account another key to sign with."""
+
+    account: int
+
+
+@dataclass(frozen=True, slots=True)
 class SendAccount(Effect):
     """Tell other servers how an account is: its profile, that it is suspended, or deleted."""
 
@@ -45,6 +57,11 @@ class SendTallies(Effect):
 def account_changed(account_id: int) -> Promise:
     """Promise to tell other servers of a change of an account."""
     return Promise(SendAccount(account_id), f"send_account/{account_id}", account=account_id)
+
+
+def key_rotates(account_id: int) -> Promise:
+    """Promise to give an account another key."""
+    return Promise(RotateKey(account_id), f"rotate_key/{account_id}", account=account_id)
 
 
 async def tallies_changed(db: Connection, status_id: int, account_id: int, due_at: datetime) -> list[Promise]:
@@ -74,3 +91,8 @@ async def send_account(context: EffectContext, effect: SendAccount, attempt: Att
 @carries_out("tallies", SendTallies, ANNOUNCEMENTS)
 async def send_tallies(context: EffectContext, effect: SendTallies, attempt: Attempt) -> None:
     await context.runtime.ask(account_address(effect.account), SendTalliesNow(effect.status_id), origin=attempt.origin)
+
+
+@carries_out("rotate_key", RotateKey, ANNOUNCEMENTS)
+async def rotate_key(context: EffectContext, effect: RotateKey, attempt: Attempt) -> None:
+    await context.runtime.ask(account_address(effect.account), RotateKeyNow(), origin=attempt.origin)

@@ -173,6 +173,16 @@ _undo("unsensitive", "sensitive", "Mark the media of NAME no longer as sensitive
 _undo("unsuspend", "suspend", "End the suspension of NAME.", "Ended the suspension of")
 
 
+@accounts.command("rotate-keys")
+@click.argument("name")
+@setting_options("data", "domain")
+def rotate_keys(name: str, data: str | None, domain: str | None, config: Path | None) -> None:
+    """Give NAME another key to sign with. Other servers are told by an activity that the old key signs."""
+    from .moderating import rotate_keys_of
+
+    click.echo(f"{on_account(config, rotate_keys_of, name, data=data, domain=domain)} gets another key")
+
+
 STATUSES = ("active", "pending", "disabled", "silenced", "suspended", "sensitized")
 
 

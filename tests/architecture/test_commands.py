@@ -67,6 +67,7 @@ MANY = {
 # Those that add one thing, or change one in a way that another command undoes.
 PLAIN = {
     *("accounts approve", "accounts create", "accounts disable", "accounts enable", "accounts sensitive"),
+    "accounts rotate-keys",
     *("accounts silence", "accounts suspend", "accounts unsensitive", "accounts unsilence", "accounts unsuspend"),
     *("announcements add", "announcements publish", "announcements unpublish", "appeals approve", "appeals reject"),
     *("domains allow", "domains block", "domains disallow", "domains export", "domains unblock"),

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import trio
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
+from troupe.actors.activitypub.requests import ReceivedRequest
+from troupe.actors.activitypub.signatures import claim_of, holds
 from troupe.actors.commands.account_deletions import DeleteAccount
 from troupe.actors.commands.bookmarks import Bookmark
 from troupe.actors.commands.edits import EditStatus
@@ -18,11 +24,14 @@ from troupe.actors.commands.quotes import RevokeQuote
 from troupe.actors.commands.reblogs import Reblog, Unreblog
 from troupe.actors.commands.relations import Block, Follow, Unblock, Unfollow
 from troupe.actors.commands.statuses import DeleteStatus, PublishStatus
+from troupe.actors.deliveries.sender import DeliveryReply
+from troupe.actors.effects.sending import RotateKeyNow
 from troupe.actors.rules.polls import PollTerms
 from troupe.storage.profiles import Profile
 from troupe.storage.statuses import Status
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Person, Simulation, stage
+from troupe.supervision.testing.stage.server import Delivered
 
 from .foreign import Foreigner, all_delivered
 
@@ -311,3 +320,48 @@ async def test_after_a_block_is_acknowledged_nothing_more_goes_to_the_blocked(si
     assert told[-2:] == ["Reject", "Block"], "which come after every post that was sent before"
     sim.sometimes(bool(ids), "a post was before the block")
     sim.sometimes(len(after) > 1, "a post was after it")
+
+
+def signed_by(one: Delivered, pem: str) -> bool:
+    """True if a key has signed a delivery to b.example."""
+    headers = {"host": "b.example"} | {name.lower(): value for name, value in one.headers.items()}
+    request = ReceivedRequest("POST", "https://b.example", "/inbox", headers, one.body)
+    return holds(claim_of(request, parsedate_to_datetime(headers["date"])), pem)
+
+
+@simulation(seeds=5, faults=0, world=with_servers)
+async def test_the_old_key_signs_what_was_before_the_new_one_and_tells_of_it(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    bob = Foreigner(sim, "bob", "b.example")
+    bob.follows(sim, ada)
+    await ada.publish("makes a key")
+    await all_delivered(sim)
+    (old,) = sim.run.database.rows("SELECT public_key FROM accounts WHERE id = $1", ada.id)
+
+    async def is_away(headers: Mapping[str, str]) -> DeliveryReply:
+        await trio.lowlevel.checkpoint()
+        return DeliveryReply(500)
+
+    sim.answers["b.example"] = is_away
+    await ada.publish("waits")
+    with patch("troupe.actors.commands.sending.make_key", another_key):
+        await ada.insist(RotateKeyNow())
+    await ada.publish("has the new key")
+    sim.answers.clear()
+    await all_delivered(sim)
+    (new,) = sim.run.database.rows("SELECT public_key FROM accounts WHERE id = $1", ada.id)
+    assert kinds(sim) == ["Create", "Create", "Update", "Create"]
+    update = sim.delivered[2].activity
+    assert update["object"]["publicKey"]["publicKeyPem"] == new["public_key"] != old["public_key"]
+    assert [signed_by(one, old["public_key"]) for one in sim.delivered] == [True, True, True, False]
+    assert signed_by(sim.delivered[3], new["public_key"])
+    # A server that starts now has the new key from its row.
+    await sim.stop()
+    await sim.start()
+    await ada.publish("after a restart")
+    await all_delivered(sim)
+    assert signed_by(sim.delivered[4], new["public_key"])
+
+
+async def another_key() -> RSAPrivateKey:
+    return generate_private_key(65537, 2048)

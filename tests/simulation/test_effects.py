@@ -28,7 +28,7 @@ from troupe.actors.effects.registry import KINDS, NAMES, Effect
 from troupe.actors.effects.relations import RereadRelations
 from troupe.actors.effects.reminders import DomainBlocked, MuteEnded, Remind, StatusDue, Unlocked
 from troupe.actors.effects.reports import SendReport
-from troupe.actors.effects.sending import SendAccount, SendTallies
+from troupe.actors.effects.sending import RotateKey, SendAccount, SendTallies
 from troupe.actors.effects.statuses import AnnounceEdit, AnnounceStatus, ForgetCounts
 from troupe.actors.effects.strikes import CarryOutStrike, SendAppeal, SendStrike
 from troupe.actors.outbox import new_effect
@@ -76,6 +76,7 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
         DeliverActivity(7, "https://a.example/inbox", "a.example"),
     ),
     ("send_account", {"account": 3}, SendAccount(3)),
+    ("rotate_key", {"account": 3}, RotateKey(3)),
     ("tallies", {"status_id": 7, "account": 3}, SendTallies(7, 3)),
     ("mail", {"letter": "confirmation", "account": 3}, SendMail("confirmation", 3)),
     ("import", {"id": 7, "account": 3}, RunImport(7, 3)),
