@@ -226,7 +226,6 @@ FILL = """
     INSERT INTO idempotency SELECT 1 + id % 500, id::text, id, now() FROM statuses WHERE id < 5000;
     UPDATE follows SET from_domain = a.domain FROM accounts a WHERE a.id = account_id AND a.domain IS NOT NULL;
     UPDATE accounts SET inbox_url = uri || '/inbox' WHERE domain IS NOT NULL;
-    INSERT INTO activities (id, body, deliveries, created_at) SELECT n, '{}', 1, now() FROM generate_series(1, 5000) n;
     INSERT INTO hosts (host, created_at) SELECT 'd' || n || '.test', now() FROM generate_series(1, 5000) n;
     INSERT INTO outbox (id, queue, kind, partition_key, payload, due_at, created_at)
     SELECT n, 'q' || n % 3, 'x', 'account/' || n % 500, '{}', now(), now() FROM generate_series(1, 5000) n;
@@ -446,6 +445,7 @@ QUERIES = [
     ("effect that waits", outbox.WAITS, ("account/7",)),
     ("inboxes for a status", activities.OF_ACCOUNTS, (7, [7, 8], 1, 12, 12)),
     ("account with an inbox", remote_accounts.WITH_INBOX, ("d7.test", "https://x/507/inbox")),
+    ("activities of an account", activities.KEEP_KEY, (7, "pem")),
     ("activity to deliver", activities.FIND, (7,)),
     ("follows between servers", follows.REMOTE, ([7, 501], [501, 7])),
     ("waiting effects of a group", hosts.HURRY, (["account/7"], NOW, "q1")),
