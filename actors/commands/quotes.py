@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...storage import quotes
+from ...storage import accounts, quotes, statuses
 from ...storage.engine.database import Connection
 from ...storage.quotes import EndedQuote
 from ..account import AccountActor
 from ..effects.statuses import counts_changed, quotes_ended
 from ..facts import EndedQuotes
-from ..kernel import Message, Origin, Refused, turn
+from ..kernel import Message, Origin, Refused, SystemMessage, turn
+from ..sending.quotes import send_quote_answer
 from ..sending.revocations import send_revocations
 from .interacting import NOT_ALLOWED
 from .statuses import NOT_FOUND, find_original, find_visible
@@ -22,6 +23,42 @@ class RevokeQuote(Message[None]):
 
     status_id: int
     quoting_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerQuoteRequest(SystemMessage[None]):
+    """To a quoted account: answer the request of another server, by the state that the quote has.
+
+    `quoting_id` is None if the status that would quote is not stored.
+    """
+
+    request_uri: str
+    asker_id: int
+    quoted_id: int
+    quoting_uri: str
+    quoting_id: int | None
+
+
+@turn(AccountActor, AnswerQuoteRequest)
+async def answer_quote_request(account: AccountActor, message: AnswerQuoteRequest) -> None:
+    await account.transact(_answer, account, message, account.origin)
+
+
+async def _answer(db: Connection, account: AccountActor, message: AnswerQuoteRequest, origin: Origin) -> None:
+    people = await accounts.find_many(db, [account.id, message.asker_id])
+    quoted = await statuses.find(db, message.quoted_id)
+    quoting = await statuses.find(db, message.quoting_id) if message.quoting_id is not None else None
+    me, asker = people.get(account.id), people.get(message.asker_id)
+    if me is None or asker is None or quoted is None or quoted.account_id != account.id:
+        return
+    accepted = quoting is not None and quoting.quote_of_id == quoted.id and quoting.quote_state == "accepted"
+    request = {
+        "type": "QuoteRequest", "id": message.request_uri, "actor": asker.uri, "object": quoted.uri,
+        "instrument": message.quoting_uri,
+    }  # fmt: skip
+    allowed = message.quoting_id if accepted else None
+    promises = await send_quote_answer(db, account.context, me, asker, request, allowed)
+    await account.context.outbox.promise(db, promises, origin)
 
 
 @turn(AccountActor, RevokeQuote)

@@ -22,9 +22,10 @@ from ..activitypub.notes import ReceivedAttachment, ReceivedNote, ReceivedPoll
 from ..effects.polls import forget_poll, poll_ends
 from ..effects.statuses import counts_changed
 from ..facts import ChangedStatus
-from ..kernel import Message, Origin, first_id_at, turn
+from ..kernel import Message, Origin, Refused, first_id_at, turn
 from ..statuses import LATE, ShownStatus
 from .edits import Description, Edited, spread_edit, store_revision
+from .quoting import admit_quote
 from .statuses import Published, correspond, news_of, promise_status, spread, wake_previews
 
 
@@ -33,12 +34,14 @@ class ReceiveStatus(Message[int | None]):
     """Command to an account of another server: store a status of it.
 
     The answer is its id, also if it was known; None if it was deleted, or if it concerns nobody here and is not
-    `wanted`. A `recipient` is the local account whose own inbox it came to.
+    `wanted`. A `recipient` is the local account whose own inbox it came to. With `authorized` the author of what it
+    quotes, on another server, has allowed it.
     """
 
     note: ReceivedNote
     wanted: bool = False
     recipient: int | None = None
+    authorized: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,7 @@ async def _store(
     emoji_ids = await _put_emojis(db, account, author, note, now)
     attachments = _attachments(account, note.attachments)
     await remote_statuses.insert_attachments(db, attachments, now)
+    quoted, quote_state = await _quote(db, account, message)
     place = None
     if note.in_reply_to is not None and parent is None:
         place = await remote_statuses.placeholder_of(db, note.in_reply_to)
@@ -141,6 +145,8 @@ async def _store(
         mentioned_ids=to.everybody,
         silent_mention_ids=to.silent,
         tags=_tags(account, note),
+        quote_of_id=quoted.id if quoted else None,
+        quote_state=quote_state,
         poll_id=await _insert_poll(db, account, note.poll, now),
         local=False,
         created_at=note.created_at,
@@ -156,12 +162,33 @@ async def _store(
     joined = await remote_statuses.join_replies(db, note.uri, status.id, account.id, status.conversation_id)
     if joined and (joined_to := await statuses.find(db, status.id)) is not None:
         status = joined_to
-    told = await notifications.insert_many(db, news_of(account, new, made, None), now)
+    is_old = message.wanted and note.created_at + LATE <= now  # and was fetched, perhaps with a thread
+    news = [] if is_old else news_of(account, new, made, quoted)
+    told = await notifications.insert_many(db, news, now)
     named = [one.account_id for one in told if one.type == "mention"]
     letters = await correspond(db, account, ShownStatus(status, made.author), named)
     promised = await promise_status(db, account, status, told, letters, origin)
     promised += await account.context.outbox.promise(db, [counts_changed(id, account.id) for id in joined], origin)
     return Received(Published(status, made.author, told, letters, promised), joined=joined)
+
+
+async def _quote(
+    db: Connection, account: AccountActor, message: ReceiveStatus
+) -> tuple[Status, str] | tuple[None, None]:
+    """Return what a status quotes, and the state of the quote. What is not known here is not quoted here.
+
+    Older servers know no permission: they quote what everybody may see.
+    """
+    quote = message.note.quote
+    known = None if quote is None else await remote_statuses.find(db, quote.uri)
+    quoted = None if known is None or known.deleted else await statuses.find(db, known.id)
+    if quote is None or quoted is None or quoted.reblog_of_id is not None:
+        return None, None
+    admitted = await admit_quote(db, account.id, quoted)
+    if quoted.local or quoted.account_id == account.id:
+        return (None, None) if isinstance(admitted, Refused) else (quoted, admitted)
+    shown_before = quote.legacy and quoted.visibility in ("public", "unlisted")
+    return quoted, "accepted" if message.authorized or shown_before else "pending"
 
 
 async def _parent(db: Connection, note: ReceivedNote) -> Status | None:

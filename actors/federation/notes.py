@@ -16,17 +16,19 @@ from ..kernel import NOWHERE, Origin, Runtime
 
 async def store_note(
     context: ActorContext, runtime: Runtime, document: JsonObject, author: Account, *, wanted: bool,
-    recipient: int | None = None, origin: Origin = NOWHERE,
+    recipient: int | None = None, authorized: bool = False, origin: Origin = NOWHERE,
 ) -> int | None:  # fmt: skip
     """Store a post of an author whose server has sent its document or answered with it. Return its id.
 
     None if it is no post of this author, was deleted, or concerns nobody here and is not `wanted`. A `recipient` is the
-    local account whose own inbox it came to.
+    local account whose own inbox it came to. With `authorized` it may quote what it quotes.
     """
     note = note_of(context, document, author)
     if note is None:
         return None
-    return await runtime.ask(account_address(author.id), ReceiveStatus(note, wanted, recipient), origin=origin)
+    return await runtime.ask(
+        account_address(author.id), ReceiveStatus(note, wanted, recipient, authorized), origin=origin
+    )
 
 
 def note_of(context: ActorContext, document: JsonObject, author: Account) -> ReceivedNote | None:

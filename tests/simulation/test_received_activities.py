@@ -10,6 +10,7 @@ from typing import Any
 from troupe.actors.commands.polls import Vote
 from troupe.actors.commands.statuses import PublishStatus
 from troupe.actors.rules.polls import PollTerms
+from troupe.storage.statuses import Status
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.checks import Eventually
 from troupe.supervision.testing.stage import Person, Simulation, stage
@@ -142,6 +143,9 @@ async def test_two_choices_at_once_are_both_counted_and_the_voter_once(sim: Simu
     bob = Foreigner(sim, "bob", "b.example")
     poll = PollTerms(("tea", "coffee", "milk"), seconds=600, multiple=True)
     status = await ada.insist(PublishStatus("which?", poll=poll, idempotency_key="poll"))
+    assert isinstance(status, Status)
+    assert status.poll_id is not None
+    question = Vote(status.id, status.poll_id, (0,))
     uri = f"{HERE}/ada/statuses/{status.id}"
 
     def vote(option: str, number: int) -> dict[str, Any]:
@@ -154,7 +158,7 @@ async def test_two_choices_at_once_are_both_counted_and_the_voter_once(sim: Simu
     async with sim.together() as go:
         for number, option in enumerate(("tea", "coffee", "tea")):
             go(sim.receive, vote(option, number), name=option)
-        go(eve.attempt, Vote(status.id, status.poll_id, (0,)), name="eve")
+        go(eve.attempt, question, name="eve")
     await all_applied(sim)
     counts = {row["title"]: row["votes"] for row in sim.run.database.rows("SELECT title, votes FROM poll_options")}
     (voters,) = sim.run.database.rows("SELECT voters_count FROM polls")

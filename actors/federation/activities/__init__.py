@@ -15,6 +15,7 @@ from .follow import follow
 from .like import like
 from .move import move
 from .pin import add, remove
+from .quote_request import quote_request
 from .reject import reject
 from .undo import undo
 from .update import update
@@ -32,6 +33,7 @@ HANDLERS: Mapping[str, Handler] = {
     "Follow": follow,
     "Like": like,
     "Move": move,
+    "QuoteRequest": quote_request,
     "Reject": reject,
     "Remove": remove,
     "Undo": undo,

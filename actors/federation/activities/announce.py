@@ -24,11 +24,13 @@ async def announce(inbox: InboxContext, activity: Activity) -> None:
 
 
 async def _status_id(inbox: InboxContext, activity: Activity, uri: str) -> int | None:
-    """Return the boosted status. An unknown one is fetched if an account here follows the one that boosts it."""
+    """Return the boosted status, which is fetched if need be. Nobody here sees boosts by those whom nobody follows,
+    except of statuses of this server.
+    """
     known = await inbox.status(uri)
-    if known is not None:
-        return known.id
-    if inbox.names.is_local(uri) or inbox.standing_of(uri).suspended:
+    if inbox.names.is_local(uri):
+        return None if known is None else known.id
+    followed = await inbox.shared.database.read(remote_statuses.has_local_followers, [activity.actor.id])
+    if not followed or inbox.standing_of(uri).suspended:
         return None
-    wanted = await inbox.shared.database.read(remote_statuses.has_local_followers, [activity.actor.id])
-    return await inbox.resolver.status(uri) if wanted else None
+    return known.id if known is not None else await inbox.resolver.status(uri)

@@ -7,7 +7,8 @@ from ....storage.engine.json_values import JsonObject
 from ...activitypub.notes import ReceivedVote, is_post, read_vote
 from ...activitypub.vocabulary import objects_of, same_host, uri_of
 from ...commands.polls import Vote
-from ..notes import store_note
+from ..notes import note_of, store_note
+from ..quotes import is_authorized
 from ..receiving import Activity, InboxContext
 
 
@@ -26,9 +27,10 @@ async def create(inbox: InboxContext, activity: Activity) -> None:
 
 async def store(inbox: InboxContext, activity: Activity, document: JsonObject) -> int | None:
     """Store a post of the actor, if it concerns somebody here. What it answers is fetched afterwards."""
+    note = note_of(inbox.shared, document, activity.actor)
     id = await store_note(
         inbox.shared, inbox.runtime, document, activity.actor, wanted=False, recipient=activity.recipient,
-        origin=activity.origin,
+        authorized=note is not None and await is_authorized(inbox, note), origin=activity.origin,
     )  # fmt: skip
     if id is not None:
         await _find_parents(inbox, document)

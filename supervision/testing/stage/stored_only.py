@@ -25,5 +25,8 @@ class StoredOnly:
         known = await self._context.database.read(remote_statuses.find, uri)
         return None if known is None or known.deleted else known.id
 
+    def find_parents_later(self, uri: str) -> None:
+        """Other servers do not tell what a status answers."""
+
     async def fetch(self, uri: str) -> JsonObject:
         raise DocumentMissing(f"nothing is fetched in a simulation, and {uri} neither")
