@@ -42,6 +42,8 @@ ATTEMPTS_KEPT = timedelta(days=8)
 VISITS_KEPT = timedelta(days=90)
 # A signature is good for an hour. Servers send again what was not answered, signed anew, for about two days.
 RECEIVED_KEPT = timedelta(days=3)
+# Keys of other servers are fetched again when they are needed. Those of deleted accounts are needed for some days.
+KEYS_KEPT = timedelta(days=30)
 APPLICATION_TOKENS_UNUSED = timedelta(days=30)
 APPLICATION_TOKENS_NEVER_USED = timedelta(days=2)
 APPLICATIONS_UNUSED = timedelta(days=7)
@@ -129,6 +131,7 @@ class Expiry:
         await self._all("blocks of networks", expiry.delete_network_blocks, now)
         await self._all("counts of refused addresses", expiry.delete_email_attempts, (now - ATTEMPTS_KEPT).date())
         await self._all("digests of activities", expiry.delete_received_activities, now - RECEIVED_KEPT)
+        await self._all("keys of other servers", expiry.delete_actor_keys, now - KEYS_KEPT)
         await self._all("undone activities", expiry.delete_tombstones, now)
         await self._all("dead letters", expiry.delete_dead_letters, first_id_at(now - DEAD_LETTERS_KEPT))
         await self._all("ended suggestions", expiry.delete_ended_suggestions, first_id_at(now - INTERACTIONS_COUNT))

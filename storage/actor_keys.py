@@ -13,8 +13,6 @@ PUT = """
         actor_uri = excluded.actor_uri, public_key = excluded.public_key, fetched_at = excluded.fetched_at
 """
 
-DELETE_OLD = "DELETE FROM actor_keys WHERE fetched_at < $1"
-
 
 @dataclass(frozen=True, slots=True)
 class ActorKey:
@@ -34,8 +32,3 @@ async def find(db: Connection, key_id: str) -> ActorKey | None:
 async def put(db: Connection, key: ActorKey) -> None:
     """Store a key that was proven, in place of an earlier one."""
     await db.execute(PUT, key.key_id, key.actor_uri, key.public_key, key.fetched_at)
-
-
-async def delete_old(db: Connection, before: datetime) -> None:
-    """Delete keys that were fetched before a time. They are fetched again when they are needed."""
-    await db.execute(DELETE_OLD, before)

@@ -41,6 +41,8 @@ DELETE_EMAIL_ATTEMPTS = _older("email_domain_attempts", "ctid", "day", "block_id
 
 DELETE_RECEIVED = _older("received_activities", "digest", "received_at", "digest")
 
+DELETE_KEYS = _older("actor_keys", "key_id", "fetched_at", "key_id")
+
 DELETE_TOMBSTONES = _older("tombstones", "uri", "expires_at", "uri")
 
 DELETE_DEAD_LETTERS = _older("dead_letters", "id", "id", "id")  # ids sort by time
@@ -192,6 +194,11 @@ async def delete_dead_letters(db: Connection, up_to: int, limit: int) -> list[in
 async def delete_received_activities(db: Connection, before: datetime, limit: int) -> list[bytes]:
     """Forget activities that were received at this time or before. Return their digests."""
     return [row["digest"] for row in await db.fetch(DELETE_RECEIVED, before, limit)]
+
+
+async def delete_actor_keys(db: Connection, before: datetime, limit: int) -> list[str]:
+    """Forget keys of other servers that were fetched at this time or before. Return their ids."""
+    return [row["key_id"] for row in await db.fetch(DELETE_KEYS, before, limit)]
 
 
 async def delete_tombstones(db: Connection, now: datetime, limit: int) -> list[str]:

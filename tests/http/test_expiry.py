@@ -94,6 +94,27 @@ async def test_a_dead_letter_is_deleted_after_a_month(stage: Stage, sweeper: Swe
     assert await count(stage, "dead_letters") == 0
 
 
+async def test_what_is_remembered_of_other_servers_is_forgotten(stage: Stage, sweeper: Sweeper) -> None:
+    for age in (2, 4, 29, 31):
+        await stage.sql(
+            "INSERT INTO actor_keys (key_id, actor_uri, public_key, fetched_at) VALUES ($1, '-', '-', now() - $2::interval)",
+            f"{age} days", timedelta(days=age),
+        )  # fmt: skip
+        await stage.sql(
+            "INSERT INTO received_activities (digest, received_at) VALUES ($1, now() - $2::interval)",
+            age.to_bytes(32, "big"), timedelta(days=age),
+        )  # fmt: skip
+        await stage.sql(
+            "INSERT INTO tombstones (uri, created_at, expires_at) VALUES ($1, now(), now() - $2::interval)",
+            f"{age} days", timedelta(days=age),
+        )  # fmt: skip
+    await stage.sql("INSERT INTO tombstones (uri, created_at) VALUES ('for good', now())")
+    await sweeper.sweep(timedelta())
+    assert await stage.rows("SELECT key_id FROM actor_keys ORDER BY key_id") == [["2 days"], ["29 days"], ["4 days"]]
+    assert await stage.rows("SELECT digest FROM received_activities") == [[(2).to_bytes(32, "big")]]
+    assert await stage.rows("SELECT uri FROM tombstones") == [["for good"]]
+
+
 async def test_a_revoked_token_is_told_from_a_wrong_one_for_a_month(
     stage: Stage, sweeper: Sweeper, ada: Person
 ) -> None:

@@ -226,6 +226,8 @@ FILL = """
     INSERT INTO idempotency SELECT 1 + id % 500, id::text, id, now() FROM statuses WHERE id < 5000;
     UPDATE follows SET from_domain = a.domain FROM accounts a WHERE a.id = account_id AND a.domain IS NOT NULL;
     UPDATE accounts SET inbox_url = uri || '/inbox' WHERE domain IS NOT NULL;
+    INSERT INTO actor_keys (key_id, actor_uri, public_key, fetched_at)
+    SELECT 'https://a.test/' || n, 'https://a.test/', '', now() FROM generate_series(1, 5000) n;
     INSERT INTO hosts (host, created_at) SELECT 'd' || n || '.test', now() FROM generate_series(1, 5000) n;
     INSERT INTO outbox (id, queue, kind, partition_key, payload, due_at, created_at)
     SELECT n, 'q' || n % 3, 'x', 'account/' || n % 500, '{}', now(), now() FROM generate_series(1, 5000) n;
@@ -536,6 +538,7 @@ QUERIES = [
     ("use of an invite", invites.USE, ("code-no-7", NOW)),
     ("end of an invite", invites.EXPIRE, ("code-no-7", NOW)),
     ("servers that are unknown here", expiry.DELETE_HOSTS, (NOW, 500)),
+    ("keys of other servers", expiry.DELETE_KEYS, (NOW, 500)),
     ("statuses that were deleted long ago", expiry.DELETE_STATUSES, (NOW, 500)),
     ("number of statuses that were deleted long ago", expiry.COUNT_STATUSES, (NOW,)),
     ("reported status", reports.NAMES_STATUS, (7,)),
