@@ -35,8 +35,6 @@ RECOUNT = f"""
 
 DELETE = "DELETE FROM featured_tags WHERE account_id = $1 AND id = $2 RETURNING id"
 
-DELETE_TAG = "DELETE FROM featured_tags WHERE account_id = $1 AND tag_id = $2"
-
 # Over the latest statuses only, so that the cost does not grow with the age of an account.
 SUGGESTIONS = """
     WITH latest AS (
@@ -87,11 +85,6 @@ async def recount(db: Connection, status_id: int, tag_ids: Sequence[int]) -> Non
 async def delete(db: Connection, account_id: int, id: int) -> bool:
     """Stop featuring a hashtag. False if the account has none with this id."""
     return await db.fetchval(DELETE, account_id, id) is not None
-
-
-async def delete_tag(db: Connection, account_id: int, tag_id: int) -> None:
-    """Stop featuring a hashtag, by the id of the tag."""
-    await db.execute(DELETE_TAG, account_id, tag_id)
 
 
 async def suggestions(db: Connection, account_id: int, limit: int) -> list[StatusTag]:

@@ -1,4 +1,4 @@
-"""Sending favourites, votes and pins."""
+"""Sending favourites, votes, pins and featured hashtags."""
 
 from __future__ import annotations
 
@@ -6,9 +6,18 @@ from collections.abc import Iterable
 
 from ...storage import accounts
 from ...storage.engine.database import Connection
+from ...storage.featured_tags import FeaturedTag
 from ...storage.statuses import Status
 from ..account import AccountActor
-from ..activitypub.documents.activities import add_of, like_of, remove_of, undo_of, vote_of
+from ..activitypub.documents.activities import (
+    add_of,
+    add_tag_of,
+    like_of,
+    remove_of,
+    remove_tag_of,
+    undo_of,
+    vote_of,
+)
 from ..effects.registry import Promise
 from .deliver import Recipients, deliver, deliver_to, find_inboxes
 from .statuses import OPEN
@@ -51,6 +60,23 @@ async def send_pin(db: Connection, account: AccountActor, status: Status | None,
     names, make = context.names, add_of if pinned else remove_of
     activity = make(
         names.actor(name), status.uri, names.featured(name), names.followers(name), context.clock.now()
+    )  # fmt: skip
+    return await deliver(db, context, account.id, activity, found)
+
+
+async def send_featured_tag(
+    db: Connection, account: AccountActor, tag: FeaturedTag, *, featured: bool
+) -> list[Promise]:  # fmt: skip
+    """Promise to tell the followers of a hashtag that is shown on the profile, or is so no more."""
+    if account.user is None:
+        return []
+    context, name = account.context, account.owner.username
+    found = await find_inboxes(db, context, account.id, Recipients(followers=True))
+    if not found:
+        return []
+    names, make = context.names, add_tag_of if featured else remove_tag_of
+    activity = make(
+        names.actor(name), tag.name, tag.display_name, names, names.featured(name), context.clock.now()
     )  # fmt: skip
     return await deliver(db, context, account.id, activity, found)
 

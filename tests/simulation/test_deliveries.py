@@ -17,7 +17,9 @@ from troupe.actors.commands.account_deletions import DeleteAccount
 from troupe.actors.commands.bookmarks import Bookmark
 from troupe.actors.commands.edits import EditStatus
 from troupe.actors.commands.favourites import Favourite, Unfavourite
+from troupe.actors.commands.featured_tags import FeatureTag, RemoveFeaturedTag, UnfeatureTag
 from troupe.actors.commands.follow_requests import AuthorizeRequest, RemoveFollower
+from troupe.actors.commands.pins import Pin, Unpin
 from troupe.actors.commands.polls import Vote
 from troupe.actors.commands.profiles import UpdateProfile
 from troupe.actors.commands.quotes import RevokeQuote
@@ -184,6 +186,25 @@ async def test_follows_from_elsewhere_are_answered(sim: Simulation) -> None:
     assert answers == {"ada": ["Accept", "Reject", "Block", "Reject"], "lea": ["Accept", "Reject"]}
     accepted = {one.activity["object"]["id"] for one in sim.delivered if one.activity["type"] == "Accept"}
     assert accepted == {f"{bob.uri}#follows/ada", f"{bob.uri}#follows/lea"}
+
+
+@simulation(seeds=5, faults=0, world=with_servers)
+async def test_what_is_shown_on_a_profile_is_told_to_followers(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    bob = Foreigner(sim, "bob", "b.example")
+    bob.follows(sim, ada)
+    status = await ada.publish("pin me")
+    secret = await ada.publish("pin me too", visibility="private")
+    for one in (status, secret):
+        await ada.insist(Pin(one))
+        await ada.insist(Unpin(one))
+    tag = await ada.insist(FeatureTag("tea", "Tea"))
+    await ada.insist(RemoveFeaturedTag(tag.id))
+    await ada.insist(UnfeatureTag(tag.tag_id))
+    await all_delivered(sim)
+    assert kinds(sim) == ["Create", "Create", "Add", "Remove", "Add", "Remove"]
+    assert objects(sim, "Add", bob.inbox)[0] == f"https://troupe.test/users/ada/statuses/{status}"
+    assert [one["name"] for one in objects(sim, "Remove", bob.inbox)[1:]] == ["#Tea"]
 
 
 @simulation(seeds=5, faults=0, world=with_servers)
