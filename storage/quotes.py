@@ -67,6 +67,20 @@ END = """
     WHERE status_counts.status_id = lost.id
 """
 
+ACCEPT = """
+    WITH accepted AS (
+        UPDATE statuses SET quote_state = 'accepted', quote_approval_uri = $2, quote_change_id = $3 WHERE id = $1
+        RETURNING quote_of_id
+    )
+    UPDATE status_counts SET quotes = quotes + 1 FROM accepted WHERE status_counts.status_id = accepted.quote_of_id
+"""
+
+# By the document of the quoted author's server that allows it.
+FIND_APPROVED = """
+    SELECT q.id, q.quote_of_id FROM statuses q JOIN statuses s ON s.id = q.quote_of_id
+    WHERE q.quote_approval_uri = $1 AND s.account_id = $2 AND q.deleted_at IS NULL
+"""
+
 REBLOGGERS = """
     SELECT reblog_of_id, account_id FROM statuses WHERE reblog_of_id = ANY($1::bigint[]) AND deleted_at IS NULL
     ORDER BY id
@@ -158,6 +172,26 @@ async def revoke(
     if row is None:
         return None
     return await _end(db, [row] if row["quote_state"] in ("accepted", "pending") else [], "revoked", next_id)
+
+
+async def accept(
+    db: Connection, id: int, quoted_id: int, quoted_account_id: int, approval_uri: str, next_id: Callable[[], int]
+) -> EndedQuote | None:
+    """Show a quote that waited for its author's answer. None if it does not wait. What it returns is the change."""
+    row = await db.fetchrow(LOCK_ONE, id, quoted_id, quoted_account_id)
+    if row is None or row["quote_state"] != "pending":
+        return None
+    change_id = next_id()
+    await db.execute(ACCEPT, id, approval_uri, change_id)
+    rebloggers = tuple(one["account_id"] for one in await db.fetch(REBLOGGERS, [id]))
+    notified = (await notifications.mentioned(db, [id])).get(id, ())
+    return EndedQuote(id, row["account_id"], quoted_id, change_id, rebloggers, notified)
+
+
+async def find_approved(db: Connection, approval_uri: str, quoted_account_id: int) -> tuple[int, int] | None:
+    """Return the quote that a document of the quoted author's server allows, as (id, id of the quoted status)."""
+    row = await db.fetchrow(FIND_APPROVED, approval_uri, quoted_account_id)
+    return None if row is None else (row["id"], row["quote_of_id"])
 
 
 async def _end(db: Connection, rows: Sequence[Row], end: End, next_id: Callable[[], int]) -> tuple[EndedQuote, ...]:

@@ -31,6 +31,8 @@ SET_PARENT_URI = """
     UPDATE statuses SET in_reply_to_uri = $2, conversation_id = coalesce($3, conversation_id) WHERE id = $1
 """
 
+SET_MANUAL_POLICY = "UPDATE statuses SET quote_manual_policy = $2 WHERE id = $1"
+
 SET_EDITED = "UPDATE statuses SET edited_at = $2 WHERE id = $1"
 
 # When the parent has come. Its own thread takes the conversations of its replies in.
@@ -155,6 +157,11 @@ async def placeholder_of(db: Connection, parent_uri: str) -> Placeholder | None:
 async def set_parent_uri(db: Connection, id: int, parent_uri: str, conversation_id: int | None) -> None:
     """Note which unknown status a status replies to."""
     await db.execute(SET_PARENT_URI, id, parent_uri, conversation_id)
+
+
+async def set_manual_policy(db: Connection, id: int, policy: str) -> None:
+    """Note who may ask the author of a status for permission to quote it."""
+    await db.execute(SET_MANUAL_POLICY, id, policy)
 
 
 async def set_edited(db: Connection, id: int, edited_at: datetime) -> None:

@@ -49,6 +49,7 @@ SHORTCODE = re.compile(r":?([a-zA-Z0-9_]{2,100}):?")
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 BASE_83 = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~")
 DIGITS_83 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~"
+QuotePolicy = Literal["public", "followers", "nobody"]
 MediaType = Literal["image", "video", "audio", "unknown"]
 KINDS: dict[str, MediaType] = {"Image": "image", "Video": "video", "Audio": "audio"}
 
@@ -107,7 +108,8 @@ class ReceivedQuote:
 @dataclass(frozen=True, slots=True)
 class ReceivedNote:
     """A post. `mentioned` are the actors that it names and is addressed to, `silent` those that it is addressed to
-    alone. `updated_at` is None for a post that was never edited."""
+    alone. `updated_at` is None for a post that was never edited. The policies say who may quote it at once, and who
+    may ask its author."""
 
     uri: str
     author: str
@@ -127,6 +129,8 @@ class ReceivedNote:
     attachments: tuple[ReceivedAttachment, ...] = ()
     poll: ReceivedPoll | None = None
     quote: ReceivedQuote | None = None
+    quote_policy: QuotePolicy = "nobody"
+    quote_manual_policy: QuotePolicy = "nobody"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +197,8 @@ def read_note(document: JsonObject, followers: str | None, now: datetime) -> Rec
         attachments=tuple(_attachments(document)),
         poll=_poll(document) if "Question" in types_of(document) else None,
         quote=_quote(document),
+        quote_policy=_policy(document, "automaticApproval", followers),
+        quote_manual_policy=_policy(document, "manualApproval", followers),
     )
 
 
@@ -399,6 +405,15 @@ def _total(collection: object) -> int:
 
 def _count(value: object) -> int:
     return max(0, min(value, 2**40)) if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _policy(document: JsonObject, kind: str, followers: str | None) -> QuotePolicy:
+    """Return who may quote a post in one of the two ways (FEP-044f)."""
+    policy = object_of((object_of(document.get("interactionPolicy")) or {}).get("canQuote")) or {}
+    allowed = uris_of(policy.get(kind))
+    if PUBLIC in allowed:
+        return "public"
+    return "followers" if followers is not None and followers in allowed else "nobody"
 
 
 def _quote(document: JsonObject) -> ReceivedQuote | None:

@@ -8,8 +8,8 @@ from ...storage import accounts, quotes, statuses
 from ...storage.engine.database import Connection
 from ...storage.quotes import EndedQuote
 from ..account import AccountActor
-from ..effects.statuses import counts_changed, quotes_ended
-from ..facts import EndedQuotes
+from ..effects.statuses import counts_changed, quotes_ended, status_edited
+from ..facts import ChangedStatus, EditedStatus, EndedQuotes
 from ..kernel import Message, Origin, Refused, SystemMessage, turn
 from ..sending.quotes import send_quote_answer
 from ..sending.revocations import send_revocations
@@ -23,6 +23,36 @@ class RevokeQuote(Message[None]):
 
     status_id: int
     quoting_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmQuote(Message[None]):
+    """Command to an account of another server: it allows that a status quotes one of its own."""
+
+    status_id: int
+    quoting_id: int
+    authorization: str
+
+
+@turn(AccountActor, ConfirmQuote)
+async def confirm_quote(account: AccountActor, message: ConfirmQuote) -> None:
+    confirmed = await account.transact(_confirm, account, message, account.origin)
+    if confirmed is not None:
+        quote, promised = confirmed
+        shown = EditedStatus(quote.id, quote.change_id, quote.rebloggers, quote.notified)
+        await account.publish(shown, ChangedStatus(quote.quoted_id), promised=promised)
+
+
+async def _confirm(
+    db: Connection, account: AccountActor, message: ConfirmQuote, origin: Origin
+) -> tuple[EndedQuote, list[int]] | None:
+    changed = await quotes.accept(
+        db, message.quoting_id, message.status_id, account.id, message.authorization, account.context.ids.next
+    )
+    if changed is None:
+        return None
+    promises = [status_edited(changed.id, account.id), counts_changed(changed.quoted_id, account.id)]
+    return changed, await account.context.outbox.promise(db, promises, origin)
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,6 +147,7 @@ async def _store(
         tags=_tags(account, note),
         quote_of_id=quoted.id if quoted else None,
         quote_state=quote_state,
+        quote_policy=note.quote_policy,
         poll_id=await _insert_poll(db, account, note.poll, now),
         local=False,
         created_at=note.created_at,
@@ -156,6 +157,9 @@ async def _store(
     status = made.status
     if note.in_reply_to is not None and parent is None:
         await remote_statuses.set_parent_uri(db, status.id, note.in_reply_to, place.conversation_id if place else None)
+    if note.quote_manual_policy != "nobody":
+        await remote_statuses.set_manual_policy(db, status.id, note.quote_manual_policy)
+        status = replace(status, quote_manual_policy=note.quote_manual_policy)
     if note.updated_at is not None:
         await remote_statuses.set_edited(db, status.id, note.updated_at)
         status = replace(status, edited_at=note.updated_at)

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from ...storage import accounts
+from dataclasses import dataclass
+
+from ...storage import accounts, statuses
 from ...storage.remote_statuses import KnownStatus
+from ...storage.statuses import Status
 from ..activitypub.notes import ReceivedNote
 from ..activitypub.vocabulary import same_host, types_of, uri_of
 from .errors import DocumentMissing, UntrustedDocument
-from .receiving import InboxContext
+from .receiving import Activity, InboxContext
+
+REQUESTS = "quote_requests"  # in the ids of this server's requests to quote
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingQuote:
+    """A status of this server that waits for permission to quote another one."""
+
+    quoting: Status
+    quoted: Status
 
 
 async def is_authorized(inbox: InboxContext, note: ReceivedNote) -> bool:
@@ -16,10 +29,13 @@ async def is_authorized(inbox: InboxContext, note: ReceivedNote) -> bool:
     if quote is None or quote.authorization is None or inbox.names.is_local(quote.uri):
         return False
     quoted = await inbox.status(quote.uri)
-    return quoted is not None and await _allows(inbox, quote.authorization, note.uri, quote.uri, quoted)
+    return quoted is not None and await is_allowed(inbox, quote.authorization, note.uri, quote.uri, quoted)
 
 
-async def _allows(inbox: InboxContext, authorization: str, quoting: str, quoted_uri: str, quoted: KnownStatus) -> bool:
+async def is_allowed(
+    inbox: InboxContext, authorization: str, quoting: str, quoted_uri: str, quoted: KnownStatus
+) -> bool:
+    """True if a document of the server of a quoted status's author says that it may be quoted."""
     author = await inbox.shared.database.read(accounts.find, quoted.account_id)
     if author is None or not same_host(authorization, author.uri):
         return False
@@ -34,3 +50,21 @@ async def _allows(inbox: InboxContext, authorization: str, quoting: str, quoted_
         and uri_of(document.get("interactingObject")) == quoting
         and uri_of(document.get("interactionTarget")) == quoted_uri
     )
+
+
+async def asking_quote(inbox: InboxContext, activity: Activity) -> WaitingQuote | None:
+    """Return the quote by a status of this server that an answer of the quoted author names."""
+    embedded = activity.object or {}
+    uri = uri_of(embedded.get("instrument")) if "QuoteRequest" in activity.object_types else None
+    known = await inbox.status(uri) if uri is not None else await _by_request(inbox, activity.object_uri or "")
+    status = None if known is None else await inbox.shared.database.read(statuses.find, known.id)
+    if status is None or not status.local or status.quote_of_id is None or status.quote_state != "pending":
+        return None
+    quoted = await inbox.shared.database.read(statuses.find, status.quote_of_id)
+    return WaitingQuote(status, quoted) if quoted is not None and quoted.account_id == activity.actor.id else None
+
+
+async def _by_request(inbox: InboxContext, uri: str) -> KnownStatus | None:
+    actor, _, number = uri.partition(f"#{REQUESTS}/")
+    username = inbox.names.username_of(actor)
+    return await inbox.status(inbox.names.status(username, int(number))) if username and number.isdecimal() else None

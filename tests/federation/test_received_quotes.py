@@ -9,7 +9,7 @@ from troupe.actors.effects.deliveries import DELIVERIES
 from troupe.actors.effects.registry import Staffed
 
 from ..clients import Person, Stage
-from .delivering import HOME, act, create, note, take
+from .delivering import HOME, PUBLIC, act, create, note, take
 from .peer import ForeignServer
 
 STATES = "SELECT quote_state FROM statuses WHERE NOT local ORDER BY id"
@@ -68,3 +68,44 @@ async def test_a_quote_among_others_needs_the_authors_document(stage: Stage, ada
         await take(stage, create(eve, post))
     rows = await stage.rows("SELECT uri, quote_state FROM statuses WHERE quote_state IS NOT NULL ORDER BY id")
     assert rows == [[f"{eve['id']}/statuses/2", "accepted"], [f"{eve['id']}/statuses/3", "pending"]]
+
+
+async def test_an_answer_shows_or_ends_a_quote_by_this_server(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    oscar, mallory = peer.person("oscar", "other.test"), peer.person("mallory")
+    policy = {"canQuote": {"automaticApproval": [], "manualApproval": [PUBLIC]}}
+    quoted = note(oscar, 1, cc=[f"{HOME}/users/ada"], interactionPolicy=policy)
+    await take(stage, create(oscar, quoted))
+    (row,) = await stage.rows("SELECT id FROM statuses")
+    quoting: list[dict[str, Any]] = []
+    for _ in range(2):
+        made = await ada.post("/api/v1/statuses", json={"status": "look", "quoted_status_id": str(row[0])})
+        assert made.json["quote"]["state"] == "pending", made.text
+        quoting.append(made.json)
+
+    def request(number: int) -> dict[str, Any]:
+        name = f"{HOME}/users/ada"
+        id = f"{name}#quote_requests/{quoting[number]['id']}"
+        return {
+            "type": "QuoteRequest", "id": id, "actor": name, "object": quoted["id"],
+            "instrument": quoting[number]["uri"],
+        }  # fmt: skip
+
+    stamp = peer.url("/stamps/1", "other.test")
+    allowed = {
+        "id": stamp,
+        "type": "QuoteAuthorization",
+        "attributedTo": oscar["id"],
+        "interactionTarget": quoted["id"],
+    }
+    peer.serve(stamp, allowed | {"interactingObject": quoting[0]["uri"]})
+    states = "SELECT quote_state FROM statuses WHERE local ORDER BY id"
+    await take(stage, act(mallory, "Accept", request(0), result=stamp))
+    await take(stage, act(oscar, "Accept", request(1), 2, result=stamp))
+    assert await stage.rows(states) == [["pending"], ["pending"]]
+    await take(stage, act(oscar, "Accept", request(0)["id"], result=stamp))
+    await take(stage, act(oscar, "Reject", request(1)))
+    assert await stage.rows(states) == [["accepted"], ["rejected"]]
+    assert (await ada.get(f"/api/v1/statuses/{quoting[0]['id']}")).json["quote"]["state"] == "accepted"
+    await take(stage, act(mallory, "Delete", stamp))
+    await take(stage, act(oscar, "Delete", {"type": "Tombstone", "id": stamp}))
+    assert await stage.rows(states) == [["revoked"], ["rejected"]]

@@ -1,4 +1,4 @@
-"""Accept: of a request to follow that an account of this server has made."""
+"""Accept: of a request to follow, or to quote, that an account of this server has made."""
 
 from __future__ import annotations
 
@@ -6,14 +6,30 @@ from ....storage import follows
 from ....storage.engine.json_values import JsonObject
 from ...activitypub.vocabulary import uri_of
 from ...commands.follow_requests import AuthorizeRequest
+from ...commands.quotes import ConfirmQuote
+from ..quotes import WaitingQuote, asking_quote, is_allowed
 from ..receiving import Activity, InboxContext
 
 
 async def accept(inbox: InboxContext, activity: Activity) -> None:
     """Make the request a follow. Without a request nothing happens: nobody can have followers who did not ask."""
+    if (waiting := await asking_quote(inbox, activity)) is not None:
+        await _confirm(inbox, activity, waiting)
+        return
     follower = await asking(inbox, activity)
     if follower is not None:
         await inbox.ask(activity.actor.id, AuthorizeRequest(follower), activity.origin)
+
+
+async def _confirm(inbox: InboxContext, activity: Activity, waiting: WaitingQuote) -> None:
+    """Show a quote, if the document that allows it says so."""
+    authorization, quoted = uri_of(activity.document.get("result")), waiting.quoted
+    known = await inbox.status(quoted.uri)
+    if authorization is None or known is None:
+        return
+    if await is_allowed(inbox, authorization, waiting.quoting.uri, quoted.uri, known):
+        command = ConfirmQuote(quoted.id, waiting.quoting.id, authorization)
+        await inbox.ask(activity.actor.id, command, activity.origin)
 
 
 async def asking(inbox: InboxContext, activity: Activity) -> int | None:

@@ -1,12 +1,16 @@
-"""Delete: of a post, or of the actor itself. What has not come yet is not stored when it comes."""
+"""Delete: of a post, of the permission to quote one, or of the actor itself.
+
+What has not come yet is not stored when it comes.
+"""
 
 from __future__ import annotations
 
-from ....storage import remote_statuses, tombstones
+from ....storage import quotes, remote_statuses, tombstones
 from ....storage.engine.database import Connection
 from ....storage.remote_statuses import KnownStatus
 from ...activitypub.vocabulary import same_host
 from ...commands.account_deletions import DeleteAccount
+from ...commands.quotes import RevokeQuote
 from ...commands.statuses import DeleteStatus
 from ..receiving import Activity, InboxContext
 
@@ -23,6 +27,11 @@ async def delete(inbox: InboxContext, activity: Activity) -> None:
 
 
 async def delete_status(inbox: InboxContext, activity: Activity, uri: str) -> None:
+    approved = await inbox.shared.database.read(quotes.find_approved, uri, activity.actor.id)
+    if approved is not None:
+        quoting_id, quoted_id = approved
+        await inbox.ask(activity.actor.id, RevokeQuote(quoted_id, quoting_id), activity.origin)
+        return
     known = await inbox.shared.database.transact(_bury, inbox, uri, activity.actor.uri)
     if known is not None and known.account_id == activity.actor.id and not known.deleted:
         await inbox.ask(activity.actor.id, DeleteStatus(known.id, delete_media=True), activity.origin)
