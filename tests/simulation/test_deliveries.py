@@ -26,9 +26,13 @@ from troupe.actors.commands.quotes import RevokeQuote
 from troupe.actors.commands.reblogs import Reblog, Unreblog
 from troupe.actors.commands.relations import Block, Follow, Unblock, Unfollow
 from troupe.actors.commands.statuses import DeleteStatus, PublishStatus
+from troupe.actors.context import ActorContext
 from troupe.actors.deliveries.sender import DeliveryReply
 from troupe.actors.effects.sending import RotateKeyNow
 from troupe.actors.rules.polls import PollTerms
+from troupe.actors.sending.deliver import Recipients
+from troupe.storage.activities import FoundInbox
+from troupe.storage.engine.database import Connection
 from troupe.storage.profiles import Profile
 from troupe.storage.statuses import Status
 from troupe.supervision.testing import simulation
@@ -386,3 +390,28 @@ async def test_the_old_key_signs_what_was_before_the_new_one_and_tells_of_it(sim
 
 async def another_key() -> RSAPrivateKey:
     return generate_private_key(65537, 2048)
+
+
+@simulation(seeds=2, faults=0, world=with_servers)
+async def test_a_local_post_asks_for_no_inboxes_and_one_for_others_does(sim: Simulation) -> None:
+    """The statement that stores a status says whether it leaves the server: a local one costs no query more."""
+    ada, eve = await sim.people("ada", "eve")
+    bob = Foreigner(sim, "bob", "b.example")
+    eve.has_followed(ada)
+    asked: list[Recipients] = []
+
+    async def find(db: Connection, context: ActorContext, account_id: int, recipients: Recipients) -> list[FoundInbox]:
+        asked.append(recipients)
+        return []
+
+    with patch("troupe.actors.sending.statuses.find_inboxes", find):
+        status = await ada.publish("hello @eve")
+        await eve.insist(PublishStatus("@ada hello", in_reply_to_id=status))
+        await eve.insist(Reblog(status))
+        assert not asked
+        await ada.publish("hello @bob@b.example", visibility="direct")
+        assert len(asked) == 1
+        bob.follows(sim, ada)
+        await ada.publish("hello")
+        await ada.publish("@eve", visibility="direct")
+        assert len(asked) == 2
