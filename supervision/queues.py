@@ -18,11 +18,13 @@ from ..actors.effects.mail import MAIL
 from ..actors.effects.previews import PREVIEWS, PreviewContext, ReadPage
 from ..actors.effects.push import PUSH
 from ..actors.effects.received_activities import INBOX, ActivityReceiver
+from ..actors.effects.refreshes import REFRESHES, AccountRefresher
 from ..actors.effects.registry import Staffed
 from ..actors.facts import RotatedKey
 from ..actors.federation.federation import Federation
 from ..actors.federation.inbox import Inbox
 from ..actors.federation.receiving import InboxContext
+from ..actors.federation.refresher import Refresher
 from ..actors.kernel import Clock, Origin, Record
 from ..actors.mail.sender import Letterhead, MailSender
 from ..actors.mail.smtp import Smtp
@@ -86,6 +88,11 @@ def inbox_queue(actors: ActorSystem, federation: Federation) -> Staffed[Activity
         actors.actor_context, actors.runtime, federation.names, federation.resolver, federation.fetcher
     )
     return Staffed(INBOX, Inbox(context, federation.directory))
+
+
+def refresh_queue(actors: ActorSystem, federation: Federation) -> Staffed[AccountRefresher]:
+    """The accounts of other servers that an operator has asked to be fetched again."""
+    return Staffed(REFRESHES, Refresher(actors.actor_context.database, federation.resolver))
 
 
 def _mail_sender(settings: Settings, database: Database, clock: Clock) -> MailSender | None:

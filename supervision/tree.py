@@ -64,7 +64,7 @@ from .http_server import HttpServer
 from .log import SupervisionLog, as_json
 from .notices import apply_notice
 from .parking import Parking
-from .queues import delivery_queue, inbox_queue, mail_queue, preview_queue, push_queue
+from .queues import delivery_queue, inbox_queue, mail_queue, preview_queue, push_queue, refresh_queue
 from .supervisor import Child, Supervisor
 from .translation import translator_of
 
@@ -134,6 +134,7 @@ class Troupe:
         if settings.link_previews:
             add(preview_queue(self.actors, PageReader(self.outgoing, self.media, clock)))
         add(inbox_queue(self.actors, self.federation))
+        add(refresh_queue(self.actors, self.federation))
 
     def _children(self) -> list[Child]:
         """All parts in the order in which they start. Each may depend on those before it."""

@@ -6,7 +6,7 @@ The signed body is the stored one at each try; the date and the signature are ne
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ...storage import activities
@@ -113,6 +113,15 @@ class DeliverySender:
         await self._judge(reply, host, attempt)
 
     async def _knock(self, activity: StoredActivity, inbox: str, host: str) -> tuple[DeliveryReply, SignatureScheme]:
+        """Send with the key that the account had then. A host that knows the newer one already gets it with that."""
+        reply, scheme = await self._knock_with(activity, inbox, host)
+        if reply.status in UNSIGNED and activity.private_key is not None:
+            return await self._knock_with(replace(activity, private_key=None), inbox, host)
+        return reply, scheme
+
+    async def _knock_with(
+        self, activity: StoredActivity, inbox: str, host: str
+    ) -> tuple[DeliveryReply, SignatureScheme]:
         """Send with the scheme that worked before, and with the other one if the host does not take that."""
         known = (await self._context.hosts.find(host)).signature_scheme
         first: SignatureScheme = "rfc9421" if known == "rfc9421" else "cavage"

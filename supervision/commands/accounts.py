@@ -23,6 +23,7 @@ from .options import (
     settings_from,
     yes_option,
 )
+from .tending import cull, refresh, rotate_keys
 
 if TYPE_CHECKING:
     from ...storage.admin_accounts import Status
@@ -32,7 +33,11 @@ ROLES = ("user", "moderator", "admin", "owner")
 
 @click.group
 def accounts() -> None:
-    """Accounts of this server."""
+    """Accounts of this server, and those of others that it knows."""
+
+
+for command in (refresh, rotate_keys, cull):
+    accounts.add_command(command)
 
 
 @accounts.command
@@ -171,16 +176,6 @@ _undo("enable", "disable", "Let the user of NAME sign in again.", "Enabled")
 _undo("unsilence", "silence", "End the silence of NAME.", "Ended the silence of")
 _undo("unsensitive", "sensitive", "Mark the media of NAME no longer as sensitive.", "No longer sensitive:")
 _undo("unsuspend", "suspend", "End the suspension of NAME.", "Ended the suspension of")
-
-
-@accounts.command("rotate-keys")
-@click.argument("name")
-@setting_options("data", "domain")
-def rotate_keys(name: str, data: str | None, domain: str | None, config: Path | None) -> None:
-    """Give NAME another key to sign with. Other servers are told by an activity that the old key signs."""
-    from .moderating import rotate_keys_of
-
-    click.echo(f"{on_account(config, rotate_keys_of, name, data=data, domain=domain)} gets another key")
 
 
 STATUSES = ("active", "pending", "disabled", "silenced", "suspended", "sensitized")

@@ -6,11 +6,10 @@ from datetime import datetime
 
 from ...actors.commands.accounts import approve, reject
 from ...actors.commands.moderation import Action, ModerateAccount, moderate, undo
-from ...actors.effects.sending import key_rotates
 from ...actors.kernel import Refused
 from ...actors.kernel.ids import Ids
 from ...actors.rules.identity import handle_of
-from ...actors.staff import COMMAND_LINE, Target, act_at_command_line
+from ...actors.staff import COMMAND_LINE, act_at_command_line
 from ...storage import accounts, users
 from ...storage.accounts import Account
 from ...storage.engine import notices
@@ -32,16 +31,6 @@ async def undo_on(db: Connection, handle: str, local_domain: str, state: State, 
     """Take an account out of a state. Return its name."""
     account = await find_account(db, handle, local_domain)
     return await _done(db, account, await undo(db, act_at_command_line(ids, now), account.id, state))
-
-
-async def rotate_keys_of(db: Connection, handle: str, local_domain: str, ids: Ids, now: datetime) -> str:
-    """Promise another key to an account. The running server makes it. Return its name."""
-    account = await find_local(db, handle, local_domain)
-    act = act_at_command_line(ids, now)
-    await act.log(db, "rotate_key", Target("account", account.id, account.acct))
-    await act.promise(db, [key_rotates(account.id)])
-    await notices.announce(db, "outbox")
-    return f"@{account.acct}"
 
 
 async def approve_on(db: Connection, handle: str, local_domain: str, ids: Ids, now: datetime) -> str:

@@ -54,7 +54,7 @@ def transactions(settings: Settings) -> Generator[Transact]:
         raise Unavailable(
             f"there is none in {settings.data}: start the server or run `troupe migrate`, or correct --data"
         )
-    with _database(settings) as dsn:
+    with opened_database(settings) as dsn:
 
         def run(work: Callable[..., Awaitable[T]], *args: object, dry_run: bool = False) -> T:
             try:
@@ -67,7 +67,7 @@ def transactions(settings: Settings) -> Generator[Transact]:
 
 def migrate(settings: Settings) -> list[Migration]:
     """Migrate the schema and return the steps that were missing. Refused while a server of another version runs."""
-    with _database(settings) as dsn:
+    with opened_database(settings) as dsn:
         return upgrade(dsn)
 
 
@@ -84,7 +84,7 @@ async def _in_turn(db: Connection, work: Callable[..., Awaitable[T]], dry_run: b
 
 
 @contextmanager
-def _database(settings: Settings) -> Generator[str]:
+def opened_database(settings: Settings) -> Generator[str]:
     """Yield the address of the database: an external one, or the embedded one, which is started if it does not run."""
     if settings.database_url:
         yield settings.database_url.get_secret_value()

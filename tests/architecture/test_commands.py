@@ -34,6 +34,7 @@ LISTS = {
 
 # Those that destroy, as they are called: nothing brings back what they delete, or the access that they end.
 DESTROYS = {
+    "accounts cull": (),
     "accounts delete": ("bob",),
     "accounts merge": ("a@far.example", "b@far.example"),
     "accounts modify": ("bob", "--reset-password"),
@@ -52,9 +53,12 @@ DESTROYS = {
 # Those that delete or change many things at once.
 MANY = {
     *(
+        "accounts cull",
         "accounts delete",
         "accounts import",
         "accounts merge",
+        "accounts refresh",
+        "accounts rotate-keys",
         "domains import",
         "domains purge",
         "emoji import",
@@ -67,7 +71,6 @@ MANY = {
 # Those that add one thing, or change one in a way that another command undoes.
 PLAIN = {
     *("accounts approve", "accounts create", "accounts disable", "accounts enable", "accounts sensitive"),
-    "accounts rotate-keys",
     *("accounts silence", "accounts suspend", "accounts unsensitive", "accounts unsilence", "accounts unsuspend"),
     *("announcements add", "announcements publish", "announcements unpublish", "appeals approve", "appeals reject"),
     *("domains allow", "domains block", "domains disallow", "domains export", "domains unblock"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.request import Request, urlopen
 
 import pytest
 from mastodon import Mastodon
@@ -191,6 +193,23 @@ def test_a_changed_profile_arrives(pair: Pair) -> None:
     pair.north.account_update_credentials(display_name="Una of the north", note="I drink tea")
     eventually(lambda: pair.south.account(pair.una_in_south.id).display_name == "Una of the north")
     assert "tea" in pair.south.account(pair.una_in_south.id).note
+
+
+def test_a_new_key_is_announced_and_what_it_signs_is_believed(pair: Pair, servers: list[FederatedServer]) -> None:
+    north, south = servers
+    before = public_key(north, pair.una.name)
+    assert north.troupe("accounts", "rotate-keys", pair.una.name).returncode == 0
+    eventually(lambda: public_key(north, pair.una.name) != before)
+    pair.in_south(pair.north.status_post("signed with the new key"))
+    done = south.troupe("accounts", "refresh", f"{pair.una.name}@{north.domain}")
+    assert done.stdout == "1 accounts are fetched again\n"
+
+
+def public_key(server: FederatedServer, name: str) -> str:
+    """The key in the document of an account."""
+    request = Request(f"{server.url}/users/{name}", headers={"Accept": "application/activity+json"})
+    with urlopen(request, timeout=PATIENCE) as answer:
+        return json.load(answer)["publicKey"]["publicKeyPem"]
 
 
 def test_a_pinned_status_is_pinned_on_both_sides(pair: Pair) -> None:

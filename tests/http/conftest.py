@@ -32,7 +32,7 @@ from troupe.storage.engine.pool import open_pool
 from troupe.storage.files import Folder
 from troupe.supervision.actor_system import ActorSystem
 from troupe.supervision.configuration import Settings
-from troupe.supervision.queues import inbox_queue, preview_queue, push_queue
+from troupe.supervision.queues import inbox_queue, preview_queue, push_queue, refresh_queue
 from troupe.supervision.translation import translator_of
 
 from .. import clients
@@ -105,6 +105,7 @@ async def stage(
             acting.outbox.add(preview_queue(acting, PageReader(outgoing, media, clock)))
         federation = Federation(acting.actor_context, runtime, outgoing, record, a_key)
         acting.outbox.add(inbox_queue(acting, federation))
+        acting.outbox.add(refresh_queue(acting, federation))
         for child in (*acting.children(), *acting.relays()):
             await nursery.start(child.run, stopping)
         await nursery.start(media.run, stopping)

@@ -388,6 +388,30 @@ async def test_the_old_key_signs_what_was_before_the_new_one_and_tells_of_it(sim
     assert signed_by(sim.delivered[4], new["public_key"])
 
 
+@simulation(seeds=1, faults=0, world=with_servers)
+async def test_a_server_that_knows_the_new_key_already_takes_what_the_old_one_would_sign(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    Foreigner(sim, "bob", "b.example").follows(sim, ada)
+    await ada.publish("the key is made")
+    await all_delivered(sim)
+    refused = 0
+
+    async def refuses_twice(headers: Mapping[str, str]) -> DeliveryReply:
+        nonlocal refused
+        refused += 1
+        await trio.lowlevel.checkpoint()
+        return DeliveryReply(401 if refused <= 2 else 202)  # both kinds of signatures with the old key
+
+    sim.answers["b.example"] = refuses_twice
+    with patch("troupe.actors.commands.sending.make_key", another_key):
+        await ada.insist(RotateKeyNow())
+    await all_delivered(sim)
+    (new,) = sim.run.database.rows("SELECT public_key FROM accounts WHERE id = $1", ada.id)
+    assert kinds(sim) == ["Create", "Update"]
+    assert signed_by(sim.delivered[1], new["public_key"])
+    assert not sim.logged("outbox.retry")
+
+
 async def another_key() -> RSAPrivateKey:
     return generate_private_key(65537, 2048)
 

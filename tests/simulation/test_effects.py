@@ -24,6 +24,7 @@ from troupe.actors.effects.polls import ClosePoll
 from troupe.actors.effects.previews import ForgetCard, PreviewLink
 from troupe.actors.effects.push import SendPush
 from troupe.actors.effects.received_activities import ReceivedActivity, UnverifiedActivity
+from troupe.actors.effects.refreshes import RefreshAccount
 from troupe.actors.effects.registry import KINDS, NAMES, Effect
 from troupe.actors.effects.relations import RereadRelations
 from troupe.actors.effects.reminders import DomainBlocked, MuteEnded, Remind, StatusDue, Unlocked
@@ -77,6 +78,7 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
     ),
     ("send_account", {"account": 3}, SendAccount(3)),
     ("rotate_key", {"account": 3}, RotateKey(3)),
+    ("refresh", {"account": 3}, RefreshAccount(3)),
     ("tallies", {"status_id": 7, "account": 3}, SendTallies(7, 3)),
     ("mail", {"letter": "confirmation", "account": 3}, SendMail("confirmation", 3)),
     ("import", {"id": 7, "account": 3}, RunImport(7, 3)),

@@ -1,0 +1,39 @@
+"""Fetching accounts of other servers again, as an operator asks: a queue of its own, because servers may be slow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+
+from .registry import Attempt, Effect, EffectQueue, Promise, carries_out
+
+LONGEST_HOST = 240  # characters of a group's name
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshAccount(Effect):
+    """Fetch an account of another server again."""
+
+    account: int
+
+
+class AccountRefresher(Protocol):
+    """What fetches accounts again (`federation/refresher.py`)."""
+
+    async def refresh(self, account_id: int) -> None: ...
+
+
+REFRESHES: EffectQueue[AccountRefresher] = EffectQueue(
+    "refreshes", lanes=8, lanes_of_a_group=2, retry_after=(10, 60, 300, 1800, 7200), give_up_after=timedelta(days=1)
+)
+
+
+def refresh_of(account_id: int, domain: str) -> Promise:
+    """Promise to fetch an account again. No server has to answer for many accounts at a time."""
+    return Promise(RefreshAccount(account_id), f"refresh/{account_id}", group=domain[:LONGEST_HOST])
+
+
+@carries_out("refresh", RefreshAccount, REFRESHES)
+async def refresh_account(refresher: AccountRefresher, effect: RefreshAccount, attempt: Attempt) -> None:
+    await refresher.refresh(effect.account)
