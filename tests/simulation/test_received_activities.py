@@ -216,3 +216,17 @@ async def test_a_block_that_races_with_deliveries_leaves_no_follow(sim: Simulati
         go(block, ada, bob, name="the block")
     await all_applied(sim)
     assert not sim.run.database.rows("SELECT FROM follows UNION ALL SELECT FROM follow_requests")
+
+
+@simulation(seeds=10, faults=1, world=with_servers)
+async def test_an_old_post_is_no_news(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    ada.has_followed(bob := Foreigner(sim, "bob", "b.example"))
+    home = await ada.stream()
+    old = (sim.run.clock.now() - timedelta(days=2)).isoformat()
+    await sim.receive(create(bob, note(bob, 1, published=old, cc=[])))
+    await sim.receive(create(bob, note(bob, 2, cc=[])))
+    await all_applied(sim)
+    first, second = sim.run.database.rows("SELECT id FROM statuses ORDER BY uri")
+    assert first["id"] < second["id"]
+    assert home.seen == [second["id"]]
