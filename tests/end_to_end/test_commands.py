@@ -3,7 +3,7 @@
 import json
 import resource
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -14,6 +14,7 @@ from mastodon import Mastodon, MastodonAPIError, MastodonNotFoundError, Mastodon
 
 from ..http.uploading import animation
 from .browser import Visitor, query_of
+from .patience import eventually
 from .server import PASSWORD, Server
 
 T = TypeVar("T")
@@ -90,13 +91,13 @@ def test_a_custom_emoji_is_shown_and_gone_at_once(server: Server, tmp_path: Path
     path.write_bytes(animation())
     status = ada.app.status_post("a :party:")
     assert server.troupe("emoji", "add", "party", path, "--category", "Fun").returncode == 0
-    (shown,) = until(lambda: ada.app.status(status).emojis)
+    (shown,) = eventually(lambda: ada.app.status(status).emojis)
     assert (shown.shortcode, shown.visible_in_picker) == ("party", True)
     for url, kind in ((shown.url, "image/gif"), (shown.static_url, "image/webp")):
         fetched = httpx.get(str(url))
         assert (fetched.status_code, fetched.headers["Content-Type"]) == (200, kind)
     assert server.troupe("emoji", "remove", "party", "--yes").returncode == 0
-    until(lambda: not ada.app.custom_emojis())
+    eventually(lambda: not ada.app.custom_emojis())
     assert ada.app.status(status).emojis == []
 
 
@@ -105,18 +106,10 @@ def test_terms_are_shown_and_gone_at_once(server: Server) -> None:
     assert httpx.get(url, trust_env=False).status_code == 404
     made = server.troupe("terms", "publish", "-", "--date", "2026-01-01", text="Be *kind*.")
     assert made.returncode == 0, made.stderr
-    until(lambda: httpx.get(url, trust_env=False).status_code == 200)
+    eventually(lambda: httpx.get(url, trust_env=False).status_code == 200)
     assert "<em>kind</em>" in httpx.get(url, trust_env=False).json()["content"]
     assert server.troupe("terms", "remove", "2026-01-01", "--yes").returncode == 0
-    until(lambda: httpx.get(url, trust_env=False).status_code == 404)
-
-
-def until(ask: Callable[[], T]) -> T:
-    """Return the answer as soon as it is not empty: the server hears of a command a moment after its end."""
-    deadline = time.monotonic() + AT_MOST
-    while not (answer := ask()):
-        assert time.monotonic() < deadline
-    return answer
+    eventually(lambda: httpx.get(url, trust_env=False).status_code == 404)
 
 
 def test_a_thousand_accounts_come_in_one_go(server: Server) -> None:
@@ -158,9 +151,13 @@ def test_the_tree_is_that_of_the_running_server(server: Server) -> None:
             "blocks",
             "sign_ups",
             "outgoing",
+            "federation",
             "announcements",
             "mail",
             "push",
+            "deliveries",
+            "inbox",
+            "refreshes",
             "media",
             "expiry",
             "disks",

@@ -8,13 +8,14 @@ import os
 import resource
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
 import pyvips
 
+from .patience import eventually
 from .server import Server
 
 PATIENCE = 30
@@ -43,13 +44,6 @@ def ask(client: http.client.HTTPConnection, path: str, **headers: str) -> tuple[
     return answer.status, answer.headers, answer.read()
 
 
-def until(holds: Callable[[], bool]) -> None:
-    give_up_at = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < give_up_at
-        time.sleep(0.1)
-
-
 def test_a_server_full_of_clients_keeps_what_it_needs_itself(own_server: Server) -> None:
     own_server.start(*FEW)
     (ada,) = own_server.people("ada")
@@ -62,11 +56,11 @@ def test_a_server_full_of_clients_keeps_what_it_needs_itself(own_server: Server)
         assert own_server.troupe("tree").returncode == 0
         assert upload(clients[0], ada.token) == 200
         os.kill(postgres(own_server)[0], signal.SIGKILL)
-        until(lambda: bool(own_server.events("storage.back")))
+        eventually(lambda: bool(own_server.events("storage.back")))
         who = "/api/v1/accounts/verify_credentials"
-        until(lambda: ask(clients[1], who, Authorization=f"Bearer {ada.token}")[0] == 200)
+        eventually(lambda: ask(clients[1], who, Authorization=f"Bearer {ada.token}")[0] == 200)
     assert len(own_server.events("connections.full")) < 5
-    until(lambda: httpx.get(f"{own_server.url}/health", trust_env=False).status_code == 200)
+    eventually(lambda: httpx.get(f"{own_server.url}/health", trust_env=False).status_code == 200)
 
 
 def upload(client: http.client.HTTPConnection, token: str) -> int:
@@ -113,7 +107,7 @@ def test_a_database_that_hangs_makes_the_server_unready_and_leaves_it_alive(own_
         for pid in processes:
             os.kill(pid, signal.SIGSTOP)
         try:
-            until(lambda: client.get("/ready").status_code == 503)
+            eventually(lambda: client.get("/ready").status_code == 503)
             began = time.monotonic()
             assert json.loads(client.get("/ready").content).keys() == {"error"}
             assert time.monotonic() - began < 5
@@ -121,7 +115,7 @@ def test_a_database_that_hangs_makes_the_server_unready_and_leaves_it_alive(own_
         finally:
             for pid in processes:
                 os.kill(pid, signal.SIGCONT)
-        until(lambda: client.get("/ready").status_code == 200)
+        eventually(lambda: client.get("/ready").status_code == 200)
 
 
 def postgres(server: Server) -> list[int]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
@@ -14,9 +13,7 @@ from mastodon import Mastodon
 
 from .conftest import passable_folder
 from .federated import FederatedServer, federated
-
-PATIENCE = 30  # seconds: more than any of it takes
-T = TypeVar("T")
+from .patience import PATIENCE, eventually
 
 
 @pytest.fixture(scope="module")
@@ -77,15 +74,6 @@ def poll_of(app: Mastodon, status: Any) -> Any:
 
 def one(many: list[Any], wanted: Callable[[Any], bool]) -> Any:
     return next((each for each in many if wanted(each)), None)
-
-
-def eventually(look: Callable[[], T]) -> T:
-    """What a look finds, once it finds something."""
-    until = time.monotonic() + PATIENCE
-    while not (found := look()):
-        assert time.monotonic() < until, "it did not come"
-        time.sleep(0.1)
-    return found
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 The rows are stored as federation would store them.
 """
 
-import time
 from collections.abc import Callable, Iterator
 
 import httpx
@@ -14,6 +13,7 @@ from troupe.actors.kernel.ids import LANES, Ids
 from troupe.storage.engine.embedded import embedded
 
 from ..supervision.foreign import Rows
+from .patience import eventually
 from .server import Person, Server
 
 PATIENCE = 30.0
@@ -27,13 +27,6 @@ def rows(server: Server) -> Iterator[Rows]:
 
 def next_id() -> Callable[[], int]:
     return Ids(SystemClock(), LANES - 2).next
-
-
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def status_of(person: Person, path: str) -> int:
@@ -61,10 +54,10 @@ def test_a_purged_domain_is_gone_at_once_and_its_rows_soon(server: Server, rows:
     assert following(ada) == 1
     done = server.troupe("domains", "purge", "purged.example", "--yes")
     assert done.returncode == 0, done.stderr
-    until(lambda: status_of(ada, f"/api/v1/statuses/{status}") == 404)
-    until(lambda: rows.run("SELECT FROM accounts WHERE domain = 'purged.example'") == [])
+    eventually(lambda: status_of(ada, f"/api/v1/statuses/{status}") == 404)
+    eventually(lambda: rows.run("SELECT FROM accounts WHERE domain = 'purged.example'") == [])
     assert rows.run("SELECT FROM statuses WHERE id = $1", status) == []
-    until(lambda: (authors(ada), following(ada)) == ([], 0))
+    eventually(lambda: (authors(ada), following(ada)) == ([], 0))
     assert status_of(ada, f"/api/v1/accounts/{far}") == 404
 
 
@@ -77,8 +70,8 @@ def test_a_merged_account_has_the_posts_and_followers_of_both(server: Server, ro
     assert authors(ada) == ["old@merged.example"]
     done = server.troupe("accounts", "merge", "old@merged.example", "new@merged.example", "--yes")
     assert done.returncode == 0, done.stderr
-    until(lambda: authors(ada) == ["new@merged.example"])
-    until(lambda: status_of(ada, f"/api/v1/accounts/{old}") == 404)
+    eventually(lambda: authors(ada) == ["new@merged.example"])
+    eventually(lambda: status_of(ada, f"/api/v1/accounts/{old}") == 404)
     later = rows.status(make(), new)
     assert status_of(ada, f"/api/v1/statuses/{later}") == 200
     relation = httpx.get(f"{ada.url}/api/v1/accounts/relationships?id[]={new}", headers=ada.headers, trust_env=False)

@@ -97,7 +97,8 @@ async def test_a_dead_letter_is_deleted_after_a_month(stage: Stage, sweeper: Swe
 async def test_what_is_remembered_of_other_servers_is_forgotten(stage: Stage, sweeper: Sweeper) -> None:
     for age in (2, 4, 29, 31):
         await stage.sql(
-            "INSERT INTO actor_keys (key_id, actor_uri, public_key, fetched_at) VALUES ($1, '-', '-', now() - $2::interval)",
+            "INSERT INTO actor_keys (key_id, actor_uri, public_key, fetched_at)"
+            " VALUES ($1, '-', '-', now() - $2::interval)",
             f"{age} days", timedelta(days=age),
         )  # fmt: skip
         await stage.sql(
