@@ -24,6 +24,7 @@ from ..end_to_end.server import Server
 from . import machine, table
 from .abroad import abroad, fill_abroad
 from .fill import Size, fill
+from .inbox import fill_senders
 from .machine import Processes
 from .measures import Bench, Row
 from .table import Weight
@@ -66,6 +67,7 @@ def measure(data: Path, size: Size, work: Callable[[Bench], list[Row]]) -> tuple
         upgrade(postgres.dsn)
         newest = fill(postgres.dsn, server.url, size)
         fill_abroad(postgres.dsn)
+        fill_senders(postgres.dsn)
         began = time.perf_counter()
         with _on(ours, theirs):
             server.start()

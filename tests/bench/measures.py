@@ -11,12 +11,16 @@ from functools import partial
 
 from .abroad import AUTHOR, FOLLOWERS, HOSTS, Abroad
 from .fill import FILTERS, Cast, Size, token
+from .inbox import FIRST, SENDERS, creates, ignored
+from .inbox import FOLLOWERS as FOLLOWERS_HERE
 from .load import Caller, Listener, Load, hear, press, request
 from .machine import Processes
 
 CALLERS = 8
 WARM_UP = 50
 POSTS = 20
+RECEIVED = 1_000  # activities of other servers
+IDLE_SHARE = 0.05  # of a core: less than this is nothing to do
 # Until what the answer did not wait for is done as well: effects that are handed over, PostgreSQL's own writing.
 SETTLING = 1.0
 DELIVERED = 60.0  # seconds: more than the deliveries of a post take
@@ -52,7 +56,7 @@ class Bench:
         }
         return reading | {
             "post": self._posting, "crowd": self._crowd, "sockets": self._sockets,
-            "deliveries": self._deliveries,
+            "deliveries": self._deliveries, "inbox": self._inbox, "received posts": self._received,
         }  # fmt: skip
 
     def _pages(self) -> dict[str, tuple[str, str | None]]:
@@ -149,6 +153,44 @@ class Bench:
         name = f"a delivery, {FOLLOWERS:,} followers on {HOSTS} servers"
         row = self._measure(name, work, POSTS * HOSTS, settling=SETTLING)
         return replace(row, rate=HOSTS / (row.p50 / 1000), remark="p50, p99: until all have a post")
+
+    def _inbox(self, _: float) -> Row:
+        """Requests to the inbox by actors whose keys are known. It includes the queue, which drops what they bring."""
+        requests = [*ignored(self.port, SENDERS + RECEIVED)]
+        press(self.port, iter(requests[:SENDERS]), 1, lambda count, _: count >= SENDERS)
+        return self._deliver(f"a request to the inbox, {SENDERS} servers", requests[SENDERS:])
+
+    def _received(self, _: float) -> Row:
+        """Posts of other servers for followers here who are awake, from the request until they are in timelines."""
+        for follower in FOLLOWERS_HERE:
+            self._once(request("GET", "/api/v1/timelines/home", token(follower)))
+        requests = [*creates(self.port, SENDERS + RECEIVED)]
+        press(self.port, iter(requests[:SENDERS]), 1, lambda count, _: count >= SENDERS)
+        row = self._deliver(f"a post from {SENDERS} servers, {len(FOLLOWERS_HERE)} followers", requests[SENDERS:])
+        paths = (f"/api/v1/accounts/{FIRST + number}" for number in range(SENDERS))
+        answers = self._each([request("GET", path, token(Cast.READER)) for path in paths])
+        missed = len(requests) - sum(json.loads(answer)["statuses_count"] for answer in answers)
+        return replace(row, remark=f"{missed} missed")
+
+    def _deliver(self, name: str, requests: list[bytes]) -> Row:
+        """Send requests to the inbox, and wait until the server is idle."""
+        self._calm()
+
+        def work() -> Load:
+            load = press(self.port, iter(requests), 1, lambda count, _: count >= len(requests))
+            self._calm()
+            return load
+
+        return self._measure(name, work)
+
+    def _calm(self) -> None:
+        """Wait until the server has nothing to do."""
+        until = time.monotonic() + DELIVERED
+        before, now = -1.0, 0.0
+        while now - before > IDLE_SHARE * SETTLING:
+            assert time.monotonic() < until, "the server does not become idle"
+            time.sleep(SETTLING)
+            before, now = now, self.processes.used().server
 
     def _read(self, name: str, what: bytes, seconds: float) -> Row:
         again = itertools.repeat(what)
