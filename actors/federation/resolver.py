@@ -20,6 +20,7 @@ from ..activitypub.notes import author_of, is_post
 from ..activitypub.vocabulary import host_of
 from ..broadcast import account_address
 from ..commands.account_deletions import DeleteAccount
+from ..commands.received_statuses import ReceiveEdit
 from ..context import ActorContext
 from ..facts import ChangedAccount
 from ..kernel import Record, Runtime
@@ -30,7 +31,7 @@ from .errors import DocumentGone, DocumentMissing, FetchFailed, UntrustedDocumen
 from .fetching import DocumentFetcher
 from .flights import Flights
 from .later_jobs import LaterJobs
-from .notes import store_note
+from .notes import note_of, store_note
 from .remote_profiles import store_profile
 from .threads import Threads
 from .webfinger import Handle, HandleProof, WebFinger, handle_from
@@ -39,6 +40,8 @@ STALE_AFTER = timedelta(days=1)
 STALE_AFTER_ACTIVITY = timedelta(days=7)  # of an account that nobody looks at
 THREADS = 10_000  # that are remembered as completed
 THREAD_LASTS = 900.0  # seconds
+POLLS = 10_000  # that are remembered as counted
+COUNT_LASTS = 60.0  # seconds
 
 
 class Resolver:
@@ -60,6 +63,7 @@ class Resolver:
         self._details = AccountDetails(context, runtime, fetcher, self._find_target, self.status)
         self._threads = Threads(fetcher, self._is_known, self.status_of)
         self._completed: TTLCache[str, None] = TTLCache(THREADS, THREAD_LASTS, timer=trio.current_time)
+        self._counted: TTLCache[str, None] = TTLCache(POLLS, COUNT_LASTS, timer=trio.current_time)
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Fetch what callers wait for, and what is to be fetched later, until `stopping`."""
@@ -154,6 +158,26 @@ class Resolver:
     def find_parents_later(self, uri: str) -> None:
         """Fetch what a status answers, after the caller has gone on."""
         self._jobs.add(f"parents/{uri}", partial(self._threads.find_parents, uri))
+
+    def recount_later(self, uri: str) -> None:
+        """Fetch a poll that is looked at after the caller has gone on, and not too often.
+
+        Some servers never tell others of votes, among them Takahē.
+        """
+        if not self._names.is_local(uri) and uri not in self._counted:
+            self._counted[uri] = None
+            self._jobs.add(f"poll/{uri}", partial(self._recount, uri))
+
+    async def _recount(self, uri: str) -> None:
+        try:
+            document = await self._fetcher.fetch(uri)
+        except (DocumentMissing, UntrustedDocument):
+            return
+        author_uri = author_of(document)
+        author = None if author_uri is None else await self.account(author_uri)
+        note = None if author is None or not is_post(document) else note_of(self._context, document, author)
+        if author is not None and note is not None:
+            await self._runtime.ask(account_address(author.id), ReceiveEdit(note))
 
     async def _is_known(self, uri: str) -> bool:
         """True for a status that is here, or was, or that only this server could have."""

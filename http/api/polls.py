@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from ...actors.commands.polls import Vote
 from ...actors.statuses import ShownStatus
 from ...storage import polls
@@ -17,6 +19,8 @@ from ..intake.parameters import Numbers
 from ..router import api
 from ..views.statuses import find_visible, part_of
 
+COUNTED_FOR = timedelta(days=1)  # after the end of a poll on another server
+
 
 class Ballot(Input):
     choices: Numbers = ()
@@ -24,8 +28,15 @@ class Ballot(Input):
 
 @api.get("/api/v1/polls/<id>", scopes=("read:statuses",))
 async def show_poll(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
-    """A poll. Without a token only polls of public statuses are shown."""
-    return await _answer(context, viewer, await _find_asking(context, viewer, id))
+    """A poll. Without a token only polls of public statuses are shown.
+
+    Another server is asked for its votes, until some time after its end; they are in later answers.
+    """
+    asking = await _find_asking(context, viewer, id)
+    poll = asking.status.poll
+    if viewer is not None and poll is not None and not poll.expired(context.clock.now() - COUNTED_FOR):
+        context.federation.resolver.recount_later(asking.status.uri)
+    return await _answer(context, viewer, asking)
 
 
 @api.post("/api/v1/polls/<id>/votes", auth="user", scopes=("write:statuses",))

@@ -10,6 +10,7 @@ from troupe.actors.activitypub.notes import blurhash_of
 
 from ..clients import Person, Stage
 from .delivering import HOME, PUBLIC, act, create, note, take
+from .finding import until_done
 from .peer import ForeignServer
 
 HASH = "LEHV6nWB2yk8pyo0adR*.7kCMdnj"
@@ -128,6 +129,33 @@ async def test_a_poll_has_the_counts_that_are_told(stage: Stage, ada: Person, pe
     await take(stage, act(eve, "Update", other, 3))
     shown = (await ada.get(f"/api/v1/statuses/{shown['id']}")).json
     assert [(one["title"], one["votes_count"]) for one in shown["poll"]["options"]] == [("milk", 1)]
+
+
+async def test_a_poll_that_is_looked_at_has_the_counts_of_its_server(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    """Takahē tells no other server of votes."""
+    eve = peer.person("eve")
+
+    def choice(name: str, votes: int) -> dict[str, Any]:
+        return {"type": "Note", "name": name, "replies": {"type": "Collection", "totalItems": votes}}
+
+    def poll(*votes: int) -> dict[str, Any]:
+        options = [choice(name, count) for name, count in zip(("x", "y"), votes, strict=True)]
+        return {"type": "Question", "oneOf": options, "endTime": "2099-01-01T00:00:00.654Z", "votersCount": sum(votes)}
+
+    shown = await stored(stage, ada, peer, **poll(0, 0))
+    told = note(eve, cc=[f"{HOME}/users/ada"], **poll(1, 2))
+    peer.serve(told["id"], told)
+    path = f"/api/v1/polls/{shown['poll']['id']}"
+    assert (await stage.anybody().get(path)).json["votes_count"] == 0
+    assert peer.asked(told["id"]) == [], "for whoever passes by, nothing is fetched"
+    for _ in range(2):
+        assert (await ada.get(path)).status == 200
+        await until_done(stage)
+    counted = (await ada.get(path)).json
+    assert [one["votes_count"] for one in counted["options"]] == [1, 2]
+    assert (counted["voters_count"], len(peer.asked(told["id"]))) == (3, 1)
 
 
 async def test_those_who_are_addressed_alone_are_not_told(stage: Stage, ada: Person, peer: ForeignServer) -> None:
