@@ -102,6 +102,13 @@ COUNT_GROUP = f"""
     ) AS counted
 """
 
+# The index has the groups in the order of their bytes.
+COUNT_GROUPS = f"""
+    SELECT count(*) FROM (
+        SELECT FROM outbox WHERE queue = $1 AND {GROUP} >= $2 AND {GROUP} < $2 || chr(127) ORDER BY {GROUP} LIMIT $3
+    ) AS counted
+"""
+
 WAITS = """
     SELECT true FROM outbox WHERE partition_key BETWEEN $1 AND $1 AND claimed_until IS NULL
     ORDER BY partition_key, id LIMIT 1
@@ -220,6 +227,11 @@ async def left_by(db: Connection, key: str, now: datetime, exclude_ids: Collecti
 async def count_group(db: Connection, queue: str, group: str, most: int) -> int:
     """Return how many effects of a group wait, counted up to `most`."""
     return await db.fetchval(COUNT_GROUP, queue, group, most)
+
+
+async def count_groups(db: Connection, queue: str, beginning: str, most: int) -> int:
+    """Return how many effects wait whose groups have names with this beginning, in ASCII, counted up to `most`."""
+    return await db.fetchval(COUNT_GROUPS, queue, beginning, most)
 
 
 async def waits(db: Connection, key: str) -> bool:

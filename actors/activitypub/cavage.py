@@ -114,7 +114,7 @@ def _check_times(request: ReceivedRequest, parts: Sequence[str], parameters: dic
     if "date" in parts:
         try:
             date = parsedate_to_datetime(request.headers["date"])
-        except ValueError:
+        except (ValueError, OverflowError):
             raise SignatureRefused("the date of the request can't be read") from None
         if date.tzinfo is None:
             raise SignatureRefused("the date of the request has no zone")

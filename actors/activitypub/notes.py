@@ -20,10 +20,10 @@ from ..rules.markup import escape, escape_attribute, plain, sanitise, tidy, trim
 from ..rules.scan import tag_name
 from ..rules.visibility import Visibility
 from .vocabulary import (
-    LONGEST_URI,
     PUBLIC,
     host_of,
     is_object,
+    is_uri,
     list_of,
     object_of,
     objects_of,
@@ -228,7 +228,7 @@ def address_of(value: object) -> str | None:
     """Return the first web address in a value: a text, a link, or a list of them."""
     for one in list_of(value):
         found = one.get("href") if is_object(one) else one
-        if isinstance(found, str) and len(found) <= LONGEST_URI and host_of(found) is not None:
+        if is_uri(found) and host_of(found) is not None:
             return found
     return None
 

@@ -26,6 +26,8 @@ def public_key(pem: str) -> PublicKey:
     """Return the key of a PEM text. Raise UnusableKey for another one."""
     if len(pem) > LONGEST_PEM:
         raise UnusableKey("the key is too long")
+    if not pem.isascii() or "\0" in pem:  # the library ignores what is around a key; no row can hold it
+        raise UnusableKey("the key can't be read")
     try:
         key = load_pem_public_key(pem.encode())
     except (ValueError, UnsupportedAlgorithm):

@@ -41,7 +41,7 @@ def check_time(signed_at: datetime, now: datetime, expires_at: datetime | None =
     """Refuse a signature of another time. Other servers' clocks may differ from ours."""
     if abs(now - signed_at) > WINDOW:
         raise SignatureRefused("the signature is not of this time")
-    if expires_at is not None and expires_at + WINDOW < now:
+    if expires_at is not None and expires_at < now - WINDOW:
         raise SignatureRefused("the signature has expired")
 
 

@@ -18,6 +18,7 @@ CONTENT_TYPE = "application/activity+json"
 PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
 PUBLIC_SPELLINGS = frozenset({PUBLIC, "as:Public", "Public"})
 LARGEST_DOCUMENT = 1024 * 1024  # bytes
+MOST_VALUES = 100_000  # of a document, as far as its punctuation tells: looking through them takes time
 DEEPEST = 32
 LONGEST_URI = 2048
 RESHAPING = frozenset({"@graph", "@included", "@reverse"})
@@ -31,6 +32,8 @@ def read_document(body: bytes) -> JsonObject:
     """Return the JSON object of a body. Raise MalformedDocument if it is none, or if it reshapes JSON-LD."""
     if len(body) > LARGEST_DOCUMENT:
         raise MalformedDocument("the document is too large")
+    if body.count(b",") + body.count(b"[") + body.count(b"{") > MOST_VALUES:
+        raise MalformedDocument("the document has too many values")
     try:
         document: object = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -65,7 +68,12 @@ def uri_of(value: object) -> str | None:
         return uri_of(value[0]) if len(value) == 1 else None
     if is_object(value):
         value = value.get("id")
-    return value if isinstance(value, str) and 0 < len(value) <= LONGEST_URI else None
+    return value if is_uri(value) else None
+
+
+def is_uri(value: object) -> TypeGuard[str]:
+    """True for a text that may be a URI, and that rows and their indexes can hold."""
+    return isinstance(value, str) and value.isprintable() and 0 < len(value.encode()) <= LONGEST_URI
 
 
 def uris_of(value: object) -> list[str]:

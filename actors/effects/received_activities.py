@@ -53,7 +53,9 @@ class ActivityReceiver(Protocol):
     async def verify(self, unverified: UnverifiedActivity, attempt: Attempt) -> Finish | None: ...
 
 
-# A group is the sending server, and for activities that are not verified yet the server of their key.
+UNVERIFIED = "unverified "  # begins the names of groups of requests that are not verified yet
+
+# A group is the sending server, and for requests that are not verified yet the registered domain of their key.
 INBOX: EffectQueue[ActivityReceiver] = EffectQueue(
     "inbox", lanes=32, lanes_of_a_group=4, claimed_at_once=8, retry_after=(10, 60, 300, 1800, 7200),
     give_up_after=timedelta(days=1),
@@ -70,14 +72,14 @@ def put_aside(activity: ReceivedActivity, host: str, id: int, due_at: datetime) 
     return Promise(activity, f"aside/{id}", due_at, group=f"aside {_short(host)}")
 
 
-def unverified(activity: UnverifiedActivity, host: str) -> Promise:
-    """Promise to verify a request whose key is of a host."""
-    return Promise(activity, f"unverified/{_short(activity.key_id)}", group=unverified_group(host))
+def unverified(activity: UnverifiedActivity, domain: str) -> Promise:
+    """Promise to verify a request whose key is of a registered domain."""
+    return Promise(activity, f"unverified/{_short(activity.key_id)}", group=unverified_group(domain))
 
 
-def unverified_group(host: str) -> str:
-    """Return the group of the requests that wait for keys of a host."""
-    return f"unverified {_short(host)}"
+def unverified_group(domain: str) -> str:
+    """Return the group of the requests that wait for keys of a registered domain."""
+    return f"{UNVERIFIED}{_short(domain)}"
 
 
 def _short(name: str) -> str:

@@ -1,7 +1,8 @@
 """Why a document of another server is not there.
 
 FetchFailed
-├── DocumentMissing          its server answers 404, or its host must not be asked
+├── DocumentMissing          its server refuses it, or its host must not be asked
+│   ├── DocumentUnknown      its server answers 404
 │   └── DocumentGone         its server answers 410: it was deleted
 ├── UntrustedDocument        it proves nothing: of another host, another kind, or malformed
 └── DocumentUnavailable      its server can't be asked just now: unreachable, slow, 5xx, 429
@@ -14,6 +15,10 @@ class FetchFailed(Exception):
 
 class DocumentMissing(FetchFailed):
     """Raised if there is no such document, as far as its server says, or if its host is blocked."""
+
+
+class DocumentUnknown(DocumentMissing):
+    """Raised if the server of a document does not know it. Of what is not for everybody, servers say the same."""
 
 
 class DocumentGone(DocumentMissing):

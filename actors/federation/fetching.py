@@ -31,7 +31,7 @@ from ..outgoing.client import REDIRECTS, OutgoingAnswer, OutgoingClient, Outgoin
 from ..outgoing.errors import BadAnswer, ForbiddenTarget, OutgoingFailure, TooLarge
 from ..outgoing.targets import Target, redirected, written_target
 from ..rules.domains import DomainRules
-from .errors import DocumentGone, DocumentMissing, DocumentUnavailable, UntrustedDocument
+from .errors import DocumentGone, DocumentMissing, DocumentUnavailable, DocumentUnknown, UntrustedDocument
 from .places import Places
 
 SECONDS = 30.0  # for a document with its redirects
@@ -217,6 +217,8 @@ def _checked(answer: OutgoingAnswer) -> OutgoingAnswer:
     match answer.status:
         case 200:
             return answer
+        case 404:
+            raise DocumentUnknown("the server answers 404")
         case 410:
             raise DocumentGone("the server answers 410")
         case 408 | 425 | 429:

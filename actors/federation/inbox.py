@@ -9,8 +9,10 @@ from __future__ import annotations
 from datetime import timedelta
 from functools import partial
 
+from ...storage import statuses
 from ...storage.engine.database import Connection, Doubtful, Unavailable
 from ...storage.engine.json_values import JsonObject
+from ...storage.remote_statuses import KnownStatus
 from ..activitypub.requests import ReceivedRequest, SignatureRefused
 from ..activitypub.vocabulary import MalformedDocument, host_of, object_of, read_document, same_host, types_of, uri_of
 from ..effects.received_activities import ReceivedActivity, UnverifiedActivity, put_aside
@@ -20,7 +22,7 @@ from ..kernel.errors import describe
 from .activities import HANDLERS
 from .activities.delete import delete_status
 from .activities.update import change
-from .errors import DocumentGone, DocumentMissing, DocumentUnavailable, UntrustedDocument
+from .errors import DocumentGone, DocumentMissing, DocumentUnavailable, DocumentUnknown, UntrustedDocument
 from .key_directory import KeyDirectory
 from .receiving import Activity, InboxContext
 from .reception import take_up
@@ -116,12 +118,12 @@ class Inbox:
             if await context.status(uri_of(embedded.get("inReplyTo"))) is not None:
                 await context.resolver.status(uri)
         elif kind in ("Update", "Delete") and known is not None:
-            await self._look_again(kind, uri, known.account_id, origin)
+            await self._look_again(kind, uri, known, origin)
 
-    async def _look_again(self, kind: str, uri: str, account_id: int, origin: Origin) -> None:
+    async def _look_again(self, kind: str, uri: str, known: KnownStatus, origin: Origin) -> None:
         """Do what the server of a known status says of it now."""
         context = self._context
-        author = (await context.shared.accounts.find_many([account_id])).get(account_id)
+        author = (await context.shared.accounts.find_many([known.account_id])).get(known.account_id)
         if author is None or author.local or not same_host(uri, author.uri):
             return
         activity = Activity(author, {}, origin)
@@ -130,9 +132,14 @@ class Inbox:
         except DocumentGone:
             await delete_status(context, activity, uri)
             return
-        except DocumentMissing:
-            if kind == "Delete":
+        except DocumentUnknown:
+            if kind == "Delete" and await self._is_open(known):
                 await delete_status(context, activity, uri)
             return
         if kind == "Update" and uri_of(document) == uri:
             await change(context, activity, document)
+
+    async def _is_open(self, known: KnownStatus) -> bool:
+        """True for a status that everybody may see, so that its server does not know it only after its deletion."""
+        status = await self._context.shared.database.read(statuses.find, known.id)
+        return status is not None and status.visibility in ("public", "unlisted")

@@ -19,14 +19,13 @@ from ...storage.engine.json_values import JsonObject
 from ..activitypub.public_keys import UnusableKey, public_key
 from ..activitypub.requests import ReceivedRequest, SignatureRefused
 from ..activitypub.signatures import SignatureClaim, claim_of, holds
-from ..activitypub.vocabulary import objects_of, same_host, uri_of
+from ..activitypub.vocabulary import LONGEST_URI, objects_of, same_host, uri_of
 from ..kernel import Clock
 from .errors import DocumentMissing, DocumentUnavailable, UntrustedDocument
 
 REFETCH_AFTER = timedelta(minutes=1)  # a key that fails is fetched again, but not more often
 REFUSED_FOR = 60.0  # seconds that a key which could not be proven is not fetched again
 REFUSED_KEPT = 10_000
-AT_ONCE = 32  # keys that are fetched at the same time
 
 Fetch = Callable[[str], Awaitable[JsonObject]]
 
@@ -44,13 +43,13 @@ class AuthenticatedActor:
 
 
 class KeyDirectory:
-    """One for each process. `fetch` returns the document of a URI, proven to be of its host."""
+    """One for each process. `fetch` returns the document of a URI, proven to be of its host, and limits how many
+    it asks for at the same time."""
 
     def __init__(self, database: Database, clock: Clock, fetch: Fetch) -> None:
         self._database = database
         self._clock = clock
         self._fetch = fetch
-        self._places = trio.Semaphore(AT_ONCE)
         self._fetching: dict[str, trio.Event] = {}
         self._refused: TTLCache[str, str] = TTLCache(REFUSED_KEPT, REFUSED_FOR, timer=trio.current_time)
 
@@ -61,6 +60,8 @@ class KeyDirectory:
         known now.
         """
         claim = claim_of(request, at or self._clock.now())
+        if len(claim.key_id) > LONGEST_URI or not claim.key_id.isascii() or not claim.key_id.isprintable():
+            raise SignatureRefused("the signature names no usable key")
         stored = await self._database.read(actor_keys.find, claim.key_id)
         if stored is not None:
             if holds(claim, stored.public_key):
@@ -84,8 +85,7 @@ class KeyDirectory:
             raise SignatureRefused(reason)
         self._fetching[key_id] = trio.Event()
         try:
-            async with self._places:
-                key = await self._proven(key_id)
+            key = await self._proven(key_id)
             await self._database.transact(actor_keys.put, key)
         except SignatureRefused as refusal:
             self._refused[key_id] = str(refusal)

@@ -1,4 +1,8 @@
-"""Work that nobody waits for: some at a time, each once, and forgotten if there is too much of it or after a crash."""
+"""Work that nobody waits for: some at a time, each once, and forgotten if there is too much of it or after a crash.
+
+A job belongs to the domain whose server it begins with. Each domain has a share, so that slow servers and hostile ones
+don't keep the jobs of others waiting.
+"""
 
 from __future__ import annotations
 
@@ -7,33 +11,44 @@ from collections.abc import Awaitable, Callable
 import trio
 
 from ...storage.engine.database import StorageError
+from ..activitypub.vocabulary import host_of
 from ..kernel import Record
+from .discoveries import registrable
 from .errors import FetchFailed
 
 MOST = 2000  # jobs that wait
-WORKERS = 8
+MOST_OF_ONE_DOMAIN = 200
+WORKERS = 32
+WORKERS_FOR_ONE_DOMAIN = 2
 SECONDS = 120.0  # for one job
 
 Job = Callable[[], Awaitable[object]]
+_Key = tuple[str, str]
 
 
 class LaterJobs:
-    """Jobs by their keys, in the order in which they were added."""
+    """Jobs by what they do and the URI that it is done for: of each domain in the order in which they were added."""
 
     def __init__(self, record: Record) -> None:
         self._record = record
-        self._jobs: dict[str, Job] = {}
-        self._busy: set[str] = set()
-        self._added = trio.Event()
+        self._jobs: dict[str, dict[_Key, Job]] = {}  # that wait, by domain
+        self._busy: dict[str, set[_Key]] = {}
+        self._waiting = 0
+        self._changed = trio.Event()
 
     def __len__(self) -> int:
-        return len(self._jobs) + len(self._busy)
+        return self._waiting + sum(map(len, self._busy.values()))
 
-    def add(self, key: str, job: Job) -> None:
-        """Have a job done, unless one with this key waits or is being done."""
-        if key not in self._jobs and key not in self._busy and len(self._jobs) < MOST:
-            self._jobs[key] = job
-            self._added.set()
+    def add(self, work: str, uri: str, job: Job) -> None:
+        """Have a job done, unless the same one waits or is being done, or too many wait."""
+        key, domain = (work, uri), registrable(host_of(uri) or "")
+        jobs = self._jobs.get(domain, {})
+        if key in jobs or key in self._busy.get(domain, ()):
+            return
+        if self._waiting < MOST and len(jobs) < MOST_OF_ONE_DOMAIN:
+            self._jobs.setdefault(domain, jobs)[key] = job
+            self._waiting += 1
+            self._changed.set()
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         async with trio.open_nursery() as nursery:
@@ -45,12 +60,11 @@ class LaterJobs:
 
     async def _work(self) -> None:
         while True:
-            while not self._jobs:
-                self._added = trio.Event()
-                await self._added.wait()
-            key = next(iter(self._jobs))
-            job = self._jobs.pop(key)
-            self._busy.add(key)
+            while (domain := self._next()) is None:
+                if self._changed.is_set():
+                    self._changed = trio.Event()
+                await self._changed.wait()
+            key, job = self._take(domain)
             try:
                 with trio.move_on_after(SECONDS):
                     await job()
@@ -60,4 +74,25 @@ class LaterJobs:
                 # A document that nobody thought of must not end the work on others.
                 self._record("fetch.failed", error=error)
             finally:
-                self._busy.discard(key)
+                self._finish(domain, key)
+
+    def _next(self) -> str | None:
+        """Return a domain with a job that waits, and with a worker that is free for it."""
+        return next((one for one in self._jobs if len(self._busy.get(one, ())) < WORKERS_FOR_ONE_DOMAIN), None)
+
+    def _take(self, domain: str) -> tuple[_Key, Job]:
+        """Take the first job of a domain. Its others wait for those of other domains."""
+        jobs = self._jobs.pop(domain)
+        key = next(iter(jobs))
+        job = jobs.pop(key)
+        if jobs:
+            self._jobs[domain] = jobs
+        self._busy.setdefault(domain, set()).add(key)
+        self._waiting -= 1
+        return key, job
+
+    def _finish(self, domain: str, key: _Key) -> None:
+        self._busy[domain].discard(key)
+        if not self._busy[domain]:
+            del self._busy[domain]
+        self._changed.set()

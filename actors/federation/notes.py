@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ...storage.accounts import Account
 from ...storage.engine.json_values import JsonObject
-from ..activitypub.notes import ReceivedNote, read_note
+from ..activitypub.notes import ReceivedNote, read_note, read_vote
 from ..activitypub.vocabulary import same_host
 from ..broadcast import account_address
 from ..commands.received_statuses import ReceiveStatus
@@ -33,6 +33,8 @@ async def store_note(
 
 def note_of(context: ActorContext, document: JsonObject, author: Account) -> ReceivedNote | None:
     """Return the post of a document if it belongs to its author: it is of the author's server, and names the author."""
+    if read_vote(document) is not None:  # a vote is no post, wherever it comes from
+        return None
     note = read_note(document, author.followers_url, context.clock.now())
     if note is None or author.local or note.author != author.uri or not same_host(note.uri, author.uri):
         return None

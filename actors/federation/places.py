@@ -10,7 +10,7 @@ import trio
 
 from .discoveries import registrable
 
-ALL = 32
+ALL = 128
 OF_ONE_DOMAIN = 4
 
 

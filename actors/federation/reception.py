@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+import trio
+
 from ...storage import outbox, received_activities, remote_statuses
 from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
@@ -18,6 +20,7 @@ from ..activitypub.vocabulary import MalformedDocument, host_of, read_document, 
 from ..context import ActorContext
 from ..effects.received_activities import (
     INBOX,
+    UNVERIFIED,
     ReceivedActivity,
     UnverifiedActivity,
     received,
@@ -26,10 +29,15 @@ from ..effects.received_activities import (
 )
 from ..kernel import Origin
 from ..outbox import Outbox
-from .key_directory import KeyDirectory, KeyUnavailable
+from .discoveries import registrable
+from .key_directory import AuthenticatedActor, KeyDirectory, KeyUnavailable
 from .receiving import standing_of
 
-MOST_UNVERIFIED = 200  # requests that wait for the keys of one host
+# Requests that wait for the keys of one registered domain, and of all: anybody can name any number of keys and hosts.
+MOST_UNVERIFIED = 200
+MOST_UNVERIFIED_OF_ALL = 5_000
+LARGEST_UNVERIFIED = 128 * 1024  # bytes of a body
+SECONDS_FOR_KEY = 5.0  # that a sender waits while a key is fetched
 # A Follow that comes again is no repeat: Takahē asks again with the same activity after it has unfollowed.
 REPEATABLE = "Follow"
 
@@ -61,11 +69,11 @@ class Reception:
         `recipient` is the user whose own inbox it came to. `count` is called with the actor who has signed it, and may
         raise. Raise MalformedDocument, SignatureRefused, SenderSuspended or TooManyUnverified.
         """
+        key_id = claim_of(request, self._clock.now()).key_id
         document = read_document(request.body)
         actor = uri_of(document.get("actor"))
         if actor is None or host_of(actor) is None:
             raise MalformedDocument("the activity has no actor")
-        key_id = claim_of(request, self._clock.now()).key_id
         if host_of(key_id) is None:
             raise SignatureRefused("the key is no web address")
         self._check_standing(actor)
@@ -73,7 +81,7 @@ class Reception:
         if await self._is_of_a_stranger_to_itself(document, actor):
             return
         try:
-            signer = await self._directory.authenticate(request)
+            signer = await self._authenticate(request)
         except KeyUnavailable:
             await self._keep_unverified(request, recipient, key_id, origin)
             return
@@ -83,6 +91,11 @@ class Reception:
         await self._database.transact(take_up, self._outbox, activity, self._clock.now(), origin)
         self._outbox.wake(INBOX)
         await self._hosts.heard_from(host_of(signer.uri) or "")
+
+    async def _authenticate(self, request: ReceivedRequest) -> AuthenticatedActor:
+        with trio.move_on_after(SECONDS_FOR_KEY):
+            return await self._directory.authenticate(request)
+        raise KeyUnavailable("no answer in time")
 
     def _check_standing(self, uri: str) -> None:
         if standing_of(self._blocks.domains, uri).suspended:
@@ -100,16 +113,22 @@ class Reception:
     async def _keep_unverified(
         self, request: ReceivedRequest, recipient: str | None, key_id: str, origin: Origin
     ) -> None:
-        host = host_of(key_id) or ""
-        waiting = await self._database.read(
-            outbox.count_group, INBOX.name, unverified_group(host), MOST_UNVERIFIED
-        )  # fmt: skip
-        if waiting >= MOST_UNVERIFIED:
+        domain = registrable(host_of(key_id) or "")
+        if len(request.body) > LARGEST_UNVERIFIED or await self._database.read(_is_full, domain):
             raise TooManyUnverified
         stored = UnverifiedActivity(
             request.path, request.body.decode(), key_id, self._clock.now(), dict(request.headers), recipient
         )
-        await self._database.transact(self._outbox.promise, [unverified(stored, host)], origin)
+        await self._database.transact(self._outbox.promise, [unverified(stored, domain)], origin)
+
+
+async def _is_full(db: Connection, domain: str) -> bool:
+    """True if no more requests can wait for keys of a domain."""
+    of_domain = await outbox.count_group(db, INBOX.name, unverified_group(domain), MOST_UNVERIFIED)
+    if of_domain >= MOST_UNVERIFIED:
+        return True
+    of_all = await outbox.count_groups(db, INBOX.name, UNVERIFIED, MOST_UNVERIFIED_OF_ALL)
+    return of_all >= MOST_UNVERIFIED_OF_ALL
 
 
 async def take_up(db: Connection, outbox: Outbox, activity: ReceivedActivity, now: datetime, origin: Origin) -> None:

@@ -23,7 +23,8 @@ from ..media.kinds import EMOJIS, IMAGES
 from ..media.process import ProcessingFailed
 from ..media.processor import Incoming, MediaProcessor, TooManyUploads
 from ..outgoing.client import OutgoingClient, OutgoingRequest, RequestLimits
-from ..outgoing.errors import OutgoingFailure
+from ..outgoing.errors import ForbiddenTarget, OutgoingFailure
+from ..outgoing.targets import written_target
 from ..rules import limits
 from ..server_blocks import ServerBlocks
 
@@ -45,13 +46,16 @@ class RemoteFiles:
     """One for each process."""
 
     def __init__(
-        self, database: Database, clock: Clock, client: OutgoingClient, media: MediaProcessor, blocks: ServerBlocks
-    ) -> None:
+        self, database: Database, clock: Clock, client: OutgoingClient, media: MediaProcessor, blocks: ServerBlocks,
+        domain: str,
+    ) -> None:  # fmt: skip
+        """`domain` is this server's, which is not asked for pictures."""
         self._database = database
         self._clock = clock
         self._client = client
         self._media = media
         self._blocks = blocks
+        self._domain = domain
         self._places = trio.Semaphore(AT_ONCE)
         self._fetching: dict[tuple[str, Purpose], trio.Event] = {}
         self._missing: TTLCache[tuple[str, Purpose], bool] = TTLCache(
@@ -72,8 +76,19 @@ class RemoteFiles:
         return copy.thumbnail_file or copy.file if small else copy.file
 
     def _may_fetch(self, source: RemoteSource) -> bool:
+        """True if staff have blocked neither the account's server nor the one that has the picture.
+
+        That one need not be allowed on a server with limited federation: many servers keep files elsewhere.
+        """
         standing = self._blocks.domains.standing_of(source.domain)
-        return not standing.suspended and not standing.rejects_media
+        if standing.suspended or standing.rejects_media:
+            return False
+        try:
+            place = written_target(source.url).authority
+        except ForbiddenTarget:
+            return False
+        block = self._blocks.domains.block_of(place)
+        return place != self._domain and (block is None or not (block.severity == "suspend" or block.reject_media))
 
     async def _copy(self, url: str, made: Purpose) -> RemoteCopy | None:
         """Return the copy of a picture. Requests for the same one wait for the first of them."""

@@ -17,7 +17,7 @@ from ...storage.accounts import Account
 from ...storage.engine.json_values import JsonObject
 from ..activitypub.names import LocalNames
 from ..activitypub.notes import author_of, is_post
-from ..activitypub.vocabulary import host_of
+from ..activitypub.vocabulary import host_of, same_host, uri_of
 from ..broadcast import account_address
 from ..commands.account_deletions import DeleteAccount
 from ..commands.received_statuses import ReceiveEdit
@@ -144,7 +144,9 @@ class Resolver:
     async def status_of(self, document: JsonObject) -> int | None:
         """Store a post's document that `DocumentFetcher` has proven, and return the id of the status."""
         author_uri = author_of(document)
-        author = None if author_uri is None or self._names.is_local(author_uri) else await self.account(author_uri)
+        if author_uri is None or not same_host(author_uri, uri_of(document) or ""):
+            return None  # before a third server is asked for the author
+        author = None if self._names.is_local(author_uri) else await self.account(author_uri)
         if author is None or not is_post(document):
             return None
         return await store_note(self._context, self._runtime, document, author, wanted=True)
@@ -153,11 +155,11 @@ class Resolver:
         """Fetch what is missing of the thread around a status, after the caller has gone on, and not too often."""
         if not self._names.is_local(uri) and uri not in self._completed:
             self._completed[uri] = None
-            self._jobs.add(f"thread/{uri}", partial(self._threads.complete, uri))
+            self._jobs.add("thread", uri, partial(self._threads.complete, uri))
 
     def find_parents_later(self, uri: str) -> None:
         """Fetch what a status answers, after the caller has gone on."""
-        self._jobs.add(f"parents/{uri}", partial(self._threads.find_parents, uri))
+        self._jobs.add("parents", uri, partial(self._threads.find_parents, uri))
 
     def recount_later(self, uri: str) -> None:
         """Fetch a poll that is looked at after the caller has gone on, and not too often.
@@ -202,13 +204,13 @@ class Resolver:
 
     def check_later(self, account: Account) -> None:
         """Fetch an account again after the caller has gone on: its inbox is gone, and the account may be too."""
-        self._jobs.add(f"refresh/{account.uri}", partial(self.refresh, account))
+        self._jobs.add("refresh", account.uri, partial(self.refresh, account))
 
     def _refresh_if_older(self, account: Account, age: timedelta) -> None:
         if account.domain is None or account.deleted_at is not None or account.suspended_at is not None:
             return
         if account.fetched_at is None or self._context.clock.now() - account.fetched_at > age:
-            self._jobs.add(f"refresh/{account.uri}", partial(self.refresh, account))
+            self._jobs.add("refresh", account.uri, partial(self.refresh, account))
 
     async def _stored(self, username: str, domain: str | None) -> Account | None:
         found = await self._context.database.read(accounts.find_by_acct, username, domain)
@@ -255,7 +257,7 @@ class Resolver:
         account = await store_profile(self._context, profile, keys_of(document, self._context.clock.now()))
         if account is not None:
             target = moved_to(document) if follows_moves else None
-            self._jobs.add(f"details/{account.uri}", partial(self._details.read, account, target))
+            self._jobs.add("details", account.uri, partial(self._details.read, account, target))
         return account
 
     async def _refetch(self, account: Account) -> Account | None:

@@ -157,7 +157,9 @@ class HttpContext:
         object.__setattr__(self, "policies", OperatorPolicies(texts, description, self.clock, self.record))
         trends = Trends(self.database, self.clock, review=self.settings.trends_review)
         object.__setattr__(self, "sign_ups", self._sign_ups())
-        remote_files = RemoteFiles(self.database, self.clock, self.outgoing, self.media, self.blocks)
+        remote_files = RemoteFiles(
+            self.database, self.clock, self.outgoing, self.media, self.blocks, self.settings.local_domain
+        )
         object.__setattr__(self, "remote_files", remote_files)
         object.__setattr__(self, "trends", trends)
         object.__setattr__(self, "suggestions", Suggestions(self.database, self.clock))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...actors.activitypub.requests import ReceivedRequest, SignatureRefused
 from ...actors.activitypub.vocabulary import LARGEST_DOCUMENT, MalformedDocument, host_of
+from ...actors.federation.discoveries import registrable
 from ...actors.federation.reception import SenderSuspended, TooManyUnverified
 from ...storage import accounts
 from ..access import limits, rates
@@ -39,7 +40,7 @@ async def _receive(context: HttpContext, request: Request, recipient: str | None
     path = request.path if not request.query_string else f"{request.path}?{request.query_string.decode('latin-1')}"
 
     def count(signer: str) -> None:
-        limits.count_for_host(context, host_of(signer) or "", rates.ACTIVITIES)
+        limits.count_for_host(context, registrable(host_of(signer) or ""), rates.ACTIVITIES)
 
     received = ReceivedRequest("POST", context.settings.base_url, path, request.headers, body)
     try:

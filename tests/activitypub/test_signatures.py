@@ -196,3 +196,25 @@ def test_a_very_long_header_is_refused() -> None:
         claim_of(received({"Signature": 'a="' + "x" * 9000 + '"'}), NOW)
     with pytest.raises(SignatureRefused, match="too long"):
         claim_of(received({"Signature-Input": "sig1=(" + '"a" ' * 3000 + ")"}), NOW)
+
+
+@pytest.mark.parametrize(
+    "date",
+    [
+        "Mon, 99999999999999999999 Nov 2026 12:00:00 GMT", "Mon, 23 Nov 99999999999999999999 12:00:00 GMT",
+        "Mon, 23 Nov 2026 12:00:00 +9999999999999999", "Mon, 23 Nov 2026 99999999999999999999:00:00 GMT",
+    ],
+)  # fmt: skip
+def test_a_date_that_no_calendar_has_is_refused(date: str) -> None:
+    with pytest.raises(SignatureRefused):
+        claim_of(received(signed("cavage") | {"Date": date}), NOW)
+
+
+def test_an_end_of_all_calendars_is_read() -> None:
+    end = 253402300799  # the last second of 9999
+    by_draft = signed("cavage")
+    by_draft["Signature"] = by_draft["Signature"].replace('headers="', 'headers="(expires) ') + f",expires={end}"
+    by_rfc = signed("rfc9421")
+    by_rfc["Signature-Input"] += f";expires={end}"
+    for headers in (by_draft, by_rfc):
+        assert not holds(claim_of(received(headers), NOW), PEM)

@@ -125,6 +125,10 @@ class ForeignServer:
             while len(self.asked(url)) < times:
                 await self._news.wait()
 
+    async def was_asked_something(self) -> None:
+        """Wait for the next request."""
+        await self._news.wait()
+
     def hold(self, url: str) -> trio.Event:
         """Have an address answered only when the event is set."""
         return self._held.setdefault(_place(url), trio.Event())

@@ -537,6 +537,7 @@ QUERIES = [
     ("invite by code", invites.IS_VALID, ("code-no-7", NOW)),
     ("use of an invite", invites.USE, ("code-no-7", NOW)),
     ("end of an invite", invites.EXPIRE, ("code-no-7", NOW)),
+    ("effects of some groups", outbox.COUNT_GROUPS, ("inbox", "unverified ", 5000)),
     ("servers that are unknown here", expiry.DELETE_HOSTS, (NOW, 500)),
     ("keys of other servers", expiry.DELETE_KEYS, (NOW, 500)),
     ("statuses that were deleted long ago", expiry.DELETE_STATUSES, (NOW, 500)),
