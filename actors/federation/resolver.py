@@ -168,7 +168,7 @@ class Resolver:
         """
         if not self._names.is_local(uri) and uri not in self._counted:
             self._counted[uri] = None
-            self._jobs.add(f"poll/{uri}", partial(self._recount, uri))
+            self._jobs.add("poll", uri, partial(self._recount, uri))
 
     async def _recount(self, uri: str) -> None:
         try:
