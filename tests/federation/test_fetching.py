@@ -9,6 +9,7 @@ from troupe.actors.federation.errors import (
     DocumentGone,
     DocumentMissing,
     DocumentUnavailable,
+    DocumentUnknown,
     FetchFailed,
     UntrustedDocument,
 )
@@ -21,7 +22,7 @@ from .peer import DOCUMENT, ForeignServer
 @pytest.mark.parametrize(
     ("status", "error"),
     [
-        (404, DocumentMissing), (403, DocumentMissing), (410, DocumentGone), (429, DocumentUnavailable),
+        (404, DocumentUnknown), (403, DocumentMissing), (410, DocumentGone), (429, DocumentUnavailable),
         (500, DocumentUnavailable), (503, DocumentUnavailable), (408, DocumentUnavailable), (204, DocumentMissing),
     ],
 )  # fmt: skip
