@@ -27,6 +27,7 @@ class Fault(Enum):
     AWAY = "finds the database away for a while"
     SLOW = "is a subscriber too slow"
     DEAD = "is a subscriber that dies"
+    REPEATED = "arrives twice"
 
 
 class Injected(Exception):

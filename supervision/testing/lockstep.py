@@ -117,12 +117,16 @@ class Lockstep:
 
 
 class LockstepDatabase:
-    """The engine's Database for one simulated run, with all faults between the server and PostgreSQL."""
+    """The engine's Database for one simulated run, with all faults between the server and PostgreSQL.
 
-    def __init__(self, lockstep: Lockstep, faults: Faults, note: Callable[[str], None]) -> None:
+    `label` begins the names of its work in traces and fault points.
+    """
+
+    def __init__(self, lockstep: Lockstep, faults: Faults, note: Callable[[str], None], label: str = "") -> None:
         self._lockstep = lockstep
         self._faults = faults
         self._note = note
+        self._label = label
         self._back_at = 0.0
 
     @property
@@ -134,7 +138,7 @@ class LockstepDatabase:
         self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """One transaction, one step."""
-        name = work_name(work)
+        name = self._label + work_name(work)
 
         def bound(db: SqlConnection) -> Awaitable[T]:
             return work(db, *args, **kwargs)
@@ -157,7 +161,7 @@ class LockstepDatabase:
         self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """One read, one step."""
-        name = work_name(work)
+        name = self._label + work_name(work)
         await self._reach(name)
         if self._faults.strikes(Fault.LOST, name):
             raise self._lockstep.unavailable(f"{name}: connection lost")

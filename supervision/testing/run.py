@@ -60,10 +60,14 @@ class Run:
         """PostgreSQL in lockstep, as it was before every run."""
         if self.postgres is None:
             raise LookupError("this world has no database: its `run.postgres` is not set")
+        return self.open_database(self.postgres)
+
+    def open_database(self, postgres: Callable[[], Lockstep], label: str = "") -> LockstepDatabase:
+        """Return a database of its own, for a world with several. `label` begins its names in traces and faults."""
         with outside():
-            lockstep = self.postgres()
+            lockstep = postgres()
         self._open.enter_context(lockstep.run())
-        return LockstepDatabase(lockstep, self.faults, self._scheduler.note)
+        return LockstepDatabase(lockstep, self.faults, self._scheduler.note, label)
 
     # The claims of a scenario
 

@@ -26,12 +26,12 @@ from troupe.actors.statuses import StatusCache
 from troupe.actors.timelines.home import HomeTimeline
 from troupe.storage import followed_tags
 from troupe.supervision.testing import Budget, Fault, simulation
-from troupe.supervision.testing.series import PlayedSeed, Series
+from troupe.supervision.testing.series import Series
 from troupe.supervision.testing.stage import Simulation, stage
 
+from .breaking import first_failure
 from .scenarios import change_a_list_amid_posts, change_ones_mind, choose_hashtags_amid_posts
 
-MOST = 200  # seeds until a mutant counts as not found
 KINDS = frozenset({Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.DOUBT_DONE, Fault.LOST})
 
 Patch = pytest.MonkeyPatch
@@ -183,16 +183,6 @@ OTHER_MUTANTS = [
     (follows_of_hashtags_are_not_promised, choose_hashtags_amid_posts),
     (homes_do_not_register_for_hashtags, choose_hashtags_amid_posts),
 ]
-
-
-def first_failure(series: Series) -> tuple[int, PlayedSeed]:
-    """How many runs it took, and the one that failed."""
-    runs = [(seed, strategy) for seed in range(MOST) for strategy in ("random", "pct")]
-    for number, (seed, strategy) in enumerate(runs, 1):
-        played = series.play_seed(seed, strategy)
-        if played.error is not None:
-            return number, played
-    pytest.fail(f"not found in {len(runs)} runs")
 
 
 @pytest.mark.parametrize(

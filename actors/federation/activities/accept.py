@@ -44,7 +44,18 @@ async def asking(inbox: InboxContext, activity: Activity) -> int | None:
             return await inbox.local_account_id(inbox.names.actor(username))
     if embedded is None or "Follow" not in activity.object_types:
         return None
-    return await inbox.local_account_id(actor_of(embedded))
+    follower = await inbox.local_account_id(actor_of(embedded))
+    if follower is None or (uri is not None and await _is_superseded(inbox, uri, follower, activity.actor.id)):
+        return None
+    return follower
+
+
+async def _is_superseded(inbox: InboxContext, uri: str, follower: int, followed: int) -> bool:
+    """True for a follow that was undone here before its answer came, if another one has been sent since."""
+    if not inbox.names.is_local(uri):  # some servers give our follows ids of their own
+        return False
+    current = await inbox.shared.database.read(follows.remote, [follower], [followed])
+    return any(one.uri not in (None, uri) for one in current)
 
 
 def actor_of(document: JsonObject) -> str | None:

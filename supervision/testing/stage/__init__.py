@@ -11,7 +11,9 @@ from .people import PAGE, Person, token_of
 from .postgres import sandbox, with_database
 from .simulation import Simulation, stage
 from .stream import Stream
+from .two_servers import TwoServers, two_servers
 
 __all__ = [
-    "PAGE", "Dropped", "Person", "Simulation", "Stream", "insist", "sandbox", "stage", "token_of", "with_database",
+    "PAGE", "Dropped", "Person", "Simulation", "Stream", "TwoServers", "insist", "sandbox", "stage", "token_of",
+    "two_servers", "with_database",
 ]  # fmt: skip

@@ -9,11 +9,11 @@ from __future__ import annotations
 import ssl
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from itertools import count
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 import orjson
 import trio
@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 from ....actors.activitypub.keys import KEY_SIZE
 from ....actors.federation.federation import Federation
 from ....actors.federation.reception import Reception
-from ....actors.kernel import Origin, Record, Runtime
+from ....actors.kernel import Origin, Record
 from ....actors.media.processor import MediaProcessor
 from ....actors.outgoing.client import OutgoingClient
 from ....actors.outgoing.mail_servers import UNKNOWN, MailServers
@@ -37,9 +37,14 @@ from ....http.streaming.session import Session
 from ....storage.files import Folder
 from ...actor_system import ActorSystem
 from ...configuration import Settings
+from ..lockstep import LockstepDatabase
 from ..run import Run
 
 ROOM = 256  # frames that may wait for a client
+
+
+class NoEndpoint(LookupError):
+    """Raised for a path that the server does not have."""
 
 
 class Dropped(Exception):
@@ -55,27 +60,33 @@ class SimulatedReply:
 
     def __init__(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
         self.status = status
-        # JSON, of which a scenario knows what is in it.
-        self.json: Any = orjson.loads(body) if body else None
+        self.body = body
         self.headers = headers
+
+    @cached_property
+    def json(self) -> Any:  # of which a scenario knows what is in it
+        """Return the body, which is JSON."""
+        return orjson.loads(self.body) if self.body else None
 
 
 class SimulatedApi:
     """The API of one server process."""
 
-    def __init__(self, run: Run, runtime: Runtime, actors: ActorSystem, record: Record) -> None:
+    def __init__(
+        self, run: Run, database: LockstepDatabase, actors: ActorSystem, outgoing: OutgoingClient,
+        federation: Federation, record: Record,
+    ) -> None:  # fmt: skip
+        runtime = actors.runtime
         folder = Path(tempfile.gettempdir()) / "troupe-simulation-without-media"  # there are no uploads here
         settings = Settings(domain=actors.actor_context.local_domain, rate_limits=False, data=folder)
         numbers = count(1)
-        outgoing = OutgoingClient("simulation", resolve=_anywhere, tls=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
-        federation = Federation(actors.actor_context, runtime, outgoing, record, a_key)
         self.http_context = HttpContext(
-            settings=settings, database=run.database, runtime=runtime, clock=run.clock,
+            settings=settings, database=database, runtime=runtime, clock=run.clock,
             ids=actors.actor_context.ids,
             record=record, secret=lambda: f"secret-{next(numbers)}", push_key=PushKey(),
             accounts=actors.accounts, statuses=actors.statuses, facts=actors.facts, blocks=actors.blocks,
             media=MediaProcessor(
-                run.database, runtime, run.clock, record, actors.outbox, Folder(folder, settings.node),
+                database, runtime, run.clock, record, actors.outbox, Folder(folder, settings.node),
                 key=lambda: f"{next(numbers)}",
             ),
             mail_servers=_no_answer,
@@ -105,15 +116,24 @@ class SimulatedApi:
         request = Request(method, path, query.encode(), raw, "192.0.2.1", _chunks(body), "of-a-client")
         return await self._answered(request)
 
+    async def receive(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> SimulatedReply:
+        """Take a request as another server sends it. Raises Dropped if the server is killed meanwhile."""
+        path, _, query = target.partition("?")
+        raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        return await self._answered(
+            Request(method, unquote(path), query.encode(), raw, "192.0.2.2", _chunks(body), "of-a-server")
+        )
+
     async def _answered(self, request: Request) -> SimulatedReply:
         found = endpoints().find(request.method, request.path)
         if found is None:
-            raise LookupError(f"no endpoint {request.method} {request.path}")
+            raise NoEndpoint(f"{request.method} {request.path}")
         with trio.CancelScope() as life:
             self._requests[life] = None
             try:
                 answer = await respond(self.http_context, found[0], request, found[1])
-                return SimulatedReply(answer.status, answer.body, dict(answer.headers))
+                headers = {"content-type": answer.content_type, **dict(answer.headers)}
+                return SimulatedReply(answer.status, answer.body, headers)
             finally:
                 del self._requests[life]
         raise Dropped
@@ -144,13 +164,19 @@ def endpoints() -> PathTable:
 
 
 @cache
-def _private_key() -> RSAPrivateKey:
+def _private_key(domain: str) -> RSAPrivateKey:
     return generate_private_key(65537, KEY_SIZE)
 
 
-async def a_key() -> RSAPrivateKey:
-    """Return the key of all actors: making each one would need threads, and time."""
-    return _private_key()
+async def a_key(domain: str) -> RSAPrivateKey:
+    """Return the key of all actors of a server: making each one would need threads, and time."""
+    return _private_key(domain)
+
+
+@cache
+def nowhere() -> OutgoingClient:
+    """The client of servers whose run has no network."""
+    return OutgoingClient("simulation", resolve=_anywhere, tls=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
 
 
 async def _anywhere(host: str, port: int) -> Sequence[str]:

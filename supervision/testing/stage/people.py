@@ -60,7 +60,7 @@ class Person:
         self.name = name
         self.published: list[int] = []
         self.deleted: list[int] = []
-        self._server = server
+        self.server = server
         self._keys = count(1)
 
     async def publish(self, text: str = "hello", *, visibility: str = "public", key: str | None = None) -> int:
@@ -84,8 +84,8 @@ class Person:
 
     def has_followed(self, other: Person) -> None:
         """Store a follow before the scenario begins."""
-        follow = StoredFollow(self._server.new_id(), self.id, other.id)
-        self._server.run.database.arrange(follows.insert_follow, follow, self._server.run.clock.now())
+        follow = StoredFollow(self.server.new_id(), self.id, other.id)
+        self.server.database.arrange(follows.insert_follow, follow, self.server.run.clock.now())
 
     async def follow(self, other: Person) -> None:
         await self.insist(Follow(other.id))
@@ -117,19 +117,19 @@ class Person:
         page = HomePage(Page(PAGE))
 
         async def ask() -> list[int]:
-            return await self._server.runtime.ask(home_address(self.id), page, origin=self.origin)
+            return await self.server.runtime.ask(home_address(self.id), page, origin=self.origin)
 
-        return await self._server.shown(await insist(self._server, self.name, ask))
+        return await self.server.shown(await insist(self.server, self.name, ask))
 
     async def sees(self, status: int) -> bool:
         """True if the API would show this status to this person."""
-        shown = await insist(self._server, self.name, lambda: self._server.actors.statuses.show(status))
+        shown = await insist(self.server, self.name, lambda: self.server.actors.statuses.show(status))
         return shown is not None and may_see(shown, await self.insist(PerspectiveOf()))
 
     async def stream(self) -> Stream:
         """Open the `user` stream."""
-        stream = Stream(self._server, f"{self.name}'s stream", home_address(self.id), self.home)
-        return await self._server.open_stream(stream)
+        stream = Stream(self.server, f"{self.name}'s stream", home_address(self.id), self.home)
+        return await self.server.open_stream(stream)
 
     async def relation(self, other: Person) -> Relation:
         """Return how this person stands to the other, as the account's memory has it."""
@@ -137,26 +137,26 @@ class Person:
 
     def stored_relation(self, other: Person) -> Relation:
         """Return how this person stands to the other, as the rows have it."""
-        return relation_of(self._server.run.database.arrange(relations.bond, self.id, other.id))
+        return relation_of(self.server.database.arrange(relations.bond, self.id, other.id))
 
     def belongs_at_home(self) -> list[int]:
         """Return the statuses that must be on the home timeline, by the rows of this instant, newest first."""
-        return [row["id"] for row in self._server.run.database.rows(BELONGS_AT_HOME, self.id)]
+        return [row["id"] for row in self.server.database.rows(BELONGS_AT_HOME, self.id)]
 
     async def insist(self, message: Message[R], address: Address | None = None) -> R:
         """Ask the own account, or another actor, until there is an answer."""
-        return await insist(self._server, self.name, lambda: self.ask(message, address))
+        return await insist(self.server, self.name, lambda: self.ask(message, address))
 
     async def attempt(self, message: Message[object], address: Address | None = None) -> None:
         """Ask once and go on after any answer."""
         try:
             await self.ask(message, address)
         except (Refused, NotAnswered, StorageError) as error:
-            self._server.run.note(f"was told {type(error).__name__}, leaves it", self.name)
+            self.server.run.note(f"was told {type(error).__name__}, leaves it", self.name)
 
     async def ask(self, message: Message[R], address: Address | None = None) -> R:
         """Ask the own account, or another actor, once."""
-        return await self._server.runtime.ask(address or account_address(self.id), message, origin=self.origin)
+        return await self.server.runtime.ask(address or account_address(self.id), message, origin=self.origin)
 
     @property
     def origin(self) -> Origin:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
+from typing import Literal
 
 import orjson
 import trio
 
-from ....actors.activitypub.keys import SigningKeys
 from ....actors.activitypub.vocabulary import host_of
-from ....actors.deliveries.sender import DeliveryReply
+from ....actors.deliveries.sender import ClientPost, DeliveryReply, OnGone, Post
 from ....actors.effects.mail import MAIL
 from ....actors.effects.previews import PageNotRead
 from ....actors.effects.received_activities import INBOX, ReceivedActivity
 from ....actors.effects.registry import Staffed
+from ....actors.federation.federation import Federation
 from ....actors.federation.inbox import Inbox
 from ....actors.federation.key_directory import KeyDirectory
 from ....actors.federation.receiving import InboxContext
@@ -32,19 +34,20 @@ from ....storage.preview_cards import CardFacts
 from ....storage.push_subscriptions import PushSubscription
 from ...actor_system import ActorSystem
 from ...parking import Parking
-from ...queues import delivery_queue, preview_queue, push_queue
+from ...queues import delivery_queue, inbox_queue, preview_queue, push_queue
 from ...supervisor import Child, Supervisor
 from ..faults import Fault
+from ..lockstep import LockstepDatabase
 from ..run import Run
-from .api import SimulatedApi, a_key
+from .api import SimulatedApi, a_key, nowhere
 from .looks import RememberedLooks
+from .network import Network
 from .patience import insist
 from .postgres import sandbox
 from .runtime import runtime_class
 from .stored_only import StoredOnly
 from .stream import Stream
 
-BASE_URL = "https://troupe.test"
 DOMAIN = "troupe.test"
 SMTP = "smtp"
 PUSH_SERVICE = "push service"
@@ -76,14 +79,34 @@ class Delivered:
     at: float  # virtual seconds
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What tells a server from the others of its run.
+
+    `label` begins its names in traces and fault points, and `lane` is that of its ids.
+    """
+
+    domain: str
+    database: LockstepDatabase
+    label: str = ""
+    lane: int = 0
+    tally_delay: float = 180.0  # seconds until other servers are told of votes
+    network: Network | None = None  # to the others; without one, other servers are answers of the scenario
+
+
 class SimulatedServer:
     """Actors, supervisor and API of one process after another, on the same rows."""
 
     def __init__(
-        self, run: Run, nursery: trio.Nursery, idle: float, *, mail: bool, push: bool, previews: bool, deliveries: bool
-    ) -> None:
+        self, run: Run, nursery: trio.Nursery, idle: float, *, mail: bool, push: bool, previews: bool, deliveries: bool,
+        place: Place | None = None,
+    ) -> None:  # fmt: skip
         run.postgres = sandbox
+        place = place or Place(DOMAIN, run.database)
         self.run = run
+        self.place = place
+        self.database = place.database
+        self.base_url = f"https://{place.domain}"
         self.mails: list[Letter] = []  # that arrived, in order
         self.log: list[tuple[str, JsonObject]] = []  # the records of the supervision log
         self.running = trio.Event()
@@ -99,26 +122,33 @@ class SimulatedServer:
         self._has_deliveries = deliveries
         self._nursery = nursery
         self._idle = idle
-        self._ids = Ids(run.clock)
+        self._ids = Ids(run.clock, place.lane)
         self._streams: list[Stream] = []
         self._build()
 
     def _build(self) -> None:
         """Make a process in the same way as the tree, with an empty memory."""
-        run = self.run
-        parking = Parking(run.database, run.clock, self._ids)
+        run, domain = self.run, self.place.domain
+        parking = Parking(self.database, run.clock, self._ids)
         self.runtime = runtime_class(run.seed)(
-            record=self.record, chance=run.random.random, choose=run.chooser(PAUSE), observe=run.faults.turn,
+            record=self.record, chance=run.random.random, choose=run.chooser(PAUSE), observe=self._observe,
             on_park=parking.park, unavailable=(Unavailable,),
         )  # fmt: skip
         post = MailSender(
-            run.database, run.clock, Letterhead(Sender(f"noreply@{DOMAIN}", "Troupe"), BASE_URL), self._carry,
+            self.database, run.clock, Letterhead(Sender(f"noreply@{domain}", "Troupe"), self.base_url), self._carry,
             secret=self._secret,
         )  # fmt: skip
         self.actors = ActorSystem(
-            RememberedLooks(run.database), self.runtime, run.clock, self._ids, self.record,
-            base_url=BASE_URL, local_domain=DOMAIN, idle=self._idle, chance=run.random.random,
+            RememberedLooks(self.database), self.runtime, run.clock, self._ids, self.record,
+            base_url=self.base_url, local_domain=domain, idle=self._idle, chance=run.random.random,
+            tally_delay=self.place.tally_delay,
         )  # fmt: skip
+        network = self.place.network
+        self.outgoing = nowhere() if network is None else network.client(self.place.label)
+        self.federation = Federation(
+            self.actors.actor_context, self.runtime, self.outgoing, self.record, partial(a_key, domain)
+        )
+        helpers = [Child("parking", parking.run)]
         add = self.actors.outbox.add
         if self._has_mail:
             add(Staffed(MAIL, post))
@@ -127,13 +157,15 @@ class SimulatedServer:
         if self._has_previews:
             add(preview_queue(self.actors, self._read_page))
         if self._has_deliveries:
-            chance = run.random.random
-            keys = SigningKeys(run.database, self.actors.actor_context.names, a_key)
-            add(delivery_queue(self.actors, keys, self._take_activity, chance, FIRST_RETRY, self._note_gone))
+            self._add_deliveries(self._take_activity, self._note_gone)
             add(Staffed(INBOX, self._inbox()))
+        if network is not None:
+            self._add_deliveries(ClientPost(self.outgoing), self.federation.check_inbox)
+            add(inbox_queue(self.actors, self.federation))
+            helpers.append(Child("federation", self.federation.resolver.run))
         self._api: SimulatedApi | None = None
-        children = [*self.actors.children(), Child("parking", parking.run), *self.actors.relays()]
-        self._supervisor = Supervisor("simulation", children, self.record)
+        children = [*self.actors.children(), *helpers, *self.actors.relays()]
+        self._supervisor = Supervisor(self.place.domain, children, self.record)
         self._stopping = trio.Event()
         self._stopped = trio.Event()
         self._life = trio.CancelScope()
@@ -143,7 +175,7 @@ class SimulatedServer:
         shared = self.actors.actor_context
         others = StoredOnly(shared)
         context = InboxContext(shared, self.runtime, shared.names, others, others)
-        return Inbox(context, KeyDirectory(self.run.database, self.run.clock, others.fetch))
+        return Inbox(context, KeyDirectory(self.database, self.run.clock, others.fetch))
 
     async def receive(self, activity: JsonObject) -> None:
         """Take an activity whose signature holds, as an inbox does. Another server sends it until it is stored."""
@@ -151,16 +183,24 @@ class SimulatedServer:
 
         async def store() -> None:
             outbox, now = self.actors.outbox, self.run.clock.now()
-            await self.run.database.transact(take_up, outbox, body, now, NOWHERE)
+            await self.database.transact(take_up, outbox, body, now, NOWHERE)
             outbox.wake(INBOX)
 
         await insist(self, "another server", store)
 
+    def _add_deliveries(self, post: Post, on_gone: OnGone) -> None:
+        keys, chance = self.federation.keys, self.run.random.random
+        self.actors.outbox.add(delivery_queue(self.actors, keys, post, chance, FIRST_RETRY, on_gone))
+
     @property
     def api(self) -> SimulatedApi:
         """The API of the running process, made at the first use."""
-        self._api = self._api or SimulatedApi(self.run, self.runtime, self.actors, self.record)
+        if self._api is None:
+            self._api = SimulatedApi(self.run, self.database, self.actors, self.outgoing, self.federation, self.record)
         return self._api
+
+    def _observe(self, address: object, message: object, when: Literal["before", "after"]) -> None:
+        self.run.faults.turn(f"{self.place.label}{address}", message, when)
 
     async def shown(self, ids: Sequence[int]) -> list[int]:
         """Return those of a page's statuses that can still be rendered."""
@@ -220,7 +260,8 @@ class SimulatedServer:
     def record(self, event: str, /, **facts: object) -> None:
         self.log.append((event, facts))
         said = [str(facts[fact]) for fact in ("error", "decision") if fact in facts]
-        self.run.note(": ".join(["log", event, *said]), str(facts.get("actor") or facts.get("child") or "-"))
+        who = facts.get("actor") or facts.get("child") or "-"
+        self.run.note(": ".join(["log", event, *said]), f"{self.place.label}{who}")
         if event in ("actor.crashed", "actor.quarantined"):
             self.actors.outbox.wake()
 

@@ -35,7 +35,7 @@ from ..checks import Eventually, Predicate
 from ..run import Go, Run
 from .patience import insist
 from .people import PAGE, Person, sign_in
-from .server import BASE_URL, DOMAIN, SimulatedServer
+from .server import Place, SimulatedServer
 from .stream import Stream
 
 # Virtual seconds after the last kept promise in which a late crash, or a late retry, shows.
@@ -83,9 +83,11 @@ class Simulation(SimulatedServer):
 
     def __init__(
         self, run: Run, nursery: trio.Nursery, idle: float, *, mail: bool = False, push: bool = False,
-        previews: bool = False, deliveries: bool = False,
+        previews: bool = False, deliveries: bool = False, place: Place | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(run, nursery, idle, mail=mail, push=push, previews=previews, deliveries=deliveries)
+        super().__init__(
+            run, nursery, idle, mail=mail, push=push, previews=previews, deliveries=deliveries, place=place
+        )
         run.always(self._streams_are_right, "streams show no error")
         run.eventually(self._promises_are_kept, "every promise is kept")
         run.eventually(self._counts_are_right, "every count is that of the rows")
@@ -100,12 +102,12 @@ class Simulation(SimulatedServer):
     async def people(self, *names: str, locked: bool = False) -> Sequence[Person]:
         """Return several persons with fresh accounts, which exist before the scenario begins."""
         people = [Person(self, self.new_id(), name) for name in names]
-        self.run.database.arrange(_settle_in, people, self.run.clock.now(), locked=locked)
+        self.database.arrange(_settle_in, people, self.base_url, self.run.clock.now(), locked=locked)
         return people
 
     def sign_in(self, people: Sequence[Person]) -> None:
         """Give people tokens for the API. `token_of` returns them."""
-        self.run.database.arrange(sign_in, people, self.new_id, self.run.clock.now())
+        self.database.arrange(sign_in, people, self.new_id, self.run.clock.now())
 
     async def public_page(self) -> list[int]:
         """Return the local timeline as a visitor without an account sees it, newest first."""
@@ -146,7 +148,7 @@ class Simulation(SimulatedServer):
 
     def _promises_are_kept(self) -> bool:
         """Check that no promise is overdue. One for later (a status, the end of a mute) may wait for its time."""
-        return not self.run.database.rows("SELECT FROM outbox WHERE due_at <= $1 LIMIT 1", self.run.clock.now())
+        return not self.database.rows("SELECT FROM outbox WHERE due_at <= $1 LIMIT 1", self.run.clock.now())
 
     def _all_is_told(self) -> bool:
         return self._promises_are_kept() and all(stream.open for stream in self._streams)
@@ -159,7 +161,7 @@ class Simulation(SimulatedServer):
         )
 
     def _counts_are_right(self) -> bool:
-        return not self.run.database.rows(WRONG_COUNTS)
+        return not self.database.rows(WRONG_COUNTS)
 
     def _audience_is_awake(self) -> bool:
         awake = set(self.runtime.awake("home"))
@@ -167,15 +169,17 @@ class Simulation(SimulatedServer):
         return awake.issuperset([*context.audience.everybody, *context.tagged.everybody])
 
 
-async def _settle_in(db: Connection, people: Sequence[Person], now: datetime, *, locked: bool) -> None:
-    await accounts.create_local_many(db, [_account(person, locked) for person in people], now)
+async def _settle_in(
+    db: Connection, people: Sequence[Person], base_url: str, now: datetime, *, locked: bool
+) -> None:  # fmt: skip
+    await accounts.create_local_many(db, [_account(person, base_url, locked) for person in people], now)
     await users.create_many(db, [_user(person, now) for person in people], now)
 
 
-def _account(person: Person, locked: bool) -> NewAccount:
-    uri, url = f"{BASE_URL}/users/{person.name}", f"{BASE_URL}/@{person.name}"
+def _account(person: Person, base_url: str, locked: bool) -> NewAccount:
+    uri, url = f"{base_url}/users/{person.name}", f"{base_url}/@{person.name}"
     return NewAccount(person.id, person.name, None, uri, url, display_name=person.name.capitalize(), locked=locked)
 
 
 def _user(person: Person, now: datetime) -> NewUser:
-    return NewUser(person.id, f"{person.name}@{DOMAIN}", None, confirmed_at=now, approved_at=now)
+    return NewUser(person.id, f"{person.name}@troupe.test", None, confirmed_at=now, approved_at=now)
