@@ -30,7 +30,12 @@ class MoveFollowers(Effect):
 
 def account_moved(account_id: int, target_id: int) -> Promise:
     """Promise to move the followers of an account."""
-    return Promise(MoveFollowers(account_id, target_id), f"move/{account_id}", account=account_id)
+    return Promise(MoveFollowers(account_id, target_id), moving(account_id), account=account_id)
+
+
+def moving(account_id: int) -> str:
+    """Return the key of the promise to move the followers of an account."""
+    return f"move/{account_id}"
 
 
 @carries_out("move", MoveFollowers, ANNOUNCEMENTS)

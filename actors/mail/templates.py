@@ -28,6 +28,7 @@ APPROVAL = "approval"
 PASSWORD_RESET = "password_reset"  # noqa: S105  # the name of a letter
 PASSWORD_CHANGED = "password_changed"  # noqa: S105  # the name of a letter
 ACCOUNT_DELETED = "account_deleted"
+ACCOUNT_MOVED = "account_moved"
 EMAIL_CHANGE = "email_change"
 EMAIL_CHANGE_ASKED = "email_change_asked"
 EMAIL_CHANGED = "email_changed"

@@ -35,6 +35,7 @@ FIELD_NAME_CHARACTERS = 255
 FIELD_VALUE_CHARACTERS = 255
 PINS = 5
 FEATURED_TAGS = 10
+ALIASES = 20  # some servers read no more
 LISTS = 50
 REACTION_KINDS = 8  # to one announcement, of all accounts together
 ANNOUNCEMENT_CHARACTERS = 5_000

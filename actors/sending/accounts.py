@@ -7,7 +7,7 @@ from ...storage.engine.database import Connection
 from ...storage.reports import Report
 from ...storage.statuses import Status
 from ..account import AccountActor
-from ..activitypub.documents.activities import delete_actor_of, flag_of, update_actor_of
+from ..activitypub.documents.activities import delete_actor_of, flag_of, move_of, update_actor_of
 from ..activitypub.documents.actors import actor_of
 from ..context import ActorContext
 from ..effects.registry import Promise
@@ -32,6 +32,15 @@ async def send_account(db: Connection, context: ActorContext, account_id: int) -
     moved_to = None if moved is None else moved.uri
     actor = actor_of(account, context.names, account.public_key, context.custom_emojis.current, moved_to)
     return await deliver(db, context, account_id, update_actor_of(actor, context.clock.now()), found, urgent=True)
+
+
+async def send_move(db: Connection, account: AccountActor, target_uri: str) -> list[Promise]:
+    """Promise to tell the followers of a local account that it has moved."""
+    context, name = account.context, account.owner.username
+    found = await find_inboxes(db, context, account.id, Recipients(followers=True))
+    names = context.names
+    move = move_of(names.actor(name), target_uri, names.followers(name), context.clock.now())
+    return await deliver(db, context, account.id, move, found, urgent=True)
 
 
 async def send_report(

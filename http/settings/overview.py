@@ -19,6 +19,8 @@ DONE = {
     "password": "Your password was changed. All other browsers are signed out.",
     "email_asked": "A mail is on its way to the new address. It is yours when you have opened the link in it.",
     "two_factor_off": "Two-factor authentication is off.",
+    "moved": "Your account has moved. Your followers are asked to follow the new one.",
+    "moved_back": "Your account is in use again.",
     "sessions": "All other browsers are signed out.",
 }
 

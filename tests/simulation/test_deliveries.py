@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 import trio
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
@@ -19,6 +20,7 @@ from troupe.actors.commands.edits import EditStatus
 from troupe.actors.commands.favourites import Favourite, Unfavourite
 from troupe.actors.commands.featured_tags import FeatureTag, RemoveFeaturedTag, UnfeatureTag
 from troupe.actors.commands.follow_requests import AuthorizeRequest, RemoveFollower
+from troupe.actors.commands.moves import AddAlias, MoveAway, MoveBack, RemoveAlias
 from troupe.actors.commands.pins import Pin, Unpin
 from troupe.actors.commands.polls import Vote
 from troupe.actors.commands.profiles import UpdateProfile
@@ -29,6 +31,7 @@ from troupe.actors.commands.statuses import DeleteStatus, PublishStatus
 from troupe.actors.context import ActorContext
 from troupe.actors.deliveries.sender import DeliveryReply
 from troupe.actors.effects.sending import RotateKeyNow
+from troupe.actors.kernel import Refused
 from troupe.actors.rules.polls import PollTerms
 from troupe.actors.sending.deliver import Recipients
 from troupe.storage.activities import FoundInbox
@@ -287,6 +290,38 @@ async def test_the_outcome_of_a_poll_does_not_wait_for_more_votes(sim: Simulatio
     (question,) = objects(sim, "Update", bob.inbox)
     assert [option["replies"]["totalItems"] for option in question["oneOf"]] == [1, 0]
     assert "closed" in question
+
+
+@simulation(seeds=10, faults=2, world=partial(stage, deliveries=True, mail=True))
+async def test_followers_elsewhere_learn_of_a_move_after_the_actor_that_proves_it(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    bob, cat = Foreigner(sim, "bob", "b.example"), Foreigner(sim, "cat", "c.example")
+    new = Foreigner(sim, "ann", "d.example")
+    bob.follows(sim, ada)
+    await ada.publish("hello")
+    await all_delivered(sim)  # which makes the key: an account that has none is not told of
+    for message in (
+        AddAlias(cat.uri),
+        AddAlias(cat.uri),
+        MoveAway(new.id),
+        RemoveAlias(cat.uri),
+        MoveBack(),
+        MoveBack(),
+    ):
+        await ada.insist(message)
+        await trio.sleep(1)
+    with pytest.raises(Refused, match="seven days"):
+        await ada.insist(MoveAway(new.id))
+    await all_delivered(sim)
+    taken = list({one.activity["id"]: one.activity for one in sim.delivered}.values())[1:]
+    assert [one["type"] for one in taken] == ["Update", "Update", "Move", "Update", "Update"]
+    actors = [one["object"] for one in taken if one["type"] == "Update"]
+    assert [one.get("alsoKnownAs") for one in actors] == [[cat.uri], [cat.uri], None, None]
+    assert [one.get("movedTo") for one in actors] == [None, new.uri, new.uri, None]
+    move = taken[2]
+    assert move["actor"] == move["object"] == actors[0]["id"]
+    assert (move["target"], move["to"]) == (new.uri, [actors[0]["followers"]])
+    assert {one.inbox for one in sim.delivered} == {bob.inbox}
 
 
 @simulation(seeds=30, faults=2, world=with_servers)
