@@ -14,8 +14,11 @@ from .settling import SIGN_IN, Browser, form_token, is_signed_out, link_in, prob
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
 NEW = "a new password"
-PAGES = ("/settings", "/settings/password", "/settings/email", "/settings/two_factor", "/settings/applications")
-FORMS = ("/settings/sign_out", "/settings/sessions", "/settings/password")
+PAGES = (
+    *("/settings", "/settings/password", "/settings/email", "/settings/two_factor", "/settings/applications"),
+    "/settings/move",
+)
+FORMS = ("/settings/sign_out", "/settings/sessions", "/settings/password", "/settings/move", "/settings/aliases")
 
 
 async def forget(stage: Stage, email: str = "ada@example.org") -> str:
