@@ -167,7 +167,8 @@ def test_an_emoji_is_disabled_enabled_and_put_under_another_heading(data: Path, 
     for words, said, changes in steps:
         done = run(data, *words)
         assert (done.exit_code, done.stdout) == (0, said), done.output
-        assert stored(dsn) == [replace(added, **changes)]
+        (now,) = stored(dsn)
+        assert now == replace(added, **changes, updated_at=now.updated_at)
     for words in (("disable", "dog"), ("enable", "dog"), ("category", "dog", "Animals")):
         refused = run(data, *words)
         assert (refused.exit_code, refused.stderr) == (1, "Error: there is no emoji :dog:.\n")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from urllib.parse import quote
 
 from ....storage.engine.json_values import JsonObject
 from ...statuses import ShownStatus
@@ -207,7 +208,9 @@ def _of_featured(
 
 
 def _of_featured_tag(kind: str, actor: str, hashtag: JsonObject, featured: str, now: datetime) -> JsonObject:
-    activity = _activity(kind, f"{featured}#{kind.lower()}-tag/{_number(now)}", actor, hashtag, [PUBLIC])
+    # Two hashtags may be put on a profile within a millisecond: each name is in the id.
+    name = quote(str(hashtag["name"]).removeprefix("#"))
+    activity = _activity(kind, f"{featured}#{kind.lower()}-tag/{_number(now)}/{name}", actor, hashtag, [PUBLIC])
     return activity | {"@context": TAGS_CONTEXT, "target": featured}
 
 
