@@ -166,6 +166,11 @@ class Media:
         upload = f"waiting/{self.id}" if self.state == "waiting" else None
         return tuple(name for name in (self.file, self.thumbnail_file, upload) if name is not None)
 
+    @property
+    def remote_urls(self) -> tuple[str, ...]:
+        """Where its pictures are on another server."""
+        return tuple(url for url in (self.remote_url, self.thumbnail_remote_url) if url is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class ProcessedMedia:

@@ -47,6 +47,8 @@ INSERT = """
 
 USE = "UPDATE remote_files SET used_at = $3 WHERE url = $1 AND made = $2"
 
+DELETE_OF = "DELETE FROM remote_files WHERE url = ANY($1::text[]) RETURNING file, thumbnail_file"
+
 DELETE_UNUSED = """
     DELETE FROM remote_files WHERE (url, made) IN (
         SELECT url, made FROM remote_files WHERE used_at < $1 ORDER BY used_at LIMIT $2
@@ -98,6 +100,11 @@ async def use(db: Connection, url: str, made: Purpose, now: datetime) -> None:
 async def delete_unused(db: Connection, before: datetime, limit: int) -> Sequence[str]:
     """Delete some copies that were not used since a time. Return their files."""
     return _files(await db.fetch(DELETE_UNUSED, before, limit))
+
+
+async def delete_of(db: Connection, urls: Sequence[str]) -> Sequence[str]:
+    """Delete the copies of pictures that are gone. Return their files."""
+    return _files(await db.fetch(DELETE_OF, list(urls))) if urls else []
 
 
 def _files(rows: Sequence[Row]) -> list[str]:

@@ -15,6 +15,7 @@ from ...storage import (
     media,
     notifications,
     polls,
+    remote_files,
     reports,
     scheduled_statuses,
     statuses,
@@ -465,7 +466,9 @@ async def delete(
         await media.discard(db, [medium.id for medium in status.media], now)
     elif message.delete_media and status.media:
         gone = await media.delete_many(db, [medium.id for medium in status.media])
-        await outbox.promise(db, [files_unused(file for medium in gone for file in medium.files)], origin)
+        copies = await remote_files.delete_of(db, [url for medium in gone for url in medium.remote_urls])
+        files = [file for medium in gone for file in medium.files]
+        await outbox.promise(db, [files_unused([*files, *copies])], origin)
     promises = [status_changed(id, account.id), *(status_changed(boost, by) for boost, by in deleted.reblogs)]
     promises += quotes_ended(deleted.quotes, account.id)
     promises += await send_deletion(db, account, status)

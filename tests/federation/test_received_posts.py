@@ -8,7 +8,10 @@ import pytest
 
 from troupe.actors.activitypub.notes import blurhash_of
 
+from ..checklist.rows import rows
 from ..clients import Person, Stage
+from ..http.uploading import picture
+from ..waiting import until_none
 from .delivering import HOME, PUBLIC, act, create, note, take
 from .finding import until_done
 from .peer import ForeignServer
@@ -172,3 +175,19 @@ async def test_those_who_are_addressed_alone_are_not_told(stage: Stage, ada: Per
 )
 def test_a_blurhash_is_checked(value: object, *, holds: bool) -> None:
     assert (blurhash_of(value) is not None) == holds
+
+
+@rows("S102")
+async def test_a_deletion_there_removes_the_media_here(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    url = peer.serve(peer.url("/a.png"), picture(), "image/png")
+    shown = await stored(stage, ada, peer, attachment={"type": "Document", "mediaType": "image/png", "url": url})
+    address = shown["media_attachments"][0]["url"].removeprefix(HOME)
+    assert (await stage.anybody().get(address)).status == 200
+    ((name,),) = await stage.rows("SELECT file FROM remote_files")
+    await take(stage, act(peer.person("eve"), "Delete", {"type": "Tombstone", "id": shown["uri"]}))
+    assert (await ada.get(f"/api/v1/statuses/{shown['id']}")).status == 404
+    assert (await stage.anybody().get(address)).status == 404
+    for table in ("media_attachments", "remote_files"):
+        assert await stage.rows(f"SELECT FROM {table}") == []
+    await until_none(lambda: stage.rows("SELECT FROM outbox WHERE kind = 'files'"))
+    assert not stage.http_context.media.folder.path(name).exists()
