@@ -13,6 +13,8 @@ INSERT = """
     RETURNING digest
 """
 
+DELETE = "DELETE FROM received_activities WHERE digest = $1"
+
 IS_KNOWN = "SELECT EXISTS (SELECT FROM received_activities WHERE digest = $1)"
 
 
@@ -33,3 +35,8 @@ async def insert(db: Connection, digest: bytes, now: datetime) -> bool:
 async def is_known(db: Connection, digest: bytes) -> bool:
     """True if an activity was received before."""
     return await db.fetchval(IS_KNOWN, digest)
+
+
+async def forget(db: Connection, digest: bytes) -> None:
+    """Take an activity as one that has not come yet."""
+    await db.execute(DELETE, digest)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from functools import partial
 
-from ...storage import statuses
+from ...storage import received_activities, statuses
 from ...storage.engine.database import Connection, Doubtful, Unavailable
 from ...storage.engine.json_values import JsonObject
 from ...storage.remote_statuses import KnownStatus
@@ -21,6 +21,7 @@ from ..kernel import NotAnswered, Origin
 from ..kernel.errors import describe
 from .activities import HANDLERS
 from .activities.delete import delete_status
+from .activities.follow import mark_of
 from .activities.update import change
 from .errors import DocumentGone, DocumentMissing, DocumentUnavailable, DocumentUnknown, UntrustedDocument
 from .key_directory import KeyDirectory
@@ -74,6 +75,10 @@ class Inbox:
     async def _put_aside(self, activity: ReceivedActivity, attempt: Attempt, db: Connection) -> None:
         due_at = self._context.shared.clock.now() + FIRST_PAUSE
         aside = ReceivedActivity(activity.signer, activity.body, activity.recipient, tried=True)
+        document = read_document(activity.body.encode())
+        if "Follow" in types_of(document) and (id := uri_of(document)) is not None:
+            # It has done nothing yet: an Undo that is applied before it must be remembered.
+            await received_activities.forget(db, mark_of(activity.signer, id))
         await self._context.shared.outbox.promise(
             db, [put_aside(aside, host_of(activity.signer) or "", attempt.id, due_at)], attempt.origin
         )
@@ -104,7 +109,7 @@ class Inbox:
         recipient = None
         if received.recipient is not None:
             recipient = await context.local_account_id(context.names.actor(received.recipient))
-        await HANDLERS[kind](context, Activity(actor, document, origin, recipient))
+        await HANDLERS[kind](context, Activity(actor, document, origin, recipient, received.tried))
 
     async def _follow_up(self, kind: str, document: JsonObject, origin: Origin) -> None:
         """Look at the object of an activity that somebody else has passed on, at its own server."""

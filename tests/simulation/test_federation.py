@@ -25,7 +25,7 @@ async def test_each_acknowledged_post_arrives_once_also_when_servers_are_killed(
     await federation.posts_amid_crashes(sim)
 
 
-@simulation(seeds=20, faults=FAULTS, world=two_servers)
+@simulation(seeds=20, faults=FAULTS, pinned=[(24, "pct"), (38, "random"), (42, "pct")], world=two_servers)
 async def test_both_servers_agree_who_follows_whom(sim: TwoServers) -> None:
     await federation.follows_change_on_both_sides(sim)
 

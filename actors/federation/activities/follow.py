@@ -12,11 +12,11 @@ async def follow(inbox: InboxContext, activity: Activity) -> None:
     target = await inbox.local_account_id(activity.object_uri)
     if target is not None:
         if activity.id is not None:
-            mark = mark_of(activity, activity.id)
+            mark = mark_of(activity.actor.uri, activity.id)
             await inbox.shared.database.transact(received_activities.insert, mark, inbox.shared.clock.now())
         await inbox.ask(activity.actor.id, Follow(target, uri=activity.id), activity.origin)
 
 
-def mark_of(activity: Activity, follow_uri: str) -> bytes:
-    """Return what says that a Follow of the activity's actor has come."""
-    return received_activities.digest_of(activity.actor.uri, follow_uri, "Follow")
+def mark_of(actor_uri: str, follow_uri: str) -> bytes:
+    """Return what says that a Follow of an actor has come."""
+    return received_activities.digest_of(actor_uri, follow_uri, "Follow")

@@ -63,7 +63,11 @@ async def _find_or_bury(
     command = await _by_object(db, activity, embedded) if embedded else None
     if command is None and uri is not None:
         command = await _by_uri(db, activity, uri)
-    if command is None and uri is not None and not await received_activities.is_known(db, mark_of(activity, uri)):
+    if (
+        command is None
+        and uri is not None
+        and not await received_activities.is_known(db, mark_of(activity.actor.uri, uri))
+    ):
         now = inbox.shared.clock.now()
         await tombstones.bury(db, uri, activity.actor.uri, now, now + KEPT_FOR)
     return command
@@ -75,7 +79,7 @@ async def _by_object(db: Connection, activity: Activity, embedded: JsonObject) -
     if object_uri is None:
         return None
     if kind in ("Follow", "Block", "Accept"):
-        return await _with_account(db, actor, kind, embedded, object_uri)
+        return await _with_account(db, activity, kind, embedded, object_uri)
     known = await remote_statuses.find(db, object_uri)
     if known is None:
         return None
@@ -85,7 +89,10 @@ async def _by_object(db: Connection, activity: Activity, embedded: JsonObject) -
     return Unreblog(known.id) if boosted else None
 
 
-async def _with_account(db: Connection, actor: int, kind: str, embedded: JsonObject, object_uri: str) -> Undoing | None:
+async def _with_account(
+    db: Connection, activity: Activity, kind: str, embedded: JsonObject, object_uri: str
+) -> Undoing | None:
+    actor = activity.actor.id
     inner = object_of(embedded.get("object"))
     uri = actor_of(inner) if kind == "Accept" and inner is not None else object_uri
     other = None if uri is None else (await remote_statuses.account_ids(db, [uri])).get(uri)
@@ -96,8 +103,16 @@ async def _with_account(db: Connection, actor: int, kind: str, embedded: JsonObj
         return RemoveFollower(other) if bond.following else None
     bond = await relations.bond(db, actor, other)
     if kind == "Follow":
+        if activity.late and await _has_followed_anew(db, actor, other, uri_of(embedded)):
+            return None
         return Unfollow(other) if bond.following or bond.requested else None
     return Unblock(other) if bond.blocking else None
+
+
+async def _has_followed_anew(db: Connection, actor: int, other: int, undone: str | None) -> bool:
+    """True if the follow that is here is a later one than the one that is undone."""
+    current = await follows.remote(db, [actor], [other])
+    return undone is not None and any(one.uri not in (None, undone) for one in current)
 
 
 async def _by_uri(db: Connection, activity: Activity, uri: str) -> Undoing | None:
