@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import click
 
 from .options import ask_first, dry_run_option, json_option, print_json, setting_options, settings_from, yes_option
+
+
+@contextmanager
+def _progress(label: str, length: int) -> Generator[Callable[[int], None]]:
+    """Show how far long work is, apart from what the command prints. Give the function that says so."""
+    with click.progressbar(length=length, label=label, file=sys.stderr) as shown:
+        yield shown.update
 
 
 @click.command
@@ -50,9 +59,8 @@ def refresh(
             except InvalidAccount as unfit:
                 raise click.ClickException(f"{unfit}.") from None
         if not dry_run:
-            bar = click.progressbar(length=len(found), label="Asking the server to fetch accounts", file=sys.stderr)
-            with bar as shown:
-                refresh_all(run, found, shown.update)
+            with _progress("Asking the server to fetch accounts", len(found)) as update:
+                refresh_all(run, found, update)
     if as_json:
         print_json({"accounts": [one.acct for one in found], "dry_run": dry_run})
     else:
@@ -93,9 +101,8 @@ def rotate_keys(
         except InvalidAccount as unfit:
             raise click.ClickException(f"{unfit}.") from None
         if not dry_run:
-            bar = click.progressbar(length=len(found), label="Asking the server to replace keys", file=sys.stderr)
-            with bar as shown:
-                rotate_all(run, found, shown.update)
+            with _progress("Asking the server to replace keys", len(found)) as update:
+                rotate_all(run, found, update)
     if as_json:
         print_json({"accounts": [one.username for one in found], "dry_run": dry_run})
     else:
@@ -140,8 +147,8 @@ def cull(
     settings = settings_from(config, data=data, domain=domain)
     with transactions(settings) as run, opened_database(settings) as dsn:
         found = run(find, after, by_domain, everybody, limit)
-        with click.progressbar(length=len(found), label="Asking for accounts", file=sys.stderr) as shown:
-            culled = cull_accounts(run, dsn, settings, found, shown.update, dry_run=dry_run)
+        with _progress("Asking for accounts", len(found)) as update:
+            culled = cull_accounts(run, dsn, settings, found, update, dry_run=dry_run)
     if as_json:
         print_json({**culled.as_json(), "dry_run": dry_run})
         return
