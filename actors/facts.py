@@ -202,7 +202,7 @@ class RotatedKey:
 
 @dataclass(frozen=True, slots=True)
 class ModeratedAccount:
-    """The states that staff put an account in. Its user is `barred` if disabled, suspended or deleted."""
+    """The states that staff put an account in, or a move. Its user is `barred` from the API if it may not act now."""
 
     account_id: int
     barred: bool

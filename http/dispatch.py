@@ -129,18 +129,22 @@ async def _identify(call: EndpointCall, secret: str | None) -> bool:
 
 
 def _require_user(call: EndpointCall) -> None:
-    """Check that a user who may act now asks, where a server with limited federation is closed to all others."""
+    """Check that a user asks who may read, where a server with limited federation is closed to all others."""
     if call.token is None:
         raise Unauthorized(USER_REQUIRED)
-    viewer_of(call.context, call.token, call.request.request_id)
+    viewer_of(call.context, call.token, call.request.request_id, moved=True)
 
 
 def _authorize(endpoint: Endpoint, call: EndpointCall) -> None:
-    """Check that the user may act now, and that the token has a scope and the user a role for the endpoint."""
+    """Check that the user may act now, and that the token has a scope and the user a role for the endpoint.
+
+    Users whose account has moved still read what needs no user, and see it as before.
+    """
     if call.token is None:
         return
     if endpoint.auth == "user" or (endpoint.wants_viewer and call.token.account_id is not None):
-        call.viewer = viewer_of(call.context, call.token, call.request.request_id, waiting=endpoint.waiting)
+        waiting, moved = endpoint.waiting, endpoint.auth != "user"
+        call.viewer = viewer_of(call.context, call.token, call.request.request_id, waiting=waiting, moved=moved)
     if endpoint.auth != "none" or endpoint.wants_viewer:
         scopes.check(call.token.scopes, endpoint.scopes)
     if endpoint.permission is not None and not may(call.token.role, endpoint.permission):

@@ -39,7 +39,7 @@ ISSUE = Statement(insert_into("access_tokens", "id, token_hash, application_id, 
 WITH_STATE = """
     t.id, t.token_hash, t.application_id, t.account_id, t.scopes, t.created_at, t.last_used_at, t.revoked_at,
     app.name AS application_name, app.website AS application_website,
-    u.role, u.confirmed_at, u.approved_at, u.disabled_at, a.suspended_at, a.deleted_at
+    u.role, u.confirmed_at, u.approved_at, u.disabled_at, a.suspended_at, a.deleted_at, a.moved_to_id
 """
 
 FIND_TOKEN = f"""
@@ -175,6 +175,7 @@ class Token:
     disabled_at: datetime | None
     suspended_at: datetime | None
     deleted_at: datetime | None
+    moved_to_id: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ COLUMNS = """
     u.account_id, a.username, u.email, u.password_hash, u.role, u.locale, u.default_privacy, u.default_sensitive,
     u.default_language, u.default_quote_policy, u.settings, u.created_by_application_id, u.invite_request,
     u.confirmed_at, u.approved_at, u.disabled_at, a.suspended_at, a.deleted_at, u.created_at,
-    u.new_email
+    u.new_email, a.moved_to_id
 """
 
 FIND = f"SELECT {COLUMNS} FROM users u JOIN accounts a ON a.id = u.account_id WHERE u.account_id = $1"
@@ -84,11 +84,17 @@ class User:
     deleted_at: datetime | None
     created_at: datetime
     new_email: str | None = None  # the address that takes the place of `email` when it is confirmed
+    moved_to_id: int | None = None  # the account that this one has moved to
 
     @property
     def barred(self) -> bool:
         """True if the user may not sign in: disabled, suspended or deleted."""
         return not (self.disabled_at is None and self.suspended_at is None and self.deleted_at is None)
+
+    @property
+    def inactive(self) -> bool:
+        """True if the user may not act with the account: barred, or moved. Who has moved signs in to come back."""
+        return self.barred or self.moved_to_id is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,14 @@ from ...storage import accounts, moves, outbox
 from ...storage.engine.database import Connection
 from ..account import AccountActor
 from ..effects.mail import MAIL, notice
+from ..effects.moderation import account_moderated
 from ..effects.moves import FollowMoved, account_moved, moving
 from ..facts import ChangedAccount
 from ..kernel import Message, Origin, Refused, finished, turn
 from ..mail.templates import ACCOUNT_MOVED
 from ..rules.limits import ALIASES
 from ..sending.accounts import send_account, send_move
+from .moderation import publish_moderation
 from .relations import Follow, Unfollow, follow, unfollow
 
 EVERY = timedelta(days=7)  # an account does not move more often
@@ -29,7 +31,10 @@ class Move(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class MoveAway(Message[None]):
-    """Command to an account of this server: move to another account. That this one is its alias was checked."""
+    """Command to an account of this server: move to another account. That this one is its alias was checked.
+
+    Its user can't use the API until the move is taken back, as on Mastodon.
+    """
 
     target_id: int
 
@@ -75,8 +80,7 @@ async def _move(db: Connection, account: AccountActor, target_id: int, now: date
 async def move_away(account: AccountActor, message: MoveAway) -> Refused | None:
     if not await account.transact(_move_away, account, message.target_id, account.now, account.origin):
         return TOO_SOON
-    await account.publish(ChangedAccount(account.id))
-    account.context.outbox.wake()
+    await publish_moderation(account)
     account.context.outbox.wake(MAIL)
     return None
 
@@ -92,6 +96,7 @@ async def _move_away(
         *await send_account(db, account.context, account.id),
         *await send_move(db, account, target.uri),
         account_moved(account.id, target_id),
+        account_moderated(account.id),
         notice(ACCOUNT_MOVED, account.owner),
     ]
     await account.context.outbox.promise(db, sent, origin)
@@ -101,7 +106,7 @@ async def _move_away(
 @turn(AccountActor, MoveBack)
 async def move_back(account: AccountActor, message: MoveBack) -> None:
     if await account.transact(_move_back, account, account.origin):
-        await account.publish(ChangedAccount(account.id))
+        await publish_moderation(account)
 
 
 async def _move_back(db: Connection, account: AccountActor, origin: Origin) -> bool:
@@ -109,7 +114,8 @@ async def _move_back(db: Connection, account: AccountActor, origin: Origin) -> b
     if not await moves.end(db, account.id):
         return False
     await outbox.forget(db, moving(account.id))
-    await account.context.outbox.promise(db, await send_account(db, account.context, account.id), origin)
+    sent = [*await send_account(db, account.context, account.id), account_moderated(account.id)]
+    await account.context.outbox.promise(db, sent, origin)
     return True
 
 

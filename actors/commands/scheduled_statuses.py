@@ -219,9 +219,9 @@ async def publish_due(account: AccountActor, message: StatusDue) -> None:
 
 
 async def _may_post(account: AccountActor) -> bool:
-    """True if the rows allow it: the owner may have been suspended or disabled since this actor was loaded."""
+    """True if the rows allow it: the owner may be barred since this actor was loaded, or has moved."""
     user = await account.context.database.read(users.find_user, account.id)
-    return user is not None and not user.barred
+    return user is not None and not user.inactive
 
 
 async def _publish(

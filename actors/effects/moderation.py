@@ -68,7 +68,7 @@ async def moderation_facts(database: Database, account_id: int) -> Sequence[Fact
     """Return what is to be told of an account, from its rows as they are now."""
     row = (await database.read(accounts.find_many, [account_id])).get(account_id)
     user = await database.read(users.find_user, account_id)
-    barred = row is None or bool(row.suspended_at or row.deleted_at or (user and user.disabled_at))
+    barred = row is None or bool(row.suspended_at or row.deleted_at or (user and user.inactive))
     return ChangedUser(account_id, user), ChangedAccount(account_id, row), ModeratedAccount(account_id, barred)
 
 

@@ -92,24 +92,26 @@ async def find_token(context: HttpContext, secret: str) -> Token:
     return token
 
 
-def viewer_of(context: HttpContext, token: Token, request_id: str, *, waiting: bool = False) -> Viewer:
+def viewer_of(
+    context: HttpContext, token: Token, request_id: str, *, waiting: bool = False, moved: bool = False
+) -> Viewer:
     """Return the user of a token. Raises 422 if the token has no user, and 403 if the user may not act now.
 
-    With `waiting`, users may act who are not confirmed or approved yet.
+    With `waiting`, users may act who are not confirmed or approved yet, and with `moved` those whose account has moved.
     """
     if token.account_id is None:
         raise Unprocessable(USER_REQUIRED)
-    check_state(token, waiting=waiting)
+    check_state(token, waiting=waiting, moved=moved)
     return Viewer(context.runtime, token, token.account_id, request_id)
 
 
-def check_state(token: Token, *, waiting: bool = False) -> None:
-    """Raise Forbidden, with the reason, if the user may not sign in now."""
+def check_state(token: Token, *, waiting: bool = False, moved: bool = False) -> None:
+    """Raise Forbidden, with the reason, if the user may not act with the account now."""
     if token.confirmed_at is None and not waiting:
         raise Forbidden("Your login is missing a confirmed e-mail address")
     if token.approved_at is None and not waiting:
         raise Forbidden("Your login is currently pending approval")
-    if token.disabled_at or token.suspended_at or token.deleted_at:
+    if token.disabled_at or token.suspended_at or token.deleted_at or (token.moved_to_id and not moved):
         raise Forbidden("Your login is currently disabled")
 
 

@@ -303,6 +303,15 @@ async def test_who_may_not_post_any_more_finds_it_in_the_list_afterwards(stage: 
     assert await scheduled_by(ada) == []
 
 
+async def test_who_has_moved_finds_it_in_the_list_when_back(stage: Stage, ada: Person, bob: Person) -> None:
+    made = await schedule(ada)
+    await stage.sql("UPDATE accounts SET moved_to_id = $2 WHERE id = $1", ada.account.id, bob.account.id)
+    await time_comes(stage, made)
+    await stage.sql("UPDATE accounts SET moved_to_id = NULL WHERE id = $1", ada.account.id)
+    assert await posts(ada) == []
+    assert [one["id"] for one in await scheduled_by(ada)] == [made["id"]]
+
+
 async def test_an_answer_to_what_is_gone_stays_in_the_list(stage: Stage, ada: Person, bob: Person) -> None:
     root = await bob.publish("root")
     made = await schedule(ada, "I agree", in_reply_to_id=root["id"], key="once")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from ..clients import PASSWORD, Person, Stage
@@ -98,6 +100,55 @@ async def test_who_comes_back_moves_again_after_a_week(stage: Stage, ada: Person
     await stage.sql("UPDATE accounts SET moved_at = moved_at - interval '7 days' WHERE id = $1", int(ada.id))
     await browser.send(PAGE, target=handle(peer, "new"), password=PASSWORD)
     assert await moved_to(stage) == new["id"]
+    await until_done(stage)
+
+
+async def test_apps_cannot_use_an_account_that_has_moved_until_it_comes_back(
+    stage: Stage, ada: Person, bob: Person, peer: ForeignServer
+) -> None:
+    """As on Mastodon: it reads what needs no user, and its owner signs in to take the move back."""
+    kept = await ada.publish("hello")
+    peer.person("new", alsoKnownAs=[ADA])
+    browser = await signed_in(stage)
+    asked = [
+        lambda: ada.post("/api/v1/statuses", json={"status": "again"}),
+        lambda: ada.post(f"/api/v1/accounts/{bob.id}/follow"),
+        lambda: ada.post(f"/api/v1/statuses/{kept['id']}/favourite"),
+        lambda: ada.send("PATCH", "/api/v1/accounts/update_credentials", json={"display_name": "Ada"}),
+        lambda: ada.get("/api/v1/timelines/home"),
+        lambda: ada.get("/api/v1/accounts/verify_credentials"),
+    ]
+    assert [(await ask()).status for ask in asked] == [200] * len(asked)
+    await browser.send(PAGE, target=handle(peer, "new"), password=PASSWORD)
+    answers = [await ask() for ask in asked]
+    assert {(one.status, one.json["error"]) for one in answers} == {(403, "Your login is currently disabled")}
+    for path in ("/api/v1/timelines/public", f"/api/v1/accounts/{ada.id}", f"/api/v1/statuses/{kept['id']}"):
+        assert (await ada.get(path)).status == 200
+    again = await signed_in(stage)
+    await again.send(f"{PAGE}/back", PAGE, password=PASSWORD)
+    assert [(await ask()).status for ask in asked] == [200] * len(asked)
+    await until_done(stage)
+
+
+async def test_a_move_of_an_account_elsewhere_counts_once_in_seven_days(
+    stage: Stage, ada: Person, bob: Person, peer: ForeignServer
+) -> None:
+    eve = peer.person("eve")
+    await ada.get("/api/v2/search", query_string={"q": handle(peer, "eve"), "resolve": "true"})
+    new = [peer.person(f"new{number}", alsoKnownAs=[eve["id"]]) for number in range(3)]
+
+    async def moves(number: int) -> str | None:
+        await take(stage, act(eve, "Move", eve["id"], number, target=new[number]["id"]))
+        query = "SELECT t.uri FROM accounts a JOIN accounts t ON t.id = a.moved_to_id WHERE a.uri = $1"
+        return (await stage.rows(query, eve["id"]))[0][0]
+
+    assert await moves(0) == new[0]["id"]
+    assert await moves(1) == new[0]["id"]
+    back = "UPDATE accounts SET moved_at = moved_at - $1::interval WHERE uri = $2"
+    await stage.sql(back, timedelta(days=6, hours=23), eve["id"])
+    assert await moves(1) == new[0]["id"]
+    await stage.sql(back, timedelta(hours=1), eve["id"])
+    assert await moves(2) == new[2]["id"]
     await until_done(stage)
 
 

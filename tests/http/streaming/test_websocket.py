@@ -4,6 +4,8 @@ import pytest
 import trio
 from trio_websocket import ConnectionRejected
 
+from troupe.actors.broadcast import account_address
+from troupe.actors.commands.moves import MoveAway, MoveBack
 from troupe.http.streaming import websocket
 
 from ...clients import Person, Stage
@@ -112,6 +114,20 @@ async def test_an_app_is_no_user_and_a_disabled_user_none_either(edge: Edge, sta
             async with edge.socket(token=token):
                 pass
         assert refused.value.status_code == status
+
+
+async def test_a_move_ends_the_streams_of_its_account(edge: Edge, stage: Stage, ada: Person, bob: Person) -> None:
+    async with edge.socket("?stream=user", ada.token) as stream:
+        await stream.settle()
+        await stage.http_context.runtime.ask(account_address(ada.account.id), MoveAway(bob.account.id))
+        assert await stream.closing() == 1008
+    with pytest.raises(ConnectionRejected) as refused:
+        async with edge.socket("?stream=user", ada.token):
+            pass
+    assert refused.value.status_code == 403
+    await stage.http_context.runtime.ask(account_address(ada.account.id), MoveBack())
+    async with edge.socket("?stream=user", ada.token) as stream:
+        await stream.settle()
 
 
 async def test_public_streams_need_no_token(edge: Edge, ada: Person) -> None:
