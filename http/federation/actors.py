@@ -59,13 +59,13 @@ async def actor_document(context: HttpContext, request: Request, name: str) -> A
     account = (await asked_for(context, request, name)).account
     if account.deleted_at is not None:
         if not await context.database.read(peer_readers.has_unsent_activities, account.id):
-            return tombstone(context, context.federation.names.actor(account.username))
+            return tombstone(context, request, context.federation.names.actor(account.username))
         account = replace(account, suspended_at=account.deleted_at)
     moved = None if account.moved_to_id is None else await context.accounts.find(account.moved_to_id)
     key = await context.federation.keys.public_key_of(account.id)
     names, emojis = context.federation.names, context.rendered.emojis
     actor = actor_of(account, names, key, emojis, None if moved is None else moved.uri)
-    return document(context, actor, public=True)
+    return document(context, request, actor, public=True)
 
 
 async def asked_for(context: HttpContext, request: Request, name: str) -> AskedFor:

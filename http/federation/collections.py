@@ -58,7 +58,7 @@ async def show_outbox(context: HttpContext, request: Request, name: str, positio
     uri = context.federation.names.outbox(account.username)
     if not position.page:
         collection = collection_of(uri, account.statuses_count, first=f"{uri}?page=true")
-        return document(context, collection, public=True)
+        return document(context, request, collection, public=True)
     ids = await posts_of(context, account, reader, ProfilePart(), position.of(POSTS))
     shown = await visible_among(context, ids, reader)
     page = collection_page_of(
@@ -66,7 +66,7 @@ async def show_outbox(context: HttpContext, request: Request, name: str, positio
         next=f"{uri}?page=true&max_id={min(ids)}" if ids else None,
         previous=f"{uri}?page=true&min_id={max(ids)}" if ids else None,
     )  # fmt: skip
-    return document(context, page, public=all(is_open(one) for one in shown))
+    return document(context, request, page, public=all(is_open(one) for one in shown))
 
 
 @api.get("/users/<name>/followers", documents="only")
@@ -74,7 +74,8 @@ async def show_followers(context: HttpContext, request: Request, name: str, posi
     """The accounts that follow an account."""
     account, reader = await _find(context, request, name)
     uri = context.federation.names.followers(account.username)
-    return await _network(context, account, reader, position, uri, account.followers_count, follows.followers_page)
+    total = account.followers_count
+    return await _network(context, request, account, reader, position, uri, total, follows.followers_page)
 
 
 @api.get("/users/<name>/following", documents="only")
@@ -82,7 +83,8 @@ async def show_following(context: HttpContext, request: Request, name: str, posi
     """The accounts that an account follows."""
     account, reader = await _find(context, request, name)
     uri = context.federation.names.following(account.username)
-    return await _network(context, account, reader, position, uri, account.following_count, follows.following_page)
+    total = account.following_count
+    return await _network(context, request, account, reader, position, uri, total, follows.following_page)
 
 
 @api.get("/users/<name>/collections/featured", documents="only")
@@ -92,7 +94,7 @@ async def show_featured(context: HttpContext, request: Request, name: str) -> An
     shown = await visible_among(context, await pinned_of(context, account, reader), reader)
     notes = [await note_document(context, one) for one in shown]
     uri = context.federation.names.featured(account.username)
-    return document(context, featured_of(uri, notes), public=all(is_open(one) for one in shown))
+    return document(context, request, featured_of(uri, notes), public=all(is_open(one) for one in shown))
 
 
 @api.get("/users/<name>/collections/tags", documents="only")
@@ -103,7 +105,7 @@ async def show_featured_tags(context: HttpContext, request: Request, name: str) 
     if shows_profile(account.id, reader):
         found = await context.database.read(featured_tags.of_account, account.id)
     hashtags = [hashtag_of(one.name, one.display_name, names) for one in found]
-    return document(context, featured_tags_of(names.featured_tags(account.username), hashtags), public=True)
+    return document(context, request, featured_tags_of(names.featured_tags(account.username), hashtags), public=True)
 
 
 @api.get("/users/<name>/statuses/<id>/replies", documents="only")
@@ -115,16 +117,16 @@ async def show_replies(
     reader, uri = asked.reader, _of_status(context, asked.account, id, "replies")
     shown = await find_readable(context, asked, id)
     if shown is None:
-        return tombstone(context, uri)
+        return tombstone(context, request, uri)
     if not position.page:
         collection = collection_of(uri, shown.status.replies_count, first=f"{uri}?page=true", ordered=False)
-        return document(context, collection, public=is_open(shown))
+        return document(context, request, collection, public=is_open(shown))
     entries = await context.database.read(timeline_entries.replies, id, position.min_id or 0, REPLIES)
     found = await visible_among(context, [one.id for one in entries if belongs_in_thread(one, reader)], reader)
     more = f"{uri}?page=true&min_id={entries[-1].id}" if len(entries) == REPLIES else None
     uris = [one.status.uri for one in found]
     page = collection_page_of(position.address(uri), uri, uris, next=more, ordered=False)
-    return document(context, page, public=is_open(shown))
+    return document(context, request, page, public=is_open(shown))
 
 
 @api.get("/users/<name>/statuses/<id>/likes", documents="only")
@@ -151,6 +153,7 @@ async def _find(context: HttpContext, request: Request, name: str) -> tuple[Acco
 
 async def _network(
     context: HttpContext,
+    request: Request,
     account: Account,
     reader: Perspective,
     position: CollectionPosition,
@@ -162,14 +165,14 @@ async def _network(
     if not shows_network(account, reader):
         if position.page:
             raise NotFound
-        return document(context, collection_of(uri, total), public=True)
+        return document(context, request, collection_of(uri, total), public=True)
     if not position.page:
-        return document(context, collection_of(uri, total, first=f"{uri}?page=true"), public=True)
+        return document(context, request, collection_of(uri, total, first=f"{uri}?page=true"), public=True)
     rows = await context.database.read(page_of, account.id, position.of(PEOPLE), viewer=reader.account_id)
     people = await context.accounts.find_many(id for _, id in rows)
     more = f"{uri}?page=true&max_id={rows[-1][0]}" if len(rows) == PEOPLE else None
     uris = [one.uri for one in people.values() if one.deleted_at is None]
-    return document(context, collection_page_of(position.address(uri), uri, uris, next=more), public=True)
+    return document(context, request, collection_page_of(position.address(uri), uri, uris, next=more), public=True)
 
 
 async def _count(
@@ -179,8 +182,8 @@ async def _count(
     uri = _of_status(context, asked.account, id, collection)
     shown = await find_readable(context, asked, id)
     if shown is None:
-        return tombstone(context, uri)
-    return document(context, collection_of(uri, total(shown), ordered=False), public=is_open(shown))
+        return tombstone(context, request, uri)
+    return document(context, request, collection_of(uri, total(shown), ordered=False), public=is_open(shown))
 
 
 def _of_status(context: HttpContext, account: Account, id: int, collection: str) -> str:

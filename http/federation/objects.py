@@ -43,8 +43,8 @@ async def show_activity(context: HttpContext, request: Request, name: str, id: i
     asked = await asked_for(context, request, name)
     shown = await find_readable(context, asked, id)
     if shown is None:
-        return tombstone(context, f"{context.federation.names.status(asked.account.username, id)}/activity")
-    return document(context, await activity_of(context, shown), public=is_open(shown))
+        return tombstone(context, request, f"{context.federation.names.status(asked.account.username, id)}/activity")
+    return document(context, request, await activity_of(context, shown), public=is_open(shown))
 
 
 @api.get("/users/<name>/quote_authorizations/<id>", documents="only")
@@ -60,7 +60,7 @@ async def show_quote_authorization(context: HttpContext, request: Request, name:
     names = context.federation.names
     uri, author = names.quote_authorization(account.username, id), names.actor(account.username)
     authorization = quote_authorization_of(uri, author, shown.status.uri, quoted.status.uri)
-    return document(context, authorization, public=is_open(shown) and is_open(quoted))
+    return document(context, request, authorization, public=is_open(shown) and is_open(quoted))
 
 
 @api.get("/emojis/<id>", documents="only")
@@ -77,10 +77,10 @@ async def status_document(context: HttpContext, request: Request, name: str, id:
     asked = await asked_for(context, request, name)
     shown = await find_readable(context, asked, id)
     if shown is None:
-        return tombstone(context, context.federation.names.status(asked.account.username, id))
+        return tombstone(context, request, context.federation.names.status(asked.account.username, id))
     if shown.boosted is not None:
         return redirect(shown.boosted.status.uri)
-    return document(context, await note_document(context, shown), public=is_open(shown))
+    return document(context, request, await note_document(context, shown), public=is_open(shown))
 
 
 async def find_readable(context: HttpContext, asked: AskedFor, id: int) -> ShownStatus | None:

@@ -42,6 +42,11 @@ def demands_signatures(context: HttpContext) -> bool:
     return context.settings.authorized_fetch or context.settings.limited_federation
 
 
+def is_signed(request: Request) -> bool:
+    """True if a request has a signature, good or not."""
+    return any(request.header(name) is not None for name in SIGNATURES)
+
+
 def received(context: HttpContext, request: Request, body: bytes = b"") -> ReceivedRequest:
     """Return a request as signatures see it."""
     query = request.query_string.decode("latin-1")
@@ -68,7 +73,7 @@ async def signer_of(context: HttpContext, request: Request) -> str | None:
 
     Raise 403 for actors of suspended domains, and 401 if a signature is demanded and there is no good one.
     """
-    if all(request.header(name) is None for name in SIGNATURES):
+    if not is_signed(request):
         return _nobody(context, Unsigned())
     try:
         return await _authenticated(context, request)

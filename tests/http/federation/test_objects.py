@@ -179,8 +179,9 @@ async def seen_by(reader: Peer | Stage, statuses: dict[str, Any], part: str = ""
         assert reply.status in (200, 404), reply.text
         if reply.status == 200:
             found.append(visibility)
-            expected = "public, max-age=60" if visibility in ("public", "unlisted") else "private, no-store"
-            assert reply.headers["Cache-Control"] == expected
+            shared = visibility in ("public", "unlisted") and isinstance(reader, Stage)
+            assert reply.headers["Cache-Control"] == ("public, max-age=60" if shared else "private, no-store")
+            assert reply.headers["Vary"] == "Accept, Signature"
     return found
 
 

@@ -87,6 +87,29 @@ async def test_a_suspended_actor_gets_nothing(stage: Stage, ada: Person, una: Pe
     assert (await una.get("/users/ada")).status == 403
 
 
+async def test_no_cache_keeps_what_a_signed_request_was_answered(stage: Stage, ada: Person, una: Peer) -> None:
+    """What an actor gets is for this actor alone, also an outbox that is empty because the actor is blocked."""
+    status, gone = await write(ada, "hello"), await write(ada, "goodbye")
+    await ada.post(f"/api/v1/statuses/{status['id']}/pin")
+    await ada.delete(f"/api/v1/statuses/{gone['id']}")
+    await una.be_blocked_by(ada)
+    found = [one for one in all_endpoints() if one.documents != "none" and one.path.startswith(("/users", "/@"))]
+    assert len(found) > 10
+    answered = 0
+    for endpoint in found:
+        path = endpoint.path.replace("<name>", "ada")
+        alive, deleted = path.replace("<id>", status["id"]), path.replace("<id>", gone["id"])
+        for asked in (alive, f"{alive}?page=true", deleted):
+            for signed in (await una.get(asked), await una.get(asked, Signature="nonsense")):
+                assert signed.headers["Cache-Control"] == "private, no-store", asked
+                answered += signed.status in (200, 410)
+            unsigned = await ask(stage, asked)
+            if unsigned.status in (200, 410):
+                assert unsigned.headers["Cache-Control"] == "public, max-age=60", asked
+                assert unsigned.headers["Vary"] == "Accept, Signature", asked
+    assert answered > 30
+
+
 class TestAuthorizedFetch:
     @pytest.fixture
     def options(self) -> dict[str, Any]:
