@@ -12,6 +12,7 @@ from .broadcast import Broadcast
 from .custom_emojis import CustomEmojiLoader
 from .deliveries.hosts import KnownHosts
 from .facts import Facts
+from .holdings import Holdings
 from .kernel import Clock, Ids
 from .outbox import Outbox
 from .server_blocks import ServerBlocks
@@ -44,6 +45,7 @@ class ActorContext:
     base_url: str
     local_domain: str
     tally_delay: timedelta  # until other servers are told of votes
+    holdings: Holdings  # of all awake timelines
 
     @property
     def names(self) -> LocalNames:

@@ -1,7 +1,9 @@
 """Entries of timelines and threads: the columns of a status that decide which accounts see it."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .engine.database import Connection, Row
 
@@ -16,6 +18,8 @@ ENTRY_COLUMNS = """
 """
 
 MENTIONED = 7  # the position of mentioned_ids among them
+# The positions of texts that have few values: one object of each serves all entries.
+INTERNED = (2, 8, 11, 12)
 
 # The last field, for queries that need it.
 ENTRY_TAGS = (
@@ -114,13 +118,20 @@ async def replies(db: Connection, id: int, above: int, limit: int) -> list[Timel
 
 def entry_of(row: Row) -> TimelineEntry:
     """Return the entry of a row with ENTRY_COLUMNS."""
-    values = list(row.values())
-    values[MENTIONED] = tuple(values[MENTIONED])
-    return TimelineEntry(*values)
+    return TimelineEntry(*_values(row))
 
 
 def tagged_entry_of(row: Row) -> TimelineEntry:
     """Return the entry of a row with ENTRY_COLUMNS and ENTRY_TAGS."""
-    values = list(row.values())
-    values[MENTIONED], values[TAGS] = tuple(values[MENTIONED]), tuple(values[TAGS])
+    values = _values(row)
+    values[TAGS] = tuple(values[TAGS])
     return TimelineEntry(*values)
+
+
+def _values(row: Row) -> list[Any]:  # of the types of the columns
+    values = list(row.values())
+    values[MENTIONED] = tuple(values[MENTIONED])
+    for place in INTERNED:
+        if values[place] is not None:
+            values[place] = sys.intern(values[place])
+    return values

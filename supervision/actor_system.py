@@ -20,7 +20,8 @@ from ..actors.deliveries.hosts import Chance, KnownHosts
 from ..actors.effects.deliveries import DELIVERIES
 from ..actors.entity import EntityActor
 from ..actors.facts import Facts
-from ..actors.kernel import IDLE, Cell, Clock, Ids, Record, Runtime
+from ..actors.holdings import Holdings
+from ..actors.kernel import IDLE, Cell, Clock, Ids, Record, Runtime, SharedBound
 from ..actors.outbox import Outbox
 from ..actors.relay import AnyRelay
 from ..actors.server_blocks import ServerBlocks
@@ -37,6 +38,8 @@ __all__ = ["ActorSystem", "commands"]  # importing the commands registers their 
 
 # Every request for a hashtag's timeline wakes it, also for a tag that does not exist.
 MOST_TAGS = 10_000
+
+TIMELINE_MEMORY = 256 * 2**20  # bytes that all awake timelines may hold together
 
 
 class ActorSystem:
@@ -57,6 +60,7 @@ class ActorSystem:
         folder: Folder | None = None,
         chance: Chance = random.random,
         tally_delay: float = 180.0,
+        timeline_memory: int = TIMELINE_MEMORY,
     ) -> None:
         self.runtime = runtime
         self.accounts = AccountCache(database)
@@ -74,15 +78,16 @@ class ActorSystem:
         self.actor_context = ActorContext(
             database, clock, ids, self.accounts, self.statuses, audience, tagged, listed, owned, broadcast,
             self.facts, self.outbox, self.blocks, self.custom_emojis, self.hosts, base_url, local_domain,
-            timedelta(seconds=tally_delay),
+            timedelta(seconds=tally_delay), Holdings(timeline_memory),
         )  # fmt: skip
         add = partial(runtime.add, idle=idle)
+        bound = SharedBound(self.actor_context.holdings.is_exceeded)
         self.pools = {
             "accounts": add("account", AccountActor, self._factory(AccountActor)),
-            "homes": add("home", HomeTimeline, self._factory(HomeTimeline)),
-            "lists": add("list", ListTimeline, self._factory(ListTimeline)),
-            "publics": add("public", PublicTimeline, self._factory(PublicTimeline)),
-            "tags": add("tag", TagTimeline, self._factory(TagTimeline), most_awake=MOST_TAGS),
+            "homes": add("home", HomeTimeline, self._factory(HomeTimeline), bound=bound),
+            "lists": add("list", ListTimeline, self._factory(ListTimeline), bound=bound),
+            "publics": add("public", PublicTimeline, self._factory(PublicTimeline), bound=bound),
+            "tags": add("tag", TagTimeline, self._factory(TagTimeline), most_awake=MOST_TAGS, bound=bound),
         }
 
     def _factory(self, actor: type[EntityActor]) -> Callable[[Cell], EntityActor]:

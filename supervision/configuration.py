@@ -258,6 +258,14 @@ class Settings(BaseModel):
         ge=16,
         le=65536,
     )
+    timeline_memory: int = setting(
+        256,
+        "MiB that all awake timelines may hold together, about. Beyond it, those that were not read for the longest"
+        " time are put to sleep and read from the database when they are wanted.",
+        "a number from 16 to 65536",
+        ge=16,
+        le=65536,
+    )
     shutdown_grace: float = setting(
         10.0, "Seconds that running requests get to finish when it stops.", "a number from 0 to 300", ge=0, le=300
     )

@@ -100,6 +100,7 @@ class Troupe:
             base_url=settings.base_url, local_domain=settings.local_domain,
             limited_federation=settings.limited_federation,
             folder=folder, tally_delay=settings.federation_tally_delay,
+            timeline_memory=settings.timeline_memory * 2**20,
         )  # fmt: skip
         self.federation = Federation(self.actors.actor_context, self.runtime, self.outgoing, log.record)
         self.media = MediaProcessor(

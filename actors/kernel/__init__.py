@@ -12,11 +12,12 @@ from .message import Answer, Message, SystemMessage
 from .policy import RestartPolicy
 from .pool import IDLE, ActorPool
 from .runtime import Runtime
+from .shared_bound import SharedBound
 from .surroundings import Chooser, Observer, Record
 
 __all__ = [
     "IDLE", "NOWHERE", "Actor", "ActorPool", "Address", "Answer", "AskCycle", "Busy", "Cell", "Chooser", "Clock",
     "Crashed", "Envelope", "Event", "Feed", "Ids", "KernelError", "Message", "NotAnswered", "Observer", "Origin",
-    "Quarantined", "Record", "Refused", "RestartPolicy", "Runtime", "Stopping", "Subscriber", "SystemClock",
-    "SystemMessage", "TimedOut", "finished", "first_id_at", "turn",
+    "Quarantined", "Record", "Refused", "RestartPolicy", "Runtime", "SharedBound", "Stopping", "Subscriber",
+    "SystemClock", "SystemMessage", "TimedOut", "finished", "first_id_at", "turn",
 ]  # fmt: skip

@@ -77,7 +77,7 @@ class Drainer:
                 function, cell, arguments = queue.tasks.popleft()
                 nursery.start_soon(function, cell, *arguments, name=f"{cell.address}: {function.__name__}")
             self._take_turns()
-            if passivation.pending or len(self._cells) > passivation.most_awake:
+            if passivation.pending or passivation.is_over:
                 passivation.pending = passivation.run_slice(trio.current_time())
             if queue.cells or queue.tasks or passivation.pending:
                 await trio.lowlevel.checkpoint()

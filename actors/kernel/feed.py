@@ -17,9 +17,7 @@ from typing import Protocol
 
 import trio
 
-# How many ids a feed remembers as shown, and as gone: more than any timeline's window, so that a reload after a crash
-# can tell news from what was there before.
-MEMORY = 1000
+from .subjects import Subjects
 
 # How many events a feed keeps for clients that read slowly.
 HELD = 4096
@@ -80,8 +78,8 @@ class Feed:
         self._cursors: dict[Subscriber, int] = {}  # a dict, so that the order is that of subscribing
         self._behind: dict[Subscriber, None] = {}  # those that have not read up to `_end`
         self._trim_at = CROWDED  # the length at which the log is worth trimming: each time costs a look at all cursors
-        self.shown: dict[int, None] = {}  # what the subscribers know of, oldest knowledge first
-        self.gone: dict[int, None] = {}  # what they were told is deleted: never shown again
+        self.shown = Subjects()  # what the subscribers know of
+        self.gone = Subjects()  # what they were told is deleted: never shown again
         self.floor = 0  # what is older than this was there before anybody listened
 
     def __len__(self) -> int:
@@ -134,15 +132,13 @@ class Feed:
         Subjects that earlier subscribers were shown stay known. The subscriber may be one of these who is back, and
         after a crash the mailbox may still hold the message about a subject that was shown from rows.
         """
-        for subject in known:
-            self.shown.pop(subject, None)  # to its end, because rows are the latest knowledge
-            remember(self.shown, subject)
+        self.shown.renew(known)
         self.floor = floor
 
     def know(self, subject: int) -> None:
         """The subscribers need not be told of this one. Without any there is nothing to remember: see `begin`."""
         if self._cursors:
-            remember(self.shown, subject)
+            self.shown.add(subject)
 
     def announce(self, subject: int, event: Event) -> bool:
         """Log the arrival of `subject`, unless it is known already or deleted."""
@@ -156,8 +152,8 @@ class Feed:
         """Log the deletion of `subject`, once; it will not be announced afterwards."""
         if subject in self.gone:
             return
-        remember(self.gone, subject)
-        self.shown.pop(subject, None)
+        self.gone.add(subject)
+        self.shown.discard(subject)
         self.append(event)
 
     def append(self, event: Event) -> None:
@@ -230,10 +226,3 @@ def _cut(subscriber: Subscriber) -> BaseException | None:
     except BaseException as raised:
         return raised
     return None
-
-
-def remember(memory: dict[int, None], subject: int) -> None:
-    """Add to a bounded memory; the oldest is forgotten."""
-    memory[subject] = None
-    if len(memory) > MEMORY:
-        del memory[next(iter(memory))]

@@ -1,7 +1,8 @@
 """Passivation: which actors of a pool go to sleep, and when.
 
-An actor sleeps when it has not been used for `idle` seconds, or when more than `most_awake` actors are awake and it is
-the least recently used. Actors with subscribers, messages or work stay awake.
+An actor sleeps when it has not been used for `idle` seconds, or when it is the least recently used and too much is
+awake: more than `most_awake` actors, or more than its pool may hold together with others (`shared_bound.py`). Actors
+with subscribers, messages or work stay awake.
 
 The cells are in a heap, ordered by last use. A use changes `last_used` and not the heap, which makes it free: a cell
 that reaches the top with an outdated time gets its true time and sinks back. A time in the heap is right or too early,
@@ -16,6 +17,7 @@ from heapq import heappop, heappush, heapreplace
 from time import perf_counter
 
 from .cell import Cell
+from .shared_bound import SharedBound
 
 SLICE = 0.001  # seconds between two checkpoints
 LOOKS = 32  # cells examined in a slice; limits slices in simulation, where real time must not decide
@@ -27,7 +29,15 @@ class Passivation:
     """Puts the cells of one pool to sleep. It shares the pool's `cells`; `retire` ends an incarnation."""
 
     def __init__(
-        self, cells: dict[str, Cell], retire: Callable[[Cell], None], *, most_awake: int, idle: float, simulated: bool
+        self,
+        cells: dict[str, Cell],
+        retire: Callable[[Cell], None],
+        wake_drainer: Callable[[], None],
+        *,
+        most_awake: int,
+        idle: float,
+        simulated: bool,
+        bound: SharedBound | None = None,
     ) -> None:
         self._cells = cells
         self._retire = retire
@@ -35,6 +45,11 @@ class Passivation:
         self.pending = False  # more cells should sleep than the last slice has looked at
         self._idle = idle
         self._simulated = simulated
+        self._wake_drainer = wake_drainer
+        self._bound = bound
+        if bound is not None:
+            bound.add(self)
+        self.slept = 0  # actors put to sleep so far
         self._heap: list[Cell] = []
         self._listened: deque[Cell] = deque()  # not in the heap, so that slices do not meet them each time
         self._in_vain = 0  # busy cells examined since one was put to sleep
@@ -48,6 +63,24 @@ class Passivation:
         self._heap.clear()
         self._listened.clear()
 
+    @property
+    def is_over(self) -> bool:
+        """True if the least recently used actor is to sleep, however short ago that was."""
+        return len(self._cells) > self.most_awake or (self._bound is not None and self._bound.names(self))
+
+    @property
+    def oldest(self) -> float | None:
+        return self._heap[0].ranked_at if self._heap else None
+
+    @property
+    def is_hopeless(self) -> bool:
+        return self._in_vain >= len(self._heap)
+
+    def wake(self) -> None:
+        """Have the drainer run a slice soon."""
+        self.pending = True
+        self._wake_drainer()
+
     def run_slice(self, now: float) -> bool:
         """Put cells to sleep for at most about a millisecond. True if there is more to do."""
         end = perf_counter() + SLICE
@@ -56,10 +89,12 @@ class Passivation:
         while self._is_due(now) and looks < LOOKS and (self._simulated or looks == 0 or perf_counter() < end):
             looks += 1
             self._look_at_top(busy)
+        over = len(self._cells) > self.most_awake or (self._bound is not None and self._bound.is_exceeded())
         for cell in busy:
-            over = len(self._cells) > self.most_awake
             self._push(cell, now if over else now - self._idle + min(AGAIN, self._idle))
-        return self._is_due(now) and self._in_vain < len(self._heap)
+        if self._bound is not None:
+            self._bound.pass_on(self)
+        return self._is_due(now) and not self.is_hopeless
 
     def look_at_listened(self) -> None:
         """Put the cells that have lost their last subscriber back into the heap."""
@@ -72,7 +107,7 @@ class Passivation:
 
     def _is_due(self, now: float) -> bool:
         heap = self._heap
-        return bool(heap) and (len(self._cells) > self.most_awake or heap[0].ranked_at <= now - self._idle)
+        return bool(heap) and (heap[0].ranked_at <= now - self._idle or self.is_over)
 
     def _look_at_top(self, busy: list[Cell]) -> None:
         cell = self._heap[0]
@@ -83,6 +118,7 @@ class Passivation:
         heappop(self._heap)
         if cell.idle:
             self._in_vain = 0
+            self.slept += 1
             self._retire(cell)
             del self._cells[cell.address.key]
         elif cell.subscribers:

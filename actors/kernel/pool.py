@@ -25,6 +25,7 @@ from .policy import RestartPolicy
 from .pool_context import PoolContext
 from .recovery import Recovery
 from .retirement import retire
+from .shared_bound import SharedBound
 from .surroundings import Surroundings
 from .watchdog import Running, look_at_work
 from .work import Overdue
@@ -51,6 +52,7 @@ class ActorPool:
         policy: RestartPolicy | None = None,
         most_awake: int = 100_000,
         idle: float = IDLE,
+        bound: SharedBound | None = None,
     ) -> None:
         context = PoolContext(surroundings)
         self.kind = kind
@@ -61,8 +63,8 @@ class ActorPool:
         self._turns = turns
         self._work = WorkInProgress(context)
         self._passivation = Passivation(
-            self.cells, partial(retire, record=surroundings.record),
-            most_awake=most_awake, idle=idle, simulated=surroundings.choose is not None,
+            self.cells, partial(retire, record=surroundings.record), self._queue.wake,
+            most_awake=most_awake, idle=idle, simulated=surroundings.choose is not None, bound=bound,
         )  # fmt: skip
         self.delivery = Delivery(context)
         self.recovery = Recovery(context, policy or RestartPolicy())
@@ -138,8 +140,12 @@ class ActorPool:
         self.recovery.end_quarantines(now)
         self._passivation.look_at_listened()
         if self._passivation.run_slice(now):
-            self._passivation.pending = True
-            self._queue.wake()
+            self._passivation.wake()
+
+    @property
+    def slept(self) -> int:
+        """The number of times that an actor was put to sleep."""
+        return self._passivation.slept
 
     # -- what others see of it
 

@@ -17,6 +17,7 @@ from .feed import Subscriber
 from .message import Control, Message, R
 from .policy import RestartPolicy
 from .pool import IDLE, ActorPool
+from .shared_bound import SharedBound
 from .surroundings import Chooser, Observer, Park, Record, Surroundings
 
 HOUSEKEEPING = 0.5  # seconds between two rounds
@@ -53,10 +54,11 @@ class Runtime:
         policy: RestartPolicy | None = None,
         most_awake: int = 100_000,
         idle: float = IDLE,
+        bound: SharedBound | None = None,
     ) -> ActorPool:
-        """Register a kind of actor. Its pool takes messages once it runs."""
+        """Register a kind of actor. Its pool takes messages once it runs. Several pools may have one `bound`."""
         pool = self.pools[kind] = ActorPool(
-            kind, make, actor.turns, self._around, policy=policy, most_awake=most_awake, idle=idle
+            kind, make, actor.turns, self._around, policy=policy, most_awake=most_awake, idle=idle, bound=bound
         )
         return pool
 

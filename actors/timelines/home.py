@@ -60,6 +60,7 @@ class HomeTimeline(Timeline):
         await super().load()
 
     def retired(self) -> None:
+        super().retired()
         self.context.audience.leave(self.cell, self.authors)
         self.context.tagged.leave(self.cell, self.perspective.followed_tags)
 
@@ -224,7 +225,7 @@ async def _add_admitted(home: HomeTimeline, before: Perspective, message: Relate
     known = set(home.window.ids)
     try:
         await home.fill()
-        fresh = [entry for id in home.window.shown if (entry := home.window[id]).id not in known]
+        fresh = [entry for entry in home.window.shown if entry.id not in known]
         if len(home.feed):
             news = [entry for entry in fresh if entry.id >= message.drawn or entry.account_id == followed]
             for entry in fresh:

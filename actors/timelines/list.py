@@ -62,6 +62,7 @@ class ListTimeline(Timeline):
         return self.row if self.row is not None and self.row.account_id == account_id else None
 
     def retired(self) -> None:
+        super().retired()
         self.context.listed.leave(self.cell, self.members)
         if self.row is not None:
             self.context.owned.leave(self.cell, [self.row.account_id])

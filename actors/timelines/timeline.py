@@ -34,7 +34,7 @@ class Timeline(EntityActor, ABC):
     def __init__(self, cell: Cell, runtime: Runtime, context: ActorContext) -> None:
         super().__init__(cell, runtime, context)
         self.cell = cell  # to register with authors; `detach` does not change it, so `retired` finds the registration
-        self.window = Window()
+        self.window = Window(context.holdings)
 
     async def load(self) -> None:
         """Fill the window. A subclass registers with its authors first, so that no commit falls between the two."""
@@ -65,6 +65,9 @@ class Timeline(EntityActor, ABC):
     def shows_deletion(self, message: StatusDeleted) -> bool:
         """True if a subscriber may have been shown the status, or have read it on an older page."""
         return message.id in self.feed.shown or self.window.may_hold(message.id)
+
+    def retired(self) -> None:
+        self.window.release()
 
     def subscribed(self, subscriber: Subscriber) -> None:
         if len(self.feed) == 1:
@@ -102,7 +105,7 @@ class Timeline(EntityActor, ABC):
 
     async def make_up(self) -> None:
         """Show the subscribers what they missed while this timeline was being restarted."""
-        await self.show(self.window[id] for id in self.window.shown if id not in self.feed.shown)
+        await self.show([entry for entry in self.window.shown if entry.id not in self.feed.shown])
         await self.retract_deleted()
         await self.show_edits()
 

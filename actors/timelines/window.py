@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
+from operator import attrgetter
 
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
+from ..holdings import Holdings
+
+ID = attrgetter("id")
 
 SIZE = 400  # the feed's length in the reference server
 RECENT = 40  # a boost of a status that is among the last so many entries is not shown
@@ -19,46 +23,49 @@ class Window:
 
     Boosts of statuses that are nearby are held but not shown. Which boosts these are follows from the entries alone, so
     a window shows the same whether it was read from rows or grew entry by entry.
+
+    It is a list, with the entries that other windows hold too: a dict by id took five times as much.
     """
 
-    def __init__(self) -> None:
-        self._ids: list[int] = []
-        self._entries: dict[int, TimelineEntry] = {}
-        self._shown: list[int] | None = None  # ids without repeated boosts; computed when needed
+    __slots__ = ("_entries", "_holdings", "_shown", "complete")
+
+    def __init__(self, holdings: Holdings) -> None:
+        self._holdings: Holdings | None = holdings
+        self._entries: list[TimelineEntry] = []  # sorted by id
+        self._shown: list[TimelineEntry] | None = None  # without repeated boosts; computed when needed
         self.complete = False
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self._entries)
 
     def __contains__(self, id: int) -> bool:
-        return id in self._entries
-
-    def __getitem__(self, id: int) -> TimelineEntry:
-        return self._entries[id]
+        return self._place(id) is not None
 
     def __iter__(self) -> Iterator[TimelineEntry]:
         """Oldest first."""
-        return iter([self._entries[id] for id in self._ids])
+        return iter(self._entries.copy())
 
     @property
     def ids(self) -> list[int]:
         """Oldest first."""
-        return list(self._ids)
+        return [entry.id for entry in self._entries]
 
     def fill(self, entries: Iterable[TimelineEntry], *, complete: bool) -> None:
         """Replace all entries."""
-        self._entries = {entry.id: entry for entry in entries}
-        self._ids = sorted(self._entries)
-        self._shown = None
+        by_id = {entry.id: entry for entry in entries}
+        self._replace([by_id[id] for id in sorted(by_id)])
         self.complete = complete
         self._trim()
 
     def add(self, entry: TimelineEntry) -> bool:
         """Add an entry. True if it was not there."""
-        if entry.id in self._entries:
+        entries = self._entries
+        # A new status is the newest, nearly always.
+        newest = not entries or entry.id > entries[-1].id
+        place = len(entries) if newest else bisect_left(entries, entry.id, key=ID)
+        if not newest and entries[place].id == entry.id:
             return False
-        insort(self._ids, entry.id)
-        self._entries[entry.id] = entry
+        entries.insert(place, self._take(entry))
         self._shown = None
         self._trim()
         return True
@@ -67,65 +74,75 @@ class Window:
         """True if the entry boosts a status that is among the newest shown, boosted or by itself."""
         if entry.reblog_of_id is None:
             return False
-        newest = (self._entries[id] for id in self.shown[-RECENT:] if id != entry.id)
+        newest = (other for other in self.shown[-RECENT:] if other.id != entry.id)
         return any(entry.reblog_of_id in (other.id, other.reblog_of_id) for other in newest)
 
     @property
-    def shown(self) -> list[int]:
-        """The ids, oldest first, without boosts of a status that stands among the RECENT ids before them."""
+    def shown(self) -> list[TimelineEntry]:
+        """The entries, oldest first, without boosts of a status that stands among the RECENT ones before them."""
         if self._shown is None:
-            self._shown = self._without_repeats()
+            shown = self._without_repeats()
+            # Mostly there are no repeats: then one list is both.
+            self._shown = self._entries if len(shown) == len(self._entries) else shown
         return self._shown
 
-    def _without_repeats(self) -> list[int]:
-        shown: list[int] = []
+    def _without_repeats(self) -> list[TimelineEntry]:
+        shown: list[TimelineEntry] = []
         places: dict[int, int] = {}  # for each original, its last position in `shown`, by itself or boosted
-        for id in self._ids:
-            boosted = self._entries[id].reblog_of_id
+        for entry in self._entries:
+            boosted = entry.reblog_of_id
             if boosted is not None and len(shown) - places.get(boosted, -SIZE) <= RECENT:
                 continue
-            places[boosted or id] = len(shown)
-            shown.append(id)
+            places[boosted or entry.id] = len(shown)
+            shown.append(entry)
         return shown
 
     def reaches(self, id: int) -> bool:
         """True if a status with this id would be in the window if it belonged to the timeline."""
-        return self.complete or (bool(self._ids) and id > self._ids[0])
+        return self.complete or (bool(self._entries) and id > self._entries[0].id)
 
     def may_hold(self, id: int) -> bool:
         """True if the timeline may hold a status: here, or on a page older than the window."""
-        return id in self._entries or not self.reaches(id)
+        return id in self or not self.reaches(id)
 
     def amend(self, entry: TimelineEntry, admits: Callable[[TimelineEntry], bool]) -> bool:
         """Replace an edited status and the boosts of it. True if any of these entries is still admitted."""
         stays = False
-        for known in [known for known in self._entries.values() if entry.id in (known.id, known.reblog_of_id)]:
+        for known in [known for known in self._entries if entry.id in (known.id, known.reblog_of_id)]:
             changed = entry if known.id == entry.id else _boost_of(entry, known)
-            if admits(changed):
-                self._entries[known.id] = changed
+            place = self._place(known.id)
+            if place is not None and admits(changed):
+                self._entries[place] = self._take(changed)
+                self._give_back([known])
+                self._shown = None
                 stays = True
             else:
                 self.remove(known.id)
         return stays
 
     def remove(self, id: int) -> bool:
-        if self._entries.pop(id, None) is None:
+        place = self._place(id)
+        if place is None:
             return False
-        del self._ids[bisect_left(self._ids, id)]
+        self._give_back([self._entries.pop(place)])
         self._shown = None
         return True
 
     def keep(self, belongs: Callable[[TimelineEntry], bool]) -> None:
         """Remove the entries that do not belong here."""
-        self._ids = [id for id in self._ids if belongs(self._entries[id])]
-        self._entries = {id: self._entries[id] for id in self._ids}
-        self._shown = None
+        self._replace([entry for entry in self._entries if belongs(entry)])
+
+    def release(self) -> None:
+        """The timeline sleeps, or was replaced: this window counts no more, also if its last turn still goes on."""
+        if self._holdings is not None:
+            self._give_back(self._entries)
+            self._holdings = None
 
     def page(self, page: Page, admits: Callable[[TimelineEntry], bool] | None = None) -> list[int] | None:
         """Return the ids of one page, newest first; None if the window does not hold all of it."""
-        ids = self.shown
+        shown = self.shown
         below, above, _ = page.bounds
-        upper, lower = bisect_left(ids, below), bisect_left(ids, above + 1)
+        upper, lower = bisect_left(shown, below, key=ID), bisect_left(shown, above + 1, key=ID)
         if page.oldest_first:
             covered = lower > 0 or self.complete
             return self._pick(range(lower, upper), page.limit, admits)[::-1] if covered else None
@@ -134,17 +151,34 @@ class Window:
         return picked if covered else None
 
     def _pick(self, places: range, limit: int, admits: Callable[[TimelineEntry], bool] | None) -> list[int]:
+        shown = self.shown
         if admits is None:
-            return [self.shown[place] for place in places[:limit]]
-        admitted = (id for place in places if admits(self._entries[id := self.shown[place]]))
+            return [shown[place].id for place in places[:limit]]
+        admitted = (entry.id for place in places if admits(entry := shown[place]))
         return list(islice(admitted, limit))
 
+    def _place(self, id: int) -> int | None:
+        place = bisect_left(self._entries, id, key=ID)
+        return place if place < len(self._entries) and self._entries[place].id == id else None
+
+    def _replace(self, entries: list[TimelineEntry]) -> None:
+        before, self._entries = self._entries, [self._take(entry) for entry in entries]
+        self._give_back(before)
+        self._shown = None
+
+    def _take(self, entry: TimelineEntry) -> TimelineEntry:
+        return entry if self._holdings is None else self._holdings.take(entry)
+
+    def _give_back(self, entries: Iterable[TimelineEntry]) -> None:
+        if self._holdings is not None:
+            for entry in entries:
+                self._holdings.give_back(entry.id)
+
     def _trim(self) -> None:
-        excess = len(self._ids) - SIZE
+        excess = len(self._entries) - SIZE
         if excess > 0:
-            for id in self._ids[:excess]:
-                del self._entries[id]
-            del self._ids[:excess]
+            self._give_back(self._entries[:excess])
+            del self._entries[:excess]
             self._shown = None
             self.complete = False
 

@@ -12,7 +12,8 @@ import pytest
 import trio
 
 from troupe.actors.kernel import Event, Feed
-from troupe.actors.kernel.feed import CROWDED, HELD, MEMORY, STALLED
+from troupe.actors.kernel.feed import CROWDED, HELD, STALLED
+from troupe.actors.kernel.subjects import MEMORY
 
 from .acting import Said, words_of
 

@@ -9,7 +9,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from troupe.actors.kernel import IDLE, Address
+from troupe.actors.kernel import IDLE, Address, SharedBound
 from troupe.actors.kernel.passivation import AGAIN, SLICE
 
 from .acting import Do, Kernel, Player
@@ -116,6 +116,48 @@ async def test_those_that_are_not_listened_to_any_more_count_again(make_kernel: 
         kernel.runtime.unsubscribe(Address("player", key), listener)
     await trio.sleep(1)
     assert set(kernel.pool.cells) == {"c"}
+
+
+# A bound that several pools share
+
+
+async def pools_that_hold_three(make_kernel: Any) -> list[Kernel]:
+    kernels: list[Kernel] = []
+    bound = SharedBound(lambda: sum(len(kernel.pool.cells) for kernel in kernels) > 3)
+    for _ in range(3):
+        kernels.append(await make_kernel(bound=bound))
+    return kernels
+
+
+def awake_in(kernels: list[Kernel]) -> list[str]:
+    return ["".join(sorted(kernel.pool.cells)) for kernel in kernels]
+
+
+async def test_of_several_pools_the_least_recently_used_sleeps_at_once(make_kernel: Any) -> None:
+    kernels = await pools_that_hold_three(make_kernel)
+    awake: list[list[str]] = []
+    for place, key in enumerate("abcdefa"):
+        await kernels[place % 3 if place else 0].ask(key, lambda player: None)
+        await wait_all_tasks_blocked()
+        awake.append(awake_in(kernels))
+        await trio.sleep(0.01)
+    assert awake[2:] == [["a", "b", "c"], ["d", "b", "c"], ["d", "e", "c"], ["d", "e", "f"], ["a", "e", "f"]]
+
+
+async def test_a_pool_whose_actors_are_busy_or_listened_to_leaves_it_to_the_others(
+    make_kernel: Any, make_listener: Any
+) -> None:
+    kernels = await pools_that_hold_three(make_kernel)
+    for key in "ab":
+        await kernels[0].subscribe(key, make_listener())
+    kernels[1].tell("c", kernels[1].pause(5))
+    for key in "defg":
+        await kernels[2].ask(key, lambda player: None)
+        await trio.sleep(0.01)
+    await trio.sleep(1)
+    assert awake_in(kernels) == ["ab", "c", ""]
+    await trio.sleep(5)
+    assert awake_in(kernels) == ["ab", "c", ""], "three are allowed"
 
 
 # In slices

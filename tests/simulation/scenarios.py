@@ -1,12 +1,13 @@
 """Scenarios that are played with the right rules and with broken ones."""
 
 from troupe.actors.account import PerspectiveOf, perspective_of
-from troupe.actors.broadcast import list_address
+from troupe.actors.broadcast import home_address, list_address
 from troupe.actors.commands.followed_tags import FollowTag, UnfollowTag
 from troupe.actors.commands.lists import AddToList, ChangeList, CreateList, RemoveFromList
 from troupe.actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
 from troupe.actors.kernel import Refused
 from troupe.actors.timelines.list import ListPage
+from troupe.actors.timelines.timeline import Timeline
 from troupe.storage import relations
 from troupe.storage.paging import Page
 from troupe.supervision.testing.stage import PAGE, Person, Simulation
@@ -108,3 +109,40 @@ async def choose_hashtags_amid_posts(sim: Simulation) -> None:
     await sim.calm()
     assert await bob.home() == bob.belongs_at_home(), "home shows the hashtags that bob follows"
     sim.sometimes(bool(await bob.home()), "a hashtag shows statuses")
+
+
+async def read_with_little_memory(sim: Simulation) -> None:
+    """Four homes are read and pushed to, and only one of them may be awake. Dan listens, so his is."""
+    sim.actors.actor_context.holdings.most = 1
+    ada, *readers = await sim.people("ada", "bob", "cyd", "dan", "eve")
+    for reader in readers:
+        reader.has_followed(ada)
+    dan = readers[2]
+    stream = await dan.stream()
+
+    async def post() -> None:
+        for _ in range(3):
+            await ada.publish("hello")
+        await ada.delete(ada.published[0])
+
+    async def look(reader: Person) -> None:
+        for _ in range(3):
+            known = set(ada.published[1:])  # the first one is being deleted
+            assert known <= set(await reader.home()), "a post is missing that was answered before"
+
+    async with sim.together() as go:
+        go(post, name="ada")
+        for reader in readers:
+            go(look, reader, name=reader.name)
+    await sim.calm()
+    assert set(stream.seen) >= set(ada.published) - set(ada.deleted), "a home slept while somebody listened"
+    for reader in readers:
+        assert await reader.home() == reader.belongs_at_home(), "the timeline is what the rows say"
+    await sim.calm()
+    held = [cell.actor for kind in ("home", "list", "public", "tag") for cell in sim.runtime.awake(kind)]
+    places = sum(len(actor.window) for actor in held if isinstance(actor, Timeline))
+    assert sim.actors.actor_context.holdings.places == places, "what sleeps holds nothing"
+    awake = sim.runtime.awake_among(home_address(reader.id) for reader in readers)
+    assert [cell.address for cell in awake] == [home_address(dan.id)], (
+        "beyond the bound only listeners keep homes awake"
+    )

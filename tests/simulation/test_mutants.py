@@ -18,19 +18,26 @@ from troupe.actors.commands import lists as list_commands
 from troupe.actors.commands.relations import Mute
 from troupe.actors.effects.registry import Promise
 from troupe.actors.kernel import Cell, Envelope
-from troupe.actors.kernel.cell import CellPhase
+from troupe.actors.kernel.cell import AT_REST, CellPhase
 from troupe.actors.kernel.drainer import Drainer
+from troupe.actors.kernel.subjects import Subjects
 from troupe.actors.outbox import Outbox
 from troupe.actors.rules.visibility import Muting
 from troupe.actors.statuses import StatusCache
 from troupe.actors.timelines.home import HomeTimeline
+from troupe.actors.timelines.window import Window
 from troupe.storage import followed_tags
 from troupe.supervision.testing import Budget, Fault, simulation
 from troupe.supervision.testing.series import Series
 from troupe.supervision.testing.stage import Simulation, stage
 
 from .breaking import first_failure
-from .scenarios import change_a_list_amid_posts, change_ones_mind, choose_hashtags_amid_posts
+from .scenarios import (
+    change_a_list_amid_posts,
+    change_ones_mind,
+    choose_hashtags_amid_posts,
+    read_with_little_memory,
+)
 
 KINDS = frozenset({Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.DOUBT_DONE, Fault.LOST})
 
@@ -115,7 +122,7 @@ def deletions_are_forgotten(patch: Patch) -> None:
     take = HomeTimeline.turns[StatusPublished]
 
     def believe(self: HomeTimeline, message: StatusPublished) -> None:
-        self.feed.gone.clear()
+        self.feed.gone = Subjects()
         take(self, message)
 
     patch.setitem(HomeTimeline.turns, StatusPublished, believe)
@@ -170,18 +177,34 @@ def homes_do_not_register_for_hashtags(patch: Patch) -> None:
     patch.setattr(Audience, "join", join_authors)
 
 
+def homes_sleep_while_somebody_listens(patch: Patch) -> None:
+    """Beyond the bound on memory any actor without work goes to sleep, also one with subscribers."""
+
+    def idle(self: Cell) -> bool:
+        return self.phase in AT_REST and not self.queued and not self.mailbox and not self.mailbox.resync
+
+    patch.setattr(Cell, "idle", property(idle))
+
+
+def windows_are_counted_after_they_sleep(patch: Patch) -> None:
+    """What a sleeping home has held still counts, so that soon no home may be awake."""
+    patch.setattr(Window, "release", lambda self: None)
+
+
 MUTANTS = [
     promises_are_not_stored, streams_are_told_and_not_moved, homes_register_after_loading, turns_interleave,
     deletions_are_forgotten, accounts_come_back_without_a_look_behind,
 ]  # fmt: skip
 
 
-# Each in its own scenario, since an ordinary morning has no mutes, no lists and no hashtags.
+# Each in its own scenario, since an ordinary morning has no mutes, no lists, no hashtags, and memory enough.
 OTHER_MUTANTS = [
     (mutes_are_applied_before_their_commit, change_ones_mind),
     (changes_of_lists_are_not_promised, change_a_list_amid_posts),
     (follows_of_hashtags_are_not_promised, choose_hashtags_amid_posts),
     (homes_do_not_register_for_hashtags, choose_hashtags_amid_posts),
+    (homes_sleep_while_somebody_listens, read_with_little_memory),
+    (windows_are_counted_after_they_sleep, read_with_little_memory),
 ]
 
 

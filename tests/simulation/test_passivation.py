@@ -9,6 +9,8 @@ from troupe.actors.broadcast import home_address
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Simulation, stage
 
+from .scenarios import read_with_little_memory
+
 drowsy = partial(stage, idle=0.0)  # actors without work fall asleep at the next round
 
 
@@ -41,3 +43,8 @@ async def test_nothing_is_missed_between_waking_and_sleeping(sim: Simulation) ->
     assert await sim.public_page() == sorted(ada.published, reverse=True)
     sim.sometimes((True, False) in pairwise(awake), "a home fell asleep in the middle")
     sim.sometimes((False, True) in pairwise(awake), "a home woke up in the middle")
+
+
+@simulation(seeds=60, faults=2, world=stage)
+async def test_the_least_recently_used_sleep_while_others_are_read_and_told(sim: Simulation) -> None:
+    await read_with_little_memory(sim)

@@ -1,0 +1,61 @@
+"""What all awake timelines hold together: their entries, each of them once, and the places in their windows.
+
+A status is on many timelines, so their windows share one entry of it. What they hold is bounded: beyond `most` bytes,
+the least recently used ones are put to sleep.
+"""
+
+from __future__ import annotations
+
+from ..storage.timeline_entries import TimelineEntry
+
+# Bytes, measured: an entry with its ids, and with its place in the index of shared entries.
+ENTRY = 420
+# Bytes of a place in a window and in what it shows.
+PLACE = 16
+
+
+class Held:
+    """An entry, and the number of windows that hold it."""
+
+    __slots__ = ("count", "entry")
+
+    def __init__(self, entry: TimelineEntry) -> None:
+        self.entry = entry
+        self.count = 1
+
+
+class Holdings:
+    """The entries that windows share. They are counted, because weak references cost more."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most  # bytes
+        self.places = 0
+        self._held: dict[int, Held] = {}
+
+    @property
+    def weight(self) -> int:
+        """The bytes that all windows hold, about."""
+        return len(self._held) * ENTRY + self.places * PLACE
+
+    def is_exceeded(self) -> bool:
+        return self.weight > self.most
+
+    def take(self, entry: TimelineEntry) -> TimelineEntry:
+        """Count one more window, and return an equal entry, the one that others hold."""
+        self.places += 1
+        held = self._held.get(entry.id)
+        if held is None:
+            self._held[entry.id] = Held(entry)
+            return entry
+        held.count += 1
+        if held.entry is not entry and held.entry != entry:
+            held.entry = entry  # it has changed; other windows learn of it by themselves
+        return held.entry
+
+    def give_back(self, id: int) -> None:
+        """Count one window less."""
+        self.places -= 1
+        held = self._held[id]
+        held.count -= 1
+        if not held.count:
+            del self._held[id]
