@@ -4,7 +4,7 @@
     NetworkGate       refuses clients of networks that staff keep out
     StreamingRoutes   answers WebSockets and server-sent events
     RequestBodies     lets a body through as fast as an endpoint reads it
-    FastPath          answers plain requests for the API's endpoints
+    FastRoutes        answers requests for the API's endpoints
     Quart             answers everything else: pages, bodies without a type, unknown paths
 
 Except for streams, every answer is made by `dispatch`. This module and `server/listener.py` are the only ones that know
@@ -24,11 +24,11 @@ from werkzeug.datastructures import Headers
 from werkzeug.exceptions import HTTPException
 
 from .access.context import HttpContext
-from .answers.answer import Answer
+from .answers.finished import FinishedAnswer
 from .asgi import Scope
 from .dispatch import refuse_route, respond
 from .endpoints import all_endpoints
-from .fast_path import FastPath
+from .fast_path import FastPath, FastRoutes
 from .intake.request import LARGEST_BODY, Request, request_of
 from .network_gate import NetworkGate
 from .router import Endpoint
@@ -48,7 +48,7 @@ def make_app(context: HttpContext) -> QuartTrio:
     app.url_map = _url_map()
     app.view_functions |= {str(number): _view(context, endpoint) for number, endpoint in enumerate(all_endpoints())}
     app.register_error_handler(HTTPException, _no_route(context))
-    fast = FastPath(context, without_host(app.asgi_app))
+    fast = FastRoutes(FastPath(context), without_host(app.asgi_app))
     # Quart's own way of wrapping an application: its server calls `asgi_app`.
     app.asgi_app = NormalizedPaths(NetworkGate(context, StreamingRoutes(context, RequestBodies(fast))))
     return app
@@ -90,6 +90,6 @@ def _request(context: HttpContext) -> Request:
     return request_of(scope, context.secret, scope.get(KEY))
 
 
-def _response(answer: Answer) -> Response:
+def _response(answer: FinishedAnswer) -> Response:
     body = answer.body if answer.stream is None else answer.stream()
     return Response(body, answer.status, Headers([("Content-Type", answer.content_type), *answer.headers]))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-from .answers.answer import Answer, Headers
+from .answers.answer import Headers
+from .answers.finished import FinishedAnswer
 
 # Dicts. Each server and framework has its own types for them, which are not compatible with each other.
 Scope = Any
@@ -21,7 +22,7 @@ def encoded(headers: Headers) -> list[tuple[bytes, bytes]]:
     return [(name.lower().encode(), value.encode()) for name, value in headers]
 
 
-async def send_answer(send: Send, answer: Answer, prefix: str = "http") -> None:
+async def send_answer(send: Send, answer: FinishedAnswer, prefix: str = "http") -> None:
     """Send a finished answer. With the prefix `websocket.http` it refuses a handshake."""
     length = ("Content-Length", str(len(answer.body)))
     headers = encoded((("Content-Type", answer.content_type), length, *answer.headers))

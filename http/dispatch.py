@@ -5,8 +5,6 @@ The fast path, Quart and the simulation call the same functions, so the answer d
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..actors.rules.roles import may
 from ..storage.engine.faults import machine_fault
 from .access import limits, rates, scopes
@@ -16,24 +14,29 @@ from .access.rates import RateStatus, Rule
 from .answers import headers
 from .answers.answer import Answer
 from .answers.errors import Forbidden, MethodNotAllowed, NotFound, TooMany, Unauthorized, error_answer, is_expected
+from .answers.finished import FinishedAnswer
 from .intake.request import Request
 from .pages import templates
 from .router import Endpoint, EndpointCall
 
 
-async def respond(context: HttpContext, endpoint: Endpoint, request: Request, path: dict[str, str]) -> Answer:
+async def respond(context: HttpContext, endpoint: Endpoint, request: Request, path: dict[str, str]) -> FinishedAnswer:
     """Return the finished answer of an endpoint. An exception becomes an answer too."""
     call = EndpointCall(context, request, path)
     try:
-        answer = await _answer(endpoint, call)
+        return _finished(endpoint, call, await _answer(endpoint, call))
     except Exception as error:
-        answer = answer_to_error(context, request, error, page=endpoint.page and not endpoint.shows_document(request))
+        page = endpoint.page and not endpoint.shows_document(request)
+        return _finished(endpoint, call, answer_to_error(context, request, error, page=page))
+
+
+def _finished(endpoint: Endpoint, call: EndpointCall, answer: Answer) -> FinishedAnswer:
     if endpoint.documents == "too":
         answer = headers.varied(answer, "Accept")
-    return with_headers(answer, request, call.rate_status)
+    return with_headers(answer, call.request, call.rate_status)
 
 
-async def refuse_route(context: HttpContext, request: Request, allowed: str | None) -> Answer:
+async def refuse_route(context: HttpContext, request: Request, allowed: str | None) -> FinishedAnswer:
     """Return the answer where no endpoint is: preflights, unknown paths, and known paths with another method.
 
     `allowed` are the methods of a known path.
@@ -48,7 +51,7 @@ async def refuse_route(context: HttpContext, request: Request, allowed: str | No
     return with_headers(answer, request, call.rate_status)
 
 
-def _preflight(context: HttpContext, request: Request, methods: str) -> Answer:
+def _preflight(context: HttpContext, request: Request, methods: str) -> FinishedAnswer:
     """The answer to a browser that asks which methods and headers it may use."""
     try:
         limits.count_for_address(context, request, rates.PREFLIGHTS)
@@ -89,12 +92,13 @@ def answer_to_error(context: HttpContext, request: Request, error: Exception, *,
     return templates.error_page(answer) if page else answer
 
 
-def with_headers(answer: Answer, request: Request, rate_status: RateStatus | None = None) -> Answer:
-    """Return the answer with the headers that every answer on its path has."""
-    extra = (*answer.headers, ("X-Request-Id", request.request_id), *headers.family(request.path, answer.headers))
-    if rate_status is not None:
-        extra += rate_status.headers
-    return replace(answer, headers=extra)
+def with_headers(answer: Answer, request: Request, rate_status: RateStatus | None = None) -> FinishedAnswer:
+    """Return the answer with the headers that every answer on its path has.
+
+    Raises ValueError for a header with a line break in it.
+    """
+    shared, id = headers.family(request.path, answer.headers), ("X-Request-Id", request.request_id)
+    return FinishedAnswer(answer, shared, id, *(() if rate_status is None else rate_status.headers))
 
 
 async def _answer(endpoint: Endpoint, call: EndpointCall) -> Answer:

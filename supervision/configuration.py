@@ -239,6 +239,12 @@ class Settings(BaseModel):
         "The proxies whose `X-Forwarded-For` is trusted.",
         "addresses or networks with commas between, such as 127.0.0.1, 10.0.0.0/8",
     )
+    fast_path: Literal["on", "off"] = setting(
+        "on",
+        "Whether plain requests of the API are answered without hypercorn, at a fraction of the cost; `off` is to find"
+        " out whether an error is in this way of answering.",
+        "on or off",
+    )
     push_id_as_number: bool = setting(
         False,
         "Whether the id of a push subscription is a number in answers. A few apps can read nothing else.",

@@ -10,6 +10,8 @@ import trio
 
 from ..http.access.context import HttpContext
 from ..http.app import make_app
+from ..http.fast_path import FastPath
+from ..http.server.fast_requests import FastRequests
 from ..http.server.listener import bind
 from ..http.server.listener import serve as serve_http
 from .actor_system import ActorSystem
@@ -37,7 +39,7 @@ class HttpServer:
         context, grace = self._http_context, self._settings.shutdown_grace * 0.8
         listeners = await self._bind()
         context.streams.open_all()
-        serve = partial(serve_http, record=context.record)
+        serve = partial(serve_http, record=context.record, fast=self._fast())
         async with trio.open_nursery() as beside:
             beside.start_soon(context.readiness.run)
             async with trio.open_nursery() as nursery:
@@ -47,6 +49,9 @@ class HttpServer:
                 context.streams.close_all()
                 self._actors.cut_streams()
             beside.cancel_scope.cancel()
+
+    def _fast(self) -> FastRequests | None:
+        return FastRequests(FastPath(self._http_context).answer) if self._settings.fast_path == "on" else None
 
     async def _bind(self) -> list[socket.socket]:
         """Return the listening sockets.

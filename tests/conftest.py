@@ -43,6 +43,13 @@ for _number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
 gc.disable()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--fast-path", choices=("on", "off"), default="on",
+        help="Whether the servers of tests/http answer plain requests without hypercorn.",
+    )  # fmt: skip
+
+
 def pytest_collection_finish() -> None:
     """Have the garbage collector look only at what the tests themselves make."""
     gc.freeze()

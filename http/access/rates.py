@@ -96,7 +96,7 @@ class RateStatus:
         return (
             ("X-RateLimit-Limit", str(self.limit)),
             ("X-RateLimit-Remaining", str(max(self.remaining, 0))),
-            ("X-RateLimit-Reset", datetime.fromtimestamp(self.reset, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")),
+            ("X-RateLimit-Reset", _written(self.reset)),
         )
 
     @property
@@ -134,6 +134,11 @@ class Rates:
 def nearest(*standings: RateStatus | None) -> RateStatus | None:
     """Return the status closest to exhaustion."""
     return min((one for one in standings if one is not None), key=_nearness, default=None)
+
+
+@lru_cache(maxsize=1024)
+def _written(reset: int) -> str:
+    return datetime.fromtimestamp(reset, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _nearness(standing: RateStatus) -> int:

@@ -14,7 +14,7 @@ Headers = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response. `dispatch` adds the headers that every answer has: request id, caching and rate limits.
+    """A response. `dispatch` adds the headers that every answer has, and makes a `FinishedAnswer` of it.
 
     A body that is too large for memory is given as a `stream`, with its length among the headers.
     """

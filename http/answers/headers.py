@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from .answer import Answer, Headers
+from .finished import SharedHeaders
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -40,6 +41,9 @@ PAGE: Headers = (
     ("Referrer-Policy", "no-referrer"),
 )
 
+OF_API, OF_PAGES = SharedHeaders(REST_WITH_CORS), SharedHeaders(PAGE)
+OF_FILES = SharedHeaders(PAGE + CORS)  # not personal: the same for each Authorization
+
 # Sources of frame-ancestors, the sites that may show a page in a frame.
 ANY_SITE, NO_SITE = "*", "'none'"
 FRAMED = f"frame-ancestors {ANY_SITE};"
@@ -62,7 +66,7 @@ def cors_methods(path: str) -> str | None:
     return next((methods for prefix, methods in CORS_METHODS.items() if path.startswith(prefix)), None)
 
 
-def family(path: str, own: Headers = ()) -> Headers:
+def family(path: str, own: Headers = ()) -> SharedHeaders:
     """Return the headers of every answer on a path, without those that the answer sets itself.
 
     A page whose own policy lets other sites frame it gets no X-Frame-Options, which knows no such permission.
@@ -73,13 +77,13 @@ def family(path: str, own: Headers = ()) -> Headers:
     named = {name for name, _ in own}
     if any(FRAMED in value for _, value in own):
         named.add("X-Frame-Options")
-    return tuple(header for header in shared if header[0] not in named)
+    return shared.without(frozenset(named & shared.names))
 
 
-def _shared(path: str) -> Headers:
+def _shared(path: str) -> SharedHeaders:
     if path.startswith(FILES):
-        return PAGE + CORS  # not personal: the same for each Authorization
-    return REST_WITH_CORS if cors_methods(path) else PAGE
+        return OF_FILES
+    return OF_API if cors_methods(path) else OF_PAGES
 
 
 def preflight(methods: str, wanted_headers: str | None) -> Headers:

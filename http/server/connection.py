@@ -1,4 +1,9 @@
-"""One client's connection: the socket under hypercorn's protocol classes.
+"""One client's connection: the socket under hypercorn's protocol classes, and beside them for plain requests.
+
+A plain request (`plain.py`) that the fast path knows is answered here, before hypercorn's protocol sees it. Everything
+else goes on to hypercorn on the same connection, with all that was read behind it. So answers come in the order of the
+requests: hypercorn gets no bytes while a plain request is answered, and plain ones are taken only when hypercorn is
+between two requests.
 
 It replaces hypercorn's own TCP server. There a send waits without a bound, also while the server stops; the answers to
 pings are not checked; and a connection stays open after the end of its WebSocket. Here every wait has a deadline, and
@@ -23,11 +28,14 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import AppWrapper, ConnectionState
 from hypercorn.utils import parse_socket_addr  # pyright: ignore[reportUnknownVariableType]  # takes an untyped tuple
 
+from ..answers.refusals import overloaded
 from . import deadlines
+from .fast_requests import FastRequests
 from .http1 import Http1
 from .http2 import Http2
 
 READ_AT_ONCE = 64 * 1024
+NOWHERE = "127.0.0.1"  # the address of a client without one, which is on this machine
 RESET = struct.pack("ii", 1, 0)  # a struct linger: no waiting for what has not arrived
 
 Stream = trio.SSLStream[trio.SocketStream] | trio.SocketStream
@@ -43,14 +51,17 @@ class ClientConnection:
         context: WorkerContext,
         stream: trio.SocketStream,
         tls: ssl.SSLContext | None = None,
+        fast: FastRequests | None = None,
     ) -> None:
         self._app = app
         self._config = config
         self._context = context
         self._socket = stream.socket
-        self._plain = tls is None
+        self._encrypted = tls is not None
         self.stream: Stream = stream if tls is None else trio.SSLStream(stream, tls, server_side=True)
         self.protocol: Http1 | Http2 | None = None
+        self._fast = fast
+        self._client = NOWHERE
         self._send_lock = trio.Lock()
         # Shielded: when the server is cancelled, `abort` is what ends a connection, so that it can refuse its requests.
         self._scope = trio.CancelScope(shield=True)
@@ -91,7 +102,16 @@ class ClientConnection:
     def abort(self) -> None:
         """Refuse the requests whose answers have not begun, and close: the server's grace is over."""
         if self.protocol is not None and not self._scope.cancel_called:
-            self._refusals = self.protocol.refusals()
+            answers = self._fast is not None and self in self._fast.waiting
+            self._refusals = overloaded().http_1(closes=True) if answers else self.protocol.refusals()
+        self._scope.cancel()
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def leave(self) -> None:
+        """End the connection, because the client has closed it: what it asked for has no reader any more."""
+        self._broken = True
         self._scope.cancel()
 
     async def run(self) -> None:
@@ -119,7 +139,7 @@ class ClientConnection:
 
     def limit_buffer(self, size: int) -> None:
         """From now on, leave at most so many bytes in the kernel's buffer, which otherwise takes megabytes."""
-        if self._plain and self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) > size:
+        if not self._encrypted and self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) > size:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
 
     def write_now(self, data: bytes | memoryview) -> memoryview:
@@ -159,7 +179,7 @@ class ClientConnection:
         A fan-out consists mostly of this call. Trio's own send and the lock were turned down: they go through its
         scheduler.
         """
-        if not self._plain:
+        if self._encrypted:
             return 0
         try:
             return os.write(self._socket.fileno(), data)
@@ -175,11 +195,12 @@ class ClientConnection:
             server = parse_socket_addr(self._socket.family, self._socket.getsockname())
         except OSError:
             return  # The client is gone.
+        self._client = client[0] if client else NOWHERE
         async with TaskGroup() as tasks:
             # The application finds the connection in its scope's state: `streaming/connection.py` says what for.
             state = ConnectionState({"connection": self})
             self.protocol = kind(
-                self._app, self._config, self._context, tasks, state, not self._plain, client, server,
+                self._app, self._config, self._context, tasks, state, self._encrypted, client, server,
                 self.protocol_send,
             )  # fmt: skip
             await self.protocol.initiate()
@@ -203,16 +224,48 @@ class ClientConnection:
             while data := await self._receive():
                 if not self._idle:
                     self.reset_read_timeout()
-                await protocol.handle(RawData(bytes(data)))
+                elif self._fast is not None and protocol.is_between_requests:
+                    data = await self._answer_plain(self._fast, bytes(data))
+                if data:
+                    await protocol.handle(RawData(bytes(data)))
             await protocol.handle(RawData(b""))
         with trio.move_on_after(deadlines.CLOSE):
             await protocol.handle(Closed())
         self._scope.cancel()
 
+    async def _answer_plain(self, fast: FastRequests, data: bytes) -> bytes:
+        """Answer the plain requests that the data begins with. Return the rest, which is hypercorn's.
+
+        A stopping server leaves all to hypercorn, which closes the connection after the next answer.
+        """
+        while data and not self._context.terminate.is_set():
+            found = fast.first(data, self._client)
+            if found is None:
+                break
+            answer, length = found
+            self.end_idle()
+            fast.waiting.add(self)
+            try:
+                whole = await answer
+            finally:
+                fast.waiting.discard(self)
+            await self.write(whole)
+            self.begin_idle()
+            data = data[length:]
+            if data:
+                await trio.lowlevel.checkpoint()
+        return data
+
     async def _receive(self) -> bytes | bytearray:
         try:
-            return await self.stream.receive_some(READ_AT_ONCE)
-        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            if self._encrypted:
+                return await self.stream.receive_some(READ_AT_ONCE)
+            while True:
+                # Trio's own way reads first and waits then. A client that waits for its answer has sent nothing yet.
+                await trio.lowlevel.wait_readable(self._socket)
+                with suppress(BlockingIOError):
+                    return os.read(self._socket.fileno(), READ_AT_ONCE)
+        except (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
             return b""
 
     async def _close(self) -> None:

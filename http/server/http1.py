@@ -21,7 +21,7 @@ from hypercorn.protocol.events import Event, Request, Response, StreamClosed
 from hypercorn.protocol.h11 import STREAM_ID, H11Protocol, H11WSConnection
 from hypercorn.protocol.http_stream import HTTPStream
 
-from ..answers.refusals import OVERLOADED, http_1_bytes, refusal
+from ..answers.refusals import overloaded, refusal
 from .websocket import WebSocket
 
 HANDSHAKE = (b"connection", b"upgrade")
@@ -63,10 +63,18 @@ class Http1(H11Protocol):
         """True if the client may still be sending bytes that will not be read."""
         return self.connection.their_state in (None, h11.SEND_BODY, h11.ERROR)
 
+    @property
+    def is_between_requests(self) -> bool:
+        """True if every request has been answered, and nothing of the next one has arrived."""
+        if self.stream is not None:
+            return False
+        connection: Any = self.connection
+        return connection.their_state is h11.IDLE and not connection._receive_buffer
+
     def refusals(self) -> bytes:
         """The bytes that refuse the current request, if its answer has not begun."""
         connection: Any = getattr(self.connection, "h11_connection", self.connection)
-        return OVERLOADED if connection.our_state is h11.SEND_RESPONSE else b""
+        return overloaded().http_1(closes=True) if connection.our_state is h11.SEND_RESPONSE else b""
 
     async def stream_send(self, event: Event) -> None:
         if isinstance(event, Response) and (self._closes or self.context.terminate.is_set()):
@@ -109,7 +117,7 @@ class Http1(H11Protocol):
 
     async def _send_error_response(self, status_code: int) -> None:
         """Refuse a request that is not valid HTTP, and close the connection."""
-        await self.send(RawData(data=http_1_bytes(refusal(status_code))))
+        await self.send(RawData(data=refusal(status_code).http_1(closes=True)))
 
     async def _maybe_recycle(self) -> None:
         """Get ready for the next request, or close.

@@ -29,6 +29,7 @@ class Http2(H2Protocol):
 
     streams: dict[int, Any]
     may_be_sending = False
+    is_between_requests = False  # plain requests are those of HTTP/1.1
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

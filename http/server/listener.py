@@ -18,9 +18,10 @@ from hypercorn.typing import AppWrapper, ASGIFramework
 from hypercorn.utils import wrap_app  # pyright: ignore[reportUnknownVariableType]  # some of its types are open
 
 from ...actors.kernel import Record
-from ..answers.refusals import OVERLOADED
+from ..answers.refusals import overloaded
 from . import deadlines, descriptors
 from .connection import ClientConnection
+from .fast_requests import FastRequests
 
 # hypercorn closes a connection after so many requests; a busy client's next request would get lost in that.
 REQUESTS_PER_CONNECTION = 1_000_000
@@ -94,6 +95,7 @@ async def serve(
     *,
     record: Record = _ignore,
     tls: ssl.SSLContext | None = None,
+    fast: FastRequests | None = None,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve until `stopping`; then take no new connections, finish what runs within the grace, and return.
@@ -101,7 +103,7 @@ async def serve(
     Requests on connections for which too few file descriptors are left get 503.
     """
     context = WorkerContext(None)
-    clients = Clients(wrap_app(app, 0, "asgi"), hypercorn_config(), context, record, tls)
+    clients = Clients(wrap_app(app, 0, "asgi"), hypercorn_config(), context, record, tls, fast)
     listening = [trio.SocketListener(trio.socket.from_stdlib_socket(listener)) for listener in listeners]
     with _copies(listeners) as queues:
         async with trio.open_nursery() as connections:
@@ -109,6 +111,8 @@ async def serve(
                 async with trio.open_nursery() as accepting:
                     accept = partial(trio.serve_listeners, clients.serve, listening, handler_nursery=connections)
                     accepting.start_soon(accept)
+                    if fast is not None:
+                        accepting.start_soon(fast.watch)
                     task_status.started()
                     await stopping.wait()
                     accepting.cancel_scope.cancel()
@@ -135,6 +139,7 @@ class Clients:
         context: WorkerContext,
         record: Record,
         tls: ssl.SSLContext | None,
+        fast: FastRequests | None,
     ) -> None:
         self._app = app
         self._config = config
@@ -142,6 +147,7 @@ class Clients:
         self._end = descriptors.end_of_connections()
         self._record = record
         self._tls = tls
+        self._fast = fast
         self._connected: set[ClientConnection] = set()
         self._refused = 0
         self._over = False
@@ -153,7 +159,7 @@ class Clients:
             self._record("connections.full", decision=f"503 to those with a file descriptor from {self._end} on")
             await self._refuse(stream)
             return
-        connection = ClientConnection(self._app, self._config, self._context, stream, self._tls)
+        connection = ClientConnection(self._app, self._config, self._context, stream, self._tls, self._fast)
         self._connected.add(connection)
         if self._over:
             connection.abort()
@@ -183,7 +189,7 @@ class Clients:
             if self._refused <= REFUSED_AT_ONCE and self._tls is None:
                 with trio.move_on_after(deadlines.REFUSAL):
                     await _read_head(stream)  # Some clients don't read an answer before they have sent a request.
-                    await stream.send_all(OVERLOADED)
+                    await stream.send_all(overloaded().http_1(closes=True))
                     await stream.send_eof()
                     while await stream.receive_some():
                         pass

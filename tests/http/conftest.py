@@ -43,6 +43,13 @@ from .serving import serving
 # Reading the system's roots takes a third of a test's time. The servers of these tests speak plain HTTP.
 WITHOUT_ROOTS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
+# The files whose tests run with the fast path and without it: those that speak to the server byte by byte, and a sample
+# of the others. `pytest --fast-path=off tests/http` runs all others without it too.
+BOTH_WAYS = {
+    "test_server", "test_deadlines", "test_protocols", "test_foundation", "test_bodies", "test_rates", "test_statuses",
+    "test_fast_path",
+}  # fmt: skip
+
 
 @pytest.fixture
 def options() -> dict[str, Any]:
@@ -69,9 +76,21 @@ def without_probe(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processor, "probe", nothing_missing)
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run the tests of some files both ways: with the fast path and without it."""
+    if "fast_path" in metafunc.fixturenames and metafunc.definition.path.stem in BOTH_WAYS:
+        metafunc.parametrize("fast_path", ["on", "off"])
+
+
+@pytest.fixture
+def fast_path(request: pytest.FixtureRequest) -> str:
+    """Whether plain requests are answered without hypercorn."""
+    return str(request.config.getoption("--fast-path"))
+
+
 @pytest.fixture
 async def stage(
-    dsn: str, tmp_path: Path, options: dict[str, Any], connections: int, without_probe: None
+    dsn: str, tmp_path: Path, options: dict[str, Any], connections: int, without_probe: None, fast_path: str
 ) -> AsyncIterator[Stage]:
     records: list[tuple[str, dict[str, object]]] = []
 
@@ -81,6 +100,7 @@ async def stage(
     clock = SystemClock()
     ids, runtime = Ids(clock), Runtime(record=record, chance=lambda: 0.5, unavailable=(Unavailable,))
     options.setdefault("link_previews", False)
+    options.setdefault("fast_path", fast_path)
     settings = Settings(data=tmp_path, **options)
     async with open_pool(dsn, size=connections) as pool, trio.open_nursery() as nursery:
         stopping, push_key = trio.Event(), PushKey()
@@ -121,7 +141,7 @@ async def stage(
         )  # fmt: skip
         nursery.start_soon(http_context.readiness.run)
         await nursery.start(http_context.federation.resolver.run, stopping)
-        yield Stage(http_context, letterbox, acting.outbox, records)
+        yield Stage(http_context, letterbox, acting.outbox, records, fast_path=settings.fast_path == "on")
         stopping.set()
         nursery.cancel_scope.cancel()
 

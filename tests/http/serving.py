@@ -6,7 +6,7 @@ import os
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,6 +16,8 @@ import h2.connection
 import h2.settings
 import trio
 
+from troupe.http.fast_path import FastPath
+from troupe.http.server.fast_requests import FastRequests
 from troupe.http.server.listener import bind, serve
 
 from ..certificates import certificate
@@ -49,13 +51,14 @@ class Serving:
 @asynccontextmanager
 async def serving(stage: Stage, grace: float = GRACE, **how: Any) -> AsyncIterator[Serving]:
     """Serve until the block ends."""
+    how.setdefault("fast", FastRequests(FastPath(stage.http_context).answer) if stage.fast_path else None)
     listeners = bind([("127.0.0.1", 0)])
     running = trio.CancelScope()
     server = Serving(listeners[0].getsockname()[1], running.cancel)
 
     async def run(task_status: trio.TaskStatus[None]) -> None:
         with running:
-            await partial(serve, **how)(stage.app, listeners, server.stopping, grace, task_status=task_status)
+            await serve(stage.app, listeners, server.stopping, grace, task_status=task_status, **how)
         server.stopped.set()
 
     async with trio.open_nursery() as nursery:

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Iterator
 
-from troupe.http.answers.answer import Answer
+from troupe.http.answers.finished import FinishedAnswer
 from troupe.http.dispatch import respond
 from troupe.http.endpoints import all_endpoints
 from troupe.http.intake.request import Request
@@ -43,7 +43,7 @@ def takes_ids(endpoint: Endpoint) -> bool:
     return all(taken[name].annotation is int for name in SEGMENT.findall(endpoint.path))
 
 
-async def call(stage: Stage, endpoint: Endpoint, token: str | None, id: str) -> Answer:
+async def call(stage: Stage, endpoint: Endpoint, token: str | None, id: str) -> FinishedAnswer:
     headers = [(b"authorization", f"Bearer {token}".encode())] if token else []
     if endpoint.method != "GET":
         headers.append((b"content-type", b"application/json"))

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import orjson
 import pytest
 
-from troupe.http.answers.answer import Answer
+from troupe.http.answers.finished import FinishedAnswer
 from troupe.http.dispatch import respond
 from troupe.http.endpoints import all_endpoints
 from troupe.http.intake.input import Input
@@ -26,7 +26,7 @@ async def ada(stage: Stage) -> Person:
     return await stage.person("ada", (*SCOPES, "admin:read", "admin:write"), role="owner")
 
 
-async def send(stage: Stage, person: Person, endpoint: Endpoint, sent: Sent, segment: str = "103") -> Answer:
+async def send(stage: Stage, person: Person, endpoint: Endpoint, sent: Sent, segment: str = "103") -> FinishedAnswer:
     """One request, past the framework: routing and sockets have tests of their own."""
     headers = [(b"authorization", f"Bearer {person.token}".encode())]
     if sent.content_type is not None:
@@ -37,7 +37,7 @@ async def send(stage: Stage, person: Person, endpoint: Endpoint, sent: Sent, seg
     return await respond(stage.http_context, endpoint, request, dict.fromkeys(SEGMENT.findall(endpoint.path), segment))
 
 
-def check(answer: Answer, endpoint: Endpoint, name: str) -> None:
+def check(answer: FinishedAnswer, endpoint: Endpoint, name: str) -> None:
     """No 5xx; and an error is an object that says so, or a page where pages are."""
     said = f"{endpoint.method} {endpoint.path}, {name}: {answer.status} {answer.body[:200]!r}"
     assert answer.status < 500, said
