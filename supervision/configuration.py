@@ -239,6 +239,18 @@ class Settings(BaseModel):
         "The proxies whose `X-Forwarded-For` is trusted.",
         "addresses or networks with commas between, such as 127.0.0.1, 10.0.0.0/8",
     )
+    proxy_protocol: bool = setting(
+        False,
+        "Whether connections of `trusted_proxies` begin with a header of the PROXY protocol, which names the client.",
+        "true or false",
+    )
+    connections_per_address: int = setting(
+        512,
+        "The most connections of one IP address, or of one /64 of IPv6. `trusted_proxies` may have any number.",
+        "a number from 1 to 100000",
+        ge=1,
+        le=100_000,
+    )
     fast_path: Literal["on", "off"] = setting(
         "on",
         "Whether plain requests of the API are answered without hypercorn, at a fraction of the cost; `off` is to find"

@@ -11,6 +11,7 @@ import trio
 from ..http.access.context import HttpContext
 from ..http.app import make_app
 from ..http.fast_path import FastPath
+from ..http.server.addresses import AddressRules
 from ..http.server.fast_requests import FastRequests
 from ..http.server.listener import bind
 from ..http.server.listener import serve as serve_http
@@ -39,7 +40,7 @@ class HttpServer:
         context, grace = self._http_context, self._settings.shutdown_grace * 0.8
         listeners = await self._bind()
         context.streams.open_all()
-        serve = partial(serve_http, record=context.record, fast=self._fast())
+        serve = partial(serve_http, record=context.record, fast=self._fast(), rules=self._rules())
         async with trio.open_nursery() as beside:
             beside.start_soon(context.readiness.run)
             async with trio.open_nursery() as nursery:
@@ -52,6 +53,10 @@ class HttpServer:
 
     def _fast(self) -> FastRequests | None:
         return FastRequests(FastPath(self._http_context).answer) if self._settings.fast_path == "on" else None
+
+    def _rules(self) -> AddressRules:
+        settings = self._settings
+        return AddressRules(settings.connections_per_address, settings.trusted_proxies, settings.proxy_protocol)
 
     async def _bind(self) -> list[socket.socket]:
         """Return the listening sockets.

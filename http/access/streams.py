@@ -12,7 +12,7 @@ from ...storage.oauth import Token
 class End(Enum):
     """Why a session ends: the WebSocket's close code and reason. Only the first two leave time for what is queued."""
 
-    STOPPING = 1001, "The server is shutting down"
+    STOPPING = 1012, "The server restarts"
     LOST = 1013, "This stream failed, connect again"
     SLOW = 1008, "The connection is too slow"
     REVOKED = 1008, "The access token was revoked"

@@ -172,7 +172,7 @@ def client_address(peer: str, forwarded: str | None, trusted: Sequence[Network])
     # From the nearest proxy outwards: the first address that is not a trusted proxy's is the client's. The client may
     # have written the entries before it.
     for hop in filter(None, map(str.strip, reversed(forwarded.split(",")))):
-        if not _inside(here, trusted) or (address := _without_port(hop)) is None:
+        if not is_inside(here, trusted) or (address := _without_port(hop)) is None:
             break
         here = address
     return here
@@ -193,7 +193,8 @@ def _without_port(hop: str) -> str | None:
     return address
 
 
-def _inside(address: str, networks: Sequence[Network]) -> bool:
+def is_inside(address: str, networks: Sequence[Network]) -> bool:
+    """True if one of the networks has this address."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

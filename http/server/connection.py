@@ -35,7 +35,6 @@ from .http1 import Http1
 from .http2 import Http2
 
 READ_AT_ONCE = 64 * 1024
-NOWHERE = "127.0.0.1"  # the address of a client without one, which is on this machine
 RESET = struct.pack("ii", 1, 0)  # a struct linger: no waiting for what has not arrived
 
 Stream = trio.SSLStream[trio.SocketStream] | trio.SocketStream
@@ -50,6 +49,7 @@ class ClientConnection:
         config: Config,
         context: WorkerContext,
         stream: trio.SocketStream,
+        client: tuple[str, int],
         tls: ssl.SSLContext | None = None,
         fast: FastRequests | None = None,
     ) -> None:
@@ -61,7 +61,7 @@ class ClientConnection:
         self.stream: Stream = stream if tls is None else trio.SSLStream(stream, tls, server_side=True)
         self.protocol: Http1 | Http2 | None = None
         self._fast = fast
-        self._client = NOWHERE
+        self._client = client
         self._send_lock = trio.Lock()
         # Shielded: when the server is cancelled, `abort` is what ends a connection, so that it can refuse its requests.
         self._scope = trio.CancelScope(shield=True)
@@ -191,16 +191,14 @@ class ClientConnection:
         if kind is None:
             return
         try:
-            client = parse_socket_addr(self._socket.family, self._socket.getpeername())
             server = parse_socket_addr(self._socket.family, self._socket.getsockname())
         except OSError:
             return  # The client is gone.
-        self._client = client[0] if client else NOWHERE
         async with TaskGroup() as tasks:
             # The application finds the connection in its scope's state: `streaming/connection.py` says what for.
             state = ConnectionState({"connection": self})
             self.protocol = kind(
-                self._app, self._config, self._context, tasks, state, self._encrypted, client, server,
+                self._app, self._config, self._context, tasks, state, self._encrypted, self._client, server,
                 self.protocol_send,
             )  # fmt: skip
             await self.protocol.initiate()
@@ -239,7 +237,7 @@ class ClientConnection:
         A stopping server leaves all to hypercorn, which closes the connection after the next answer.
         """
         while data and not self._context.terminate.is_set():
-            found = fast.first(data, self._client)
+            found = fast.first(data, self._client[0])
             if found is None:
                 break
             answer, length = found

@@ -5,6 +5,8 @@ KEEP_ALIVE = 75
 # A client that does not take what it is sent within this time is disconnected.
 SEND = 30
 TLS_HANDSHAKE = 10
+# A trusted proxy has this time to say which client a connection is from.
+PROXY_HEADER = 5
 # A connection that ends may use this time for its last bytes, and to let the client read them.
 CLOSE = 1
 # A client that is refused because too many connections are open has this time to send its request.

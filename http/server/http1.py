@@ -25,6 +25,7 @@ from ..answers.refusals import overloaded, refusal
 from .websocket import WebSocket
 
 HANDSHAKE = (b"connection", b"upgrade")
+MOST_HEADERS = 256
 BLANK_LINE = re.compile(rb"\n\r?\n")
 
 
@@ -87,6 +88,10 @@ class Http1(H11Protocol):
     async def _create_stream(self, request: h11.Request) -> None:
         """Hand a request to the application."""
         headers = list(request.headers)
+        if len(headers) > MOST_HEADERS:
+            await self._send_error_response(431)
+            await self.send(Closed())
+            return
         fields = dict(headers)
         websocket = b"upgrade" in fields and _opens_websocket(request, fields[b"upgrade"])
         if not request.http_version.startswith(b"1.") or (websocket and not _is_readable(headers)):

@@ -20,6 +20,7 @@ from hypercorn.utils import wrap_app  # pyright: ignore[reportUnknownVariableTyp
 from ...actors.kernel import Record
 from ..answers.refusals import overloaded
 from . import deadlines, descriptors
+from .addresses import Addresses, AddressRules
 from .connection import ClientConnection
 from .fast_requests import FastRequests
 
@@ -96,14 +97,15 @@ async def serve(
     record: Record = _ignore,
     tls: ssl.SSLContext | None = None,
     fast: FastRequests | None = None,
+    rules: AddressRules = AddressRules(),  # noqa: B008  # frozen
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve until `stopping`; then take no new connections, finish what runs within the grace, and return.
 
-    Requests on connections for which too few file descriptors are left get 503.
+    Requests get 503 on connections for which too few file descriptors are left, and of addresses with too many of them.
     """
     context = WorkerContext(None)
-    clients = Clients(wrap_app(app, 0, "asgi"), hypercorn_config(), context, record, tls, fast)
+    clients = Clients(wrap_app(app, 0, "asgi"), hypercorn_config(), context, record, tls, fast, rules)
     listening = [trio.SocketListener(trio.socket.from_stdlib_socket(listener)) for listener in listeners]
     with _copies(listeners) as queues:
         async with trio.open_nursery() as connections:
@@ -140,6 +142,7 @@ class Clients:
         record: Record,
         tls: ssl.SSLContext | None,
         fast: FastRequests | None,
+        rules: AddressRules,
     ) -> None:
         self._app = app
         self._config = config
@@ -148,18 +151,38 @@ class Clients:
         self._record = record
         self._tls = tls
         self._fast = fast
+        self._addresses = Addresses(rules)
         self._connected: set[ClientConnection] = set()
         self._refused = 0
         self._over = False
         self._changed = trio.Event()
 
     async def serve(self, stream: trio.SocketStream) -> None:
-        """Serve a client, or refuse it when too few descriptors are left."""
+        """Serve a client, or refuse it when too few descriptors are left or its address has too many connections."""
+        try:
+            await self._admit(stream)
+        finally:
+            await trio.aclose_forcefully(stream)
+
+    async def _admit(self, stream: trio.SocketStream) -> None:
         if stream.socket.fileno() >= self._end:
             self._record("connections.full", decision=f"503 to those with a file descriptor from {self._end} on")
             await self._refuse(stream)
             return
-        connection = ClientConnection(self._app, self._config, self._context, stream, self._tls, self._fast)
+        client = await self._addresses.find(stream)
+        if client is None:
+            return
+        if self._addresses.enter(client[0]):
+            try:
+                await self._run(stream, client)
+            finally:
+                self._addresses.leave(client[0])
+        else:
+            self._record("connections.full", decision=f"503 to {client[0]}, which has too many connections")
+            await self._refuse(stream)
+
+    async def _run(self, stream: trio.SocketStream, client: tuple[str, int]) -> None:
+        connection = ClientConnection(self._app, self._config, self._context, stream, client, self._tls, self._fast)
         self._connected.add(connection)
         if self._over:
             connection.abort()
@@ -197,7 +220,6 @@ class Clients:
             pass  # The client is gone.
         finally:
             self._refused -= 1
-            await trio.aclose_forcefully(stream)
 
 
 async def _read_head(stream: trio.SocketStream) -> None:

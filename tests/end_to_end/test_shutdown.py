@@ -17,7 +17,7 @@ GRACE = 2.5
 END = 10.0
 CLIENTS = 8
 WARM = 5
-GOING_AWAY = 1001
+SERVICE_RESTART = 1012
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ async def test_open_streams_are_ended(brief_server: Server) -> None:
         with pytest.raises(ConnectionClosed) as closed:
             await socket.get_message()
         assert closed.value.reason is not None
-        assert closed.value.reason.code == GOING_AWAY
+        assert closed.value.reason.code == SERVICE_RESTART
         assert [line async for line in lines if line] == []
     assert took < END
 

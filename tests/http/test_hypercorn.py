@@ -49,6 +49,17 @@ def test_h11_keeps_what_it_receives_in_the_buffer_that_is_replaced() -> None:
     assert {"_data", "_multiple_lines_search", "_extract", "maybe_extract_lines"} <= used, WHAT_TO_DO
 
 
+def test_h11_is_idle_between_two_requests_and_its_buffer_is_true_when_it_holds_something() -> None:
+    connection: Any = h11.Connection(h11.SERVER)
+    assert (connection.their_state, bool(connection._receive_buffer)) == (h11.IDLE, False), WHAT_TO_DO
+    connection.receive_data(b"GET / HTTP/1.1\r\nHost: ")
+    assert connection.next_event() is h11.NEED_DATA
+    assert (connection.their_state, bool(connection._receive_buffer)) == (h11.IDLE, True), WHAT_TO_DO
+    connection.receive_data(b"a\r\n\r\n")
+    connection.next_event()
+    assert connection.their_state is not h11.IDLE, WHAT_TO_DO
+
+
 def test_h11_reads_heads_and_trailers_by_the_method_that_is_overridden() -> None:
     from h11 import _readers
 

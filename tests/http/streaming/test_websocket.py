@@ -319,10 +319,10 @@ async def test_a_closing_house_ends_every_stream(edge: Edge, stage: Stage, ada: 
         await own.settle()
         await anonymous.settle()
         stage.http_context.streams.close_all()
-        assert await own.closing() == 1001
-        assert await anonymous.closing() == 1001
+        assert await own.closing() == 1012
+        assert await anonymous.closing() == 1012
         async with edge.socket() as late:
-            assert await late.closing() == 1001
+            assert await late.closing() == 1012
     await edge.quiet()
 
 
