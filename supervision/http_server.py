@@ -43,6 +43,7 @@ class HttpServer:
         serve = partial(serve_http, record=context.record, fast=self._fast(), rules=self._rules())
         async with trio.open_nursery() as beside:
             beside.start_soon(context.readiness.run)
+            beside.start_soon(context.pump.run)
             async with trio.open_nursery() as nursery:
                 await nursery.start(serve, make_app(context), listeners, stopping, grace)
                 task_status.started()

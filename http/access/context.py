@@ -42,6 +42,7 @@ from ..answers.cached import CachedAnswers
 from ..entities.rendered import Renderings
 from ..intake.request import Network
 from ..server.readiness import Readiness
+from .pump import Pump
 from .rates import Rates
 from .sign_ups import SignUps
 from .streams import Streams
@@ -148,6 +149,7 @@ class HttpContext:
     suggestions: Suggestions = field(init=False)
     translations: Translations = field(init=False)
     streams: Streams = field(default_factory=Streams)
+    pump: Pump = field(default_factory=Pump)
     passwords: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(PASSWORDS_AT_ONCE))
 
     def __post_init__(self) -> None:

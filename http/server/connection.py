@@ -70,6 +70,7 @@ class ClientConnection:
         self._idle = False
         self._broken = False
         self._refusals = b""
+        self._message_end: trio.Event | None = None  # of a stream's message that is written in part
 
     def set_read_timeout(self, seconds: float) -> None:
         """From now on, close if the client sends nothing for this time."""
@@ -131,6 +132,8 @@ class ClientConnection:
         if isinstance(event, RawData):
             # An answer with a Content-Length ends with b"". After the end hypercorn would still send a 500.
             if event.data and not self._scope.cancel_called:
+                while self._message_end is not None:  # a ping must not be written into a message
+                    await self._message_end.wait()
                 await self.write(event.data)
         elif isinstance(event, Updated):
             self.begin_idle() if event.idle else self.end_idle()
@@ -142,21 +145,27 @@ class ClientConnection:
         if not self._encrypted and self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) > size:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
 
-    def write_now(self, data: bytes | memoryview) -> memoryview:
-        """Write as much as the kernel takes without waiting. Return the rest, which is for `write`."""
-        left = memoryview(data)
-        if self._send_lock.locked():
-            return left
-        try:
-            return left[self._send_at_once(left) :]
-        except OSError:
-            self._reset()
-            return left[:0]
+    def write_now(self, data: bytes) -> memoryview | None:
+        """Write as much of a stream's message as the kernel takes at once. Return the rest, None if all is done.
+
+        The rest is for `write`, in any number of pieces, and then `end_message`. Nothing else is written until then.
+        """
+        left = self._write_at_once(data)
+        if not left:
+            return None
+        self._message_end = trio.Event()
+        return memoryview(left)
+
+    def end_message(self) -> None:
+        """The rest of a message is written, or will never be."""
+        if self._message_end is not None:
+            self._message_end.set()
+            self._message_end = None
 
     async def write(self, data: bytes | memoryview) -> None:
         """Write. If the write is cancelled, the connection ends: part of a message may have been sent."""
         try:
-            if left := self.write_now(data):
+            if left := self._write_at_once(data):
                 async with self._send_lock:
                     with trio.fail_after(deadlines.SEND):
                         await self.stream.send_all(left)
@@ -173,18 +182,22 @@ class ClientConnection:
         self._broken = True
         self._scope.cancel()
 
-    def _send_at_once(self, data: memoryview) -> int:
-        """Write as much as the kernel takes without waiting, which is nearly always all. Return the number of bytes.
+    def _write_at_once(self, data: bytes | memoryview) -> bytes | memoryview:
+        """Write as much as the kernel takes without waiting, which is nearly always all. Return the rest.
 
         A fan-out consists mostly of this call. Trio's own send and the lock were turned down: they go through its
         scheduler.
         """
-        if self._encrypted:
-            return 0
+        if self._encrypted or self._send_lock.locked():
+            return data
         try:
-            return os.write(self._socket.fileno(), data)
+            written = os.write(self._socket.fileno(), data)
         except BlockingIOError:
-            return 0
+            return data
+        except OSError:
+            self._reset()
+            return b""
+        return b"" if written == len(data) else memoryview(data)[written:]
 
     async def _serve(self) -> None:
         kind = await self._negotiate()

@@ -7,6 +7,7 @@ between the first and the last of an answer.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from ..asgi import Scope
@@ -29,12 +30,19 @@ class StreamConnection(Protocol):
         """From now on, leave at most so many bytes in the kernel's buffer."""
         ...
 
-    def write_now(self, data: bytes) -> memoryview:
-        """Write as much as possible without waiting. Return the rest, which is for `write`."""
+    def write_now(self, data: bytes) -> memoryview | None:
+        """Write as much of a message as possible without waiting. Return the rest, None if all is done.
+
+        The rest is for `write`, in any number of pieces, and then `end_message`. Nothing else is written until then.
+        """
         ...
 
     async def write(self, data: memoryview) -> None:
         """Write, after the writes that are in progress. If it is cancelled, the connection ends."""
+        ...
+
+    def end_message(self) -> None:
+        """The rest of a message is written, or will never be."""
         ...
 
 
@@ -59,3 +67,20 @@ def text_frame(text: bytes) -> bytes:
 def chunk(body: bytes) -> bytes:
     """Return a chunk of a body of unknown length (RFC 9112, section 7.1)."""
     return b"%x\r\n%b\r\n" % (len(body), body)
+
+
+class Wire:
+    """Frames as the bytes of a connection. Many connections send the same frame in a row: it is framed once."""
+
+    __slots__ = ("_bytes", "_frame", "_framed")
+
+    def __init__(self, framed: Callable[[bytes], bytes]) -> None:
+        self._framed = framed
+        self._frame = self._bytes = b""
+
+    def of(self, frames: list[bytes]) -> bytes:
+        if len(frames) > 1:
+            return b"".join(map(self._framed, frames))
+        if frames[0] is not self._frame:
+            self._frame, self._bytes = frames[0], self._framed(frames[0])
+        return self._bytes

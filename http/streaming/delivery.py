@@ -12,7 +12,7 @@ from typing import TypeVar
 import trio
 
 from ..access.streams import End
-from .connection import StreamConnection
+from .connection import StreamConnection, Wire
 from .session import Session
 
 T = TypeVar("T")
@@ -25,16 +25,36 @@ PIECE = 8 * 1024
 KERNEL_BUFFER = 64 * 1024
 
 
-async def deliver(session: Session, connection: StreamConnection, data: bytes) -> None:
-    """Write frames to a connection; nearly always the kernel takes them at once."""
-    left = connection.write_now(data)
-    if left:
-        with session.sending():
-            for start in range(0, len(left), PIECE):
-                if not await _is_taken(session, connection.write, left[start : start + PIECE]):
-                    return
-                session.made_progress()
-                connection.reset_read_timeout()
+class DirectOutlet:
+    """The connection of one stream. Nearly always the kernel takes at once what is sent."""
+
+    __slots__ = ("_connection", "_rest", "_wire")
+
+    def __init__(self, connection: StreamConnection, wire: Wire) -> None:
+        self._connection = connection
+        self._wire = wire
+        self._rest: memoryview | None = None
+
+    @property
+    def is_full(self) -> bool:
+        return self._rest is not None
+
+    def send_now(self, frames: list[bytes]) -> None:
+        self._rest = self._connection.write_now(self._wire.of(frames))
+
+    async def send_rest(self, session: Session) -> None:
+        """Send what the client did not take. If it takes nothing for too long, the session ends."""
+        left = self._rest or memoryview(b"")
+        try:
+            with session.sending():
+                for start in range(0, len(left), PIECE):
+                    if not await _is_taken(session, self._connection.write, left[start : start + PIECE]):
+                        break
+                    session.made_progress()
+                    self._connection.reset_read_timeout()
+        finally:
+            self._rest = None
+            self._connection.end_message()
 
 
 async def deliver_by_server(session: Session, send: Callable[[object], Awaitable[None]], message: object) -> None:

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Protocol
 
 import orjson
 import trio
@@ -24,6 +25,7 @@ from ...actors.statuses import ShownStatus, entry_of
 from ...actors.timelines.list import ListOwner
 from ...actors.timelines.public import viewer_filter
 from ...storage.oauth import Token
+from ..access.pump import Pump
 from ..access.streams import End
 from ..answers.errors import HttpError, Unauthorized
 from .channels import CONVERSATIONS, NOT_ONES_OWN, NOTIFICATIONS, RequestedStream, check
@@ -40,12 +42,25 @@ BATCH = 32 * 1024
 READ_AT_ONCE = 16
 
 
+class Outlet(Protocol):
+    """The direct way to a client, without waiting."""
+
+    @property
+    def is_full(self) -> bool:
+        """True if the client has not taken all that was sent. Until it has, nothing more is."""
+        ...
+
+    def send_now(self, frames: list[bytes]) -> None:
+        """Send frames, as much as the client takes at once."""
+        ...
+
+
 class TooManyStreams(HttpError):
     status = 422
 
 
 class Session:
-    """The streams of a connection as one queue of frames. `sse` and `websocket` take frames from it and send them."""
+    """The streams of a connection as one queue of frames. `sse` and `websocket` send them."""
 
     def __init__(
         self,
@@ -74,6 +89,9 @@ class Session:
         self._answers: deque[bytes] = deque()
         self._news: dict[Subscription, Feed] = {}  # those with events to read, in the order in which they were woken
         self._sender: trio.lowlevel.Task | None = None  # while it waits for something to send
+        self._outlet: Outlet | None = None
+        self._pump: Pump | None = None
+        self._is_in_pump = False
         self._subscriptions: dict[tuple[str, str], Subscription] = {}
         self._watch: Watch | None = None
 
@@ -167,7 +185,13 @@ class Session:
         if self.ended is not None:
             return
         self._news[subscription] = feed
-        self._wake_sender()
+        if self._sender is None or self._is_in_pump:
+            return  # the sender is at work, or the pump will be
+        if self._pump is None or not self._pump.runs:
+            self._wake_sender()
+        else:
+            self._is_in_pump = True
+            self._pump.add(self)
 
     async def take(self) -> list[bytes]:
         """Return the next frames, which are sent together; an empty list if the session has ended.
@@ -181,6 +205,37 @@ class Session:
         while not (frames := self._next_frames()) and self.ended is None:
             await self._wait_for_news()
         return frames
+
+    async def wait_until_full(self, outlet: Outlet, pump: Pump) -> bool:
+        """Send by the outlet until the client does not take all at once. False if all is sent, and nothing follows.
+
+        While this waits for news, the pump sends them.
+        """
+        self.blocked_since = None
+        self._outlet, self._pump = outlet, pump
+        while True:
+            if self._news:  # left over from the last time: others have their turn first
+                await trio.lowlevel.checkpoint()
+            self._send_batch(outlet)
+            if outlet.is_full:
+                return True
+            if not self._news and not self._answers:
+                if self.ended is not None:
+                    return False
+                await self._wait_for_news()
+
+    def send_now(self) -> None:
+        """Send news, called by the pump. The sender is woken for what can't be sent at once."""
+        self._is_in_pump = False
+        if self._sender is None or self._outlet is None:
+            return
+        self._send_batch(self._outlet)
+        if self._outlet.is_full or self._news or self.ended is not None:
+            self._wake_sender()
+
+    def _send_batch(self, outlet: Outlet) -> None:
+        if not outlet.is_full and (frames := self._next_frames()):
+            outlet.send_now(frames)
 
     # A parking lot does the same at a higher price, and this happens once for each event and subscriber.
     async def _wait_for_news(self) -> None:

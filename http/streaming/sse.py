@@ -5,6 +5,7 @@ from __future__ import annotations
 import trio
 
 from ..access.context import HttpContext
+from ..access.pump import Pump
 from ..answers.headers import CORS, NOSNIFF
 from ..asgi import Message, Receive, Scope, Send, encoded, send_answer
 from ..dispatch import answer_to_error, with_headers
@@ -12,8 +13,8 @@ from ..intake.nesting import nest
 from ..intake.request import Request, request_of
 from .admission import admit, dismiss
 from .channels import by_path
-from .connection import StreamConnection, chunk, connection_of
-from .delivery import KERNEL_BUFFER, deliver, deliver_by_server
+from .connection import Wire, chunk, connection_of
+from .delivery import KERNEL_BUFFER, DirectOutlet, deliver_by_server
 from .frames import Frames
 from .session import Session
 
@@ -21,6 +22,8 @@ from .session import Session
 GREETING = b":)\n\n"
 HEARTBEAT = b":thump\n\n"
 HEARTBEAT_SECONDS = 15.0
+
+WIRE = Wire(chunk)
 
 # `X-Accel-Buffering` keeps nginx from collecting events until there are enough of them.
 HEADERS = (
@@ -48,7 +51,7 @@ async def serve_sse(
         if request.method == "HEAD":
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         else:
-            await _run(session, connection_of(scope), receive, send)
+            await _run(session, _outlet(scope), context.pump, receive, send)
     finally:
         dismiss(context, session)
 
@@ -57,25 +60,43 @@ async def _admit(context: HttpContext, frames: Frames, request: Request, path: s
     return await admit(context, request, frames, want=lambda _: by_path(path, nest(request.query)))
 
 
-async def _run(session: Session, connection: StreamConnection | None, receive: Receive, send: Send) -> None:
-    if connection is not None:
-        connection.limit_buffer(KERNEL_BUFFER)
+def _outlet(scope: Scope) -> DirectOutlet | None:
+    """Return the direct way to the client, if there is one, with the limits of a stream."""
+    connection = connection_of(scope)
+    if connection is None:
+        return None
+    connection.limit_buffer(KERNEL_BUFFER)
+    return DirectOutlet(connection, WIRE)
+
+
+async def _run(session: Session, outlet: DirectOutlet | None, pump: Pump, receive: Receive, send: Send) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_until_disconnected, receive, nursery.cancel_scope)
-        await _send_frames(session, connection, send)
+        with session.sending_scope:
+            await send(_body(GREETING))  # the server sends the headers along
+            if outlet is not None:
+                await _send_directly(session, outlet, pump)
+            else:
+                await _send_by_server(session, send)
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
         nursery.cancel_scope.cancel()
 
 
-async def _send_frames(session: Session, connection: StreamConnection | None, send: Send) -> None:
-    with session.sending_scope:
-        await send(_body(GREETING))  # the server sends the headers along
-        while frames := await _next(session):
-            data = b"".join(frames)
-            if connection is not None:
-                await deliver(session, connection, chunk(data))
-            else:
-                await deliver_by_server(session, send, _body(data))
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+async def _send_directly(session: Session, outlet: DirectOutlet, pump: Pump) -> None:
+    """Send until the session has ended. Heartbeats come also between events."""
+    is_full = True
+    while is_full:
+        with trio.move_on_after(HEARTBEAT_SECONDS) as quiet:
+            is_full = await session.wait_until_full(outlet, pump)
+        if quiet.cancelled_caught:
+            outlet.send_now([HEARTBEAT])
+        elif is_full:
+            await outlet.send_rest(session)
+
+
+async def _send_by_server(session: Session, send: Send) -> None:
+    while frames := await _next(session):
+        await deliver_by_server(session, send, _body(b"".join(frames)))
 
 
 async def _next(session: Session) -> list[bytes]:

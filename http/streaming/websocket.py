@@ -11,6 +11,7 @@ from ...actors.kernel import NotAnswered
 from ...storage.oauth import Token
 from ..access.context import HttpContext
 from ..access.limits import count_for_account
+from ..access.pump import Pump
 from ..access.rates import SUBSCRIPTIONS
 from ..access.streams import End
 from ..answers.errors import TRY_AGAIN, HttpError
@@ -20,14 +21,16 @@ from ..intake.nesting import Value, nest
 from ..intake.request import Request, request_of
 from .admission import admit, dismiss
 from .channels import RequestedStream, StreamQuery, by_name, check
-from .connection import StreamConnection, connection_of, text_frame
-from .delivery import KERNEL_BUFFER, deliver, deliver_by_server
+from .connection import Wire, connection_of, text_frame
+from .delivery import KERNEL_BUFFER, DirectOutlet, deliver_by_server
 from .frames import Frames, refusal
 from .session import Session
 
 # A ping is sent every 14 s, so a client that does not answer is noticed when the next one is due. It is disconnected
 # within 30 s, even if the kernel's buffer has room for all that it was sent.
 READ_TIMEOUT = 28.0
+
+WIRE = Wire(text_frame)
 
 
 async def serve_websocket(context: HttpContext, frames: Frames, scope: Scope, receive: Receive, send: Send) -> None:
@@ -46,7 +49,8 @@ async def serve_websocket(context: HttpContext, frames: Frames, scope: Scope, re
         if (first := StreamQuery.read(nest(request.query))).stream:
             await subscriptions.open(first)
         await send(_acceptance(request, protocols))
-        await _run(session, subscriptions, connection_of(scope), receive, send)
+        outlet = _outlet(scope)
+        await _run(session, subscriptions, outlet, context.pump, receive, send)
     finally:
         dismiss(context, session)
 
@@ -84,28 +88,45 @@ def _acceptance(request: Request, protocols: list[str]) -> Message:
     }
 
 
+def _outlet(scope: Scope) -> DirectOutlet | None:
+    """Return the direct way to the client, if there is one, with the limits of a stream."""
+    connection = connection_of(scope)
+    if connection is None:
+        return None
+    connection.limit_buffer(KERNEL_BUFFER)
+    connection.set_read_timeout(READ_TIMEOUT)  # clients answer pings
+    return DirectOutlet(connection, WIRE)
+
+
 async def _run(
-    session: Session, subscriptions: Subscriptions, connection: StreamConnection | None, receive: Receive, send: Send
+    session: Session,
+    subscriptions: Subscriptions,
+    outlet: DirectOutlet | None,
+    pump: Pump,
+    receive: Receive,
+    send: Send,
 ) -> None:
-    if connection is not None:
-        connection.limit_buffer(KERNEL_BUFFER)
-        connection.set_read_timeout(READ_TIMEOUT)  # clients answer pings
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_receive_commands, session, subscriptions, receive, nursery.cancel_scope)
-        await _send_frames(session, connection, send)
+        with session.sending_scope:
+            if outlet is not None:
+                await _send_directly(session, outlet, pump)
+            else:
+                await _send_by_server(session, send)
+            if session.ended is not None:
+                await send({"type": "websocket.close", "code": session.ended.code, "reason": session.ended.reason})
         nursery.cancel_scope.cancel()
 
 
-async def _send_frames(session: Session, connection: StreamConnection | None, send: Send) -> None:
-    with session.sending_scope:
-        while frames := await session.take():
-            if connection is not None:
-                await deliver(session, connection, b"".join(map(text_frame, frames)))
-                continue
-            for frame in frames:
-                await deliver_by_server(session, send, {"type": "websocket.send", "text": frame.decode()})
-        if session.ended is not None:
-            await send({"type": "websocket.close", "code": session.ended.code, "reason": session.ended.reason})
+async def _send_directly(session: Session, outlet: DirectOutlet, pump: Pump) -> None:
+    while await session.wait_until_full(outlet, pump):
+        await outlet.send_rest(session)
+
+
+async def _send_by_server(session: Session, send: Send) -> None:
+    while frames := await session.take():
+        for frame in frames:
+            await deliver_by_server(session, send, {"type": "websocket.send", "text": frame.decode()})
 
 
 async def _receive_commands(

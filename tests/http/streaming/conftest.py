@@ -176,11 +176,13 @@ async def edge(stage: Stage) -> AsyncIterator[Edge]:
     # Small, so that a client that does not read is noticed after a few statuses.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
     stopping = trio.Event()
-    async with trio.open_nursery() as nursery:
+    async with trio.open_nursery() as beside, trio.open_nursery() as nursery:
+        beside.start_soon(stage.http_context.pump.run)
         await nursery.start(serve, stage.app, [listener], stopping, 5.0)
         yield Edge(stage, listener.getsockname()[1])
         stage.http_context.streams.close_all()
         stopping.set()
+        beside.cancel_scope.cancel()
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,16 +12,19 @@ from typing import Any
 
 import pytest
 import trio
+from trio.testing import wait_all_tasks_blocked
 
 from troupe.actors.broadcast import StatusPublished, home_address
 from troupe.actors.events import StatusAppeared
 from troupe.actors.statuses import ShownStatus, entry_of
 from troupe.http.streaming import delivery
+from troupe.http.streaming.session import Session
 
 from ...clients import Person, Stage
 from .conftest import PATIENCE, Edge, open_deaf, until
 
 READERS = 10
+TEXT, PING, PONG = 0x81, 0x89, 0x8A
 BURST = 200  # statuses, far more than `stream_queue`
 
 
@@ -108,3 +112,66 @@ async def is_reset(stream: trio.SocketStream) -> bool:
         except trio.BrokenResourceError:
             return True
     return False
+
+
+async def test_a_pong_is_never_written_into_a_message(edge: Edge, ada: Person, burst: Any) -> None:
+    """The client takes a part of a message, asks if the server is alive, and reads on."""
+    target = f"/api/v1/streaming?stream=user&access_token={ada.token}"
+    async with await open_deaf(edge, target, small=True) as slow:
+        told = await burst(40)
+        await wait_all_tasks_blocked(0.01)
+        for _ in range(3):
+            await slow.send_all(b"\x89\x80" + bytes(4))
+            await wait_all_tasks_blocked(0.01)
+        kinds: list[int] = []
+        heard: list[str] = []
+        received = b""
+        with trio.fail_after(PATIENCE):
+            while len(heard) < len(told) or kinds.count(PONG) < 3:
+                received += await slow.receive_some()
+                while (frame := whole_frame(received)) is not None:
+                    kind, payload, received = frame
+                    kinds.append(kind)
+                    if kind == TEXT:
+                        heard.append(json.loads(json.loads(payload)["payload"])["id"])
+    assert heard == told
+    assert set(kinds) <= {TEXT, PING, PONG}
+
+
+async def test_a_stream_goes_on_while_the_pump_does_not_run(
+    edge: Edge, stage: Stage, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with edge.socket("?stream=user", ada.token) as socket:
+        await socket.settle()
+        monkeypatch.setattr(stage.http_context.pump, "runs", False)
+        post = await ada.publish("hello")
+        assert (await socket.hear())["payload"]["id"] == post["id"]
+
+
+async def test_no_sender_is_woken_for_a_client_that_takes_what_it_is_sent(
+    edge: Edge, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken: list[Session] = []
+    async with edge.socket("?stream=user", ada.token) as socket, edge.events("user", ada.token) as events:
+        await socket.settle()
+        await events.comment()
+        await wait_all_tasks_blocked(0.01)
+        monkeypatch.setattr(Session, "_wake_sender", woken.append)
+        for _ in range(3):
+            post = await ada.publish("hello")
+            assert (await socket.hear())["payload"]["id"] == post["id"]
+            assert json.loads((await events.hear())[1])["id"] == post["id"]
+        monkeypatch.undo()
+    assert woken == []
+
+
+def whole_frame(received: bytes) -> tuple[int, bytes, bytes] | None:
+    """The first frame's kind and payload, and what follows it. None while it is not complete."""
+    if len(received) < 4:
+        return None
+    size, start = received[1], 2
+    if size == 126:
+        size, start = int.from_bytes(received[2:4]), 4
+    if len(received) < start + size:
+        return None
+    return received[0], received[start : start + size], received[start + size :]
