@@ -167,7 +167,7 @@ async def test_no_sender_is_woken_for_a_client_that_takes_what_it_is_sent(
 
 def whole_frame(received: bytes) -> tuple[int, bytes, bytes] | None:
     """The first frame's kind and payload, and what follows it. None while it is not complete."""
-    if len(received) < 4:
+    if len(received) < 2:
         return None
     size, start = received[1], 2
     if size == 126:
