@@ -53,10 +53,52 @@ OF_ACCOUNTS = WITH_PARTITION.format(
     """
 )
 
-OF_ALL = WITH_PARTITION.format(
+# Who keeps a copy of an account's profile and key, as far as its latest posts and favourites tell.
+LATEST = 200
+OF_ACQUAINTANCES = WITH_PARTITION.format(
+    reached=f"""
+        SELECT found.inbox, found.domain, false AS direct
+        FROM (
+            SELECT account_id AS id FROM follows WHERE target_account_id = $2 AND from_domain IS NOT NULL
+            UNION SELECT target_account_id FROM follows WHERE account_id = $2
+            UNION SELECT account_id FROM follow_requests WHERE target_account_id = $2
+            UNION SELECT target_account_id FROM follow_requests WHERE account_id = $2
+            UNION SELECT m.account_id FROM (
+                SELECT id FROM statuses WHERE account_id = $2 AND deleted_at IS NULL ORDER BY id DESC LIMIT {LATEST}
+            ) AS latest JOIN mentions m ON m.status_id = latest.id
+            UNION SELECT s.account_id FROM (
+                SELECT reblog_of_id FROM statuses WHERE account_id = $2 AND deleted_at IS NULL
+                ORDER BY id DESC LIMIT {LATEST}
+            ) AS boost JOIN statuses s ON s.id = boost.reblog_of_id
+            UNION SELECT s.account_id FROM (
+                SELECT status_id FROM favourites WHERE account_id = $2 ORDER BY id DESC LIMIT {LATEST}
+            ) AS favourite JOIN statuses s ON s.id = favourite.status_id
+        ) AS named
+        CROSS JOIN LATERAL (
+            SELECT coalesce(a.shared_inbox_url, a.inbox_url) AS inbox, a.domain FROM accounts a
+            WHERE a.id = named.id AND a.domain IS NOT NULL AND a.deleted_at IS NULL LIMIT 1
+        ) AS found
+    """
+)
+
+# Each step finds the next pair of an inbox and a domain in the index: a shared inbox has any number of accounts.
+NEXT_OF_ALL = WITH_PARTITION.format(
     reached="""
-        SELECT coalesce(shared_inbox_url, inbox_url) AS inbox, domain, false AS direct
-        FROM accounts WHERE domain IS NOT NULL AND deleted_at IS NULL
+        WITH RECURSIVE reached AS (
+            (
+                SELECT coalesce(shared_inbox_url, inbox_url) AS inbox, domain FROM accounts
+                WHERE coalesce(shared_inbox_url, inbox_url) > $2 AND domain IS NOT NULL AND deleted_at IS NULL
+                ORDER BY coalesce(shared_inbox_url, inbox_url), domain LIMIT 1
+            )
+            UNION ALL
+            SELECT next.inbox, next.domain FROM reached CROSS JOIN LATERAL (
+                SELECT coalesce(a.shared_inbox_url, a.inbox_url) AS inbox, a.domain FROM accounts a
+                WHERE (coalesce(a.shared_inbox_url, a.inbox_url), a.domain) > (reached.inbox, reached.domain)
+                AND a.domain IS NOT NULL AND a.deleted_at IS NULL
+                ORDER BY coalesce(a.shared_inbox_url, a.inbox_url), a.domain LIMIT 1
+            ) AS next
+        )
+        SELECT inbox, domain, false AS direct FROM reached LIMIT $3
     """
 )
 
@@ -134,7 +176,22 @@ async def inboxes(
     return [FoundInbox(**replaced(row, domains=tuple(row["domains"]))) for row in rows]
 
 
-async def all_inboxes(db: Connection, sender_id: int | None) -> list[FoundInbox]:
-    """Return the inboxes of all accounts on other servers, each once."""
-    rows = await db.fetch(OF_ALL, sender_id)
+async def inboxes_of_acquaintances(db: Connection, account_id: int) -> list[FoundInbox]:
+    """Return the inboxes of servers that keep a copy of a local account.
+
+    These are the servers of those who follow it or whom it follows, also if that is only asked for, of those whom its
+    latest posts mention, and of the posts that it has boosted or favourited lately.
+    """
+    rows = await db.fetch(OF_ACQUAINTANCES, account_id, account_id)
     return [FoundInbox(**replaced(row, domains=tuple(row["domains"]))) for row in rows]
+
+
+async def next_inboxes(db: Connection, sender_id: int, after: str, limit: int) -> list[FoundInbox]:
+    """Return the first inboxes of all accounts on other servers that sort after one; an empty list after the last.
+
+    At most `limit` pairs of an inbox and a domain are read. The last inbox is left out if it may have more domains.
+    """
+    rows = await db.fetch(NEXT_OF_ALL, sender_id, after, limit)
+    found = [FoundInbox(**replaced(row, domains=tuple(row["domains"]))) for row in rows]
+    cut = len(found) > 1 and sum(len(one.domains) for one in found) == limit
+    return found[:-1] if cut else found

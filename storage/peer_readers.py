@@ -14,7 +14,11 @@ FIND = """
     FROM (SELECT $1::text AS uri) AS asking LEFT JOIN accounts a ON a.uri = asking.uri
 """
 
-UNSENT = "SELECT EXISTS (SELECT FROM activities WHERE account_id = $1)"
+# Also between two steps of telling them: see `telling` in the effects of sending.
+UNSENT = """
+    SELECT EXISTS (SELECT FROM activities WHERE account_id = $1)
+        OR EXISTS (SELECT FROM outbox WHERE partition_key = 'send_account/' || $1)
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,23 @@ from ...storage import activities, signing_keys
 from ...storage.engine.database import Connection
 from ..account import AccountActor
 from ..activitypub.keys import make_key, private_pem, public_pem
-from ..effects.sending import RotateKeyNow, SendAccountNow, SendTalliesNow
+from ..effects.sending import RotateKeyNow, SendAccountNow, SendDeletionNow, SendTalliesNow
 from ..facts import ChangedAccount, RotatedKey
 from ..kernel import Origin, turn
-from ..sending.accounts import send_account
+from ..sending.accounts import send_account, send_deletion
 from ..sending.statuses import send_update
 
 
 @turn(AccountActor, SendAccountNow)
 async def send_account_now(account: AccountActor, message: SendAccountNow) -> None:
     await account.transact(_send_account, account, account.origin)
+    account.context.outbox.wake()
+
+
+@turn(AccountActor, SendDeletionNow)
+async def send_deletion_now(account: AccountActor, message: SendDeletionNow) -> None:
+    await account.transact(_send_deletion, account, message.after, account.origin)
+    account.context.outbox.wake()
 
 
 @turn(AccountActor, SendTalliesNow)
@@ -41,6 +48,10 @@ async def _rotate(db: Connection, account: AccountActor, private_key: str, publi
 
 async def _send_account(db: Connection, account: AccountActor, origin: Origin) -> None:
     await account.context.outbox.promise(db, await send_account(db, account.context, account.id), origin)
+
+
+async def _send_deletion(db: Connection, account: AccountActor, after: str, origin: Origin) -> None:
+    await account.context.outbox.promise(db, await send_deletion(db, account.context, account.id, after), origin)
 
 
 async def _send_tallies(db: Connection, account: AccountActor, status_id: int, origin: Origin) -> None:

@@ -21,6 +21,13 @@ class SendAccountNow(SystemMessage[None]):
 
 
 @dataclass(frozen=True, slots=True)
+class SendDeletionNow(SystemMessage[None]):
+    """To a deleted local account: tell some more servers of it, those whose inboxes sort `after` one."""
+
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
 class SendTalliesNow(SystemMessage[None]):
     """To a local account: tell other servers of the votes in a poll of its own."""
 
@@ -47,6 +54,14 @@ class SendAccount(Effect):
 
 
 @dataclass(frozen=True, slots=True)
+class SendDeletion(Effect):
+    """Tell other servers that an account is deleted, those whose inboxes sort `after` one. The others know it."""
+
+    account: int
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
 class SendTallies(Effect):
     """Tell other servers of the votes in the poll of a status of `account`."""
 
@@ -56,7 +71,17 @@ class SendTallies(Effect):
 
 def account_changed(account_id: int) -> Promise:
     """Promise to tell other servers of a change of an account."""
-    return Promise(SendAccount(account_id), f"send_account/{account_id}", account=account_id)
+    return Promise(SendAccount(account_id), telling(account_id), account=account_id)
+
+
+def deletion_continues(account_id: int, after: str) -> Promise:
+    """Promise to tell the next servers of a deleted account."""
+    return Promise(SendDeletion(account_id, after), telling(account_id), account=account_id)
+
+
+def telling(account_id: int) -> str:
+    """Return the key of the promises to tell other servers of an account."""
+    return f"send_account/{account_id}"
 
 
 def key_rotates(account_id: int) -> Promise:
@@ -86,6 +111,11 @@ def _tallies(status_id: int) -> str:
 @carries_out("send_account", SendAccount, ANNOUNCEMENTS)
 async def send_account(context: EffectContext, effect: SendAccount, attempt: Attempt) -> None:
     await context.runtime.ask(account_address(effect.account), SendAccountNow(), origin=attempt.origin)
+
+
+@carries_out("send_deletion", SendDeletion, ANNOUNCEMENTS)
+async def send_deletion(context: EffectContext, effect: SendDeletion, attempt: Attempt) -> None:
+    await context.runtime.ask(account_address(effect.account), SendDeletionNow(effect.after), origin=attempt.origin)
 
 
 @carries_out("tallies", SendTallies, ANNOUNCEMENTS)

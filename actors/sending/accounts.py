@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...storage import accounts
+from ...storage import accounts, outbox
+from ...storage.accounts import Account
 from ...storage.engine.database import Connection
 from ...storage.reports import Report
 from ...storage.statuses import Status
@@ -11,11 +12,22 @@ from ..activitypub.documents.activities import delete_actor_of, flag_of, move_of
 from ..activitypub.documents.actors import actor_of
 from ..context import ActorContext
 from ..effects.registry import Promise
-from .deliver import Recipients, deliver, deliver_to, find_all_inboxes, find_inboxes
+from ..effects.sending import deletion_continues, telling
+from .deliver import (
+    Recipients,
+    deliver,
+    deliver_to,
+    find_inboxes,
+    find_inboxes_of_acquaintances,
+    find_next_inboxes,
+)  # fmt: skip
+
+# Servers that one transaction promises to tell of a deleted account. There may be tens of thousands.
+INBOXES_AT_ONCE = 200
 
 
 async def send_account(db: Connection, context: ActorContext, account_id: int) -> list[Promise]:
-    """Promise to tell other servers how a local account is now: to its followers, a deletion to all.
+    """Promise to tell other servers how a local account is now: those that keep a copy of it, of a deletion all.
 
     An account without a key was never shown to another server.
     """
@@ -23,15 +35,36 @@ async def send_account(db: Connection, context: ActorContext, account_id: int) -
     if account is None or not account.local or account.public_key is None:
         return []
     if account.deleted_at is not None:
-        found = await find_all_inboxes(db, context, account_id)
-        return await deliver(db, context, account_id, delete_actor_of(account.uri), found)
-    found = await find_inboxes(db, context, account_id, Recipients(followers=True))
+        return await _send_deletion(db, context, account, "")
+    found = await find_inboxes_of_acquaintances(db, context, account_id)
     if not found:
         return []
     moved = await accounts.find(db, account.moved_to_id) if account.moved_to_id is not None else None
     moved_to = None if moved is None else moved.uri
     actor = actor_of(account, context.names, account.public_key, context.custom_emojis.current, moved_to)
     return await deliver(db, context, account_id, update_actor_of(actor, context.clock.now()), found, urgent=True)
+
+
+async def send_deletion(db: Connection, context: ActorContext, account_id: int, after: str) -> list[Promise]:
+    """Promise to tell some servers of a deleted account, those whose inboxes sort after one, and then the others."""
+    account = await accounts.find(db, account_id)
+    if account is None or account.deleted_at is None:
+        return []
+    return await _send_deletion(db, context, account, after)
+
+
+async def _send_deletion(db: Connection, context: ActorContext, account: Account, after: str) -> list[Promise]:
+    """The promise of the next step takes the place of the one that is carried out now.
+
+    So a crash before the commit repeats this step, and one after it begins with the next: no server is left out, and
+    none is told by two steps.
+    """
+    await outbox.forget(db, telling(account.id))
+    found = await find_next_inboxes(db, context, account.id, after, INBOXES_AT_ONCE)
+    if not found:
+        return []
+    sent = await deliver(db, context, account.id, delete_actor_of(account.uri), found)
+    return [*sent, deletion_continues(account.id, found[-1].inbox)]
 
 
 async def send_move(db: Connection, account: AccountActor, target_uri: str) -> list[Promise]:

@@ -45,9 +45,16 @@ async def find_inboxes(
     )  # fmt: skip
 
 
-async def find_all_inboxes(db: Connection, context: ActorContext, account_id: int | None) -> list[FoundInbox]:
-    """Return all inboxes that are known."""
-    return await activities.all_inboxes(db, account_id) if context.outbox.carries_out(DELIVERIES) else []
+async def find_inboxes_of_acquaintances(db: Connection, context: ActorContext, account_id: int) -> list[FoundInbox]:
+    """Return the inboxes of servers that keep a copy of a local account."""
+    return await activities.inboxes_of_acquaintances(db, account_id) if context.outbox.carries_out(DELIVERIES) else []
+
+
+async def find_next_inboxes(
+    db: Connection, context: ActorContext, account_id: int, after: str, limit: int
+) -> list[FoundInbox]:
+    """Return some of all inboxes that are known: the first ones that sort after one."""
+    return await activities.next_inboxes(db, account_id, after, limit) if context.outbox.carries_out(DELIVERIES) else []
 
 
 async def deliver(

@@ -33,18 +33,21 @@ from troupe.actors.deliveries.sender import DeliveryReply
 from troupe.actors.effects.sending import RotateKeyNow
 from troupe.actors.kernel import Refused
 from troupe.actors.rules.polls import PollTerms
+from troupe.actors.sending import accounts as sending_accounts
 from troupe.actors.sending.deliver import Recipients
 from troupe.storage.activities import FoundInbox
 from troupe.storage.engine.database import Connection
 from troupe.storage.profiles import Profile
 from troupe.storage.statuses import Status
 from troupe.supervision.testing import simulation
+from troupe.supervision.testing.checks import Eventually
 from troupe.supervision.testing.stage import Person, Simulation, stage
 from troupe.supervision.testing.stage.server import Delivered
 
 from .foreign import Foreigner, all_delivered
 
 with_servers = partial(stage, deliveries=True)
+TELLING = "SELECT FROM outbox WHERE kind IN ('send_account', 'send_deletion')"
 
 
 def kinds(sim: Simulation, inbox: str | None = None) -> list[str]:
@@ -242,6 +245,45 @@ async def test_a_changed_profile_is_told_and_a_deleted_account_to_all(sim: Simul
     await all_delivered(sim)
     assert kinds(sim, cat.inbox) == ["Delete"]
     assert kinds(sim, bob.inbox)[2:] == ["Delete"], "which says it all: nothing of what the account did is undone"
+
+
+@simulation(seeds=30, faults=3, world=partial(stage, deliveries=True, mail=True))
+async def test_all_servers_are_told_of_a_deletion_in_steps_that_survive_crashes(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    told = [Foreigner(sim, f"fay{number}", f"{number}.example", shared=number % 2 == 0) for number in range(7)]
+    others = [Foreigner(sim, f"gil{number}", "0.example") for number in range(3)]  # behind the same shared inbox
+    told[0].follows(sim, ada)
+    await ada.publish("makes a key")
+    await all_delivered(sim)
+    with patch.object(sending_accounts, "INBOXES_AT_ONCE", 3):
+        async with sim.together() as go:
+            go(ada.insist, DeleteAccount(), name="ada")
+        await Eventually(lambda: not sim.run.database.rows(TELLING), "every step is made", within=600).come_true()
+        await all_delivered(sim)
+    deleted = [one.inbox for one in sim.delivered if one.activity["type"] == "Delete"]
+    assert set(deleted) == {one.inbox for one in (*told, *others)}
+    again = len(deleted) - len(set(deleted))
+    sim.sometimes(again == 0, "each came once")
+    assert again <= 3, "a crash repeats a delivery, and never what earlier steps have told"
+
+
+@simulation(seeds=5, faults=0, world=with_servers)
+async def test_a_changed_profile_goes_to_all_servers_that_keep_a_copy(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    names = ("follower", "followed", "asked", "named", "boosted", "liked", "stranger")
+    people = {name: Foreigner(sim, name, f"{name}.example") for name in names}
+    people["follower"].follows(sim, ada)
+    ada.has_followed(people["followed"])
+    await ada.publish("hello @named@named.example")
+    await ada.follow(people["asked"])
+    await ada.insist(Reblog(people["boosted"].has_published(sim, "boost me")))
+    await ada.insist(Favourite(people["liked"].has_published(sim, "like me")))
+    people["stranger"].has_published(sim, "nobody has seen me")
+    await all_delivered(sim)
+    await ada.insist(UpdateProfile(Profile(display_name="Ada L.")))
+    await all_delivered(sim)
+    reached = {name for name, one in people.items() if "Update" in kinds(sim, one.inbox)}
+    assert reached == {*names} - {"stranger"}
 
 
 @simulation(seeds=5, faults=0, world=with_servers)

@@ -29,7 +29,7 @@ from troupe.actors.effects.registry import KINDS, NAMES, Effect
 from troupe.actors.effects.relations import RereadRelations
 from troupe.actors.effects.reminders import DomainBlocked, MuteEnded, Remind, StatusDue, Unlocked
 from troupe.actors.effects.reports import SendReport
-from troupe.actors.effects.sending import RotateKey, SendAccount, SendTallies
+from troupe.actors.effects.sending import RotateKey, SendAccount, SendDeletion, SendTallies
 from troupe.actors.effects.statuses import AnnounceEdit, AnnounceStatus, ForgetCounts
 from troupe.actors.effects.strikes import CarryOutStrike, SendAppeal, SendStrike
 from troupe.actors.outbox import new_effect
@@ -77,6 +77,7 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
         DeliverActivity(7, "https://a.example/inbox", "a.example"),
     ),
     ("send_account", {"account": 3}, SendAccount(3)),
+    ("send_deletion", {"account": 3, "after": "https://a.example/inbox"}, SendDeletion(3, "https://a.example/inbox")),
     ("rotate_key", {"account": 3}, RotateKey(3)),
     ("refresh", {"account": 3}, RefreshAccount(3)),
     ("tallies", {"status_id": 7, "account": 3}, SendTallies(7, 3)),

@@ -446,6 +446,8 @@ QUERIES = [
     ("effects due", outbox.DUE, (NOW, "q1", [1, 2], ["account/7"], "", 10, 100)),
     ("effect that waits", outbox.WAITS, ("account/7",)),
     ("inboxes for a status", activities.OF_ACCOUNTS, (7, [7, 8], 1, 12, 12)),
+    ("inboxes of acquaintances", activities.OF_ACQUAINTANCES, (7, 7)),
+    ("next inboxes of all", activities.NEXT_OF_ALL, (7, "https://x/507/inbox", 20)),
     ("account with an inbox", remote_accounts.WITH_INBOX, ("d7.test", "https://x/507/inbox")),
     ("activities of an account", activities.KEEP_KEY, (7, "pem")),
     ("activity to deliver", activities.FIND, (7,)),

@@ -1,11 +1,16 @@
 """Actor documents, as other servers read them: section by section what they need."""
 
+from dataclasses import replace
+from datetime import timedelta
 from io import BytesIO
 from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from quart.datastructures import FileStorage
+
+from troupe.actors.effects.sending import deletion_continues
+from troupe.actors.kernel import NOWHERE
 
 from ...activitypub.documents_read import undeclared
 from ...clients import BASE, Person, Stage
@@ -148,6 +153,16 @@ async def test_a_deleted_actors_key_stays_until_the_others_are_told(stage: Stage
     actor = await document(stage, "/users/ada")
     assert (actor["suspended"], actor["publicKey"]["owner"]) == (True, ADA)
     await stage.sql("DELETE FROM activities")
+    assert (await ask(stage, "/users/ada")).status == 410
+
+
+async def test_so_it_does_between_two_steps_of_telling_them(stage: Stage, ada: Person) -> None:
+    context = stage.http_context
+    await stage.sql("UPDATE accounts SET deleted_at = now() WHERE username = 'ada'")
+    later = replace(deletion_continues(ada.account.id, ""), due_at=context.clock.now() + timedelta(days=1))
+    await context.database.transact(stage.outbox.promise, [later], NOWHERE)
+    assert (await document(stage, "/users/ada"))["suspended"] is True
+    await stage.sql("DELETE FROM outbox WHERE kind = 'send_deletion'")
     assert (await ask(stage, "/users/ada")).status == 410
 
 
