@@ -11,7 +11,7 @@ from ...storage.statuses import Status
 from ..account import AccountActor
 from ..facts import MarkedStatus
 from ..kernel import Message, Origin, Refused, turn
-from ..rules.limits import PINS
+from ..rules.limits import PINS, PINS_ELSEWHERE
 from ..sending.interactions import send_pin
 from .interacting import invalid
 from .statuses import NOT_FOUND, find_visible
@@ -62,7 +62,7 @@ async def _pin(db: Connection, account: AccountActor, status: Status, origin: Or
     pinned = await pins.pinned(db, account.id)
     if status.id in pinned:
         return None
-    if len(pinned) >= PINS:
+    if len(pinned) >= (PINS if account.is_local else PINS_ELSEWHERE):
         return TOO_MANY
     await pins.insert(db, account.context.ids.next(), account.id, status.id, account.now)
     await account.context.outbox.promise(db, await send_pin(db, account, status, pinned=True), origin)

@@ -16,7 +16,7 @@ from ..commands.pins import Pin, Unpin
 from ..context import ActorContext
 from ..facts import ChangedAccount
 from ..kernel import Refused, Runtime
-from ..rules.limits import PINS
+from ..rules.limits import PINS_ELSEWHERE
 from .errors import FetchFailed
 from .fetching import DocumentFetcher
 from .notes import store_note
@@ -78,7 +78,8 @@ class AccountDetails:
             collection = await self._fetcher.fetch_collection(account.featured_url)
         except FetchFailed:
             return
-        wanted = [id for item in items_of(collection)[:PINS] if (id := await self._pinned(account, item)) is not None]
+        first = items_of(collection)[:PINS_ELSEWHERE]
+        wanted = [id for item in first if (id := await self._pinned(account, item)) is not None]
         known = await self._context.database.read(pins.pinned, account.id)
         for message in (*map(Unpin, sorted(known.difference(wanted))), *(Pin(id) for id in wanted if id not in known)):
             with suppress(Refused):  # a post of somebody else, or to a few people

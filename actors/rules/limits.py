@@ -37,6 +37,7 @@ PINS = 5
 FEATURED_TAGS = 10
 ALIASES = 20  # some servers read no more
 LISTS = 50
+PINS_ELSEWHERE = 20  # of an account on another server, whose own limit is not known
 REACTION_KINDS = 8  # to one announcement, of all accounts together
 ANNOUNCEMENT_CHARACTERS = 5_000
 BLOCK_COMMENT_CHARACTERS = 2_000

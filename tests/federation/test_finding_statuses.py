@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from troupe.actors.rules.limits import PINS_ELSEWHERE
+
 from ..clients import Person, Stage
-from .delivering import take
+from .delivering import act, take
 from .finding import search, until_done
 from .peer import ForeignServer
 
@@ -134,6 +136,19 @@ async def test_what_a_reply_that_concerns_nobody_answers_is_not_asked_for(
     await until_done(stage)
     assert await stage.rows(URIS) == []
     assert peer.asked(first["id"]) == []
+
+
+async def test_more_posts_may_be_pinned_elsewhere_than_here(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve = peer.person("eve")
+    notes = [peer.note(eve, f"/notes/{number}", published=None) for number in range(PINS_ELSEWHERE + 2)]
+    peer.collection(eve["featured"], [*notes[:7]])
+    (found,) = await search(ada, eve["id"])
+    await until_done(stage)
+    path = f"/api/v1/accounts/{found['id']}/statuses?pinned=true"
+    assert len((await ada.get(path)).json) == 7
+    for number, note in enumerate(notes):
+        await take(stage, act(eve, "Add", note, number, target=eve["featured"]))
+    assert {one["uri"] for one in (await ada.get(path)).json} == {one["id"] for one in notes[:PINS_ELSEWHERE]}
 
 
 async def test_pins_are_those_of_the_featured_collection(stage: Stage, ada: Person, peer: ForeignServer) -> None:
