@@ -30,10 +30,12 @@ PSEUDO_HEADERS = ("(request-target)", "(created)", "(expires)")
 class CavageClaim:
     """A signature of which all but the key is checked.
 
-    `bases` are the texts of which it may be: some servers leave the query or the port out of what they sign.
+    `bases` are the texts of which it may be: some servers leave the query or the port out of what they sign. All of
+    them name the time `signed_at`.
     """
 
     key_id: str
+    signed_at: datetime
     signature: bytes
     bases: tuple[bytes, ...]
 
@@ -48,14 +50,14 @@ def claim_of(request: ReceivedRequest, now: datetime) -> CavageClaim:
         raise SignatureRefused("the algorithm of the signature is not supported")
     parts = parameters.get("headers", "(created)" if "created" in parameters else "date").lower().split()
     _check_parts(request, parts)
-    _check_times(request, parts, parameters, now)
+    signed_at = _checked_time(request, parts, parameters, now)
     if request.has_body:
         _check_digest(request)
     try:
         signature = base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
         raise SignatureRefused("the signature can't be read") from None
-    return CavageClaim(key_id, signature, tuple(_bases(request, parts, parameters)))
+    return CavageClaim(key_id, signed_at, signature, tuple(_bases(request, parts, parameters)))
 
 
 def sign(key_id: str, key: RSAPrivateKey, method: str, url: str, body: bytes | None, now: datetime) -> dict[str, str]:
@@ -107,18 +109,27 @@ def _check_parts(request: ReceivedRequest, parts: Sequence[str]) -> None:
         raise SignatureRefused("the request is meant for another server")
 
 
-def _check_times(request: ReceivedRequest, parts: Sequence[str], parameters: dict[str, str], now: datetime) -> None:
+def _checked_time(
+    request: ReceivedRequest, parts: Sequence[str], parameters: dict[str, str], now: datetime
+) -> datetime:
+    """Return the time that a signature covers. Refuse one of another time than now."""
     expires_at = _time(parameters, "expires") if "(expires)" in parts else None
-    if "(created)" in parts:
-        check_time(_time(parameters, "created"), now, expires_at)
+    covered = [_time(parameters, "created")] if "(created)" in parts else []
     if "date" in parts:
-        try:
-            date = parsedate_to_datetime(request.headers["date"])
-        except (ValueError, OverflowError):
-            raise SignatureRefused("the date of the request can't be read") from None
-        if date.tzinfo is None:
-            raise SignatureRefused("the date of the request has no zone")
-        check_time(date, now, expires_at)
+        covered.append(_date(request.headers["date"]))
+    for one in covered:
+        check_time(one, now, expires_at)
+    return covered[0]
+
+
+def _date(text: str) -> datetime:
+    try:
+        date = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        raise SignatureRefused("the date of the request can't be read") from None
+    if date.tzinfo is None:
+        raise SignatureRefused("the date of the request has no zone")
+    return date
 
 
 def _time(parameters: dict[str, str], name: str) -> datetime:

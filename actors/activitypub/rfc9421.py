@@ -34,6 +34,7 @@ class Rfc9421Claim:
     """A signature of which all but the key is checked."""
 
     key_id: str
+    signed_at: datetime
     request: ReceivedRequest
 
 
@@ -78,10 +79,11 @@ def claim_of(request: ReceivedRequest, now: datetime) -> Rfc9421Claim:
         raise SignatureRefused("the signature names no key")
     if type(created) is not int:
         raise SignatureRefused("the signature does not cover a time")
-    check_time(time_of(created), now, time_of(expires) if type(expires) is int else None)
+    signed_at = time_of(created)
+    check_time(signed_at, now, time_of(expires) if type(expires) is int else None)
     if request.headers.get("host", "").strip().lower() != request.host:
         raise SignatureRefused("the request is meant for another server")
-    return Rfc9421Claim(key_id, request)
+    return Rfc9421Claim(key_id, signed_at, request)
 
 
 def holds(claim: Rfc9421Claim, key: PublicKey) -> bool:

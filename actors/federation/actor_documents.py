@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from ...storage.actor_keys import ActorKey
 from ...storage.engine.json_values import JsonObject
 from ...storage.remote_accounts import RemoteProfile
+from ..activitypub.key_documents import keys_of_actor
 from ..activitypub.notes import read_emojis
-from ..activitypub.public_keys import UnusableKey, public_key
 from ..activitypub.vocabulary import (
     LONGEST_URI,
     host_of,
@@ -39,7 +39,6 @@ NOTE_CHARACTERS = 20_480
 FIELDS = 50
 FIELD_CHARACTERS = 2_047
 ALIASES = 256
-KEYS = 10
 DESCRIPTION_CHARACTERS = 1_500
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -88,7 +87,7 @@ def profile_of(document: JsonObject, handle: Handle, now: datetime) -> RemotePro
         followers_url=own.address(document.get("followers")),
         following_url=own.address(document.get("following")),
         featured_url=own.address(document.get("featured")),
-        public_key=_public_key(document),
+        public_key=next((key.pem for key in keys_of_actor(document)), None),
         display_name=one_line(text_of(document.get("name"), DISPLAY_NAME_CHARACTERS) or ""),
         note=note if len(note) <= HTML_CHARACTERS else escape(plain(note))[:HTML_CHARACTERS],
         fields=_fields(document),
@@ -112,31 +111,11 @@ def profile_of(document: JsonObject, handle: Handle, now: datetime) -> RemotePro
 def keys_of(document: JsonObject, now: datetime) -> list[ActorKey]:
     """Return the keys in an actor's document that can be used, and that the document alone proves to be its own."""
     uri = actor_uri_of(document)
-    found: list[ActorKey] = []
-    for key in objects_of(document.get("publicKey"))[:KEYS]:
-        pem, id = key.get("publicKeyPem"), uri_of(key)
-        if not isinstance(pem, str) or id is None or uri_of(key.get("owner")) != uri:
-            continue
-        if id.partition("#")[0] == uri and id.isascii() and _is_usable(pem):
-            found.append(ActorKey(id, uri, pem, now))
-    return found
-
-
-def _public_key(document: JsonObject) -> str | None:
-    """Return the first key that an actor's document names as its own, in PEM."""
-    for key in objects_of(document.get("publicKey"))[:KEYS]:
-        pem = key.get("publicKeyPem")
-        if isinstance(pem, str) and uri_of(key.get("owner")) == uri_of(document) and _is_usable(pem):
-            return pem
-    return None
-
-
-def _is_usable(pem: str) -> bool:
-    try:
-        public_key(pem)
-    except UnusableKey:
-        return False
-    return True
+    return [
+        ActorKey(key.id, uri, key.pem, now)
+        for key in keys_of_actor(document)
+        if key.id.partition("#")[0] == uri and key.id.isascii()
+    ]
 
 
 def moved_to(document: JsonObject) -> str | None:

@@ -6,7 +6,7 @@ only names its object: that is fetched from its own server.
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 from ...storage import received_activities, statuses
@@ -70,7 +70,7 @@ class Inbox:
         if context.standing_of(actor.uri).suspended:
             return None
         activity = ReceivedActivity(actor.uri, unverified.body, unverified.recipient)
-        return partial(self._take_up, activity, attempt.origin)
+        return partial(self._take_up, activity, actor.signed_at, attempt.origin)
 
     async def _put_aside(self, activity: ReceivedActivity, attempt: Attempt, db: Connection) -> None:
         due_at = self._context.shared.clock.now() + FIRST_PAUSE
@@ -83,9 +83,9 @@ class Inbox:
             db, [put_aside(aside, host_of(activity.signer) or "", attempt.id, due_at)], attempt.origin
         )
 
-    async def _take_up(self, activity: ReceivedActivity, origin: Origin, db: Connection) -> None:
+    async def _take_up(self, activity: ReceivedActivity, signed_at: datetime, origin: Origin, db: Connection) -> None:
         shared = self._context.shared
-        await take_up(db, shared.outbox, activity, shared.clock.now(), origin)
+        await take_up(db, shared.outbox, activity, signed_at, shared.clock.now(), origin)
 
     async def _apply(self, received: ReceivedActivity, origin: Origin) -> None:
         context = self._context

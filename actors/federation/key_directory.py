@@ -16,10 +16,10 @@ from ...storage import actor_keys
 from ...storage.actor_keys import ActorKey
 from ...storage.engine.database import Database
 from ...storage.engine.json_values import JsonObject
-from ..activitypub.public_keys import UnusableKey, public_key
+from ..activitypub.key_documents import keys_of_actor, owner_of_key
 from ..activitypub.requests import ReceivedRequest, SignatureRefused
 from ..activitypub.signatures import SignatureClaim, claim_of, holds
-from ..activitypub.vocabulary import LONGEST_URI, objects_of, same_host, uri_of
+from ..activitypub.vocabulary import LONGEST_URI, same_host
 from ..kernel import Clock
 from .errors import DocumentMissing, DocumentUnavailable, UntrustedDocument
 
@@ -36,10 +36,11 @@ class KeyUnavailable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AuthenticatedActor:
-    """The actor who has signed a request."""
+    """The actor who has signed a request, and the time that the signature covers."""
 
     uri: str
     key_id: str
+    signed_at: datetime
 
 
 class KeyDirectory:
@@ -65,13 +66,13 @@ class KeyDirectory:
         stored = await self._database.read(actor_keys.find, claim.key_id)
         if stored is not None:
             if holds(claim, stored.public_key):
-                return AuthenticatedActor(stored.actor_uri, claim.key_id)
+                return AuthenticatedActor(stored.actor_uri, claim.key_id, claim.signed_at)
             if self._clock.now() < stored.fetched_at + REFETCH_AFTER:
                 raise SignatureRefused("the signature is not of this key")
         key = await self._fresh(claim)
         if not holds(claim, key.public_key):
             raise SignatureRefused("the signature is not of this key")
-        return AuthenticatedActor(key.actor_uri, claim.key_id)
+        return AuthenticatedActor(key.actor_uri, claim.key_id, claim.signed_at)
 
     async def _fresh(self, claim: SignatureClaim) -> ActorKey:
         """Fetch a key and store it. Requests that need the same one wait for the first of them."""
@@ -97,19 +98,15 @@ class KeyDirectory:
     async def _proven(self, key_id: str) -> ActorKey:
         """Return a key as its server has it now, with its owner."""
         document = await self._document(key_id.partition("#")[0])
-        owner = _owner_of(document, key_id)
+        owner = owner_of_key(document, key_id)
         if owner is None or not same_host(owner, key_id):
             raise SignatureRefused("the key has no owner of its host")
         if document.get("id") != owner:
             document = await self._document(owner)
-        pem = _key_of(document, key_id)
-        if document.get("id") != owner or pem is None:
-            raise SignatureRefused("the owner of the key does not name it")
-        try:
-            public_key(pem)
-        except UnusableKey as error:
-            raise SignatureRefused(str(error)) from error
-        return ActorKey(key_id, owner, pem, self._clock.now())
+        key = next((one for one in keys_of_actor(document) if one.id == key_id), None)
+        if document.get("id") != owner or key is None:
+            raise SignatureRefused("the owner of the key does not name it, or it can't be used")
+        return ActorKey(key_id, owner, key.pem, self._clock.now())
 
     async def _document(self, uri: str) -> JsonObject:
         try:
@@ -118,20 +115,3 @@ class KeyDirectory:
             raise KeyUnavailable(str(error)) from error
         except (DocumentMissing, UntrustedDocument) as error:
             raise SignatureRefused("the key is not where the signature says") from error
-
-
-def _owner_of(document: JsonObject, key_id: str) -> str | None:
-    """Return the actor that a key's document names: the document is the key, or that of the actor itself."""
-    if document.get("id") == key_id and "publicKeyPem" in document:
-        return uri_of(document.get("owner"))
-    key = next((one for one in objects_of(document.get("publicKey")) if one.get("id") == key_id), None)
-    return None if key is None else uri_of(key.get("owner"))
-
-
-def _key_of(actor: JsonObject, key_id: str) -> str | None:
-    """Return the PEM of a key if an actor's document has it as the actor's own."""
-    for key in objects_of(actor.get("publicKey")):
-        pem = key.get("publicKeyPem")
-        if key.get("id") == key_id and uri_of(key.get("owner")) == actor.get("id") and isinstance(pem, str):
-            return pem
-    return None

@@ -88,7 +88,7 @@ class Reception:
         self._check_standing(signer.uri)
         count(signer.uri)
         activity = ReceivedActivity(signer.uri, request.body.decode(), recipient)
-        await self._database.transact(take_up, self._outbox, activity, self._clock.now(), origin)
+        await self._database.transact(take_up, self._outbox, activity, signer.signed_at, self._clock.now(), origin)
         self._outbox.wake(INBOX)
         await self._hosts.heard_from(host_of(signer.uri) or "")
 
@@ -131,9 +131,16 @@ async def _is_full(db: Connection, domain: str) -> bool:
     return of_all >= MOST_UNVERIFIED_OF_ALL
 
 
-async def take_up(db: Connection, outbox: Outbox, activity: ReceivedActivity, now: datetime, origin: Origin) -> None:
-    """Promise to apply an activity, unless the same one was received before."""
+async def take_up(
+    db: Connection, outbox: Outbox, activity: ReceivedActivity, signed_at: datetime, now: datetime, origin: Origin
+) -> None:
+    """Promise to apply an activity, unless the same one was received before.
+
+    A Follow may come again, but not with the same signature: that is a replay, which must not undo an Undo.
+    """
     document = read_document(activity.body.encode())
-    digest = received_activities.digest_of(activity.signer, uri_of(document), activity.body)
-    if REPEATABLE in types_of(document) or await received_activities.insert(db, digest, now):
+    once = f"{signed_at.timestamp()} {activity.body}" if REPEATABLE in types_of(document) else activity.body
+    if await received_activities.insert(
+        db, received_activities.digest_of(activity.signer, uri_of(document), once), now
+    ):
         await outbox.promise(db, [received(activity, host_of(activity.signer) or "")], origin)

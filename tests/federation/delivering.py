@@ -36,6 +36,7 @@ async def deliver(
     path: str = "/inbox",
     signed_path: str | None = None,
     method: str = "POST",
+    at: datetime | None = None,
     late: timedelta = timedelta(),
     scheme: Any = "cavage",
     body: bytes | None = None,
@@ -49,7 +50,7 @@ async def deliver(
     actor = signer or (activity["actor"] if isinstance(activity, dict) else "")
     by = SigningKey(key_id or f"{actor}#main-key", key or private_key())
     sent: dict[str, str | None] = {"Host": HOME.partition("://")[2], "Content-Type": DOCUMENT}
-    sent |= sign(by, method, f"{HOME}{signed_path or path}", signed, datetime.now(UTC) - late, scheme)
+    sent |= sign(by, method, f"{HOME}{signed_path or path}", signed, (at or datetime.now(UTC)) - late, scheme)
     return await _send(stage, path, sent | (headers or {}), signed if body is None else body)
 
 

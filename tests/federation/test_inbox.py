@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
@@ -55,8 +57,8 @@ async def test_an_unsigned_delivery_is_refused(stage: Stage, ada: Person, peer: 
 
 async def test_repeats_change_nothing(stage: Stage, ada: Person, peer: ForeignServer) -> None:
     eve = peer.person("eve")
-    for _ in range(2):
-        await take(stage, follow(eve, "ada"))
+    for late in (0, 0, 5):
+        await take(stage, follow(eve, "ada"), late=timedelta(minutes=late))
     await take(stage, follow(eve, "ada", 2))
     assert await stage.rows("SELECT uri FROM follows") == [[f"{eve['id']}#follows/2"]]
     assert len((await ada.get("/api/v1/notifications")).json) == 1
@@ -66,7 +68,7 @@ async def test_an_undone_follow_ends(stage: Stage, ada: Person, peer: ForeignSer
     eve = peer.person("eve")
     asked = follow(eve, "ada")
     for number, named in enumerate((asked, asked["id"], [asked])):
-        await take(stage, asked)
+        await take(stage, asked, late=timedelta(minutes=number))
         assert len(await stage.rows("SELECT id FROM follows")) == 1
         await take(stage, {"id": f"{eve['id']}#undo/{number}", "type": "Undo", "actor": eve["id"], "object": named})
         assert await stage.rows("SELECT id FROM follows") == []
@@ -95,8 +97,24 @@ async def test_a_follow_that_was_ended_here_and_undone_there_can_be_made_again(
         assert (await ada.post(f"/api/v1/accounts/{follower['id']}/{way}")).status == 200
     undo = {"id": f"{asked['id']}#undo", "type": "Undo", "actor": eve["id"], "object": asked}
     await take(stage, undo)
-    await take(stage, asked)
+    await take(stage, asked, late=timedelta(minutes=5))
     assert await stage.rows("SELECT uri FROM follows") == [[asked["id"]]]
+
+
+@pytest.mark.parametrize("scheme", ["cavage", "rfc9421"])
+async def test_a_signed_follow_that_is_sent_again_by_somebody_else_is_dropped(
+    stage: Stage, ada: Person, peer: ForeignServer, scheme: str
+) -> None:
+    """Who has seen the request can send it for an hour. The signature has the same time then, whatever is around it."""
+    eve = peer.person("eve")
+    seen = {"at": datetime.now(UTC) - timedelta(minutes=3), "scheme": scheme}
+    await take(stage, follow(eve, "ada"), **seen)
+    undo = {"id": f"{eve['id']}#undo", "type": "Undo", "actor": eve["id"], "object": follow(eve, "ada")}
+    await take(stage, undo)
+    await take(stage, follow(eve, "ada"), **seen, headers={"X-More": "1", "User-Agent": "other"})
+    assert await stage.rows("SELECT id FROM follows") == []
+    await take(stage, follow(eve, "ada"), scheme=scheme)
+    assert len(await stage.rows("SELECT id FROM follows")) == 1
 
 
 async def test_an_accepted_request_is_a_follow_by_every_shape(stage: Stage, ada: Person, peer: ForeignServer) -> None:

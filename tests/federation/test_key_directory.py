@@ -1,24 +1,30 @@
 """Keys of other servers' actors: fetched when they are needed, proven in both directions, and not fetched too often."""
 
+import base64
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
 import pytest
 import trio
 import trio.lowlevel
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
 from troupe.actors.activitypub.keys import public_pem
-from troupe.actors.activitypub.requests import ReceivedRequest, SignatureRefused
+from troupe.actors.activitypub.requests import ReceivedRequest, SignatureRefused, digest_of
 from troupe.actors.activitypub.signatures import SigningKey, sign
 from troupe.actors.federation.errors import DocumentGone, DocumentMissing, DocumentUnavailable, UntrustedDocument
 from troupe.actors.federation.key_directory import AuthenticatedActor, KeyDirectory, KeyUnavailable
 from troupe.storage.engine.pool import open_pool
 
+from ..multikeys import multikey
+
 UNA = "https://peer.test/users/una"
 KEY_ID = f"{UNA}#main-key"
 FIRST, SECOND = generate_private_key(65537, 2048), generate_private_key(65537, 2048)
+ED25519 = Ed25519PrivateKey.generate()
 
 Document = dict[str, Any]
 
@@ -58,10 +64,26 @@ class World:
     async def ask(self, private: RSAPrivateKey = FIRST, key_id: str = KEY_ID) -> AuthenticatedActor:
         return await self.directory.authenticate(self.request(private, key_id))
 
+    def una(self, key_id: str) -> AuthenticatedActor:
+        return AuthenticatedActor(UNA, key_id, self.clock.now())
+
     def request(self, private: RSAPrivateKey = FIRST, key_id: str = KEY_ID) -> ReceivedRequest:
         headers = sign(SigningKey(key_id, private), "POST", "https://troupe.test/inbox", b"{}", self.clock.now())
+        return self._received(headers, b"{}")
+
+    def signed_by_ed25519(self, key_id: str) -> ReceivedRequest:
+        """Sign by draft-cavage, as servers that have such keys do."""
+        date = format_datetime(self.clock.now(), usegmt=True)
+        digest = f"SHA-256={digest_of(b'{}')}"
+        base = f"(request-target): post /inbox\nhost: troupe.test\ndate: {date}\ndigest: {digest}"
+        signature = base64.b64encode(ED25519.sign(base.encode())).decode()
+        covered = "(request-target) host date digest"
+        value = f'keyId="{key_id}",algorithm="hs2019",headers="{covered}",signature="{signature}"'
+        return self._received({"Date": date, "Digest": digest, "Host": "troupe.test", "Signature": value}, b"{}")
+
+    def _received(self, headers: dict[str, str], body: bytes) -> ReceivedRequest:
         lower = {name.lower(): text for name, text in headers.items()}
-        return ReceivedRequest("POST", "https://troupe.test", "/inbox", lower, b"{}")
+        return ReceivedRequest("POST", "https://troupe.test", "/inbox", lower, body)
 
 
 @pytest.fixture
@@ -80,8 +102,8 @@ def key(id: str, owner: str, private: RSAPrivateKey) -> Document:
 
 
 async def test_an_actor_is_known_by_its_key(world: World) -> None:
-    assert await world.ask() == AuthenticatedActor(UNA, KEY_ID)
-    assert await world.ask() == AuthenticatedActor(UNA, KEY_ID)
+    assert await world.ask() == world.una(KEY_ID)
+    assert await world.ask() == world.una(KEY_ID)
     assert world.peer.asked == [UNA]  # once: the key is stored
 
 
@@ -103,8 +125,26 @@ async def test_a_key_may_be_a_document_of_its_own(world: World) -> None:
     """GoToSocial's keys are below the actor: `/users/una/main-key`."""
     key_id = f"{UNA}/main-key"
     world.peer.documents = {key_id: key(key_id, UNA, FIRST), UNA: actor(UNA, key_id, FIRST)}
-    assert await world.ask(key_id=key_id) == AuthenticatedActor(UNA, key_id)
+    assert await world.ask(key_id=key_id) == world.una(key_id)
     assert world.peer.asked == [key_id, UNA]
+
+
+async def test_a_multikey_signs_as_well(world: World) -> None:
+    """FEP-521a: an actor may have keys in `assertionMethod`, of RSA or Ed25519."""
+    rsa, ed25519 = f"{UNA}#rsa", f"{UNA}#ed25519-key"
+    keys = [multikey(rsa, UNA, SECOND), multikey(ed25519, UNA, ED25519)]
+    world.peer.documents[UNA] = actor(UNA, KEY_ID, FIRST, assertionMethod=keys)
+    assert await world.ask(SECOND, rsa) == world.una(rsa)
+    assert await world.directory.authenticate(world.signed_by_ed25519(ed25519)) == world.una(ed25519)
+    with pytest.raises(SignatureRefused):
+        await world.ask(FIRST, ed25519)
+
+
+async def test_a_multikey_may_be_a_document_of_its_own(world: World) -> None:
+    key_id = f"{UNA}/keys/1"
+    own = multikey(key_id, UNA, SECOND)
+    world.peer.documents = {key_id: own, UNA: actor(UNA, KEY_ID, FIRST, assertionMethod=own)}
+    assert await world.ask(SECOND, key_id) == world.una(key_id)
 
 
 async def test_a_replaced_key_is_fetched_again(world: World) -> None:
@@ -165,6 +205,17 @@ EVIL = "https://evil.test/users/eve"
         pytest.param(
             {EVIL: {"id": EVIL, "publicKey": key(f"{EVIL}#main-key", EVIL, FIRST) | {"publicKeyPem": None}}},
             id="the key is no text",
+        ),
+        pytest.param(
+            {EVIL: {"id": EVIL, "assertionMethod": multikey(f"{EVIL}#main-key", UNA, FIRST)}},
+            id="the controller is on another host",
+        ),
+        pytest.param(
+            {
+                EVIL: {"id": EVIL, "assertionMethod": multikey(f"{EVIL}#main-key", f"{EVIL}2", FIRST)},
+                f"{EVIL}2": {"id": f"{EVIL}2", "assertionMethod": [f"{EVIL}#main-key"]},
+            },
+            id="the controller names the key alone",
         ),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import Literal
 
@@ -164,6 +165,7 @@ class SimulatedServer:
             add(inbox_queue(self.actors, self.federation))
             helpers.append(Child("federation", self.federation.resolver.run))
         self._api: SimulatedApi | None = None
+        self._received = 0
         children = [*self.actors.children(), *helpers, *self.actors.relays()]
         self._supervisor = Supervisor(self.place.domain, children, self.record)
         self._stopping = trio.Event()
@@ -178,12 +180,17 @@ class SimulatedServer:
         return Inbox(context, KeyDirectory(self.database, self.run.clock, others.fetch))
 
     async def receive(self, activity: JsonObject) -> None:
-        """Take an activity whose signature holds, as an inbox does. Another server sends it until it is stored."""
+        """Take an activity whose signature holds, as an inbox does. Another server sends it until it is stored.
+
+        No two are signed at the same time: one with the signature of another one is a replay.
+        """
         body = ReceivedActivity(activity["actor"], orjson.dumps(activity).decode())
+        self._received += 1
+        signed_at = self.run.clock.now() + timedelta(microseconds=self._received)
 
         async def store() -> None:
             outbox, now = self.actors.outbox, self.run.clock.now()
-            await self.database.transact(take_up, outbox, body, now, NOWHERE)
+            await self.database.transact(take_up, outbox, body, signed_at, now, NOWHERE)
             outbox.wake(INBOX)
 
         await insist(self, "another server", store)
