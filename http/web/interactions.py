@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from ...actors.activitypub.vocabulary import host_of
+from ...actors.rules.identity import handle_of
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
+from ..answers.errors import NotFound
 from ..intake.input import Input
 from ..intake.parameters import Sought
 from ..intake.request import Request
@@ -19,11 +22,19 @@ class Interaction(Input):
     def address(self) -> str:
         return self.uri.strip().removeprefix("acct:")
 
+    def is_address(self, local_domain: str) -> bool:
+        """True for a web address or a handle. No other text is shown: a link could put any words on the page."""
+        if any(character.isspace() or not character.isprintable() for character in self.address):
+            return False
+        return host_of(self.address) is not None or handle_of(self.address, local_domain) is not None
+
 
 @api.get("/authorize_interaction", page=True)
 async def show_interaction(context: HttpContext, request: Request, wanted: Interaction) -> Answer:
     """How to find the account or the post in an app. What is of this server has a page of its own."""
     names = context.federation.names
+    if not wanted.is_address(context.settings.local_domain):
+        raise NotFound
     if (status := names.status_of(wanted.address)) is not None:
         return redirect(f"/@{status.username}/{status.id}")
     if (username := names.username_of(wanted.address)) is not None:

@@ -100,6 +100,7 @@ def paths(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         "profile": f"/@{ada.name}", "right to left": f"/@{bob.name}", "media": f"/@{ada.name}/media",
         "thread": f"/@{bob.name}/{root['id']}", "poll": f"/@{ada.name}/{poll['id']}",
         "card": f"/@{ada.name}/{linking['id']}",
+        "follow from here": f"/authorize_interaction?uri=https://far.example/@{'very_long_name' * 8}",
         "embedded": f"/@{ada.name}/{pictures['id']}/embed",
     }  # fmt: skip
     assert server.troupe("emoji", "remove", "owl", "--yes").returncode == 0
@@ -169,6 +170,7 @@ def asked_for(chrome: Chrome) -> list[str]:
         "thread",
         "poll",
         "card",
+        "follow from here",
         "embedded",
     ],
 )

@@ -64,7 +64,11 @@ def test_a_person_changes_everything_and_leaves(
     # The code that turned it on was used. The next one is accepted already, because clocks differ.
     _come_back(window, look, name, PASSWORD, totp.at(datetime.now(UTC) + timedelta(seconds=30)))
     _change_password(window, look)
-    for words, heading in (("Change your e-mail address", f"Your address is {email}"), ("Your apps", "No app may use")):
+    for words, heading in (
+        ("Change your e-mail address", f"Your address is {email}"),
+        ("Your apps", "No app may use"),
+        ("Move to another account, or from one", "To another account"),
+    ):
         window.find_element(By.LINK_TEXT, words).click()
         assert heading in look()
         window.find_element(By.LINK_TEXT, "Back to the settings").click()

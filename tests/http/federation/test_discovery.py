@@ -92,6 +92,10 @@ async def test_people_of_other_servers_are_sent_back_to_follow(stage: Stage, ada
     path = template.removeprefix(BASE)
     far = await stage.anybody().get(path.replace("{uri}", "https://far.test/%3Cb%3E"))
     assert (far.status, "https://far.test/&lt;b&gt;" in far.text) == (200, True)
+    for handle in ("acct:eve@far.test", "@eve@far.test"):
+        assert (await stage.anybody().get(path.replace("{uri}", handle))).status == 200
+    for text in ("Call%20555%20now", "javascript:alert(1)", "https://far.test/%20call%20us"):
+        assert (await stage.anybody().get(path.replace("{uri}", text))).status == 404, text
     status = await ada.publish()
     for uri, target in ((f"{BASE}/users/ada", "/@ada"), (status["uri"], f"/@ada/{status['id']}")):
         here = await stage.anybody().get(path.replace("{uri}", uri))
