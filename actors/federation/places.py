@@ -25,9 +25,15 @@ class _Domain:
 class Places:
     """Domains without requests are forgotten."""
 
-    def __init__(self) -> None:
-        self._all = trio.Semaphore(ALL)
+    def __init__(self, all: int = ALL) -> None:
+        """`all` is the number of places of all domains together."""
+        self._all = trio.Semaphore(all)
         self._domains: dict[str, _Domain] = {}
+
+    def requests_to(self, host: str) -> int:
+        """Return how many requests run or wait for servers of the domain of a host."""
+        domain = self._domains.get(registrable(host))
+        return 0 if domain is None else domain.requests
 
     @asynccontextmanager
     async def at(self, host: str) -> AsyncGenerator[None]:

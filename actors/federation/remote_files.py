@@ -22,20 +22,25 @@ from ..media.jobs import FileRefused
 from ..media.kinds import EMOJIS, IMAGES
 from ..media.process import ProcessingFailed
 from ..media.processor import Incoming, MediaProcessor, TooManyUploads
-from ..outgoing.client import OutgoingClient, OutgoingRequest, RequestLimits
-from ..outgoing.errors import ForbiddenTarget, OutgoingFailure
-from ..outgoing.targets import written_target
+from ..outgoing.client import REDIRECTS, OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
+from ..outgoing.errors import ForbiddenTarget, OutgoingFailure, TooLarge
+from ..outgoing.targets import Target, redirected, written_target
 from ..rules import limits
 from ..server_blocks import ServerBlocks
+from .places import Places
 
 PURPOSES: dict[Kind, Purpose] = {
     "attachment": "image", "preview": "image", "avatar": "avatar", "header": "header", "emoji": "emoji",
 }  # fmt: skip
 SIZES: dict[Purpose, tuple[int, int]] = {"avatar": (400, 400), "header": (1500, 500)}
 
-FETCHING = RequestLimits(seconds=20, body=limits.IMAGE_BYTES, hops=3)
-AT_ONCE = 4
-WAITING = 64  # pictures that are fetched or wait for that; more are not found for the moment
+SECONDS = 20.0  # for a picture with its redirects
+HOPS = 3
+LIMITS = RequestLimits(SECONDS, limits.IMAGE_BYTES)  # of one hop
+AT_ONCE = 12  # each may take `limits.IMAGE_BYTES` of memory
+# Pictures that are fetched or wait for that; more are not found for the moment. A page shows some dozens of one server.
+WAITING = 256
+WAITING_OF_ONE_DOMAIN = 64
 SERVER = 0  # in the place of an account
 NOT_FOUND_FOR = 600.0  # seconds
 NOT_FOUND_KEPT = 10_000
@@ -56,7 +61,7 @@ class RemoteFiles:
         self._media = media
         self._blocks = blocks
         self._domain = domain
-        self._places = trio.Semaphore(AT_ONCE)
+        self._places = Places(AT_ONCE)
         self._fetching: dict[tuple[str, Purpose], trio.Event] = {}
         self._missing: TTLCache[tuple[str, Purpose], bool] = TTLCache(
             NOT_FOUND_KEPT, NOT_FOUND_FOR, timer=trio.current_time
@@ -84,17 +89,26 @@ class RemoteFiles:
         if standing.suspended or standing.rejects_media:
             return False
         try:
-            place = written_target(source.url).authority
+            self._place(source.url)
         except ForbiddenTarget:
             return False
-        block = self._blocks.domains.block_of(place)
-        return place != self._domain and (block is None or not (block.severity == "suspend" or block.reject_media))
+        return True
+
+    def _place(self, url: str) -> Target:
+        """Return where a picture is. Raise ForbiddenTarget for a server that staff have blocked, and for this one."""
+        target = written_target(url)
+        block = self._blocks.domains.block_of(target.authority)
+        if target.authority == self._domain or (
+            block is not None and (block.severity == "suspend" or block.reject_media)
+        ):
+            raise ForbiddenTarget("the host is not asked for pictures")
+        return target
 
     async def _copy(self, url: str, made: Purpose) -> RemoteCopy | None:
         """Return the copy of a picture. Requests for the same one wait for the first of them."""
         key = (url, made)
         while (copy := await self._database.read(remote_files.find, url, made)) is None:
-            if key in self._missing or len(self._fetching) >= WAITING:
+            if key in self._missing or self._is_crowded(url):
                 return None
             if (fetching := self._fetching.get(key)) is None:
                 await self._fetch(url, made)
@@ -105,21 +119,39 @@ class RemoteFiles:
             await self._database.transact(remote_files.use, url, made, now)
         return copy
 
+    def _is_crowded(self, url: str) -> bool:
+        """True if no more pictures can wait, of all servers or of the one of a URL, which may be slow on purpose."""
+        if len(self._fetching) >= WAITING:
+            return True
+        return self._places.requests_to(written_target(url).authority) >= WAITING_OF_ONE_DOMAIN
+
     async def _fetch(self, url: str, made: Purpose) -> None:
         """Fetch a picture and store its copy, or note that there is none."""
         key = (url, made)
         self._fetching[key] = trio.Event()
         try:
-            async with self._places:
+            async with self._places.at(written_target(url).authority):
                 if not await self._stored(url, made):
                     self._missing[key] = True
         finally:
             self._fetching.pop(key).set()
 
+    async def _ask(self, url: str) -> OutgoingAnswer:
+        """Ask for a picture, and follow redirects to servers that may be asked for it."""
+        target = self._place(url)
+        for _ in range(HOPS + 1):
+            answer = await self._client.send(OutgoingRequest("GET", target.url, {"Accept": "image/*"}), LIMITS)
+            location = answer.headers.get("location")
+            if answer.status not in REDIRECTS or location is None:
+                return answer
+            target = redirected(target, location, self._place)
+        raise TooLarge("too many redirects")
+
     async def _stored(self, url: str, made: Purpose) -> bool:
         try:
-            answer = await self._client.send(OutgoingRequest("GET", url, {"Accept": "image/*"}), FETCHING)
-        except OutgoingFailure:
+            with trio.fail_after(SECONDS):
+                answer = await self._ask(url)
+        except (OutgoingFailure, trio.TooSlowError):
             return False
         if answer.status != 200 or not answer.body:
             return False

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 import trio
 
+from troupe.actors.federation import places, remote_files
+from troupe.actors.federation.remote_files import HOPS, SECONDS
 from troupe.actors.media import cleaning
 from troupe.actors.media.cleaning import Cleaning
 from troupe.storage.accounts import Account, NewAccount
@@ -43,7 +45,10 @@ BLOCK = """
 
 @pytest.fixture
 def options() -> dict[str, Any]:
-    return {"rate_limits": False, "test_hosts": ("site.test",)}
+    return {
+        "rate_limits": False,
+        "test_hosts": ("site.test", "moved.test", *(f"host{number}.moved.test" for number in range(8))),
+    }
 
 
 @pytest.fixture
@@ -168,6 +173,66 @@ async def test_pictures_of_a_blocked_domain_are_out_of_reach(
     await stage.sql(BLOCK, severity, rejects_media)
     await stage.http_context.blocks.reload()
     assert (await look(stage, address)).status == 404
+
+
+@pytest.mark.parametrize(("blocked", "status"), [("other.test", 200), ("moved.test", 404)])
+async def test_a_redirect_to_a_blocked_domain_is_not_followed(
+    stage: Stage, una: Account, web: Site, blocked: str, status: int
+) -> None:
+    await stage.sql(BLOCK.replace("site.test", blocked), "silence", True)
+    await stage.http_context.blocks.reload()
+    moved = web.url("/una.png", "moved.test")
+    away = web.file("/away.png", b"", "text/html", 302, Location=moved)
+    await stage.sql("UPDATE accounts SET avatar_remote_url = $2 WHERE id = $1", una.id, away)
+    stage.http_context.accounts.clear()
+    assert (await look(stage, await address_of(stage, una))).status == status
+    assert web.asked("/away.png") == 1
+    assert web.asked("/una.png") == (1 if status == 200 else 0)
+
+
+async def test_a_slow_server_leaves_others_their_places(stage: Stage, una: Account, web: Site) -> None:
+    """Anybody can have as many slow pictures shown as people look at."""
+    context = stage.http_context
+    web.hold("/slow.png")
+    addresses: list[str] = []
+    for number in range(places.OF_ONE_DOMAIN + 2):
+        uri = f"http://moved.test/users/{number}"
+        new = NewAccount(context.ids.next(), f"user{number}", "moved.test", uri, uri)
+        account = await context.database.transact(create_account, new, context.clock.now())
+        url = web.url("/slow.png", f"host{number}.moved.test")
+        await stage.sql("UPDATE accounts SET avatar_remote_url = $2 WHERE id = $1", account.id, url)
+        context.accounts.clear()
+        addresses.append(await address_of(stage, account))
+    async with trio.open_nursery() as nursery:
+        for address in addresses:
+            nursery.start_soon(look, stage, address)
+        await web.was_asked("/slow.png", places.OF_ONE_DOMAIN)
+        with trio.fail_after(SECONDS / 2):
+            assert (await look(stage, await address_of(stage, una))).status == 200
+        assert web.asked("/slow.png") == places.OF_ONE_DOMAIN
+        web.hold("/slow.png").set()
+
+
+async def test_pictures_of_one_domain_do_not_fill_the_queue(
+    stage: Stage, una: Account, web: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote_files, "WAITING_OF_ONE_DOMAIN", 1)
+    web.hold("/una.png")
+    first, second = await address_of(stage, una), await address_of(stage, una, "header")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(look, stage, first)
+        await web.was_asked("/una.png")
+        assert (await look(stage, second)).status == 404
+        web.hold("/una.png").set()
+    assert (await look(stage, second)).status == 200, "it was not remembered as missing"
+
+
+async def test_pictures_that_lead_in_a_circle_are_left_alone(stage: Stage, una: Account, web: Site) -> None:
+    circle = web.file("/circle.png", b"", "text/html", 302, Location="/circle.png")
+    await stage.sql("UPDATE accounts SET avatar_remote_url = $2 WHERE id = $1", una.id, circle)
+    stage.http_context.accounts.clear()
+    assert (await look(stage, await address_of(stage, una))).status == 404
+    assert web.asked("/circle.png") == HOPS + 1
 
 
 async def test_copies_that_nobody_uses_are_removed(stage: Stage, una: Account, monkeypatch: pytest.MonkeyPatch) -> None:
