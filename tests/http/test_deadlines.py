@@ -11,7 +11,8 @@ from h2.events import ResponseReceived, StreamEnded
 
 from troupe.http.access.tokens import Tokens
 from troupe.http.answers.cached import CachedAnswers
-from troupe.http.server import deadlines
+from troupe.http.intake import request as intake
+from troupe.http.server import bodies, deadlines
 
 from ..clients import Stage
 from .serving import (
@@ -122,6 +123,45 @@ async def test_a_client_that_keeps_its_connection_loses_it(
         if client is deaf:  # which would be served if it began to read
             await trio.sleep(1.0)
         await ends(stream)
+
+
+async def test_a_head_in_drips_has_no_more_time_than_one_that_stops(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deadlines, "KEEP_ALIVE", 0.5)
+    async with serving(stage) as server, await server.connect() as stream:
+        await drips(stream, b"GET /inbox HTTP/1.1\r\nX: ")
+
+
+@pytest.mark.parametrize("path", [b"/inbox", b"/users/ada/inbox", b"/api/v1/apps"])
+async def test_a_body_in_drips_is_refused(stage: Stage, path: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    await stage.person("ada")
+    monkeypatch.setattr(intake, "BODY_SECONDS", 0.5)
+    monkeypatch.setattr(intake, "BYTES_A_SECOND", 2**30)
+    monkeypatch.setattr(bodies, "LEFT_SECONDS", 0.2)
+    head = b"POST %b HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9999\r\n\r\n{"
+    async with serving(stage) as server, await server.connect() as stream:
+        assert (await drips(stream, head % path)).startswith(b"HTTP/1.1 408")
+
+
+async def drips(stream: trio.SocketStream, beginning: bytes) -> bytes:
+    """Send one byte after the other until the server ends the connection. Return what it has said."""
+    said: list[bytes] = []
+
+    async def send() -> None:
+        with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            await stream.send_all(beginning)
+            while True:
+                await stream.send_all(b"x")
+                await trio.sleep(0.05)
+
+    with trio.fail_after(PATIENCE), suppress(trio.BrokenResourceError):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(send)
+            while data := await stream.receive_some():
+                said.append(bytes(data))
+            nursery.cancel_scope.cancel()
+    return b"".join(said)
 
 
 async def test_fifty_clients_without_a_window_that_hang_up_leave_nothing(stage: Stage) -> None:

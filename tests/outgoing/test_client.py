@@ -386,6 +386,29 @@ async def test_the_whole_exchange_has_a_deadline(identity: Certificate, autojump
         assert trio.current_time() - began == pytest.approx(20, abs=1)
 
 
+@pytest.mark.parametrize(
+    ("beginning", "drip"),
+    [(b"HTTP/1.1 200 OK\r\nX: ", b"x"), (b"", b"HTTP/1.1 100 Continue\r\n\r\n"), (b"", b"HTTP/1.1 103 Early\r\n\r\n")],
+    ids=["a head in drips", "continuations without an end", "hints without an end"],
+)
+async def test_an_answer_that_never_begins_has_the_same_deadline(
+    identity: Certificate, autojump_clock: trio.testing.MockClock, beginning: bytes, drip: bytes
+) -> None:
+    autojump_clock.autojump_threshold = 0.2
+
+    async def slow(stream: trio.abc.Stream, asked: Asked) -> None:
+        await stream.send_all(beginning)
+        while True:
+            await stream.send_all(drip)
+            await trio.sleep(1)
+
+    async with peer(slow, identity.server) as there:
+        began = trio.current_time()
+        with pytest.raises(TookTooLong):
+            await client(identity).send(get(there.url()), LIMITS)
+        assert trio.current_time() - began == pytest.approx(20, abs=1)
+
+
 async def test_looking_up_a_name_has_a_deadline_of_its_own(
     identity: Certificate, autojump_clock: trio.testing.MockClock
 ) -> None:

@@ -130,6 +130,11 @@ class TestAuthorizedFetch:
     async def test_a_signature_that_can_not_be_right_is_refused(self, stage: Stage, ada: Person, una: Peer) -> None:
         assert (await una.get("/users/ada", Signature=una.signed("/users/bob")["Signature"])).status == 401
 
+    async def test_a_key_of_this_server_opens_nothing(self, stage: Stage, ada: Person) -> None:
+        """Its documents are not fetched from itself, to wait for its own answer."""
+        for uri in (f"{BASE}/actor", f"{BASE}/users/ada"):
+            assert (await Peer(stage, uri, None).get("/users/ada")).status == 401
+
     async def test_nobody_learns_who_is_here(self, stage: Stage) -> None:
         assert (await ask(stage, "/users/nobody")).status == 401
 
