@@ -59,18 +59,24 @@ def usage(as_json: bool, data: str | None, config: Path | None) -> None:
 @json_option
 @setting_options("data")
 def remove(days: int, dry_run: bool, as_json: bool, data: str | None, config: Path | None) -> None:
-    """Remove uploads and cards that no post has, and copies of other servers' pictures, as the server does every hour.
+    """Remove uploads and cards that no post has, and copies of other servers' pictures, with their files.
 
-    The server itself waits a day for the former and 30 days for copies. They are fetched again when they are needed.
+    The server does the same every hour, after a day for the former and after 30 days for copies. Copies are fetched
+    again when they are needed. Run it on the machine with the data folder; elsewhere, the server removes the files.
     """
     from .media_keeping import remove as remove_media
+    from .media_keeping import remove_files
 
+    chosen = settings_from(config, data=data)
     removed = act(config, remove_media, days, dry_run=dry_run, data=data)
+    left = 0 if dry_run else remove_files(chosen.data / "media", removed.files)
     if as_json:
-        print_json({"removed": removed, "dry_run": dry_run})
+        print_json({"removed": removed.counts, "dry_run": dry_run})
         return
-    for kind, count in removed.items():
+    for kind, count in removed.counts.items():
         click.echo(f"{'Would remove' if dry_run else 'Removed'} {count} {kind}")
+    if left:
+        click.echo(f"{left} files could not be removed here. The server removes them.")
 
 
 @media.command

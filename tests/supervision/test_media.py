@@ -60,6 +60,10 @@ def write(data: Path, file: str, size: int) -> None:
     path.write_bytes(b"x" * size)
 
 
+def files_in(data: Path) -> set[str]:
+    return {path.name for path in (data / "media").rglob("*") if path.is_file()}
+
+
 def interval(days: int) -> timedelta:
     return timedelta(days=days)
 
@@ -84,7 +88,8 @@ def test_usage_counts_the_files_of_each_kind(rows: Rows, run: Run, data: Path) -
     assert "all\t7 files\t147 bytes\n" in run("usage").stdout
 
 
-def test_what_was_not_used_for_some_days_is_removed(rows: Rows, run: Run) -> None:
+def test_what_was_not_used_for_some_days_is_removed(rows: Rows, run: Run, data: Path) -> None:
+    """Also without a running server."""
     rows.status(10, 1)
     for id, status, days in ((11, None, 9), (12, None, 5), (13, 10, 9)):
         rows.run(ATTACHMENT, id, 1, status, "ready", f"{id:032x}.png", interval(days))
@@ -92,7 +97,12 @@ def test_what_was_not_used_for_some_days_is_removed(rows: Rows, run: Run) -> Non
     rows.run(CARD, 15, name("e"), interval(5))
     for url, days in (("https://far.example/old", 9), ("https://far.example/new", 5)):
         rows.run(COPY, url, "image", f"{days:032x}.png", interval(days))
+    unused = {f"{11:032x}.png", name("d"), f"{9:032x}.png"}
+    kept = {f"{12:032x}.png", f"{13:032x}.png", name("e"), f"{5:032x}.png", name("a")}
+    for file in unused | kept:
+        write(data, file, 1)
     rehearsed = run("remove", "--days", "7", "--dry-run")
+    assert files_in(data) == unused | kept
     kinds = ("attachments in no post", "cards in no post", "copies of pictures")
     assert rehearsed.stdout == "".join(f"Would remove 1 {kind}\n" for kind in kinds)
     assert rows.run("SELECT FROM outbox") == rows.run("SELECT FROM audit_log") == []
@@ -101,8 +111,19 @@ def test_what_was_not_used_for_some_days_is_removed(rows: Rows, run: Run) -> Non
     assert rows.run("SELECT id FROM preview_cards") == [(15,)]
     assert rows.run("SELECT url FROM remote_files") == [("https://far.example/new",)]
     promised = {file for (payload,) in rows.run("SELECT payload FROM outbox") for file in payload["names"]}
-    assert promised == {f"{11:032x}.png", name("d"), f"{9:032x}.png"}
+    assert promised == unused
+    assert files_in(data) == kept
     assert rows.run("SELECT action FROM audit_log") == [("remove_media",)]
+
+
+def test_files_that_can_not_be_removed_here_are_left_to_the_server(rows: Rows, run: Run, data: Path) -> None:
+    for url, letter in (("https://far.example/old", "e"), ("https://far.example/older", "f")):
+        rows.run(COPY, url, "image", name(letter), interval(9))
+    write(data, f"{name('e')[:2]}/{name('e')}/in-its-place", 1)  # a folder, which is no file to remove
+    write(data, name("f"), 1)
+    told = run("remove", "--days", "7").stdout
+    assert told.endswith("Removed 2 copies of pictures\n1 files could not be removed here. The server removes them.\n")
+    assert files_in(data) == {"in-its-place"}
 
 
 def test_the_budget_is_shown_chosen_and_reset(rows: Rows, run: Run) -> None:
