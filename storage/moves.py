@@ -17,6 +17,8 @@ BEGIN = """
 
 END = "UPDATE accounts SET moved_to_id = NULL WHERE id = $1 AND moved_to_id IS NOT NULL RETURNING id"
 
+HAS_COME_BACK = "SELECT EXISTS (SELECT FROM accounts WHERE id = $1 AND domain IS NULL AND moved_to_id IS NULL)"
+
 ALIASES = """
     SELECT alias.uri, other.username, other.domain
     FROM accounts a CROSS JOIN LATERAL unnest(a.also_known_as) WITH ORDINALITY AS alias (uri, place)
@@ -53,6 +55,11 @@ async def begin(db: Connection, account_id: int, target_id: int, now: datetime, 
 async def end(db: Connection, account_id: int) -> bool:
     """Note that an account is where it was. False if it had not moved."""
     return await db.fetchval(END, account_id) is not None
+
+
+async def has_come_back(db: Connection, account_id: int) -> bool:
+    """True for an account of this server that has not moved, or not any more."""
+    return await db.fetchval(HAS_COME_BACK, account_id)
 
 
 async def aliases(db: Connection, account_id: int) -> list[Alias]:

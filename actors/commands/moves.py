@@ -152,9 +152,12 @@ async def _remove_alias(db: Connection, account: AccountActor, uri: str, origin:
 
 @turn(AccountActor, FollowMoved)
 async def follow_moved(account: AccountActor, message: FollowMoved) -> None:
-    """Follow the new account, unless it is the own one or may not be followed, and then the old one no more."""
+    """Follow the new account, unless it is the own one or may not be followed, and then the old one no more.
+
+    Nothing is done if the old account is of this server and has come back meanwhile.
+    """
     terms = account.perspective.following.get(message.account_id)
-    if terms is None:
+    if terms is None or await account.context.database.read(moves.has_come_back, message.account_id):
         return
     if message.target_id not in account.perspective.following and message.target_id != account.id:
         asked = Follow(message.target_id, terms.show_reblogs, terms.notify, terms.languages)

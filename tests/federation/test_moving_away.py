@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 import pytest
+import trio
+
+from troupe.actors.broadcast import account_address
+from troupe.actors.effects.moves import FollowMoved
+from troupe.storage import moves
 
 from ..clients import PASSWORD, Person, Stage
 from ..http.settling import problems, signed_in
-from ..waiting import until_found
+from ..waiting import PATIENCE, until_found
 from .delivering import HOME, act, take
 from .finding import until_done
 from .peer import ForeignServer
@@ -149,6 +156,33 @@ async def test_a_move_of_an_account_elsewhere_counts_once_in_seven_days(
     assert await moves(1) == new[0]["id"]
     await stage.sql(back, timedelta(hours=1), eve["id"])
     assert await moves(2) == new[2]["id"]
+    await until_done(stage)
+
+
+async def test_followers_who_have_not_gone_along_stay_with_one_who_comes_back(
+    stage: Stage, ada: Person, bob: Person, peer: ForeignServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peer.person("new", alsoKnownAs=[ADA])
+    await bob.post(f"/api/v1/accounts/{ada.id}/follow")
+    asked, go_on, local_followers = trio.Event(), trio.Event(), moves.local_followers
+
+    async def held(*about: Any) -> Sequence[int]:
+        asked.set()
+        await go_on.wait()
+        return await local_followers(*about)
+
+    monkeypatch.setattr(moves, "local_followers", held)
+    browser = await signed_in(stage)
+    await browser.send(PAGE, target=handle(peer, "new"), password=PASSWORD)
+    with trio.fail_after(PATIENCE):
+        await asked.wait()
+    ((new,),) = await stage.rows("SELECT moved_to_id FROM accounts WHERE id = $1", ada.account.id)
+    await browser.send(f"{PAGE}/back", PAGE, password=PASSWORD)
+    assert await stage.rows("SELECT FROM outbox WHERE kind = 'move'") == []
+    go_on.set()
+    await stage.http_context.runtime.ask(account_address(bob.account.id), FollowMoved(ada.account.id, new))
+    assert await stage.rows("SELECT target_account_id FROM follows") == [[ada.account.id]]
+    assert await stage.rows("SELECT FROM follow_requests") == []
     await until_done(stage)
 
 
