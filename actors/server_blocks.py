@@ -26,7 +26,7 @@ class ServerBlocks(RowLoader):
         """With `limited`, all domains are suspended that are not allowed."""
         super().__init__()
         self._database = database
-        self._limited = limited
+        self.limited = limited
         self._observers: list[Callable[[], None]] = []
         self.domains = DomainRules(allowed=() if limited else None)
         self.networks = NetworkRules()
@@ -44,7 +44,7 @@ class ServerBlocks(RowLoader):
             await self.reload()
 
     async def _read(self) -> None:
-        self.domains, self.networks = await self._database.read(_rules, self._limited)
+        self.domains, self.networks = await self._database.read(_rules, self.limited)
         for observe in self._observers:
             observe()
 

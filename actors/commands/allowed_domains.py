@@ -1,19 +1,32 @@
-"""Acts of staff on the domains that a server with limited federation deals with."""
+"""Acts of staff on the domains that a server with limited federation deals with.
+
+Accounts of domains that are not allowed are suspended, as those of blocked domains are.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from ...storage import allowed_domains
+from ...storage import allowed_domains, blocked_domains, instance
 from ...storage.allowed_domains import AllowedDomain
+from ...storage.blocked_domains import BlockedDomain
 from ...storage.engine.database import Connection
 from ..account import AccountActor
+from ..effects.blocked_domains import domain_moderated
+from ..facts import ModeratedDomain
 from ..kernel import Message, Refused, turn
+from ..rules.domains import DomainRules
 from ..rules.roles import Permission
 from ..server_blocks import announce_change
 from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
 
 NOT_FOUND = Refused(404, "Record not found")
+
+# What holds for domains that are not allowed. Its time is the stamp of the accounts that it has suspended.
+NOT_ALLOWED_DOMAIN = BlockedDomain(
+    0, "", "suspend", True, True, None, None, False, datetime(1970, 1, 1, tzinfo=UTC)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,35 +47,70 @@ class DisallowDomain(Message[AllowedDomain]):
 
 @turn(AccountActor, AllowDomain)
 async def allow_domain(account: AccountActor, message: AllowDomain) -> AllowedDomain | Refused:
-    async with account.context.blocks.changing():
-        return await account.transact(allow, act_in_turn(account, message.staff), message.domain)
+    blocks = account.context.blocks
+    async with blocks.changing():
+        allowed = await account.transact(
+            allow, act_in_turn(account, message.staff), message.domain, limited=blocks.limited
+        )
+    await _publish(account, message.domain)
+    return allowed
 
 
 @turn(AccountActor, DisallowDomain)
 async def disallow_domain(account: AccountActor, message: DisallowDomain) -> AllowedDomain | Refused:
-    async with account.context.blocks.changing():
-        return await account.transact(disallow, act_in_turn(account, message.staff), message.id)
+    blocks = account.context.blocks
+    async with blocks.changing():
+        gone = await account.transact(disallow, act_in_turn(account, message.staff), message.id, limited=blocks.limited)
+    if isinstance(gone, AllowedDomain):
+        await _publish(account, gone.domain)
+    return gone
 
 
-async def allow(db: Connection, act: StaffAct, domain: str) -> AllowedDomain | Refused:
-    """Allow a domain, in a transaction."""
+async def _publish(account: AccountActor, domain: str) -> None:
+    """Have the change hold before the answer. The relay tells of it again."""
+    await account.publish(ModeratedDomain(domain))
+    account.context.outbox.wake()
+
+
+async def allow(db: Connection, act: StaffAct, domain: str, *, limited: bool) -> AllowedDomain | Refused:
+    """Allow a domain, in a transaction. `limited` says if the server has limited federation."""
     if not await act.may(db, Permission.MANAGE_FEDERATION):
         return NOT_ALLOWED
     allowed = AllowedDomain(act.next_id(), domain, act.now)
     if not await allowed_domains.insert(db, allowed):
         return await allowed_domains.find_by_domain(db, domain) or NOT_FOUND
+    await _mark(db, act, domain, limited=limited)
     await announce_change(db)
     await act.log(db, "allow_domain", Target("domain_allow", allowed.id, domain))
     return allowed
 
 
-async def disallow(db: Connection, act: StaffAct, id: int) -> AllowedDomain | Refused:
-    """Allow a domain no more, in a transaction."""
+async def disallow(db: Connection, act: StaffAct, id: int, *, limited: bool) -> AllowedDomain | Refused:
+    """Allow a domain no more, in a transaction. `limited` says if the server has limited federation."""
     if not await act.may(db, Permission.MANAGE_FEDERATION):
         return NOT_ALLOWED
     gone = await allowed_domains.delete(db, id)
     if gone is None:
         return NOT_FOUND
+    await _mark(db, act, gone.domain, limited=limited)
     await announce_change(db)
     await act.log(db, "disallow_domain", Target("domain_allow", gone.id, gone.domain))
     return gone
+
+
+async def _mark(db: Connection, act: StaffAct, changed: str, *, limited: bool) -> None:
+    """Suspend the known accounts of all domains that are not allowed, and take that back for the others.
+
+    All domains are looked at, because the server may have known them before its federation was limited.
+    """
+    allowed = [one.domain for one in await allowed_domains.find_all(db)] if limited else None
+    rules = DomainRules(await blocked_domains.lock(db), allowed)
+    groups: dict[BlockedDomain | None, list[str]] = {}
+    for domain in await instance.peers(db):
+        groups.setdefault(rules.block_of(domain) if rules.allows(domain) else NOT_ALLOWED_DOMAIN, []).append(domain)
+    marked = [
+        await blocked_domains.mark(db, names, [NOT_ALLOWED_DOMAIN.created_at], block, act.now)
+        for block, names in groups.items()
+    ]
+    if any(marked):
+        await act.promise(db, [domain_moderated(changed)])

@@ -46,9 +46,13 @@ class DomainRules:
         """Return all blocks of a domain and of those that it is a part of."""
         return (self._blocks[name] for name in with_parents(domain) if name in self._blocks)
 
+    def allows(self, domain: str) -> bool:
+        """True for every domain, unless federation is limited to others."""
+        return self._allowed is None or any(name in self._allowed for name in with_parents(domain))
+
     def standing_of(self, domain: str) -> DomainStanding:
         """Return what a domain may not. It is in lower-case ASCII, as `domain_of` returns it."""
-        if self._allowed is not None and not any(name in self._allowed for name in with_parents(domain)):
+        if not self.allows(domain):
             return SUSPENDED
         block = self.block_of(domain)
         if block is None:

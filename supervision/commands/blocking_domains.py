@@ -77,20 +77,20 @@ async def listed_allowed(db: Connection, ids: Ids, now: datetime) -> list[dict[s
     ]
 
 
-async def allow(db: Connection, written: str, ids: Ids, now: datetime) -> str:
-    """Allow a domain. Return its name."""
-    made = allowed(await allow_domain(db, act_at_command_line(ids, now), checked_domain(written)))
+async def allow(db: Connection, written: str, limited: bool, ids: Ids, now: datetime) -> str:
+    """Allow a domain. Return its name. `limited` says if the server has limited federation."""
+    made = allowed(await allow_domain(db, act_at_command_line(ids, now), checked_domain(written), limited=limited))
     await announce(db)
     return made.domain
 
 
-async def disallow(db: Connection, written: str, ids: Ids, now: datetime) -> str:
-    """Allow a domain no more. Return its name."""
+async def disallow(db: Connection, written: str, limited: bool, ids: Ids, now: datetime) -> str:
+    """Allow a domain no more. Return its name. `limited` says if the server has limited federation."""
     domain = checked_domain(written)
     existing = await allowed_domains.find_by_domain(db, domain)
     if existing is None:
         raise NotDone(f"{domain} is not allowed.")
-    allowed(await disallow_domain(db, act_at_command_line(ids, now), existing.id))
+    allowed(await disallow_domain(db, act_at_command_line(ids, now), existing.id, limited=limited))
     await announce(db)
     return domain
 

@@ -84,20 +84,22 @@ def unblock(domain: str, data: str | None, config: Path | None) -> None:
 @click.argument("domain")
 @setting_options("data")
 def allow(domain: str, data: str | None, config: Path | None) -> None:
-    """Allow DOMAIN and its subdomains, for a server with `limited_federation`."""
+    """Allow DOMAIN and its subdomains, for a server with `limited_federation`. Their accounts come back."""
     from .blocking_domains import allow as allow_domain
 
-    click.echo(f"Allowed {act(config, allow_domain, domain, data=data)}")
+    limited = settings_from(config, data=data).limited_federation
+    click.echo(f"Allowed {act(config, allow_domain, domain, limited, data=data)}")
 
 
 @domains.command
 @click.argument("domain")
 @setting_options("data")
 def disallow(domain: str, data: str | None, config: Path | None) -> None:
-    """Allow DOMAIN no more."""
+    """Allow DOMAIN no more. With `limited_federation` its accounts are suspended until it is allowed again."""
     from .blocking_domains import disallow as disallow_domain
 
-    click.echo(f"Disallowed {act(config, disallow_domain, domain, data=data)}")
+    limited = settings_from(config, data=data).limited_federation
+    click.echo(f"Disallowed {act(config, disallow_domain, domain, limited, data=data)}")
 
 
 @domains.command

@@ -1,15 +1,18 @@
 """Acts of staff on accounts: by the API, and in the turn of the account as the command line does them."""
 
+from typing import Any
+
 import trio
 import trio.testing
 
 from troupe.actors.broadcast import account_address
 from troupe.actors.commands.moderation import Action, ModerateAccount, UndoModeration
 from troupe.actors.staff import COMMAND_LINE
-from troupe.storage.accounts import Account
+from troupe.storage.accounts import Account, NewAccount
 from troupe.storage.moderation import State
 
 from ..clients import SCOPES, Person, Stage
+from ..rows import create_account
 
 STAFF = (*SCOPES, "admin:read", "admin:write")
 
@@ -36,3 +39,19 @@ async def placed(stage: Stage) -> None:
     with trio.fail_after(20):
         while await stage.rows("SELECT id FROM outbox WHERE kind = 'place_files'"):
             await trio.testing.wait_all_tasks_blocked(0.01)
+
+
+async def remote(stage: Stage, domain: str, name: str = "far") -> str:
+    """An account of another server; its handle."""
+    context, uri = stage.http_context, f"https://{domain}/users/{name}"
+    new = NewAccount(context.ids.next(), name, domain, uri, uri, discoverable=True)
+    await context.database.transact(create_account, new, context.clock.now())
+    return f"{name}@{domain}"
+
+
+async def states(stage: Stage, domain: str) -> list[Any]:
+    """Whether the accounts of a domain are silenced, and whether they are suspended."""
+    (row,) = await stage.rows(
+        "SELECT silenced_at IS NOT NULL, suspended_at IS NOT NULL FROM accounts WHERE domain = $1", domain
+    )
+    return row

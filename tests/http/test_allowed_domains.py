@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
+from troupe.actors.commands.allowed_domains import NOT_ALLOWED_DOMAIN
 from troupe.http.endpoints import all_endpoints
 
 from ..checklist.rows import rows
 from ..clients import SCOPES, Person, Stage, address
+from .moderating import remote, states
 from .registering import ACCOUNTS, OPEN, app_client, codes, form
 
 ALLOWS = "/api/v1/admin/domain_allows"
@@ -96,3 +98,50 @@ async def test_a_domain_is_allowed_and_disallowed(stage: Stage, adm: Person) -> 
     assert (await adm.post(ALLOWS, {})).json == {"error": "Validation failed: Domain can't be blank"}
     log = await stage.rows("SELECT action, target FROM audit_log ORDER BY id")
     assert log == [["allow_domain", "friend.example"], ["disallow_domain", "friend.example"]]
+
+
+async def test_accounts_that_are_known_are_suspended_until_their_domain_is_allowed(
+    stage: Stage, adm: Person, ada: Person
+) -> None:
+    """They may be known from before, or their domain may have been allowed."""
+    for domain in ("friend.example", "sub.friend.example", "silent.example", "other.example"):
+        await remote(stage, domain)
+    await adm.post("/api/v1/admin/domain_blocks", {"domain": "silent.example", "severity": "silence"})
+    find = "/api/v1/accounts/lookup?acct=far@sub.friend.example"
+    friend = (await adm.post(ALLOWS, {"domain": "friend.example"})).json
+    assert await states(stage, "friend.example") == await states(stage, "sub.friend.example") == [False, False]
+    assert await states(stage, "other.example") == [False, True]
+    assert "suspended" not in (await ada.get(find)).json
+    await adm.delete(f"{ALLOWS}/{friend['id']}")
+    assert (await ada.get(find)).json["suspended"] is True, "before the answer"
+    assert await states(stage, "sub.friend.example") == [False, True]
+    for domain in ("friend.example", "silent.example"):
+        await adm.post(ALLOWS, {"domain": domain})
+    assert await states(stage, "sub.friend.example") == [False, False]
+    assert await states(stage, "silent.example") == [True, False]
+    assert "suspended" not in (await ada.get(find)).json
+
+
+async def test_an_account_that_staff_have_suspended_stays_so(stage: Stage, adm: Person) -> None:
+    await remote(stage, "friend.example")
+    await stage.sql("UPDATE accounts SET suspended_at = now() WHERE domain = 'friend.example'")
+    friend = (await adm.post(ALLOWS, {"domain": "friend.example"})).json
+    await adm.delete(f"{ALLOWS}/{friend['id']}")
+    await adm.post(ALLOWS, {"domain": "friend.example"})
+    assert await states(stage, "friend.example") == [False, True]
+
+
+class TestUnlimitedFederation:
+    @pytest.fixture
+    def options(self) -> dict[str, Any]:
+        return OPEN | {"limited_federation": False}
+
+    async def test_a_list_of_domains_changes_nothing_and_frees_those_of_before(self, stage: Stage, adm: Person) -> None:
+        for domain in ("friend.example", "other.example"):
+            await remote(stage, domain)
+        stamp = NOT_ALLOWED_DOMAIN.created_at
+        await stage.sql("UPDATE accounts SET suspended_at = $1 WHERE domain = 'other.example'", stamp)
+        friend = (await adm.post(ALLOWS, {"domain": "friend.example"})).json
+        assert await states(stage, "other.example") == [False, False]
+        await adm.delete(f"{ALLOWS}/{friend['id']}")
+        assert await states(stage, "friend.example") == [False, False]

@@ -5,10 +5,8 @@ from typing import Any
 
 import pytest
 
-from troupe.storage.accounts import NewAccount
-
 from ..clients import SCOPES, Person, Stage
-from ..rows import create_account
+from .moderating import remote, states
 
 BLOCKS = "/api/v1/admin/domain_blocks"
 STAFF = (*SCOPES, "admin:read", "admin:write")
@@ -17,22 +15,6 @@ STAFF = (*SCOPES, "admin:read", "admin:write")
 @pytest.fixture
 async def adm(stage: Stage) -> Person:
     return await stage.person("adm", STAFF, role="admin")
-
-
-async def remote(stage: Stage, domain: str, name: str = "far") -> str:
-    """An account of another server; its handle."""
-    context, uri = stage.http_context, f"https://{domain}/users/{name}"
-    new = NewAccount(context.ids.next(), name, domain, uri, uri, discoverable=True)
-    await context.database.transact(create_account, new, context.clock.now())
-    return f"{name}@{domain}"
-
-
-async def states(stage: Stage, domain: str) -> list[Any]:
-    """Whether the accounts of a domain are silenced, and whether they are suspended."""
-    (row,) = await stage.rows(
-        "SELECT silenced_at IS NOT NULL, suspended_at IS NOT NULL FROM accounts WHERE domain = $1", domain
-    )
-    return row
 
 
 async def test_a_block_is_made_changed_and_lifted(stage: Stage, adm: Person) -> None:

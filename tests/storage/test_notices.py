@@ -43,7 +43,7 @@ async def _block_network(db: Connection, act: StaffAct) -> int:
 
 
 async def _allow_domain(db: Connection, act: StaffAct) -> int:
-    made = await allowances.allow(db, act, "good.example")
+    made = await allowances.allow(db, act, "good.example", limited=True)
     assert isinstance(made, allowances.AllowedDomain)
     return made.id
 
@@ -69,7 +69,7 @@ async def _choose_sign_ups(db: Connection, act: StaffAct) -> None:
             BLOCKS,
         ),
         (_block_network, networks.unblock, BLOCKS),
-        (_allow_domain, allowances.disallow, BLOCKS),
+        (_allow_domain, lambda db, act, id: allowances.disallow(db, act, id, limited=True), BLOCKS),
         (_add_emoji, lambda db, act, id: emojis.change(db, act, id, EmojiChanges(disabled=True)), EMOJIS),
         (_add_emoji, emojis.remove, EMOJIS),
         (_choose_sign_ups, lambda db, act, id: change(db, None, cast(Any, _Ids()), NOW), SIGN_UPS),

@@ -15,6 +15,9 @@ from troupe.storage.engine.embedded import embedded
 from troupe.storage.engine.term import upgrade
 from troupe.supervision.commands import troupe
 
+from .foreign import Rows
+
+SUSPENDED = "SELECT suspended_at IS NOT NULL FROM accounts WHERE id = 7"
 HEAD = "#domain,#severity,#reject_media,#reject_reports,#public_comment,#obfuscate\n"
 
 
@@ -83,6 +86,20 @@ def test_domains_are_allowed_and_disallowed(data: Path) -> None:
     assert run(data, "allowed").stdout == ""
     refused = run(data, "disallow", "friend.example")
     assert (refused.exit_code, refused.stderr) == (1, "Error: friend.example is not allowed.\n")
+
+
+def test_with_limited_federation_accounts_of_other_domains_are_suspended(
+    data: Path, folder: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = Rows(folder[1])
+    rows.account(7, "far", "friend.example")
+    run(data, "allow", "other.example")
+    assert rows.run(SUSPENDED) == [(False,)]
+    monkeypatch.setenv("TROUPE_LIMITED_FEDERATION", "true")
+    for words, suspended in ((("disallow", "other.example"), True), (("allow", "friend.example"), False),
+                             (("disallow", "friend.example"), True)):  # fmt: skip
+        assert run(data, *words).exit_code == 0
+        assert rows.run(SUSPENDED) == [(suspended,)]
 
 
 def test_a_part_of_a_domain_is_not_blocked_less_strictly(data: Path) -> None:
