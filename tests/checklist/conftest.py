@@ -1,5 +1,5 @@
 """The checklist's rows are asked of the same server as the tests of the HTTP room."""
 
-from ..http.conftest import ada, bob, connections, options, stage, without_probe
+from ..http.conftest import ada, bob, connections, fast_path, options, stage, without_probe
 
-__all__ = ["ada", "bob", "connections", "options", "stage", "without_probe"]
+__all__ = ["ada", "bob", "connections", "fast_path", "options", "stage", "without_probe"]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
 import pytest
 import trio
 
-from troupe.actors.broadcast import account_address
 from troupe.actors.effects.moves import FollowMoved
-from troupe.storage import moves
+from troupe.actors.kernel import Address, Runtime
 
 from ..clients import PASSWORD, Person, Stage
 from ..http.settling import problems, signed_in
@@ -164,23 +162,27 @@ async def test_followers_who_have_not_gone_along_stay_with_one_who_comes_back(
 ) -> None:
     peer.person("new", alsoKnownAs=[ADA])
     await bob.post(f"/api/v1/accounts/{ada.id}/follow")
-    asked, go_on, local_followers = trio.Event(), trio.Event(), moves.local_followers
+    asked, go_on, answered, ask = trio.Event(), trio.Event(), trio.Event(), Runtime.ask
 
-    async def held(*about: Any) -> Sequence[int]:
+    async def held(runtime: Runtime, address: Address, message: Any, **more: Any) -> Any:
+        if not isinstance(message, FollowMoved):
+            return await ask(runtime, address, message, **more)
         asked.set()
         await go_on.wait()
-        return await local_followers(*about)
+        answer = await ask(runtime, address, message, **more)
+        answered.set()
+        return answer
 
-    monkeypatch.setattr(moves, "local_followers", held)
+    monkeypatch.setattr(Runtime, "ask", held)
     browser = await signed_in(stage)
     await browser.send(PAGE, target=handle(peer, "new"), password=PASSWORD)
     with trio.fail_after(PATIENCE):
         await asked.wait()
-    ((new,),) = await stage.rows("SELECT moved_to_id FROM accounts WHERE id = $1", ada.account.id)
     await browser.send(f"{PAGE}/back", PAGE, password=PASSWORD)
     assert await stage.rows("SELECT FROM outbox WHERE kind = 'move'") == []
     go_on.set()
-    await stage.http_context.runtime.ask(account_address(bob.account.id), FollowMoved(ada.account.id, new))
+    with trio.fail_after(PATIENCE):
+        await answered.wait()
     assert await stage.rows("SELECT target_account_id FROM follows") == [[ada.account.id]]
     assert await stage.rows("SELECT FROM follow_requests") == []
     await until_done(stage)
