@@ -12,7 +12,8 @@ from datetime import datetime
 from functools import wraps
 from typing import Any
 
-from ..storage import filters, relations, status_flags, users
+from ..storage import filters, follow_requests, relations, status_flags, users
+from ..storage.paging import Page
 from ..storage.status_flags import Flags
 from .broadcast import PollChanged, Related, RelationStamps
 from .context import ActorContext
@@ -37,12 +38,26 @@ from .rules.filters import NO_FILTERS, Filters
 from .rules.visibility import ANONYMOUS, Following, Muting, Perspective, Relation
 
 DISABLED = Refused(403, "Your login is currently disabled")
+MOST_REQUESTS_COUNTED = 40  # by the reference server
 FLAGS_KEPT = 2_000  # statuses whose flags one viewer keeps in memory
 
 
 @dataclass(frozen=True, slots=True)
 class PerspectiveOf(SystemMessage[Perspective]):
     """Query: the account's perspective."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What only its owner sees of an account: the user, and how many accounts ask to follow it."""
+
+    user: users.User | None
+    requests: int
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialsOf(SystemMessage[Credentials]):
+    """Query: the account's user and the number of its follow requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +89,16 @@ class AccountActor(EntityActor):
         self.perspective = Perspective(self.id)
         self.relation_stamps = RelationStamps({})
         self.user: users.User | None = None  # None for accounts of other servers
+        # How many accounts ask to follow this one, and after how many acts of staff they were counted.
+        self.requests: tuple[int, int] | None = None
         self.flags: OrderedDict[int, Flags] = OrderedDict()
         self.filters = NO_FILTERS
 
     async def load(self) -> None:
         database = self.context.database
         if self._cell.incarnation > 1:
+            # A turn that crashed after its commit has told nobody, and may have changed the rows of others.
+            self.context.own_rows.clear()
             await self.context.outbox.make_up_for(self.address)
         self.user = await database.read(users.find_user, self.id)
         self.relation_stamps = self.context.broadcast.changes_of(self.id)
@@ -126,6 +145,8 @@ class AccountActor(EntityActor):
 
     def learn(self, fact: Fact) -> None:
         """Apply a fact about this account to its memory. Facts about other accounts are ignored."""
+        if type(fact) is ChangedRelation:
+            self.requests = None  # also if it is about the other side: the request may be from there
         if (learn := LEARNING.get(type(fact))) is not None and getattr(fact, "account_id", self.id) == self.id:
             learn(self, fact)
 
@@ -166,6 +187,23 @@ def tell_perspective(account: AccountActor, message: PerspectiveOf) -> Perspecti
     return account.current_perspective()
 
 
+@turn(AccountActor, CredentialsOf)
+def tell_credentials(account: AccountActor, message: CredentialsOf) -> Answer[Credentials]:
+    """Return them from memory if the requests are counted, else after one query."""
+    counted = account.requests
+    if counted is None or counted[1] != account.context.facts.acts_of_staff:
+        return _count_requests(account)
+    return Credentials(account.user, counted[0])
+
+
+async def _count_requests(account: AccountActor) -> Credentials:
+    # Accounts that are suspended meanwhile are counted again.
+    acts = account.context.facts.acts_of_staff
+    asking = await account.context.database.read(follow_requests.page, account.id, Page(MOST_REQUESTS_COUNTED))
+    account.requests = len(asking), acts
+    return Credentials(account.user, len(asking))
+
+
 @turn(AccountActor, Related)
 def change_relation(account: AccountActor, message: Related) -> None:
     account.learn(ChangedRelation(account.id, message))
@@ -184,10 +222,11 @@ def forget_votes(account: AccountActor, message: PollChanged) -> None:
 @turn(AccountActor, ViewerFlags)
 def viewer_part(account: AccountActor, message: ViewerFlags) -> Answer[ViewerPart]:
     """Return it from memory if all are there, else after one query for the missing flags."""
-    missing = [id for id in message.ids if id not in account.flags]
-    if missing:
-        return _load_flags(account, message.ids, missing)
-    return part_with(account, {id: account.flags[id] for id in message.ids})
+    flags = account.flags
+    try:
+        return part_with(account, {id: flags[id] for id in message.ids})
+    except KeyError:
+        return _load_flags(account, message.ids, [id for id in message.ids if id not in flags])
 
 
 async def _load_flags(account: AccountActor, ids: tuple[int, ...], missing: list[int]) -> ViewerPart:

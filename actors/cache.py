@@ -30,13 +30,13 @@ class RowCache(Generic[T]):
         self._loads: dict[_Load, None] = {}
 
     async def find(self, id: int) -> T | None:
-        row = self._use(id)
+        row = self.use(id)
         return row if row is not None else (await self.find_many([id])).get(id)
 
     async def find_many(self, ids: Iterable[int]) -> dict[int, T]:
         """Return the rows with these ids, in the given order. Missing rows are left out. Takes one query at most."""
         wanted = dict.fromkeys(ids)
-        held = {id: row for id in wanted if (row := self._use(id)) is not None}
+        held = {id: row for id in wanted if (row := self.use(id)) is not None}
         if len(held) == len(wanted):
             return held
         loaded = await self._read([id for id in wanted if id not in held])
@@ -81,7 +81,8 @@ class RowCache(Generic[T]):
                 self._keep(id, row)
         return rows
 
-    def _use(self, id: int) -> T | None:
+    def use(self, id: int) -> T | None:
+        """Return the row if it is kept. It counts as used."""
         row = self._rows.get(id)
         if row is not None:
             self._rows.move_to_end(id)

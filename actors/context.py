@@ -15,6 +15,7 @@ from .facts import Facts
 from .holdings import Holdings
 from .kernel import Clock, Ids
 from .outbox import Outbox
+from .own_rows import OwnRows
 from .server_blocks import ServerBlocks
 from .statuses import AccountCache, StatusCache
 
@@ -32,6 +33,7 @@ class ActorContext:
     ids: Ids
     accounts: AccountCache
     statuses: StatusCache
+    own_rows: OwnRows
     audience: Audience[int]
     tagged: Audience[str]
     listed: Audience[int]

@@ -171,6 +171,13 @@ class ChangedPairs:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangedOwnRows:
+    """The notifications or the conversations of an account, which the account itself has changed or removed."""
+
+    account_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class ChangedDomainBlocks:
     """All domains that an account blocks now."""
 
@@ -258,6 +265,7 @@ Fact = (
     | MarkedStatus | UnmarkedStatus | ChangedConversationMutes | AddedNotifications | MergedNotifications
     | ChangedConversation | ChangedRelation | ChangedDomainBlocks | ChangedFollowedTags | ChangedList | ChangedPairs
     | GoneStatus | RevokedToken | ModeratedAccount | ModeratedDomain | ChangedFilters | ChangedCustomEmojis
+    | ChangedOwnRows
     | ChangedAnnouncement | CountedReaction | ChangedTrends | RotatedKey
 )  # fmt: skip
 F = TypeVar("F")
@@ -316,6 +324,8 @@ class Facts:
         self._broadcast = broadcast
         # `Any` is the class of the key, here and below: the type of a dict cannot say that.
         self._observers: dict[type, list[Callable[[Any], None]]] = {}
+        # Acts of staff on accounts and domains. What depends on the states of other accounts is read again after each.
+        self.acts_of_staff = 0
         self._told_by_relay: dict[int, None] = {}  # statuses whose turns have not told of them, or not yet
         self._keep: dict[type, Callable[[Any], None]] = {
             ChangedAccount: self._keep_account,
@@ -326,6 +336,7 @@ class Facts:
             DeletedStatus: self._keep_deleted,
             GoneStatus: self._keep_gone,
             ChangedPairs: self._keep_pairs,
+            ModeratedAccount: self._keep_moderation,
             ModeratedDomain: self._keep_domain,
         }
         # `Any` is the class of the key.
@@ -439,8 +450,12 @@ class Facts:
         for account_id in fact.accounts:
             self._accounts.drop(account_id)
 
+    def _keep_moderation(self, fact: ModeratedAccount) -> None:
+        self.acts_of_staff += 1
+
     def _keep_domain(self, fact: ModeratedDomain) -> None:
         """Which of its accounts are in the cache is not known without reading them."""
+        self.acts_of_staff += 1
         self._accounts.clear()
 
     # Awake actors ---------------------------------------------------------------------------------------------------

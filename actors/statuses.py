@@ -88,6 +88,8 @@ class StatusCache(RowCache[statuses.Status]):
 
         super().__init__(load, capacity)
         self._accounts = accounts
+        self._shown: dict[int, ShownStatus] = {}  # assembled lately: valid while their records are those of the caches
+        self._shown_kept = capacity
         self._deleted: dict[int, None] = {}
 
     async def show(self, id: int) -> ShownStatus | None:
@@ -110,7 +112,33 @@ class StatusCache(RowCache[statuses.Status]):
 
         Takes three queries at most, none if all are cached; two more for quotes.
         """
-        return await self._complete(await self.find_many(ids))
+        wanted = dict.fromkeys(ids)
+        held = {id: shown for id in wanted if (shown := self._held(id)) is not None}
+        if len(held) == len(wanted):
+            return held
+        made = await self._complete(await self.find_many(id for id in wanted if id not in held))
+        self._shown |= made
+        while len(self._shown) > self._shown_kept:
+            del self._shown[next(iter(self._shown))]
+        # Those that were held may have changed during the queries. They were right when the call began.
+        return {id: shown for id in wanted if (shown := made.get(id) or held.get(id)) is not None}
+
+    def _held(self, id: int) -> ShownStatus | None:
+        """Return the records of a status if they are assembled, and all of them are still those of the caches."""
+        shown = self._shown.get(id)
+        return shown if shown is not None and self._is_held(shown) else None
+
+    def _is_held(self, shown: ShownStatus, depth: int = 0) -> bool:
+        status, author = shown.status, shown.author
+        if self.use(status.id) is not status or self._accounts.use(author.id) is not author:
+            return False
+        if shown.boosted is not None:
+            return self._is_held(shown.boosted)
+        quoted, shows_quoted = shown.quoted, depth < QUOTES_DEEP and _quoted_id(status) is not None
+        if shows_quoted and (quoted is None or not self._is_held(quoted, depth + 1)):
+            return False
+        named = _card_author_id(status)
+        return named is None or (shown.card_author is not None and self._accounts.use(named) is shown.card_author)
 
     async def show_rows(self, rows: dict[int, statuses.Status]) -> dict[int, ShownStatus]:
         """Return the records of rows that were just read, also of deleted statuses, which are not in the cache."""

@@ -106,9 +106,11 @@ async def _answer(endpoint: Endpoint, call: EndpointCall) -> Answer:
     closed = endpoint.closable and call.context.settings.limited_federation and not endpoint.shows_document(request)
     needs_token = endpoint.auth != "none" or endpoint.wants_token or endpoint.wants_viewer or closed
     # Where a token changes nothing, one in the header is read all the same: the request counts for its account.
+    secret, revoked = None, False
     try:
-        secret = await secret_of(request, endpoint.body_limit) if needs_token else secret_in_head(request)
-        revoked = await _identify(call, secret)
+        if not _recognize(call):
+            secret = await secret_of(request, endpoint.body_limit) if needs_token else secret_in_head(request)
+            revoked = await _identify(call, secret)
     finally:
         _count(call, endpoint.rates)
     if needs_token and call.token is None and (secret is not None or endpoint.auth != "none"):
@@ -122,6 +124,17 @@ async def _answer(endpoint: Endpoint, call: EndpointCall) -> Answer:
     return await endpoint.answer(call)
 
 
+def _recognize(call: EndpointCall) -> bool:
+    """True if the Authorization header is known as that of a valid token, which is taken then."""
+    header = call.request.raw_header(b"authorization")
+    token = None if header is None else call.context.tokens.of_header(header)
+    if token is None or token.account_id is None:
+        return False
+    call.token = token
+    note_visit(call.context, call.request, token.account_id)
+    return True
+
+
 async def _identify(call: EndpointCall, secret: str | None) -> bool:
     """Find the token of a request. Return True if it was revoked."""
     token = None if secret is None else await call.context.tokens.find(call.context.database, secret)
@@ -129,6 +142,8 @@ async def _identify(call: EndpointCall, secret: str | None) -> bool:
     call.token = None if revoked else token
     if call.token is not None and call.token.account_id is not None:
         note_visit(call.context, call.request, call.token.account_id)
+        if (header := call.request.raw_header(b"authorization")) is not None and secret_in_head(call.request) == secret:
+            call.context.tokens.remember(header, call.token)
     return revoked
 
 

@@ -43,6 +43,7 @@ class PathTable:
 
     def __init__(self, endpoints: Iterable[Endpoint]) -> None:
         self._methods: dict[str, _Node] = {}
+        self._fixed: dict[tuple[str, str], Endpoint] = {}  # those whose paths have no parameters
         self._names: dict[str, list[str]] = {}
         for endpoint in endpoints:
             self._add(endpoint)
@@ -50,6 +51,8 @@ class PathTable:
 
     def find(self, method: str, path: str) -> tuple[Endpoint, dict[str, str]] | None:
         """Return the endpoint and the values of its path's parameters."""
+        if (fixed := self._fixed.get((method, path))) is not None:
+            return fixed, {}
         root = self._methods.get(method)
         found = None if root is None else _walk(root, path.split("/"), 0, ())
         if found is None:
@@ -58,6 +61,8 @@ class PathTable:
         return endpoint, dict(zip(self._names[endpoint.path], values, strict=True))
 
     def _add(self, endpoint: Endpoint) -> None:
+        if not SEGMENT.search(endpoint.path):
+            self._fixed[endpoint.method, endpoint.path] = endpoint
         node = self._methods.setdefault(endpoint.method, _Node())
         for part in endpoint.path.split("/"):
             if SEGMENT.fullmatch(part) is None:

@@ -13,6 +13,7 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import NoneType
 from typing import Literal, TypedDict, Unpack, get_args
 
@@ -24,9 +25,11 @@ from .access.context import HttpContext
 from .access.rates import RateStatus, Rule
 from .answers.answer import Answer
 from .answers.errors import NotFound
+from .intake.decoding import read_urlencoded
 from .intake.ids import LARGEST_ID
 from .intake.input import Input
 from .intake.negotiation import asks_for_document
+from .intake.nesting import nest
 from .intake.request import LARGEST_BODY, Request
 
 Auth = Literal["none", "app", "user"]
@@ -34,6 +37,7 @@ Documents = Literal["none", "too", "only"]
 Function = Callable[..., Answer | Awaitable[Answer]]
 
 SEGMENT = re.compile(r"<(\w+)>")
+LONGEST_REMEMBERED = 100  # bytes of a query string whose input is kept for the next request with the same
 UNSTORABLE = re.compile("[\\0\ud800-\udfff]")
 
 
@@ -78,8 +82,13 @@ class Endpoint:
 
     async def read(self, call: EndpointCall) -> None:
         """Read the input from the request."""
-        if self.input is not None:
-            call.input = self.input.read(await call.request.parameters(self.body_limit))
+        if self.input is None:
+            return
+        request = call.request
+        if self.page or request.has_body or len(request.query_string) > LONGEST_REMEMBERED:
+            call.input = self.input.read(await request.parameters(self.body_limit))
+        else:
+            call.input = _input_of(self.input, request.query_string)
 
     def shows_document(self, request: Request) -> bool:
         """True if a request gets a document of ActivityPub, whose readers sign their requests and have no token."""
@@ -89,6 +98,14 @@ class Endpoint:
         """Call the function with the values that it names."""
         given = self.function(**{name: get(call) for name, get in self.arguments})
         return given if isinstance(given, Answer) else await given
+
+
+# Clients send few different queries. Inputs are frozen, so that requests can share one. Pages are left out: the links
+# of mails have secrets in their queries.
+@lru_cache(maxsize=4096)
+def _input_of(kind: type[Input], query: bytes) -> Input:
+    """Return the input that a query string without a body has. Raises what `Input.read` raises."""
+    return kind.read(nest(read_urlencoded(query)) if query else {})
 
 
 class Declaration(TypedDict, total=False):

@@ -23,6 +23,7 @@ from ..actors.facts import Facts
 from ..actors.holdings import Holdings
 from ..actors.kernel import IDLE, Cell, Clock, Ids, Record, Runtime, SharedBound
 from ..actors.outbox import Outbox
+from ..actors.own_rows import OwnRows
 from ..actors.relay import AnyRelay
 from ..actors.server_blocks import ServerBlocks
 from ..actors.statuses import AccountCache, StatusCache
@@ -69,6 +70,8 @@ class ActorSystem:
         listed, owned = Audience[int](), Audience[int]()
         broadcast = Broadcast(runtime, audience, tagged, listed, owned)
         self.facts = Facts(database, ids, self.accounts, self.statuses, broadcast)
+        self.own_rows = OwnRows()
+        self.own_rows.observe(self.facts)
         self.outbox = Outbox(
             database, runtime, clock, ids, self.accounts, self.statuses, broadcast, self.facts, record, folder
         )
@@ -76,8 +79,8 @@ class ActorSystem:
         self.hosts = KnownHosts(database, clock, record, chance, partial(self.outbox.wake, DELIVERIES))
         self.custom_emojis = CustomEmojiLoader(database, self.facts)
         self.actor_context = ActorContext(
-            database, clock, ids, self.accounts, self.statuses, audience, tagged, listed, owned, broadcast,
-            self.facts, self.outbox, self.blocks, self.custom_emojis, self.hosts, base_url, local_domain,
+            database, clock, ids, self.accounts, self.statuses, self.own_rows, audience, tagged, listed, owned,
+            broadcast, self.facts, self.outbox, self.blocks, self.custom_emojis, self.hosts, base_url, local_domain,
             timedelta(seconds=tally_delay), Holdings(timeline_memory),
         )  # fmt: skip
         add = partial(runtime.add, idle=idle)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ipaddress
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -416,6 +417,8 @@ class Settings(BaseModel):
         return tuple((host, self.port) for host in hosts)
 
 
+# Every link of an answer asks for it, of one host.
+@lru_cache(maxsize=64)
 def is_loopback(host: str) -> bool:
     """True if a name or an address can only mean this machine."""
     if host == "localhost" or host.endswith(".localhost"):

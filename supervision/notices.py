@@ -8,6 +8,8 @@ from .actor_system import ActorSystem
 
 def apply_notice(notice: str | None, actors: ActorSystem, http_context: HttpContext) -> None:
     """Drop or read again what the notice is about. None means that some notices may be lost: then everything."""
+    # Rows that accounts keep may be among what a command has changed. Commands are rare.
+    actors.own_rows.clear()
     if notice in (None, "accounts"):
         actors.accounts.clear()
         http_context.tokens.clear()

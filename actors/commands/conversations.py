@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from ...storage import conversations
 from ...storage.conversations import Conversation
+from ...storage.paging import Page
 from ..account import AccountActor
 from ..conversations import ShownConversation, shown_conversations
-from ..facts import ChangedConversation
-from ..kernel import Message, Refused, turn
+from ..facts import ChangedConversation, ChangedOwnRows
+from ..kernel import Answer, Message, Refused, SystemMessage, turn
 
 NOT_FOUND = Refused(404, "Record not found")
 
@@ -29,6 +30,29 @@ class RemoveConversation(Message[None]):
     id: int
 
 
+@dataclass(frozen=True, slots=True)
+class NewestConversations(SystemMessage[tuple[Conversation, ...]]):
+    """Query: the first page of the account's conversations."""
+
+    limit: int
+
+
+@turn(AccountActor, NewestConversations)
+def tell_newest(account: AccountActor, message: NewestConversations) -> Answer[tuple[Conversation, ...]]:
+    """Return them from memory, else after one query."""
+    kept = account.context.own_rows.find(account.id, message)
+    return tuple(kept) if kept is not None else _read_newest(account, message)
+
+
+async def _read_newest(account: AccountActor, message: NewestConversations) -> tuple[Conversation, ...]:
+    database, own_rows = account.context.database, account.context.own_rows
+
+    async def read() -> list[Conversation]:
+        return await database.read(conversations.page, account.id, Page(message.limit))
+
+    return tuple(await own_rows.load(account.id, message, read, lambda one: one.last_status_id))
+
+
 @turn(AccountActor, MarkConversation)
 async def mark(account: AccountActor, message: MarkConversation) -> ShownConversation | Refused:
     context = account.context
@@ -43,4 +67,5 @@ async def mark(account: AccountActor, message: MarkConversation) -> ShownConvers
 @turn(AccountActor, RemoveConversation)
 async def remove(account: AccountActor, message: RemoveConversation) -> Refused | None:
     found = await account.transact(conversations.remove, account.id, message.id)
+    await account.publish(ChangedOwnRows(account.id))
     return None if found else NOT_FOUND

@@ -11,7 +11,7 @@ from ..account import AccountActor
 from ..conversations import shown_conversations
 from ..effects.conversations import conversation_changed
 from ..effects.notifications import notifications_merged
-from ..facts import ChangedConversation, MergedNotifications
+from ..facts import ChangedConversation, ChangedOwnRows, MergedNotifications
 from ..kernel import Message, Origin, turn
 
 
@@ -68,4 +68,6 @@ async def _accept(db: Connection, account: AccountActor, ids: tuple[int, ...], o
 
 @turn(AccountActor, DismissNotificationRequests)
 async def dismiss_requests(account: AccountActor, message: DismissNotificationRequests) -> bool:
-    return await account.transact(notification_requests.dismiss, account.id, message.ids)
+    dismissed = await account.transact(notification_requests.dismiss, account.id, message.ids)
+    await account.publish(ChangedOwnRows(account.id))
+    return dismissed

@@ -1,12 +1,15 @@
-"""Deleting notifications, in the turn of the account that received them."""
+"""The newest notifications, and deleting some, in the turn of the account that received them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from ...storage import notification_groups, notifications
+from ...storage.notifications import Notification
+from ...storage.paging import Page
 from ..account import AccountActor
-from ..kernel import Message, Refused, turn
+from ..facts import ChangedOwnRows
+from ..kernel import Answer, Message, Refused, SystemMessage, turn
 
 NOT_FOUND = Refused(404, "Record not found")
 
@@ -30,17 +33,48 @@ class ClearNotifications(Message[None]):
     """Command: delete all notifications."""
 
 
+@dataclass(frozen=True, slots=True)
+class NewestNotifications(SystemMessage[tuple[Notification, ...]]):
+    """Query: the first page of the account's notifications, of some types. `types` None means every type."""
+
+    limit: int
+    types: tuple[str, ...] | None = None
+    exclude_types: tuple[str, ...] = ()
+
+
+@turn(AccountActor, NewestNotifications)
+def tell_newest(account: AccountActor, message: NewestNotifications) -> Answer[tuple[Notification, ...]]:
+    """Return them from memory, else after one query."""
+    kept = account.context.own_rows.find(account.id, message)
+    return tuple(kept) if kept is not None else _read_newest(account, message)
+
+
+async def _read_newest(account: AccountActor, message: NewestNotifications) -> tuple[Notification, ...]:
+    database, own_rows = account.context.database, account.context.own_rows
+
+    async def read() -> list[Notification]:
+        page = Page(message.limit)
+        return await database.read(
+            notifications.page, account.id, page, types=message.types, exclude_types=message.exclude_types
+        )
+
+    return tuple(await own_rows.load(account.id, message, read, lambda one: one.status_id))
+
+
 @turn(AccountActor, DismissNotification)
 async def dismiss(account: AccountActor, message: DismissNotification) -> Refused | None:
     found = await account.transact(notifications.dismiss, account.id, [message.id])
+    await account.publish(ChangedOwnRows(account.id))
     return None if found else NOT_FOUND
 
 
 @turn(AccountActor, DismissGroup)
 async def dismiss_group(account: AccountActor, message: DismissGroup) -> None:
     await account.transact(notification_groups.dismiss, account.id, message.key)
+    await account.publish(ChangedOwnRows(account.id))
 
 
 @turn(AccountActor, ClearNotifications)
 async def clear(account: AccountActor, message: ClearNotifications) -> None:
     await account.transact(notifications.clear, account.id)
+    await account.publish(ChangedOwnRows(account.id))

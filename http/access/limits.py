@@ -6,7 +6,7 @@ the address, by the first entry of `BY_PATH` that the path begins with. An endpo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from ...storage.oauth import Token
 from ..answers.errors import TooMany
@@ -99,23 +99,21 @@ def _count(context: HttpContext, rule: Rule, subject: str) -> None:
 
 def _charges(
     context: HttpContext, request: Request, token: Token | None, rules: Iterable[Rule]
-) -> Iterator[tuple[Rule, str]]:
-    """The rules that count a request, each with its subject: an address, an account or a token."""
-    address = _address(context, request)
+) -> list[tuple[Rule, str]]:
+    """Return the rules that count a request, each with its subject: an address, an account or a token."""
     account = None if token is None else token.account_id
-    subject = address if account is None else str(account)
-    if is_api(request.path):
-        if token is None or account is None:
-            yield rates.PER_ADDRESS, subject
-        else:
-            yield rates.PER_ACCOUNT, subject
-            yield rates.PER_TOKEN, str(token.id)
-        if request.query_string and any(name in CURSORS for name, _ in request.query):
-            yield rates.PAGING, subject
+    subject = _address(context, request) if account is None else str(account)
+    if not is_api(request.path):
+        charges = [(rule_of(request.path), _address(context, request))]
+    elif token is None or account is None:
+        charges = [(rates.PER_ADDRESS, subject)]
     else:
-        yield rule_of(request.path), address
+        charges = [(rates.PER_ACCOUNT, subject), (rates.PER_TOKEN, str(token.id))]
+    if request.query_string and is_api(request.path) and any(name in CURSORS for name, _ in request.query):
+        charges.append((rates.PAGING, subject))
     for rule in rules:
-        yield rule, address if rule.per_address else subject
+        charges.append((rule, _address(context, request) if rule.per_address else subject))
+    return charges
 
 
 def _address(context: HttpContext, request: Request) -> str:

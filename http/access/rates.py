@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import NamedTuple
 
 from ..answers.answer import Headers
 
@@ -83,9 +84,8 @@ FAILED_CODES = Rule("failed codes of an account", 10, HOUR)
 CONFIRMATIONS_OF_USER = Rule("confirmations of a user", 5, 30 * MINUTE)
 
 
-@dataclass(frozen=True, slots=True)
-class RateStatus:
-    """The count of a subject in a rule's current window."""
+class RateStatus(NamedTuple):
+    """The count of a subject in a rule's current window. Each request makes one or two, so it is a tuple."""
 
     limit: int
     remaining: int
@@ -96,7 +96,7 @@ class RateStatus:
         return (
             ("X-RateLimit-Limit", str(self.limit)),
             ("X-RateLimit-Remaining", str(max(self.remaining, 0))),
-            ("X-RateLimit-Reset", _written(self.reset)),
+            ("X-RateLimit-Reset", _instant_of(self.reset)),
         )
 
     @property
@@ -112,8 +112,11 @@ class Rates:
 
     def count(self, rule: Rule, subject: str, now: datetime) -> RateStatus:
         """Count one request."""
-        window = int(now.timestamp()) // rule.seconds
-        running, counts = self._windows.get(rule.name, (-1, {}))
+        return self._count(rule, subject, int(now.timestamp()))
+
+    def _count(self, rule: Rule, subject: str, seconds: int) -> RateStatus:
+        window = seconds // rule.seconds
+        running, counts = self._windows.get(rule.name, _NO_WINDOW)
         if running != window or (len(counts) >= MOST_SUBJECTS and subject not in counts):
             counts = {}
             self._windows[rule.name] = (window, counts)
@@ -122,27 +125,33 @@ class Rates:
 
     def take_back(self, rule: Rule, subject: str, standing: RateStatus) -> None:
         """Undo the count that had this status, unless its window is over."""
-        running, counts = self._windows.get(rule.name, (-1, {}))
+        running, counts = self._windows.get(rule.name, _NO_WINDOW)
         if (running + 1) * rule.seconds == standing.reset and counts.get(subject, 0) > 0:
             counts[subject] -= 1
 
     def count_all(self, charges: Iterable[tuple[Rule, str]], now: datetime) -> RateStatus | None:
         """Count one request for several rules. Return the status closest to exhaustion."""
-        return nearest(*(self.count(rule, subject, now) for rule, subject in charges))
+        seconds, found = int(now.timestamp()), None
+        for rule, subject in charges:
+            found = nearest(found, self._count(rule, subject, seconds))
+        return found
 
 
-def nearest(*standings: RateStatus | None) -> RateStatus | None:
-    """Return the status closest to exhaustion."""
-    return min((one for one in standings if one is not None), key=_nearness, default=None)
+# Stands for the window of a rule that has counted nothing. It is never the current one.
+_NO_WINDOW: tuple[int, dict[str, int]] = (-1, {})
 
 
-@lru_cache(maxsize=1024)
-def _written(reset: int) -> str:
-    return datetime.fromtimestamp(reset, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+def nearest(one: RateStatus | None, other: RateStatus | None) -> RateStatus | None:
+    """Return the status that is closer to exhaustion."""
+    if one is None or other is None:
+        return other if one is None else one
+    return other if other.remaining < one.remaining else one
 
 
-def _nearness(standing: RateStatus) -> int:
-    return standing.remaining
+# All requests of some minutes have the same few ends of windows, and `strftime` takes as long as counting.
+@lru_cache(maxsize=64)
+def _instant_of(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 @lru_cache(maxsize=4096)

@@ -2,6 +2,9 @@
 
 Tokens of users who are not confirmed or approved yet are not cached, so that a confirmation or an approval by any
 process takes effect at once.
+
+Clients send the same header again and again. So the tokens of users are also found by the header itself, which need not
+be read and hashed then.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ class Tokens:
 
     def __init__(self) -> None:
         self._found: LRUCache[bytes, Token] = LRUCache(REMEMBERED)
+        self._by_header: dict[bytes, Token] = {}
         self._forgotten = 0
         self.used: set[int] = set()  # ids of applications' own tokens; the unused ones are deleted
 
@@ -32,6 +36,17 @@ class Tokens:
         if token is not None and token.account_id is None:
             self.used.add(token.id)
         return token
+
+    def of_header(self, header: bytes) -> Token | None:
+        """Return the valid token of a user whose Authorization header is known."""
+        return self._by_header.get(header)
+
+    def remember(self, header: bytes, token: Token) -> None:
+        """Keep the header that a valid token of a user came in, as long as the token itself is kept."""
+        if self._found.get(token.token_hash) is token:
+            if len(self._by_header) >= REMEMBERED:
+                self._by_header.clear()
+            self._by_header[header] = token
 
     async def _read(self, database: Database, token_hash: bytes) -> Token | None:
         before = self._forgotten
@@ -44,17 +59,20 @@ class Tokens:
     def forget(self, token_hash: bytes) -> None:
         self._forgotten += 1
         self._found.pop(token_hash, None)
+        self._by_header.clear()
 
     def forget_account(self, account_id: int) -> None:
         """Drop the tokens of an account whose user, or whose state, has changed."""
         self._forgotten += 1
         for token_hash in [one for one, token in self._found.items() if token.account_id == account_id]:
             del self._found[token_hash]
+        self._by_header.clear()
 
     def clear(self) -> None:
         """Drop all tokens, after the connection that announces changes was lost."""
         self._forgotten += 1
         self._found.clear()
+        self._by_header.clear()
 
 
 def _waits(token: Token) -> bool:

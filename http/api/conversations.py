@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...actors.commands.conversations import MarkConversation, RemoveConversation
+from ...actors.commands.conversations import MarkConversation, NewestConversations, RemoveConversation
 from ...actors.conversations import ShownConversation, shown_conversations
 from ...actors.statuses import may_see
 from ...storage import conversations
+from ...storage.paging import Page
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, array
@@ -25,7 +26,10 @@ ON_A_PAGE = 20
 async def show_all(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """The conversations of the viewer, the latest first. The cursors are ids of last statuses."""
     page = paged.page(ON_A_PAGE)
-    found = await context.database.read(conversations.page, viewer.account_id, page)
+    if page == Page(page.limit):
+        found = await viewer.ask(NewestConversations(page.limit))
+    else:
+        found = await context.database.read(conversations.page, viewer.account_id, page)
     shown = await shown_conversations(found, context.accounts, context.statuses)
     ids = [one.last_status_id for one in found if one.last_status_id is not None]
     headers = links(

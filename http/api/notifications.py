@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 from ...actors.account import ViewerPart
-from ...actors.commands.notifications import ClearNotifications, DismissNotification
+from ...actors.commands.notifications import ClearNotifications, DismissNotification, NewestNotifications
 from ...actors.notifications import ShownNotification, show_notifications
 from ...storage import markers, notifications
 from ...storage.notifications import Notification
@@ -46,10 +46,12 @@ class Sieve(Input):
     exclude_types: Texts = ()
     account_id: AccountId = None
 
+    def wanted_types(self) -> tuple[str, ...] | None:
+        return tuple(type for type in self.types if type) or None
+
     def conditions(self) -> Conditions:
-        types = [type for type in self.types if type]
         return {
-            "types": types or None,
+            "types": self.wanted_types(),
             "exclude_types": self.exclude_types,
             "from_account_id": self.account_id,
         }
@@ -68,14 +70,21 @@ async def show_all(context: HttpContext, request: Request, viewer: Viewer, wante
     """A page of notifications with links to both sides. Hidden notifications count for the cursors too."""
 
     async def stretch(page: Page) -> Stretch[bytes]:
-        found = await context.database.read(
-            notifications.page, viewer.account_id, page, **wanted.conditions(), include_filtered=wanted.include_filtered
-        )
+        found = await _page(context, viewer, wanted, page)
         visible, part, hidden = await _seen(context, viewer, found)
         return Stretch([one.id for one in found], _render(context, part, visible), hidden)
 
     whole = await read_page(wanted.page(ON_A_PAGE), stretch)
     return array(whole.shown, links(context.settings.base_url + request.path, request.query_texts, whole.ids))
+
+
+async def _page(context: HttpContext, viewer: Viewer, wanted: NotificationQuery, page: Page) -> Sequence[Notification]:
+    """Return a page. The account itself has its newest ones, unless they are of one sender or were filtered."""
+    if page == Page(page.limit) and wanted.account_id is None and not wanted.include_filtered:
+        return await viewer.ask(NewestNotifications(page.limit, wanted.wanted_types(), wanted.exclude_types))
+    return await context.database.read(
+        notifications.page, viewer.account_id, page, **wanted.conditions(), include_filtered=wanted.include_filtered
+    )
 
 
 @api.get("/api/v1/notifications/unread_count", auth="user", scopes=READ)

@@ -9,23 +9,21 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
+from ...actors.account import CredentialsOf
 from ...actors.commands.profiles import UpdateProfile
 from ...actors.rules import limits, text
 from ...actors.rules.complaints import Complaint, refusal, too_long
 from ...actors.rules.identity import domain_of
 from ...actors.rules.languages import language_code
-from ...storage import featured_tags, follow_requests, users
+from ...storage import featured_tags
 from ...storage.accounts import Account
-from ...storage.engine.database import Connection
-from ...storage.paging import Page
 from ...storage.profiles import Defaults, Profile
-from ...storage.users import User
 from ..access import rates
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import NotFound
-from ..entities.account import MOST_REQUESTS_COUNTED, credential_account_fields, profile_fields
+from ..entities.account import credential_account_json, profile_fields
 from ..intake.input import Input
 from ..intake.nesting import Value
 from ..intake.parameters import Choice, Fields, MaybeFlag, MaybeLine, MaybeProse, MaybeText, Several, Text
@@ -187,13 +185,16 @@ async def _own_profile(context: HttpContext, viewer: Viewer) -> Answer:
 
 
 async def _own_account(context: HttpContext, viewer: Viewer) -> Answer:
+    credentials = await viewer.ask(CredentialsOf())
     account = await _own(context, viewer)
-    user, requests = await context.database.read(_credentials, viewer.account_id)
-    if user is None:
-        raise NotFound
     moved = None if account.moved_to_id is None else await context.accounts.find(account.moved_to_id)
-    base_url, emojis = context.settings.base_url, context.rendered.emojis
-    return json(credential_account_fields(account, user, requests, base_url, emojis, moved))
+    if credentials.user is None:
+        raise NotFound
+    return Answer(
+        credential_account_json(
+            account, credentials.user, credentials.requests, moved, context.rendered, context.settings.base_url
+        )
+    )
 
 
 async def _update(context: HttpContext, viewer: Viewer, credentials: Credentials) -> None:
@@ -222,10 +223,3 @@ async def _own(context: HttpContext, viewer: Viewer) -> Account:
     if account is None:
         raise NotFound
     return account
-
-
-async def _credentials(db: Connection, account_id: int) -> tuple[User | None, int]:
-    """The user and the number of follow requests, on one connection."""
-    user = await users.find_user(db, account_id)
-    asking = await follow_requests.page(db, account_id, Page(MOST_REQUESTS_COUNTED))
-    return user, len(asking)

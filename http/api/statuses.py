@@ -27,7 +27,7 @@ from ..intake.request import Request
 from ..router import api
 from ..views.accounts import render_accounts
 from ..views.resolving import resolve_mentions
-from ..views.statuses import find_visible, part_of, perspective_of, render, render_all, visible_among
+from ..views.statuses import answer_with, find_visible, part_of, perspective_of, render, render_all, visible_among
 from ..views.threads import thread_around
 from .scheduled_statuses import Scheduled
 
@@ -156,7 +156,7 @@ async def show_several(context: HttpContext, viewer: Viewer | None, wanted: Seve
 @api.get("/api/v1/statuses/<id>", scopes=("read:statuses",))
 async def show(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
     """One status."""
-    return Answer(await render(context, viewer, await find_visible(context, viewer, id)))
+    return await answer_with(context, viewer, id)
 
 
 @api.delete("/api/v1/statuses/<id>", auth="user", scopes=("write:statuses",), rates=(rates.DELETIONS,))

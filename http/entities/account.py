@@ -23,8 +23,6 @@ from .times import day, maybe_instant, midnight
 HIDDEN_AVATAR = "/avatars/original/missing.png"
 MISSING_HEADER = "/headers/original/missing.png"
 
-MOST_REQUESTS_COUNTED = 40  # by the reference server; `requests` below comes counted
-
 
 def avatar_url(account: Account, base_url: str) -> str:
     """Return the address of an account's picture. An account without a picture has one that is drawn from its id."""
@@ -50,8 +48,8 @@ def header_url(account: Account, base_url: str) -> str:
 def account_json(account: Account, renderings: Renderings, base_url: str) -> bytes:
     """Return the account as all viewers see it."""
     kept = renderings.accounts
-    return kept.find(account.id, account) or kept.keep(
-        orjson.dumps(account_fields(account, base_url, renderings.emojis)), account.id, account
+    return kept.find(account.id, (account,)) or kept.keep(
+        orjson.dumps(account_fields(account, base_url, renderings.emojis)), account.id, (account,)
     )
 
 
@@ -151,6 +149,18 @@ def credential_account_fields(
         "role": role_fields(user.role),
         "follow_requests_count": requests,
     }
+
+
+def credential_account_json(
+    account: Account, user: User, requests: int, moved: Account | None, renderings: Renderings, base_url: str
+) -> bytes:
+    """Return the account for its owner. It is made once for the same records."""
+    kept, records = renderings.credentials, (account, user, requests, moved)
+    return kept.find(account.id, records) or kept.keep(
+        orjson.dumps(credential_account_fields(account, user, requests, base_url, renderings.emojis, moved)),
+        account.id,
+        records,
+    )
 
 
 def muted_account_json(account: Account, until: datetime | None, renderings: Renderings, base_url: str) -> bytes:

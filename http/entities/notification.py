@@ -16,6 +16,21 @@ from .times import instant
 
 def notification_json(shown: ShownNotification, renderings: Renderings, base_url: str, viewer: ViewerPart) -> bytes:
     """Return a notification for its recipient, with its status if it has one."""
+    kept, records = renderings.notifications, (shown.notification, shown.account)
+    front = None if shown.report is not None else kept.find(shown.id, records)
+    if front is None:
+        front = _front(shown, renderings, base_url)
+        if shown.report is None:  # which changes on its own
+            kept.keep(front, shown.id, records)
+    if shown.strike is not None:
+        return b'%b,"moderation_warning":%b}' % (front, warning_json(shown.strike, shown.account, renderings, base_url))
+    if shown.status is None:
+        return front + b"}"
+    return b'%b,"status":%b}' % (front, status_json(shown.status, renderings, base_url, viewer))
+
+
+def _front(shown: ShownNotification, renderings: Renderings, base_url: str) -> bytes:
+    """Return what depends on no other record than the notification and its account, without an end."""
     notification = shown.notification
     fields: dict[str, object] = {
         "id": str(notification.id),
@@ -28,11 +43,4 @@ def notification_json(shown: ShownNotification, renderings: Renderings, base_url
     if shown.report is not None:
         fields["report"] = report_fields(shown.report, renderings, base_url)
     head = orjson.dumps(fields)[:-1]
-    account = account_json(shown.account, renderings, base_url)
-    if shown.strike is not None:
-        warning = warning_json(shown.strike, shown.account, renderings, base_url)
-        return b'%b,"account":%b,"moderation_warning":%b}' % (head, account, warning)
-    if shown.status is None:
-        return b'%b,"account":%b}' % (head, account)
-    status = status_json(shown.status, renderings, base_url, viewer)
-    return b'%b,"account":%b,"status":%b}' % (head, account, status)
+    return b'%b,"account":%b' % (head, account_json(shown.account, renderings, base_url))

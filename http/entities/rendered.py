@@ -1,9 +1,7 @@
 """Caches of what is made of records: rendered JSON, and the text that filters search.
 
-A value is valid as long as its record is the same object.
-
-Records are frozen, and the caches of rows return one object until the row changes. So a comparison of identity shows
-whether the bytes are still right.
+A value is valid as long as its records are the same. Records are frozen, and the caches of rows return one object until
+the row changes. Tuples of the same objects are compared by identity, which costs next to nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +18,9 @@ from ...storage.statuses import Status
 T = TypeVar("T")
 
 ACCOUNTS = 20_000  # about 1.2 KB each
-STATUSES = 20_000  # about 1 KB each
+STATUSES = 10_000  # about 2 KB each, with their authors
+CREDENTIALS = 2_000  # about 2 KB each
+NOTIFICATIONS = 5_000  # about 1.5 KB each, with their accounts
 TEXTS = 5_000  # about 5 KB each
 
 
@@ -34,22 +34,20 @@ class Rendered(Generic[T]):
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._kept: dict[int, tuple[object, object, T]] = {}
+        self._kept: dict[int, tuple[tuple[object, ...], T]] = {}
 
     def clear(self) -> None:
         """Forget everything: what all values were made with has changed."""
         self._kept.clear()
 
-    def find(self, id: int, record: object, other: object = None) -> T | None:
+    def find(self, id: int, records: tuple[object, ...]) -> T | None:
         """Return what was made of exactly these records."""
         kept = self._kept.get(id)
-        if kept is not None and kept[0] is record and kept[1] is other:
-            return kept[2]
-        return None
+        return kept[1] if kept is not None and kept[0] == records else None
 
-    def keep(self, made: T, id: int, record: object, other: object = None) -> T:
+    def keep(self, made: T, id: int, records: tuple[object, ...]) -> T:
         """Store what was made of these records, and return it."""
-        self._kept[id] = (record, other, made)
+        self._kept[id] = (records, made)
         if len(self._kept) > self._capacity:
             del self._kept[next(iter(self._kept))]
         return made
@@ -58,12 +56,14 @@ class Rendered(Generic[T]):
 class Renderings:
     """The rendered accounts and statuses, the texts of statuses, the emoji, and the clock for what depends on time."""
 
-    __slots__ = ("_texts", "accounts", "emojis", "now", "statuses")
+    __slots__ = ("_texts", "accounts", "credentials", "emojis", "notifications", "now", "statuses")
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         self.now = now
         self.emojis = CustomEmojis()
         self.accounts = Rendered[bytes](ACCOUNTS)
+        self.credentials = Rendered[bytes](CREDENTIALS)
+        self.notifications = Rendered[bytes](NOTIFICATIONS)
         self.statuses = Rendered[bytes](STATUSES)
         self._texts = Rendered[FilterText](TEXTS)
 
@@ -71,9 +71,11 @@ class Renderings:
         """Render with these emoji from now on."""
         self.emojis = CustomEmojis(fact.rows)
         self.accounts.clear()
+        self.credentials.clear()
+        self.notifications.clear()
         self.statuses.clear()
 
     def text_of(self, status: Status) -> FilterText:
         """Return the text of a status for filters, which is made once for all viewers."""
-        found = self._texts.find(status.id, status)
-        return found or self._texts.keep(filter_text(status), status.id, status)
+        found = self._texts.find(status.id, (status,))
+        return found or self._texts.keep(filter_text(status), status.id, (status,))

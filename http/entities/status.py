@@ -1,7 +1,7 @@
-"""Status: rendered once for all viewers, with the author and the viewer's part inserted.
+"""Status: rendered once for all viewers, and kept as bytes. What differs is put at the end of each.
 
-{…the status, its counts} ,"poll": {…} ,"account": {…} ,"reblog": {…}   ,"quote": {…} ,"favourited": … }
- made once a record        each time    once a record  the same again    for each viewer
+{…the status, its counts, "account": {…}, "reblog": {…      ,"poll": {…} ,"quote": {…} ,"favourited": …}   , … }
+ the front: made once for the same records                   for each viewer: the boosted status, then the boost
 """
 
 from __future__ import annotations
@@ -45,29 +45,44 @@ def _status(
     quote: Callable[[ShownStatus, Renderings, str, ViewerPart | None], bytes],
 ) -> bytes:
     """Return a status with the matches of the viewer's filters, and its quote as `quote` returns it."""
+    status, original = shown.status, shown.boosted or shown
+    records = _records(shown)
+    front = renderings.statuses.find(status.id, records) or renderings.statuses.keep(
+        _front(shown, renderings, base_url), status.id, records
+    )
+    own = NO_FLAGS if viewer is None else viewer.flags.get(original.status.id, NO_FLAGS)
+    approval = approval_json(original.status, _perspective(viewer))
+    tail = b"" if viewer is None else viewer_part(status, own, viewer.account_id)
+    inner = b"" if viewer is None or original is shown else viewer_part(original.status, own, viewer.account_id)
+    if matches:
+        tail, inner = with_matches(tail, matches), with_matches(inner, matches)
+    if original.status.poll is not None or original.status.quote_state is not None:
+        voter = None if viewer is None else viewer.account_id
+        front += _poll(original.status, renderings, base_url, voter, own.votes)
+        if original.status.quote_state is not None:
+            front += b',"quote":' + quote(original, renderings, base_url, viewer)
+    if original is shown:
+        return b'%b,"quote_approval":%b%b}' % (front, approval, tail)
+    return b'%b,"quote_approval":%b%b},"quote_approval":%b%b}' % (front, approval, inner, approval, tail)
+
+
+def _records(shown: ShownStatus) -> tuple[object, ...]:
+    """Return the records that the front of a status is made of."""
+    boosted = shown.boosted
+    if boosted is None:
+        return shown.status, shown.author, shown.card_author
+    return shown.status, shown.author, boosted.status, boosted.author, boosted.card_author
+
+
+def _front(shown: ShownStatus, renderings: Renderings, base_url: str) -> bytes:
+    """Return what all viewers see of a status, without an end. In a boost it goes on into the boosted status."""
     status, boosted = shown.status, shown.boosted
     counted = status if boosted is None else boosted.status
-    kept = renderings.statuses
-    if shown.card_author is None and not is_marked(shown):
-        body = kept.find(status.id, status, counted) or kept.keep(
-            static_part(status, counted, base_url, renderings.emojis), status.id, status, counted
-        )
-    else:  # it depends on an account, which changes on its own; few statuses do
-        card_author = _card_author(shown, renderings, base_url)
-        body = static_part(status, counted, base_url, renderings.emojis, card_author, sensitive=is_marked(shown))
+    card_author = _card_author(shown, renderings, base_url)
+    body = static_part(status, counted, base_url, renderings.emojis, card_author, sensitive=is_marked(shown))
     author = account_json(shown.author, renderings, base_url)
-    inner = b"null" if boosted is None else _status(boosted, renderings, base_url, viewer, matches, quote)
-    own = NO_FLAGS if viewer is None else viewer.flags.get(counted.id, NO_FLAGS)
-    voter = None if viewer is None else viewer.account_id
-    poll = _poll(status, renderings, base_url, voter, own.votes)
-    quoted = b"" if status.quote_state is None else b',"quote":' + quote(shown, renderings, base_url, viewer)
-    approval = approval_json(counted, _perspective(viewer))
-    tail = b"" if viewer is None else viewer_part(status, own, viewer.account_id)
-    if matches:
-        tail = with_matches(tail, matches)
-    return b'%b%b,"account":%b,"reblog":%b%b,"quote_approval":%b%b}' % (
-        body, poll, author, inner, quoted, approval, tail,
-    )  # fmt: skip
+    inner = b"null" if boosted is None else _front(boosted, renderings, base_url)
+    return b'%b,"account":%b,"reblog":%b' % (body, author, inner)
 
 
 def shown_quote_json(shown: ShownStatus, renderings: Renderings, base_url: str, viewer: ViewerPart | None) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 from urllib.parse import quote, urlencode
 
@@ -68,21 +69,31 @@ def links(
     """
     if not ids:
         return ()
-    kept = [(name, value) for name, value in query if name not in LEFT_OUT]
-    parts = [_link(url, kept, "max_id", min(ids), "next")] if full else []
-    parts.append(_link(url, kept, prev, max(ids), "prev"))
+    start = _start(url, query)
+    parts = [_link(start, "max_id", min(ids), "next")] if full else []
+    parts.append(_link(start, prev, max(ids), "prev"))
     return (("Link", ", ".join(parts)),)
 
 
 def offset_links(url: str, query: Sequence[tuple[str, str]], limit: int, offset: int, *, full: bool) -> Headers:
     """Return the Link header of a page that is cut by places: next if the page is `full`, prev beyond the second."""
-    kept = [(name, value) for name, value in query if name not in LEFT_OUT]
-    parts = [_link(url, kept, "offset", offset + limit, "next")] if full else []
+    start = _start(url, query)
+    parts = [_link(start, "offset", offset + limit, "next")] if full else []
     if offset > limit:
-        parts.append(_link(url, kept, "offset", offset - limit, "prev"))
+        parts.append(_link(start, "offset", offset - limit, "prev"))
     return (("Link", ", ".join(parts)),) if parts else ()
 
 
-def _link(url: str, kept: Sequence[tuple[str, str]], cursor: str, value: int, relation: str) -> str:
-    query = urlencode([*kept, (cursor, str(value))])
-    return f'<{quote(url, safe=OF_ADDRESSES)}?{query}>; rel="{relation}"'
+def _start(url: str, query: Sequence[tuple[str, str]]) -> str:
+    """Return the part that the links of a page share: all before the cursor."""
+    kept = urlencode([(name, value) for name, value in query if name not in LEFT_OUT]) if query else ""
+    return f"{_quoted(url)}?{kept}&" if kept else f"{_quoted(url)}?"
+
+
+@lru_cache(maxsize=1024)
+def _quoted(url: str) -> str:
+    return quote(url, safe=OF_ADDRESSES)
+
+
+def _link(start: str, cursor: str, value: int, relation: str) -> str:
+    return f'<{start}{cursor}={value}>; rel="{relation}"'

@@ -73,6 +73,10 @@ class Request:
         self._query: Pairs | None = None
         self._parameters: Tree | None = None
 
+    def raw_header(self, name: bytes) -> bytes | None:
+        """Return a header by its lower-case name, as it was sent; None if the request has none."""
+        return self._headers.get(name)
+
     def header(self, name: bytes) -> str | None:
         """Return a header by its lower-case name; None if the request has none."""
         value = self._headers.get(name)

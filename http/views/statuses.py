@@ -35,8 +35,15 @@ async def visible_among(context: HttpContext, ids: Iterable[int], viewer: Perspe
 
 
 async def answer_with(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
-    """Answer with the status as the viewer sees it now."""
-    return Answer(await render(context, viewer, await find_visible(context, viewer, id)))
+    """Answer with the status as the viewer sees it now. Raises NotFound for a hidden status as for a missing one.
+
+    The viewer's part has the perspective too, so that one question is enough.
+    """
+    shown = await context.statuses.show(id)
+    part = None if viewer is None or shown is None else await part_of(viewer, [shown])
+    if shown is None or not may_see(shown, ANONYMOUS if part is None else part.perspective):
+        raise NotFound
+    return Answer(render_with(context, part, [shown])[0])
 
 
 async def render(context: HttpContext, viewer: Viewer | None, shown: ShownStatus) -> bytes:

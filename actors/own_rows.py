@@ -1,0 +1,131 @@
+"""Rows that only their own account reads, kept in memory: the newest of its notifications and of its conversations.
+
+Many turns of many accounts change these rows: who favourites, mentions, blocks or deletes changes what others are told.
+So their facts say what is dropped here, in `OwnRows.observe`. A fact that does not say whose rows it changes drops the
+pages that have its status, and one that says nothing of the kind drops all. Only pages without cursors are kept: what
+is not on such a page can't change it by going away.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
+from typing import Any, TypeVar
+
+from .facts import (
+    AddedNotifications,
+    ChangedConversation,
+    ChangedDomainBlocks,
+    ChangedOwnRows,
+    ChangedPairs,
+    ChangedRelation,
+    ChangedStatus,
+    ChangedUser,
+    DeletedStatus,
+    EditedStatus,
+    EndedQuotes,
+    Facts,
+    GoneStatus,
+    MergedNotifications,
+    ModeratedAccount,
+    ModeratedDomain,
+)
+
+T = TypeVar("T")
+
+ACCOUNTS_KEPT = 2_000  # each with some 10 KB for a page of forty
+
+
+class OwnRows:
+    """The pages of the accounts that looked at theirs last."""
+
+    def __init__(self, capacity: int = ACCOUNTS_KEPT) -> None:
+        self._capacity = capacity
+        # Any: each kind of page has rows of its own class.
+        self._pages: OrderedDict[int, dict[Hashable, Sequence[Any]]] = OrderedDict()
+        self._having: dict[int, set[int]] = {}  # the accounts whose pages have a status
+        self._statuses: dict[int, set[int]] = {}  # the statuses on the pages of an account
+        self._forgotten = 0
+
+    def observe(self, facts: Facts) -> None:
+        """Drop what the facts of commits make outdated."""
+        facts.observe(AddedNotifications, lambda fact: self._forget_all(one.account_id for one in fact.notifications))
+        facts.observe(MergedNotifications, lambda fact: self.forget(fact.account_id))
+        facts.observe(ChangedOwnRows, lambda fact: self.forget(fact.account_id))
+        facts.observe(ChangedConversation, lambda fact: self.forget(fact.shown.conversation.account_id))
+        facts.observe(ChangedRelation, lambda fact: self._forget_all((fact.account_id, fact.change.other)))
+        facts.observe(ChangedDomainBlocks, lambda fact: self.forget(fact.account_id))
+        facts.observe(ChangedPairs, lambda fact: self._forget_all(fact.accounts))
+        facts.observe(ChangedStatus, lambda fact: self._forget_status(fact.id))
+        facts.observe(GoneStatus, lambda fact: self._forget_status(fact.id))
+        facts.observe(DeletedStatus, self._forget_deleted)
+        # An edit replaces the notifications of the one before, also those of the accounts that quote the status.
+        facts.observe(EditedStatus, lambda fact: self.clear())
+        facts.observe(EndedQuotes, lambda fact: self.clear() if fact.quotes else None)
+        facts.observe(ChangedUser, lambda fact: self.clear() if fact.user is None else None)
+        facts.observe(ModeratedAccount, lambda fact: self.clear())
+        facts.observe(ModeratedDomain, lambda fact: self.clear())
+
+    # Any: the same.
+    def find(self, account_id: int, page: Hashable) -> Sequence[Any] | None:
+        """Return the rows of a page if they are kept."""
+        pages = self._pages.get(account_id)
+        if pages is None:
+            return None
+        self._pages.move_to_end(account_id)
+        return pages.get(page)
+
+    async def load(
+        self, account_id: int, page: Hashable, read: Callable[[], Awaitable[Sequence[T]]],
+        status_of: Callable[[T], int | None],
+    ) -> Sequence[T]:  # fmt: skip
+        """Read the rows of a page and keep them, unless a fact drops something meanwhile: they may be older."""
+        before = self._forgotten
+        rows = await read()
+        if before == self._forgotten:
+            self._pages.setdefault(account_id, {})[page] = rows
+            self._pages.move_to_end(account_id)
+            for row in rows:
+                if (status := status_of(row)) is not None:
+                    self._having.setdefault(status, set()).add(account_id)
+                    self._statuses.setdefault(account_id, set()).add(status)
+            if len(self._pages) > self._capacity:
+                self._drop(next(iter(self._pages)))
+        return rows
+
+    def forget(self, account_id: int) -> None:
+        """Drop the pages of an account."""
+        self._forgotten += 1
+        self._drop(account_id)
+
+    def clear(self) -> None:
+        """Drop all pages."""
+        self._forgotten += 1
+        for kept in (self._pages, self._having, self._statuses):
+            kept.clear()
+
+    def _forget_all(self, account_ids: Iterable[int]) -> None:
+        for account_id in account_ids:
+            self.forget(account_id)
+
+    def _forget_status(self, id: int) -> None:
+        self._forgotten += 1
+        for account_id in list(self._having.get(id, ())):
+            self._drop(account_id)
+
+    def _forget_deleted(self, fact: DeletedStatus) -> None:
+        """Its boosts go with it. A boost that was taken back is no news of the boosted status any more."""
+        status = fact.deleted.status
+        self._forget_status(status.id)
+        if status.reblog_of_id is not None:
+            self._forget_status(status.reblog_of_id)
+        for boost, _ in fact.deleted.reblogs:
+            self._forget_status(boost)
+
+    def _drop(self, account_id: int) -> None:
+        self._pages.pop(account_id, None)
+        for status in self._statuses.pop(account_id, ()):
+            having = self._having[status]
+            having.discard(account_id)
+            if not having:
+                del self._having[status]
