@@ -93,6 +93,8 @@ class AccountActor(EntityActor):
         self.requests: tuple[int, int] | None = None
         self.flags: OrderedDict[int, Flags] = OrderedDict()
         self.filters = NO_FILTERS
+        # False if the last post was for followers who asked for every post, or who are on other servers.
+        self.posts_alone = True
 
     async def load(self) -> None:
         database = self.context.database

@@ -104,7 +104,7 @@ class AnnouncementRelay(Relay[EffectContext]):
     async def _settle(self) -> None:
         kept = list(self._kept)
         if kept:
-            await self._database.transact(outbox.delete_many, kept)
+            await self._database.transact_alone(outbox.delete_many, kept)
             del self._kept[: len(kept)]
         await super()._settle()
 

@@ -48,6 +48,13 @@ class EntityActor(Actor):
             outbox.wake(queue)
         return done
 
+    async def transact_alone(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run this turn's one transaction, which is one statement. What it promises is told by the turn itself."""
+        self.check_current()
+        return await self.context.database.transact_alone(work, *args, **kwargs)
+
     async def publish(self, *facts: Fact, promised: Sequence[int] = ()) -> None:
         """Publish the facts of this turn's transaction, before the answer, and hand over its promises.
 

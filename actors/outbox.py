@@ -69,11 +69,15 @@ class Outbox:
 
     async def promise(self, db: Connection, promises: Sequence[Promise], origin: Origin) -> list[int]:
         """Write promises in the transaction `db` is in. Return the ids of those to be told and handed over by turns."""
-        effects = [new_effect(self._ids.next(), promise, origin) for promise in promises]
+        effects = self.effects_of(promises, origin)
         await outbox.insert_many(db, effects, self._clock.now())
         if (noted := self._noted.get(id(db))) is not None:
             noted |= {queue for effect in effects if (queue := KINDS[effect.kind].queue).woken_by_commit}
-        return [effect.id for effect in effects if KINDS[effect.kind].queue.told_by_turns]
+        return told_by_turns(effects)
+
+    def effects_of(self, promises: Sequence[Promise], origin: Origin) -> list[NewEffect]:
+        """Return the rows of promises, for a statement that stores them with what they promise to tell."""
+        return [new_effect(self._ids.next(), promise, origin) for promise in promises]
 
     def hand_over(self, ids: Iterable[int]) -> None:
         """Take promises that are committed and kept."""
@@ -102,6 +106,11 @@ class Outbox:
     async def make_up_for(self, address: Address) -> None:
         """Tell at once what this actor promised and a crash kept from being told: before it does anything else."""
         await self._announcements.make_up_for(address)
+
+
+def told_by_turns(effects: Sequence[NewEffect]) -> list[int]:
+    """Return the ids of those that their turn tells and hands over."""
+    return [effect.id for effect in effects if KINDS[effect.kind].queue.told_by_turns]
 
 
 def new_effect(id: int, promise: Promise, origin: Origin = NOWHERE) -> NewEffect:

@@ -4,24 +4,33 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from .engine.database import Connection
+from .engine.sql import Statement
 
 FIND = "SELECT status_id, scheduled_status_id FROM idempotency WHERE account_id = $1 AND key = $2 AND created_at > $3"
 
-# An expired key is replaced. Each new key deletes two other expired ones, so that the table does not grow.
-INSERT = """
-    WITH expired AS (
-        SELECT account_id, key FROM idempotency WHERE created_at <= $6 AND (account_id, key) <> ($1, $2)
-        ORDER BY created_at LIMIT 2 FOR UPDATE SKIP LOCKED
-    ), gone AS (
-        DELETE FROM idempotency old USING expired WHERE old.account_id = expired.account_id AND old.key = expired.key
-    )
-    INSERT INTO idempotency (account_id, key, status_id, scheduled_status_id, created_at) VALUES ($1, $2, $3, $4, $5)
+# Each new key deletes two other expired ones, so that the table does not grow.
+EXPIRED = """
+    SELECT account_id, key FROM idempotency
+    WHERE created_at <= :expired_before AND (account_id, key) <> (:account_id, :key) AND :key IS NOT NULL
+    ORDER BY created_at LIMIT 2 FOR UPDATE SKIP LOCKED
+"""
+DELETE_EXPIRED = """
+    DELETE FROM idempotency old USING expired WHERE old.account_id = expired.account_id AND old.key = expired.key
+"""
+# An expired key is replaced.
+REPLACE = """
     ON CONFLICT (account_id, key) DO UPDATE SET
         status_id = excluded.status_id, scheduled_status_id = excluded.scheduled_status_id,
         created_at = excluded.created_at
-    WHERE idempotency.created_at <= $6
+    WHERE idempotency.created_at <= :expired_before
     RETURNING created_at
 """
+INSERT = Statement(f"""
+    WITH expired AS ({EXPIRED}), gone AS ({DELETE_EXPIRED})
+    INSERT INTO idempotency (account_id, key, status_id, scheduled_status_id, created_at)
+    VALUES (:account_id, :key, :status_id, :scheduled_status_id, :now)
+    {REPLACE}
+""")
 
 PUBLISH = """
     UPDATE idempotency SET status_id = $3, scheduled_status_id = NULL
@@ -47,10 +56,8 @@ async def insert(
     db: Connection, account_id: int, key: str, made: KeyedStatus, now: datetime, expired_before: datetime
 ) -> bool:
     """Store a key in the transaction of its status. False if it has made another one."""
-    return (
-        await db.fetchval(INSERT, account_id, key, made.status_id, made.scheduled_status_id, now, expired_before)
-        is not None
-    )
+    bound = INSERT.bind(made, account_id=account_id, key=key, now=now, expired_before=expired_before)
+    return await db.fetchval(*bound) is not None
 
 
 async def publish(db: Connection, account_id: int, scheduled_status_id: int, status_id: int) -> None:

@@ -8,6 +8,7 @@ import orjson
 
 from .engine.database import Connection, Row, replaced
 from .engine.json_values import JsonObject
+from .engine.sql import Statement
 
 # The group of a row, as the index `outbox_groups` has it. Groups sort as Python sorts their names.
 GROUP = 'coalesce(group_key, partition_key) COLLATE "C"'
@@ -15,16 +16,17 @@ GROUP = 'coalesce(group_key, partition_key) COLLATE "C"'
 READ_AHEAD = 10
 
 # Causes are stored as JSON texts: an array of arrays would have to be rectangular.
-INSERT_MANY = """
+INSERT_EFFECTS = """
     INSERT INTO outbox
         (id, queue, kind, partition_key, group_key, shard, payload, due_at, request_id, causes, created_at)
-    SELECT id, queue, kind, key, group_key, shard, payload, coalesce(due_at, $11), request_id,
-        ARRAY(SELECT jsonb_array_elements_text(causes::jsonb)), $11
+    SELECT id, queue, kind, key, group_key, shard, payload, coalesce(due_at, :now), request_id,
+        ARRAY(SELECT jsonb_array_elements_text(causes::jsonb)), :now
     FROM unnest(
-        $1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::jsonb[], $8::timestamptz[],
-        $9::text[], $10::text[]
+        :effect_ids::bigint[], :queues::text[], :kinds::text[], :keys::text[], :groups::text[], :shards::smallint[],
+        :payloads::jsonb[], :due_times::timestamptz[], :request_ids::text[], :cause_lists::text[]
     ) AS new (id, queue, kind, key, group_key, shard, payload, due_at, request_id, causes)
 """
+INSERT_MANY = Statement(INSERT_EFFECTS)
 
 # In order within a partition: a row waits while an older one of its partition waits for another try, or is carried out
 # by a relay. The first row of each group comes first, so that no group keeps another one out; within a group the first
@@ -170,8 +172,23 @@ class DueEffect:
 async def insert_many(db: Connection, effects: Sequence[NewEffect], now: datetime) -> None:
     """Store effects in the transaction that promises them."""
     if effects:
-        columns = zip(*map(_columns, effects), strict=True)
-        await db.execute(INSERT_MANY, *map(list, columns), now)
+        await db.execute(*INSERT_MANY.bind(None, **values_of(effects), now=now))
+
+
+def values_of(effects: Sequence[NewEffect]) -> dict[str, list[object]]:
+    """Return the parameters of INSERT_EFFECTS, without the time."""
+    return {
+        "effect_ids": [one.id for one in effects],
+        "queues": [one.queue for one in effects],
+        "kinds": [one.kind for one in effects],
+        "keys": [one.key for one in effects],
+        "groups": [one.group for one in effects],
+        "shards": [one.shard for one in effects],
+        "payloads": [one.payload for one in effects],
+        "due_times": [one.due_at for one in effects],
+        "request_ids": [one.request_id for one in effects],
+        "cause_lists": [orjson.dumps(one.causes).decode() for one in effects],
+    }
 
 
 async def due(
@@ -257,13 +274,6 @@ async def fail(db: Connection, id: int, relay: int, due_at: datetime, error: str
 async def put_off(db: Connection, id: int, relay: int, due_at: datetime, error: str) -> None:
     """Put an effect off that was not tried, and give it back."""
     await db.execute(PUT_OFF, id, relay, due_at, error)
-
-
-def _columns(effect: NewEffect) -> tuple[object, ...]:
-    return (
-        effect.id, effect.queue, effect.kind, effect.key, effect.group, effect.shard, effect.payload, effect.due_at,
-        effect.request_id, orjson.dumps(effect.causes).decode(),
-    )  # fmt: skip
 
 
 def _effect(row: Row) -> DueEffect:

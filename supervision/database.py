@@ -6,7 +6,8 @@ is called at each start of the child, before the database is used.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
@@ -64,13 +65,24 @@ class SupervisedDatabase:
     async def transact(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
+        with self._noting():
+            return await self._standing().transact(work, *args, **kwargs)
+
+    async def transact_alone(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        with self._noting():
+            return await self._standing().transact_alone(work, *args, **kwargs)
+
+    @contextmanager
+    def _noting(self) -> Generator[None]:
+        """Note if a transaction is refused or committed."""
         try:
-            result = await self._standing().transact(work, *args, **kwargs)
+            yield
         except (Unavailable, Doubtful) as error:
             self._refusals.refused(error)
             raise
         self._refusals.committed()
-        return result
 
     async def read(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs

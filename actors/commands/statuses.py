@@ -46,6 +46,7 @@ from ..facts import (
     UnmarkedStatus,
 )
 from ..kernel import Message, Origin, Refused, turn
+from ..outbox import told_by_turns
 from ..rules import text
 from ..rules.attachments import complaint
 from ..rules.languages import language_code
@@ -125,6 +126,7 @@ class Published:
     told: list[Notification] = field(default_factory=list[Notification])
     letters: list[ShownConversation] = field(default_factory=list[ShownConversation])
     promised: list[int] = field(default_factory=list[int])
+    concerns_more: bool = False  # followers who asked for every post, or accounts on other servers
 
 
 @turn(AccountActor, PublishStatus)
@@ -147,14 +149,16 @@ async def publish_status(
     if unexpected := unexpected_mentions(account, named_by(new), message.allowed_mentions):
         return await made_by(account, message.idempotency_key) or UnexpectedMentions(unexpected)
     poll = poll_of(account, message.poll, new.poll_id)
-    published = await account.transact(
-        store, account, new, quoted, poll, message.idempotency_key, account.now, account.origin
-    )
+    key = message.idempotency_key
+    published = await store_alone(account, new, key) if stands_alone(account, new) else None
+    if published is None:
+        published = await account.transact(store, account, new, quoted, poll, key, account.now, account.origin)
     if published is None:
         return NOT_FOUND
     if not isinstance(published, Published):
         return published
     if published.promised:
+        account.posts_alone = not published.concerns_more
         await spread(account, published)
     return published.status
 
@@ -311,6 +315,24 @@ def target_of(account: accounts.Account) -> text.MentionTarget:
     return text.MentionTarget(account.username, account.domain, account.url or account.uri)
 
 
+def stands_alone(account: AccountActor, new: NewStatus) -> bool:
+    """True if a status concerns no other account by itself, and has nothing attached: one statement may store it."""
+    apart = new.poll_id is None and new.quote_of_id is None and not (new.media_ids or new.mentioned_ids)
+    own = apart and new.visibility != "direct" and new.in_reply_to_account_id in (None, account.id)
+    return own and account.posts_alone and "<a " not in new.content  # a link may have a preview
+
+
+async def store_alone(account: AccountActor, new: NewStatus, key: str | None) -> Published | None:
+    """Store a status and everything it promises by one statement. None if that is not enough, and nothing is stored."""
+    outbox, now = account.context.outbox, account.now
+    promises = [status_changed(new.id, account.id)]
+    if new.in_reply_to_id is not None:
+        promises.append(counts_changed(new.in_reply_to_id, account.id))
+    effects = outbox.effects_of(promises, account.origin)
+    made = await account.transact_alone(statuses.insert_alone, new, now, key, now - KEY_LIFETIME, effects)
+    return None if made is None else Published(made.status, made.author, promised=told_by_turns(effects))
+
+
 async def store(
     db: Connection,
     account: AccountActor,
@@ -345,7 +367,7 @@ async def store(
     letters = await correspond(db, account, ShownStatus(status, author), concerned)
     sent = await send_status(db, account, made)
     promised = await promise_status(db, account, status, told, letters, origin, sent)
-    return Published(status, author, told, letters, promised)
+    return Published(status, author, told, letters, promised, concerns_more=bool(made.waiting) or made.leaves)
 
 
 async def refuse_media(db: Connection, account: AccountActor, ids: tuple[int, ...]) -> Refused | None:

@@ -56,6 +56,12 @@ class Database(Protocol):
         """Run `work(connection, …)` in one transaction, with up to three tries if PostgreSQL asks for it."""
         ...
 
+    async def transact_alone(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run work of one statement, which is a transaction by itself: one round trip, without BEGIN and COMMIT."""
+        ...
+
     async def read(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:

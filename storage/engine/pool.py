@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, cast
 
 import asyncpg
 import outcome
@@ -46,6 +46,9 @@ REFUSED = (asyncpg.InsufficientResourcesError, asyncpg.PostgresSystemError)
 
 AGAIN = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyncpg.InvalidCachedStatementError)
 
+# What a call is: a read, a transaction, or a transaction of one statement.
+Kind = Literal["read", "transaction", "statement"]
+
 Check = Callable[[Connection], Awaitable[None]]
 
 
@@ -54,7 +57,7 @@ class PoolCall:
     """One caller's work on its way through the pool."""
 
     work: Callable[[Connection], Awaitable[Any]]
-    transaction: bool
+    kind: Kind
     task: trio.lowlevel.Task
     asked_at: float
     waiting: bool = False
@@ -108,13 +111,19 @@ class ConnectionPool:
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `work(connection, …)` in one transaction. A cancelled caller still waits for its outcome."""
-        return await self._ask(lambda db: work(db, *args, **kwargs), transaction=True)
+        return await self._ask(lambda db: work(db, *args, **kwargs), "transaction")
+
+    async def transact_alone(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run `work(connection, …)`, which is one statement and so a transaction by itself."""
+        return await self._ask(lambda db: work(db, *args, **kwargs), "statement")
 
     async def read(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run work that only reads, without a transaction."""
-        return await self._ask(lambda db: work(db, *args, **kwargs), transaction=False)
+        return await self._ask(lambda db: work(db, *args, **kwargs), "read")
 
     @property
     def connected(self) -> int:
@@ -135,13 +144,13 @@ class ConnectionPool:
             if worker.connection is not None:
                 worker.connection.terminate()
 
-    async def _ask(self, work: Callable[[Connection], Awaitable[T]], *, transaction: bool) -> T:
+    async def _ask(self, work: Callable[[Connection], Awaitable[T]], kind: Kind) -> T:
         await trio.lowlevel.checkpoint_if_cancelled()
         if self._fence is not None:
             raise Fenced(*self._fence.args)
         if self._closed or len(self._calls) >= MOST_WAITING:
             raise Unavailable("the connection pool is closed" if self._closed else "too many calls wait for PostgreSQL")
-        call = PoolCall(work, transaction, trio.lowlevel.current_task(), trio.current_time())
+        call = PoolCall(work, kind, trio.lowlevel.current_task(), trio.current_time())
         self._calls.append(call)
         self._loop.promptly(self._wake_one)
         if call.result is not None:
@@ -263,7 +272,7 @@ class ConnectionPool:
 
     async def _outcome(self, call: PoolCall, connection: Asyncpg) -> "outcome.Value[Any] | outcome.Error":
         try:
-            if not call.transaction:
+            if call.kind == "read":
                 return outcome.Value(await call.work(cast(Connection, connection)))
             return outcome.Value(await _transaction(call, connection))
         except BaseException as error:
@@ -360,14 +369,21 @@ async def _first_connection(pool: ConnectionPool) -> None:
 
 
 async def _transaction(call: PoolCall, connection: Asyncpg) -> Any:
+    attempting = _attempt if call.kind == "transaction" else _attempt_statement
     for attempt in range(1, TRIES + 1):
         call.committing = False
         try:
-            return await _attempt(call, connection)
+            return await attempting(call, connection)
         except AGAIN:
             if attempt == TRIES:
                 raise
     raise AssertionError("a transaction is tried at least once")
+
+
+async def _attempt_statement(call: PoolCall, connection: Asyncpg) -> Any:
+    """Run a transaction of one statement. If the connection is lost meanwhile, the statement may have committed."""
+    call.committing = True
+    return await call.work(cast(Connection, connection))
 
 
 async def _attempt(call: PoolCall, connection: Asyncpg) -> Any:

@@ -67,6 +67,12 @@ def insert_into(table: str, columns: str, **expressions: str) -> str:
     return f"INSERT INTO {table} ({quoted(values)}) VALUES ({', '.join(values.values())})"
 
 
+def insert_from(table: str, columns: str, **expressions: str) -> str:
+    """Return the same as a SELECT, which may have a condition: `INSERT … SELECT … WHERE …`."""
+    values = {name: f":{name}" for name in names_in(columns)} | expressions
+    return f"INSERT INTO {table} ({quoted(values)}) SELECT {', '.join(values.values())}"
+
+
 def assigned(columns: str) -> str:
     """Return the SET list of an UPDATE that takes each column from the parameter of its name."""
     return ", ".join(f"{name} = :{name}" for name in names_in(columns))

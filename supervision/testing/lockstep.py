@@ -157,6 +157,12 @@ class LockstepDatabase:
         await trio.lowlevel.cancel_shielded_checkpoint()
         return value
 
+    async def transact_alone(
+        self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """One transaction of one statement, which fails in the same ways."""
+        return await self.transact(work, *args, **kwargs)
+
     async def read(
         self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:

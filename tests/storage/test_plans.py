@@ -264,6 +264,7 @@ def both(name: str, queries: tuple[str, str], *args: object) -> list[tuple[str, 
     return [(f"{name}, newest first", queries[False], args), (f"{name}, oldest first", queries[True], args)]
 
 
+NEW_KEY = idempotency.INSERT.bind(idempotency.KeyedStatus(1), account_id=7, key="6", now=NOW, expired_before=NOW)
 DEVICES = f"SELECT push.* FROM notifications n, LATERAL ({push_subscriptions.wanting('n')}) push WHERE n.id = $1"
 
 LISTED: dict[str, AccountFilter] = {
@@ -563,7 +564,7 @@ QUERIES = [
         for query in queries
     ),
     ("idempotency key", idempotency.FIND, (7, "6", NOW)),
-    ("expired idempotency keys", idempotency.INSERT, (7, "6", 1, None, NOW, NOW)),
+    ("expired idempotency keys", NEW_KEY[0], NEW_KEY[1:]),
 ]
 
 

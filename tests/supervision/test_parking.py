@@ -41,6 +41,9 @@ class Shelf:
             raise self.errors.pop(0)
         self.letters.extend(args)
 
+    async def transact_alone(self, work: Callable[..., Awaitable[Any]], /, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
     async def read(self, work: Callable[..., Awaitable[Any]], /, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
 

@@ -53,6 +53,11 @@ class Overtaken:
     ) -> T:
         return await self._pool.transact(work, *args, **kwargs)
 
+    async def transact_alone(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        return await self._pool.transact_alone(work, *args, **kwargs)
+
 
 async def test_the_key_stays_when_the_server_starts_again(dsn: str) -> None:
     assert await public_key(dsn) == await public_key(dsn)

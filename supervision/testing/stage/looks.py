@@ -47,6 +47,11 @@ class RememberedLooks:
     ) -> T:
         return await self._database.transact(work, *args, **kwargs)
 
+    async def transact_alone(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        return await self._database.transact_alone(work, *args, **kwargs)
+
     async def read(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
