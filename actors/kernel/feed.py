@@ -92,7 +92,7 @@ class Feed:
     @property
     def has_news(self) -> bool:
         """True if there are events that no subscriber was woken for."""
-        return self._end < self.head
+        return self._end < self._first + len(self._log)
 
     @property
     def is_crowded(self) -> bool:
@@ -144,7 +144,8 @@ class Feed:
         """Log the arrival of `subject`, unless it is known already or deleted."""
         if subject in self.shown or subject in self.gone:
             return False
-        self.know(subject)
+        if self._cursors:
+            self.shown.add(subject)
         self.append(event)
         return True
 
@@ -168,10 +169,11 @@ class Feed:
         """Wake every subscriber; one entry for each that had to be cut, with its error if it raised one."""
         if not self.has_news:
             return []
-        self._end = self.head
+        self._end = head = self.head
         # All are behind before the first one reads: the log would be dropped when it alone has read everything.
-        behind = [subscriber for subscriber, cursor in self._cursors.items() if cursor < self._end]
-        self._behind.update(dict.fromkeys(behind))
+        behind = [subscriber for subscriber, cursor in self._cursors.items() if cursor < head]
+        for subscriber in behind:
+            self._behind[subscriber] = None
         cuts = [cut for subscriber in behind if (cut := self._serve(subscriber)) is not SERVED]
         self._forget_read()
         return cuts

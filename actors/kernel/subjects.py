@@ -35,14 +35,18 @@ class Subjects:
         yield from self._ids
 
     def __contains__(self, subject: int) -> bool:
-        return _holds(self._ids, subject) or (len(self._before) > 0 and _holds(self._before, subject))
+        return _holds(self._ids, subject) or _holds(self._before, subject)
 
     def add(self, subject: int) -> None:
         if subject in self:
             return
         ids = self._ids
-        ids.insert(bisect_left(ids, subject), subject)
-        self._trim()
+        if ids and subject < ids[-1]:
+            ids.insert(bisect_left(ids, subject), subject)
+        else:
+            ids.append(subject)
+        if len(ids) + len(self._before) > MEMORY:
+            self._trim()
 
     def discard(self, subject: int) -> None:
         for ids in (self._before, self._ids):
@@ -66,5 +70,5 @@ class Subjects:
 
 
 def _holds(ids: array[int], subject: int) -> bool:
-    place = bisect_left(ids, subject)
-    return place < len(ids) and ids[place] == subject
+    # A new id is above all others, nearly always.
+    return bool(ids) and subject <= ids[-1] and ids[bisect_left(ids, subject)] == subject

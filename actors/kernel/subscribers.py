@@ -11,7 +11,7 @@ from .surroundings import Record
 
 def wake_subscribers(cell: Cell, feed: Feed, crowd: Crowd, record: Record) -> None:
     """Have the subscribers of a cell read its new events. Log the subscribers that were cut, note a crowded cell."""
-    for error in feed.catch_up() if feed.has_news else ():
+    for error in feed.catch_up():
         record("stream.cut", actor=str(cell.address), error=describe(error) if error else "too slow", decision="cut")
     if feed.is_crowded:
         crowd.note(cell)

@@ -93,6 +93,11 @@ class Perspective:
         """Return the perspective without a mute."""
         return replace(self, muting=_with(self.muting, other, None))
 
+    @property
+    def shuns_some(self) -> bool:
+        """True if blocks or mutes hide anything from the viewer."""
+        return bool(self.blocking or self.blocked_by or self.muting or self.domain_blocks)
+
     def shuns(self, other: int) -> bool:
         """True if the viewer blocks or mutes the account, or is blocked by it."""
         return other in self.blocking or other in self.muting or other in self.blocked_by
@@ -328,7 +333,7 @@ def shows_network(account: Networked, viewer: Perspective) -> bool:
 
 def hidden(entry: HasTimelinePlace, viewer: Perspective) -> bool:
     """True if blocks and mutes of its author, the boosted author or a mentioned account hide the status."""
-    if viewer.account_id is None or viewer.account_id == entry.account_id:
+    if viewer.account_id is None or viewer.account_id == entry.account_id or not viewer.shuns_some:
         return False
     if shunned(entry, viewer) or boosts_shunned(entry, viewer):
         return True

@@ -50,6 +50,6 @@ def page(timeline: PublicTimeline, message: PublicPage) -> Answer[list[int]]:
 
 def viewer_filter(viewer: Perspective) -> Callable[[TimelineEntry], bool] | None:
     """Return the filter of a viewer's blocks and mutes; None if the viewer has none."""
-    if not (viewer.blocking or viewer.blocked_by or viewer.muting or viewer.domain_blocks):
+    if not viewer.shuns_some:
         return None
     return lambda entry: not hidden(entry, viewer)

@@ -147,20 +147,21 @@ class Timeline(EntityActor, ABC):
 def take_status(timeline: Timeline, message: StatusPublished) -> None:
     """Add a status. Runs once for each awake timeline that a status goes to: the fan-out's hot path."""
     entry = _as_it_stands(timeline, message.entry)
+    feed = timeline.feed
     # After a crash the mailbox may be older than the rows: the status may have been deleted since.
-    if timeline.context.statuses.is_deleted(entry.id) or entry.id in timeline.feed.gone:
+    if timeline.context.statuses.is_deleted(entry.id) or entry.id in feed.gone:
         return
     if not timeline.admits(entry):
         return
     if not entry.local and entry.id < first_id_at(timeline.context.clock.now() - LATE):
         if timeline.window.reaches(entry.id):
             timeline.window.add(entry)
-            timeline.feed.know(entry.id)
+            feed.know(entry.id)
         return
     if timeline.window.repeats(entry):
-        timeline.feed.know(entry.id)
+        feed.know(entry.id)
     timeline.window.add(entry)
-    timeline.feed.announce(entry.id, message.event)
+    feed.announce(entry.id, message.event)
 
 
 def _as_it_stands(timeline: Timeline, entry: TimelineEntry) -> TimelineEntry:

@@ -15,7 +15,7 @@ from ..pictures.avatars import avatar_path
 from .custom_emoji import emojis_of_account
 from .featured_tag import featured_tag_fields
 from .remote_file import remote_file_address
-from .rendered import Renderings
+from .rendered import Renderings, exact
 from .role import role_fields
 from .times import day, maybe_instant, midnight
 
@@ -49,7 +49,7 @@ def account_json(account: Account, renderings: Renderings, base_url: str) -> byt
     """Return the account as all viewers see it."""
     kept = renderings.accounts
     return kept.find(account.id, (account,)) or kept.keep(
-        orjson.dumps(account_fields(account, base_url, renderings.emojis)), account.id, (account,)
+        exact(orjson.dumps(account_fields(account, base_url, renderings.emojis))), account.id, (account,)
     )
 
 

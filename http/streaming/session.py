@@ -6,10 +6,10 @@ ones before. A connection whose client does not read is closed; no event is skip
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from typing import Protocol
 
 import orjson
@@ -28,6 +28,7 @@ from ...storage.oauth import Token
 from ..access.pump import Pump
 from ..access.streams import End
 from ..answers.errors import HttpError, Unauthorized
+from ..entities.rendered import exact
 from .channels import CONVERSATIONS, NOT_ONES_OWN, NOTIFICATIONS, RequestedStream, check
 from .frames import NO_VIEWER, Frames
 
@@ -40,6 +41,8 @@ MOST_ANSWERS = 256
 # Bytes from which no more is added to what is sent by one call, and events that are read from one stream in a row.
 BATCH = 32 * 1024
 READ_AT_ONCE = 16
+# Names of streams as JSON, shared by all subscribers: most have one of few names.
+LABELS_KEPT = 1_000
 
 
 class Outlet(Protocol):
@@ -86,7 +89,7 @@ class Session:
         self.room = room  # events that each stream may be behind when the client does not read
         # Until the first frame the session counts as blocked, so that feeds do not wait for it.
         self.blocked_since: float | None = trio.current_time()
-        self._answers: deque[bytes] = deque()
+        self._answers: list[bytes] = []
         self._news: dict[Subscription, Feed] = {}  # those with events to read, in the order in which they were woken
         self._sender: trio.lowlevel.Task | None = None  # while it waits for something to send
         self._outlet: Outlet | None = None
@@ -270,7 +273,7 @@ class Session:
             return
         self.ended = why
         if why.orderly:
-            self._answers.extend(self._next_frames())
+            self._answers = self._next_frames()
         else:
             self._answers.clear()
         self._news.clear()
@@ -291,8 +294,7 @@ class Session:
         return next((one.address for one in self._subscriptions.values() if one.address is not None), None)
 
     def _next_frames(self) -> list[bytes]:
-        frames = list(self._answers)
-        self._answers.clear()
+        frames, self._answers = self._answers, []
         size = 0
         try:
             while self._news and size < BATCH:
@@ -324,7 +326,7 @@ class Subscription:
 
     def __init__(self, session: Session, wanted: RequestedStream) -> None:
         self.address = wanted.address(session.account_id)
-        self.label = orjson.dumps(wanted.label)
+        self.label = _label(wanted.label)
         self._session = session
         self._wanted = wanted
         self._shows = wanted.shows(session.token)
@@ -367,6 +369,12 @@ class Subscription:
         # Also in the viewer's own streams: the author may have been blocked after the event was published.
         sifts = self._session.sifts
         return sifts is None or sifts(entry_of(shown))
+
+
+@lru_cache(maxsize=LABELS_KEPT)
+def _label(name: tuple[str, ...]) -> bytes:
+    """Return the name of a stream as JSON."""
+    return exact(orjson.dumps(name))
 
 
 class Watch:
