@@ -157,7 +157,7 @@ def credential_account_json(
     """Return the account for its owner. It is made once for the same records."""
     kept, records = renderings.credentials, (account, user, requests, moved)
     return kept.find(account.id, records) or kept.keep(
-        orjson.dumps(credential_account_fields(account, user, requests, base_url, renderings.emojis, moved)),
+        exact(orjson.dumps(credential_account_fields(account, user, requests, base_url, renderings.emojis, moved))),
         account.id,
         records,
     )
