@@ -4,19 +4,39 @@ from .engine.database import Connection
 from .paging import Page, both_ways
 from .timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, ENTRY_TAGS, TimelineEntry, entry_of, tagged_entry_of
 
-# For each followed author and the account itself the few rows that can be on the page, by statuses_author.
+# For each followed author and the account itself the rows that can be on the page, by statuses_author.
+# Few rows of each author are on a page of many authors. So a few of each are read first. If they would fill the page,
+# the last one of such a page bounds what can be on it, and only the rows on this side of it are read.
 BY_AUTHORS = """
-    WITH authors AS (
+    WITH authors AS MATERIALIZED (
         SELECT target_account_id AS id FROM follows WHERE account_id = $1 UNION ALL SELECT $1
-    ), page AS (
+    ), few AS (
         SELECT own.id FROM authors CROSS JOIN LATERAL (
             SELECT s.id FROM statuses s
             WHERE s.account_id = authors.id AND s.deleted_at IS NULL AND s.id < $2 AND s.id > $3
+            ORDER BY s.id {order} LIMIT 2 + 2 * $4 / (SELECT count(*) FROM authors)
+        ) AS own
+    ), far AS MATERIALIZED (
+        SELECT id FROM few ORDER BY id {order} OFFSET $4 - 1 LIMIT 1
+    ), page AS (
+        SELECT own.id FROM authors CROSS JOIN LATERAL (
+            SELECT s.id FROM statuses s
+            WHERE s.account_id = authors.id AND s.deleted_at IS NULL AND s.id < {below} AND s.id > {above}
             ORDER BY s.id {order} LIMIT $4
         ) AS own
 """
 
-HOME = both_ways(f"""
+
+def _by_authors(sql: str) -> tuple[str, str]:
+    """Return a query with BY_AUTHORS, newest first and oldest first."""
+    newest, oldest = both_ways(sql)
+    return (
+        newest.replace("{below}", "$2").replace("{above}", "coalesce((SELECT id - 1 FROM far), $3)"),
+        oldest.replace("{below}", "coalesce((SELECT id + 1 FROM far), $2)").replace("{above}", "$3"),
+    )
+
+
+HOME = _by_authors(f"""
     {BY_AUTHORS}
         ORDER BY own.id {{order}} LIMIT $4
     )
@@ -25,7 +45,7 @@ HOME = both_ways(f"""
 
 # The same, and for each followed hashtag the few rows that can be on the page. UNION keeps one row of a status that is
 # there for several reasons.
-HOME_WITH_TAGS = both_ways(f"""
+HOME_WITH_TAGS = _by_authors(f"""
     {BY_AUTHORS}
         UNION
         SELECT tagged.id FROM followed_tags f CROSS JOIN LATERAL (

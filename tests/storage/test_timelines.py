@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from troupe.storage import deletions, followed_tags, tags, timelines
 from troupe.storage.paging import Page
 from troupe.storage.statuses import StatusTag
@@ -39,6 +41,27 @@ def test_home_pages_by_every_cursor(stage: Stage) -> None:
     assert page(3, since_id=ids[0]) == newest_first[:3]
     assert page(3, min_id=ids[0]) == newest_first[4:7]
     assert page(9, min_id=ids[0], max_id=ids[3]) == newest_first[5:7]
+
+
+@pytest.mark.parametrize("authors", [[9], [1, 1, 1, 1, 1, 1], [8, 1, 1, 1], [0, 0, 0, 5], [6, 0, 2]])
+def test_home_misses_no_status_however_many_of_each_author_are_on_a_page(stage: Stage, authors: list[int]) -> None:
+    """A few of each author are read first. Here one author has more on a page than that, or none."""
+    ada = stage.account("ada")
+    ids: list[int] = []
+    for number, count in enumerate(authors):
+        author = stage.account(f"author{number}")
+        stage.follow(ada, author)
+        ids += [stage.status(author).id for _ in range(count)]
+
+    def page(limit: int, **cursors: int) -> list[int]:
+        return [entry.id for entry in stage(timelines.home_entries, ada.id, Page(limit, **cursors))]
+
+    for limit in (1, 2, 4, 20):
+        assert page(limit) == ids[::-1][:limit]
+        for at, id in enumerate(ids):
+            assert page(limit, max_id=id) == ids[:at][::-1][:limit]
+            assert page(limit, min_id=id) == ids[at + 1 :][:limit][::-1]
+            assert page(limit, since_id=id) == ids[at + 1 :][::-1][:limit]
 
 
 def test_home_with_hashtags_holds_each_public_status_with_a_followed_one_once(stage: Stage) -> None:
