@@ -87,7 +87,7 @@ def _no_route(context: HttpContext) -> Callable[[HTTPException], Awaitable[Respo
 
 def _request(context: HttpContext) -> Request:
     scope: Scope = quart_request.scope
-    return request_of(scope, context.secret, scope.get(KEY))
+    return request_of(scope, context.new_request_id, scope.get(KEY))
 
 
 def _response(answer: FinishedAnswer) -> Response:

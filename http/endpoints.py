@@ -54,7 +54,10 @@ class PathTable:
         if (fixed := self._fixed.get((method, path))) is not None:
             return fixed, {}
         root = self._methods.get(method)
-        found = None if root is None else _walk(root, path.split("/"), 0, ())
+        if root is None:
+            return None
+        parts = path.split("/")
+        found = _walk_straight(root, parts) or _walk(root, parts, 0, ())
         if found is None:
             return None
         endpoint, values = found
@@ -73,6 +76,20 @@ class PathTable:
         if node.end is not None:
             raise ValueError(f"{endpoint.method} {endpoint.path} is declared twice")
         node.end = endpoint
+
+
+def _walk_straight(root: _Node, parts: Sequence[str]) -> tuple[Endpoint, tuple[str, ...]] | None:
+    """Return what `_walk` finds if it never has to go back, which is so for nearly all paths: at half the cost."""
+    node, values = root, list[str]()
+    for part in parts:
+        word = node.words.get(part)
+        if word is None:
+            if node.parameter is None or not part:
+                return None
+            values.append(part)
+            word = node.parameter
+        node = word
+    return None if node.end is None else (node.end, tuple(values))
 
 
 def _walk(

@@ -50,7 +50,7 @@ class FastPath:
         request = Request(plain.method, plain.path, plain.query, plain.headers, client, body)
         if context.blocks.networks.bar_some and is_barred(context, request.address(context.settings.trusted_proxies)):
             return None  # `NetworkGate` refuses it.
-        request.request_id = request_id(request.header(b"x-request-id"), context.secret)
+        request.request_id = request_id(request.header(b"x-request-id"), context.new_request_id)
         return self._answer(*found, request)
 
     async def _answer(self, endpoint: Endpoint, path: dict[str, str], request: Request) -> bytes:
@@ -90,7 +90,7 @@ class FastRoutes:
         else:
             endpoint, path = found
             context = self._fast.context
-            request = request_of(scope, context.secret, scope.get(KEY))
+            request = request_of(scope, context.new_request_id, scope.get(KEY))
             await send_answer(send, await respond(context, endpoint, request, path))
 
 

@@ -36,7 +36,7 @@ class NetworkGate:
         websocket = scope["type"] == "websocket"
         if websocket:
             await receive()  # `websocket.connect`
-        request = request_of(scope, self._context.secret)
+        request = request_of(scope, self._context.new_request_id)
         answer = answer_to_error(self._context, request, Forbidden("This action is not allowed"), page=False)
         await send_answer(send, with_headers(answer, request), "websocket.http" if websocket else "http")
 

@@ -373,12 +373,12 @@ class Settings(BaseModel):
     @property
     def secure(self) -> bool:
         """True if clients reach this server by https: always, except on loopback addresses, where there is no proxy."""
-        return not is_loopback(_without_port(self.local_domain))
+        return _is_secure(self.local_domain)
 
     @property
     def base_url(self) -> str:
         """The start of every link to this server, without a slash at the end."""
-        return f"{'https' if self.secure else 'http'}://{self.local_domain}"
+        return _base_url(self.local_domain)
 
     @property
     def streaming_url(self) -> str:
@@ -417,8 +417,17 @@ class Settings(BaseModel):
         return tuple((host, self.port) for host in hosts)
 
 
-# Every link of an answer asks for it, of one host.
+# Answers ask for both again and again, of one domain.
 @lru_cache(maxsize=64)
+def _base_url(local_domain: str) -> str:
+    return f"{'https' if _is_secure(local_domain) else 'http'}://{local_domain}"
+
+
+@lru_cache(maxsize=64)
+def _is_secure(local_domain: str) -> bool:
+    return not is_loopback(_without_port(local_domain))
+
+
 def is_loopback(host: str) -> bool:
     """True if a name or an address can only mean this machine."""
     if host == "localhost" or host.endswith(".localhost"):

@@ -39,6 +39,7 @@ from ...actors.trends import Trends
 from ...storage.changed_settings import Registrations
 from ...storage.engine.database import Database
 from ..answers.cached import CachedAnswers
+from ..answers.headers import request_ids
 from ..entities.rendered import Renderings
 from ..intake.request import Network
 from ..server.readiness import Readiness
@@ -139,6 +140,7 @@ class HttpContext:
     tokens: Tokens = field(default_factory=Tokens)
     visits: Visits = field(default_factory=Visits)
     rates: Rates = field(default_factory=Rates)
+    new_request_id: Callable[[], str] = field(init=False)
     rendered: Renderings = field(init=False)
     readiness: Readiness = field(init=False)
     policies: OperatorPolicies = field(init=False)
@@ -153,6 +155,7 @@ class HttpContext:
     passwords: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(PASSWORDS_AT_ONCE))
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "new_request_id", request_ids(self.secret()))
         object.__setattr__(self, "rendered", Renderings(self.clock.now))
         object.__setattr__(self, "readiness", Readiness(self.database))
         texts, description = self.settings.data / "texts", self.settings.description

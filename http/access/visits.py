@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from functools import lru_cache
 
 from ...storage.visits import Visit
@@ -29,7 +29,7 @@ class Visits:
             if len(self._of_accounts) >= MOST_ACCOUNTS:
                 return
             of_account = self._of_accounts[account_id] = {}
-        place = (now.astimezone(UTC).date(), ip)
+        place = (now.date(), ip)  # of a clock that says UTC
         if place in of_account or len(of_account) < MOST_OF_AN_ACCOUNT:
             of_account[place] = now
 

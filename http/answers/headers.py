@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 
 from .answer import Answer, Headers
 from .finished import SharedHeaders
 
+BEGINNING = 22  # characters of a secret: 132 bits
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 EXPOSED = "Link, X-RateLimit-Reset, X-RateLimit-Limit, X-RateLimit-Remaining, X-Request-Id, Mastodon-Async-Refresh"
@@ -47,6 +49,15 @@ OF_FILES = SharedHeaders(PAGE + CORS)  # not personal: the same for each Authori
 # Sources of frame-ancestors, the sites that may show a page in a frame.
 ANY_SITE, NO_SITE = "*", "'none'"
 FRAMED = f"frame-ancestors {ANY_SITE};"
+
+
+def request_ids(secret: str) -> Callable[[], str]:
+    """Return a function that makes ids: a beginning that no other process has, and a number.
+
+    A random id for each request would cost more than many answers.
+    """
+    start, numbers = secret[:BEGINNING], count(1)
+    return lambda: f"{start}-{next(numbers):x}"
 
 
 def request_id(given: str | None, make: Callable[[], str]) -> str:

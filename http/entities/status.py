@@ -45,21 +45,22 @@ def _status(
     quote: Callable[[ShownStatus, Renderings, str, ViewerPart | None], bytes],
 ) -> bytes:
     """Return a status with the matches of the viewer's filters, and its quote as `quote` returns it."""
-    status, original = shown.status, shown.boosted or shown
-    records = _records(shown)
+    original = shown.boosted or shown
+    status, counted, records = shown.status, original.status, _records(shown)
     front = renderings.statuses.find(status.id, records) or renderings.statuses.keep(
         _front(shown, renderings, base_url), status.id, records
     )
-    own = NO_FLAGS if viewer is None else viewer.flags.get(original.status.id, NO_FLAGS)
-    approval = approval_json(original.status, _perspective(viewer))
-    tail = b"" if viewer is None else viewer_part(status, own, viewer.account_id)
-    inner = b"" if viewer is None or original is shown else viewer_part(original.status, own, viewer.account_id)
+    if viewer is None:
+        own, voter, approval, tail, inner = NO_FLAGS, None, approval_json(counted, ANONYMOUS), b"", b""
+    else:
+        own, voter = viewer.flags.get(counted.id, NO_FLAGS), viewer.account_id
+        approval, tail = approval_json(counted, viewer.perspective), viewer_part(status, own, voter)
+        inner = b"" if original is shown else viewer_part(counted, own, voter)
     if matches:
         tail, inner = with_matches(tail, matches), with_matches(inner, matches)
-    if original.status.poll is not None or original.status.quote_state is not None:
-        voter = None if viewer is None else viewer.account_id
-        front += _poll(original.status, renderings, base_url, voter, own.votes)
-        if original.status.quote_state is not None:
+    if counted.poll is not None or counted.quote_state is not None:
+        front += _poll(counted, renderings, base_url, voter, own.votes)
+        if counted.quote_state is not None:
             front += b',"quote":' + quote(original, renderings, base_url, viewer)
     if original is shown:
         return b'%b,"quote_approval":%b%b}' % (front, approval, tail)

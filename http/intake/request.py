@@ -208,14 +208,14 @@ def is_inside(address: str, networks: Sequence[Network]) -> bool:
     return any(parsed in network for network in networks)
 
 
-def request_of(scope: Scope, secret: Callable[[], str], body: AsyncIterable[bytes] | None = None) -> Request:
-    """Return the request of an ASGI scope. `secret` makes its id if the client sent none."""
+def request_of(scope: Scope, new_id: Callable[[], str], body: AsyncIterable[bytes] | None = None) -> Request:
+    """Return the request of an ASGI scope. `new_id` makes its id if the client sent none."""
     peer = (scope.get("client") or ("127.0.0.1", 0))[0]
     headers = [*scope["headers"], *scope.get(HOSTS, ())]
     request = Request(
         scope.get("method", "GET"), scope["path"], scope["query_string"], headers, peer, body or _nothing()
     )
-    request.request_id = request_id(request.header(b"x-request-id"), secret)
+    request.request_id = request_id(request.header(b"x-request-id"), new_id)
     return request
 
 

@@ -39,7 +39,7 @@ async def serve_sse(
     context: HttpContext, frames: Frames, scope: Scope, path: str, receive: Receive, send: Send
 ) -> None:
     """Serve one stream from its request to its end; `path` is the part below the streaming API."""
-    request = request_of(scope, context.secret)
+    request = request_of(scope, context.new_request_id)
     try:
         session = await _admit(context, frames, request, path)
     except Exception as error:

@@ -36,7 +36,7 @@ WIRE = Wire(text_frame)
 async def serve_websocket(context: HttpContext, frames: Frames, scope: Scope, receive: Receive, send: Send) -> None:
     """Serve one connection from its handshake to its end."""
     await receive()  # `websocket.connect`
-    request = request_of(scope, context.secret)
+    request = request_of(scope, context.new_request_id)
     protocols: list[str] = scope["subprotocols"]
     try:
         session = await _admit(context, frames, request, protocols[0] if protocols else None)
@@ -58,7 +58,7 @@ async def serve_websocket(context: HttpContext, frames: Frames, scope: Scope, re
 async def refuse_websocket(context: HttpContext, scope: Scope, receive: Receive, send: Send) -> None:
     """Refuse a handshake on a path without streams."""
     await receive()
-    answer = await refuse_route(context, request_of(scope, context.secret), None)
+    answer = await refuse_route(context, request_of(scope, context.new_request_id), None)
     await send_answer(send, answer, "websocket.http")
 
 

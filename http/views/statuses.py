@@ -66,6 +66,8 @@ def without_hidden(
     context: HttpContext, part: ViewerPart, shown: Iterable[ShownStatus], filter_context: str
 ) -> list[ShownStatus]:
     """Return the statuses that the viewer's filters do not hide in this context."""
+    if not part.filters.may_hide(filter_context):
+        return list(shown)
     return [
         one for one in shown
         if not is_hidden(one, part.account_id, filter_context, part.filters, context.rendered)
