@@ -13,6 +13,7 @@ from .rules.visibility import Perspective, state_for, visible
 
 STATUSES_KEPT = 20_000
 ACCOUNTS_KEPT = 20_000
+SHOWN_KEPT = 5_000  # each holds its records, also when they have left the caches
 DELETIONS_REMEMBERED = 10_000
 READS_FOR_LATEST = 5  # each more means that the status was changed once more
 # A status of another server that is older when it comes is shown in its place, and is no news.
@@ -89,7 +90,6 @@ class StatusCache(RowCache[statuses.Status]):
         super().__init__(load, capacity)
         self._accounts = accounts
         self._shown: dict[int, ShownStatus] = {}  # assembled lately: valid while their records are those of the caches
-        self._shown_kept = capacity
         self._deleted: dict[int, None] = {}
 
     async def show(self, id: int) -> ShownStatus | None:
@@ -118,7 +118,7 @@ class StatusCache(RowCache[statuses.Status]):
             return held
         made = await self._complete(await self.find_many(id for id in wanted if id not in held))
         self._shown |= made
-        while len(self._shown) > self._shown_kept:
+        while len(self._shown) > SHOWN_KEPT:
             del self._shown[next(iter(self._shown))]
         # Those that were held may have changed during the queries. They were right when the call began.
         return {id: shown for id in wanted if (shown := made.get(id) or held.get(id)) is not None}
@@ -168,6 +168,14 @@ class StatusCache(RowCache[statuses.Status]):
         named = (id for row in rows.values() if (id := _card_author_id(row)) is not None)
         authors = await self._accounts.find_many([*(row.account_id for row in rows.values()), *named])
         return {id: shown for id in found if (shown := _assemble(rows[id], rows, authors)) is not None}
+
+    def drop(self, id: int) -> None:
+        super().drop(id)
+        self._shown.pop(id, None)
+
+    def clear(self) -> None:
+        super().clear()
+        self._shown.clear()
 
     def delete(self, id: int) -> None:
         """Forget a deleted status, so that it is shown no more."""
