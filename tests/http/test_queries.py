@@ -1,10 +1,15 @@
 """How often a request asks PostgreSQL: never in proportion to the page, and for what is in memory not at all."""
 
+import re
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import pytest
+import trio
 
+from troupe.actors.media import queue
+from troupe.actors.media.cleaning import Cleaning
 from troupe.storage.engine import pool
 
 from ..clients import Person, Stage
@@ -31,12 +36,24 @@ class Counting:
 
     def _noting(self, method: Callable[..., Any]) -> Callable[..., Any]:
         def ask(query: str, *args: Any, **more: Any) -> Any:
-            # Looking for promises that were left behind happens by the clock, not by request.
-            if "outbox" not in query and query not in ("BEGIN", "COMMIT"):
+            # Looking for promises that were left behind happens by the clock, not by request. Accounts have a column of
+            # this name, too.
+            if not re.search(r"(FROM|INTO|UPDATE) outbox", query) and query not in ("BEGIN", "COMMIT"):
                 self._asked.append(query)
             return method(query, *args, **more)
 
         return ask
+
+
+@pytest.fixture(autouse=True)
+def without_looks_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no media be looked for by the clock. On a busy machine the first round may come in the middle of a test."""
+
+    async def rest(self: Cleaning) -> None:
+        await trio.sleep_forever()
+
+    monkeypatch.setattr(Cleaning, "run", rest)
+    monkeypatch.setattr(queue, "LOOK_AGAIN", inf)
 
 
 @pytest.fixture(autouse=True)
@@ -249,10 +266,10 @@ async def test_filters_in_memory_cost_no_query(ada: Person, bob: Person, asked: 
         ("/", 3, 0),
         ("/tags/tea", 3, 0),
         ("/tags/tea.rss", 3, 0),
-        # Besides, each reads the account by its name. That query is not counted, because it names the outbox_url.
-        ("/@bob", 3, 2),  # posts, and those that are pinned
-        ("/@bob.rss", 2, 1),
-        ("/@bob/{status}", 4, 2),  # the thread in both directions
+        # Each of these reads the account by its name.
+        ("/@bob", 5, 3),  # posts, and those that are pinned
+        ("/@bob.rss", 4, 2),
+        ("/@bob/{status}", 7, 3),  # the thread in both directions
         ("/about", 2, 1),  # the contact account
     ],
 )

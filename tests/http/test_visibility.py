@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, Literal
 
 import orjson
@@ -12,6 +13,7 @@ from trio.testing import wait_all_tasks_blocked
 from troupe.actors.account import ViewerPart
 from troupe.actors.broadcast import account_address
 from troupe.actors.commands.account_deletions import DeleteAccount
+from troupe.actors.effects.registry import KINDS
 from troupe.actors.kernel import Event, Origin
 from troupe.http.endpoints import all_endpoints
 from troupe.http.openapi.schemas import Schema, answers, entities, schema_of, shape
@@ -294,9 +296,20 @@ async def test_the_silenced_are_found_by_their_followers_only(stage: Stage) -> N
     assert none(wrong)
 
 
-@pytest.mark.parametrize("state", ["suspend", "delete"])
-async def test_of_the_suspended_there_is_nothing(stage: Stage, state: Literal["suspend", "delete"]) -> None:
-    """Neither in rows nor in what timelines have in memory; who they boosted, or was boosted by, is no way around."""
+async def hold_back(*_: object) -> None:
+    """Erase nothing."""
+
+
+@pytest.mark.parametrize("state", ["suspend", "delete", "delete, and erase later"])
+async def test_of_the_suspended_there_is_nothing(
+    stage: Stage, state: Literal["suspend", "delete", "delete, and erase later"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither in rows nor in what timelines have in memory; who they boosted, or was boosted by, is no way around.
+
+    The rows of the deleted are erased in batches, after the answer: there is nothing of them before that, either.
+    """
+    if state == "delete, and erase later":
+        monkeypatch.setitem(KINDS, "erase", replace(KINDS["erase"], carry_out=hold_back))
     world = await world_of(stage, read(SUSPENDED, NETWORK_OF_SUSPENDED))
     if state == "suspend":
         await moderating.act(stage, world.ada.account, state)
