@@ -116,6 +116,10 @@ WAITS = """
     ORDER BY partition_key, id LIMIT 1
 """
 
+EXISTS = "SELECT EXISTS (SELECT FROM outbox WHERE partition_key = $1)"
+
+UNDER = "SELECT id, payload FROM outbox WHERE partition_key = $1 ORDER BY id LIMIT $2"
+
 DELETE_MANY = "DELETE FROM outbox WHERE id = ANY($1::bigint[])"
 
 FORGET = "DELETE FROM outbox WHERE partition_key = $1"
@@ -254,6 +258,16 @@ async def count_groups(db: Connection, queue: str, beginning: str, most: int) ->
 async def waits(db: Connection, key: str) -> bool:
     """True if an effect under a key waits, and is not being carried out."""
     return await db.fetchval(WAITS, key) is not None
+
+
+async def exists(db: Connection, key: str) -> bool:
+    """True if there is an effect under a key, also one that is being carried out."""
+    return await db.fetchval(EXISTS, key)
+
+
+async def under(db: Connection, key: str, limit: int) -> list[tuple[int, JsonObject]]:
+    """Return the ids and payloads of the first effects under a key, also of those that are being carried out."""
+    return [(row["id"], row["payload"]) for row in await db.fetch(UNDER, key, limit)]
 
 
 async def delete_many(db: Connection, ids: Sequence[int]) -> None:

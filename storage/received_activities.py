@@ -1,6 +1,6 @@
 """The activities that were received, so that exact repeats are dropped. The activities themselves are in the outbox.
 
-Of a Follow it is remembered under its id alone that it came, as it may come again.
+Of a Follow each request is remembered, as it may come again, and under its id alone that it came.
 """
 
 from datetime import datetime

@@ -19,6 +19,7 @@ from ..rules.limits import SPOILER_CODE_POINTS, STATUS_MEDIA
 from ..rules.markup import escape, escape_attribute, plain, sanitise, tidy, trimmed
 from ..rules.scan import tag_name
 from ..rules.visibility import Visibility
+from .requests import WINDOW
 from .vocabulary import (
     PUBLIC,
     host_of,
@@ -295,7 +296,10 @@ def _parent(document: JsonObject, uri: str) -> str | None:
 
 def _updated(document: JsonObject, created_at: datetime, now: datetime) -> datetime | None:
     updated = time_of(document.get("updated"))
-    return min(updated, now) if updated is not None and updated > created_at else None
+    if updated is None or updated <= created_at:
+        return None
+    # The other server's clock may be ahead: of two edits the later one must stay the later one.
+    return updated if updated <= now + WINDOW else now
 
 
 def _mentioned(document: JsonObject) -> list[str]:

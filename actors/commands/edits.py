@@ -36,6 +36,7 @@ from .interacting import NOT_ALLOWED, invalid
 from .statuses import BLANK, NOT_FOUND, Written, correspond, quote_policy, says_nothing, wake_previews, write
 
 NO_DEADLINE = invalid("Deadline can't be blank")
+SHORTEST = timedelta(milliseconds=1)  # between two states of a status: other servers are told its times so exactly
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +197,8 @@ async def _edit(
         return await _show_again(db, account, status, change_id, origin)
     await edits.keep_first(db, account.context.ids.next(), status.id)
     await _store_poll(db, account, status.poll, poll, now, origin)
-    return await store_revision(db, account, status, revision, descriptions, now, origin)
+    edited_at = max(now, (status.edited_at or status.created_at) + SHORTEST)
+    return await store_revision(db, account, status, revision, descriptions, now, edited_at, origin)
 
 
 def _refuse(account: AccountActor, message: EditStatus, status: Status, attached: dict[int, Media]) -> Refused | None:
@@ -293,15 +295,18 @@ async def store_revision(
     revision: Revision,
     descriptions: list[Description],
     now: datetime,
+    edited_at: datetime,
     origin: Origin,
-    edited_at: datetime | None = None,
 ) -> Edited:
-    """Store a new state of a locked status, and everything that it brings about."""
+    """Store a new state of a locked status, and everything that it brings about.
+
+    `edited_at` is later than the time of the state before: other servers know by it which state is the last one.
+    """
     ids = account.context.ids
     edit_id = ids.next()
     for new in descriptions:
         await media.describe(db, new.media_id, new.text, new.focus, None, now)
-    await edits.revise(db, edit_id, revision, edited_at or now)
+    await edits.revise(db, edit_id, revision, edited_at)
     await notifications.withdraw_updates(db, status.id)
     rebloggers = await reblogs.rebloggers(db, status.id)
     news = [NewNotification(ids.next(), id, account.id, "mention", status.id) for id in revision.mentioned_ids]

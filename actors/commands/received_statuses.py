@@ -303,7 +303,7 @@ async def _edit(
     poll_id = await _change_poll(db, account, status.poll, note.poll, now, origin)
     revision = await _revise(db, account, status, note, poll_id, now)
     descriptions = _descriptions(status, note)
-    edited = await store_revision(db, account, status, revision, descriptions, now, origin, note.updated_at)
+    edited = await store_revision(db, account, status, revision, descriptions, now, note.updated_at, origin)
     return status.id, edited
 
 

@@ -1,7 +1,8 @@
 """Applying what other servers have sent: a queue of its own, because it may need documents of servers that are slow.
 
 The activities of one actor are applied in the order of their arrival. One that fails for the moment is put aside, into
-a partition of its own, so that those after it go on: what an activity does is the same in any order.
+another partition, so that those after it go on. What most activities do is the same in any order. Those for which the
+order matters have a subject: the later ones of the same actor about the same subject go into the same partition.
 """
 
 from __future__ import annotations
@@ -67,14 +68,24 @@ def received(activity: ReceivedActivity, host: str) -> Promise:
     return Promise(activity, f"inbox/{_short(activity.signer)}", group=_short(host))
 
 
-def put_aside(activity: ReceivedActivity, host: str, id: int, due_at: datetime) -> Promise:
-    """Promise to apply an activity of a server later that could not be applied in its turn, the row `id`."""
-    return Promise(activity, f"aside/{id}", due_at, group=f"aside {_short(host)}")
+def put_aside(activity: ReceivedActivity, host: str, partition: str, due_at: datetime) -> Promise:
+    """Promise to apply an activity of a server later that could not be applied in its turn."""
+    return Promise(activity, partition, due_at, group=f"aside {_short(host)}")
+
+
+def aside(signer: str, subject: str) -> str:
+    """Return the partition of the activities of an actor about a subject that are put aside."""
+    return f"aside/{sha256(f'{signer} {subject}'.encode()).hexdigest()}"
 
 
 def unverified(activity: UnverifiedActivity, domain: str) -> Promise:
     """Promise to verify a request whose key is of a registered domain."""
-    return Promise(activity, f"unverified/{_short(activity.key_id)}", group=unverified_group(domain))
+    return Promise(activity, unverified_by(activity.key_id), group=unverified_group(domain))
+
+
+def unverified_by(key_id: str) -> str:
+    """Return the partition of the requests that wait for a key."""
+    return f"unverified/{_short(key_id)}"
 
 
 def unverified_group(domain: str) -> str:

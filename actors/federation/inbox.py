@@ -6,16 +6,17 @@ only names its object: that is fetched from its own server.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from ...storage import received_activities, statuses
+from ...storage import outbox, received_activities, statuses
 from ...storage.engine.database import Connection, Doubtful, Unavailable
 from ...storage.engine.json_values import JsonObject
 from ...storage.remote_statuses import KnownStatus
-from ..activitypub.requests import ReceivedRequest, SignatureRefused
+from ..activitypub.requests import SignatureRefused
 from ..activitypub.vocabulary import MalformedDocument, host_of, object_of, read_document, same_host, types_of, uri_of
-from ..effects.received_activities import ReceivedActivity, UnverifiedActivity, put_aside
+from ..effects.received_activities import ReceivedActivity, UnverifiedActivity, aside, put_aside
 from ..effects.registry import Attempt, Finish, GivenUp
 from ..kernel import NotAnswered, Origin
 from ..kernel.errors import describe
@@ -26,10 +27,12 @@ from .activities.update import change
 from .errors import DocumentGone, DocumentMissing, DocumentUnavailable, DocumentUnknown, UntrustedDocument
 from .key_directory import KeyDirectory
 from .receiving import Activity, InboxContext
-from .reception import take_up
+from .reception import request_of, take_up
+from .subjects import subject_of
 
 MOST_TRIES = 5  # of an activity that was put aside
 FIRST_PAUSE = timedelta(seconds=10)
+NO_PAUSE = timedelta()
 
 
 class Inbox:
@@ -42,7 +45,15 @@ class Inbox:
     async def apply(self, received: ReceivedActivity, attempt: Attempt) -> Finish | None:
         """Apply an activity. One that can't be applied just now is put aside; one that never can is given up."""
         try:
-            await self._apply(received, attempt.origin)
+            document = read_document(received.body.encode())
+        except MalformedDocument:
+            return None
+        subject = subject_of(document)
+        partition = f"aside/{attempt.id}" if subject is None else aside(received.signer, subject)
+        if not received.tried and subject is not None and await self._waits(partition):
+            return partial(self._put_behind, received, partition, attempt)
+        try:
+            await self._apply(received, document, attempt.origin)
         except (Unavailable, Doubtful):
             raise
         except (DocumentUnavailable, NotAnswered) as error:
@@ -50,7 +61,7 @@ class Inbox:
                 raise GivenUp(describe(error)) from error
             if received.tried:
                 raise
-            return partial(self._put_aside, received, attempt)
+            return partial(self._put_aside, received, document, partition, attempt)
         except (DocumentMissing, UntrustedDocument):
             return None
         except Exception as error:
@@ -61,8 +72,7 @@ class Inbox:
     async def verify(self, unverified: UnverifiedActivity, attempt: Attempt) -> Finish | None:
         """Verify a request that was stored. Raises KeyUnavailable if its key still can't be had."""
         context = self._context
-        body = unverified.body.encode()
-        request = ReceivedRequest("POST", context.names.base_url, unverified.path, unverified.headers, body)
+        request = request_of(unverified, context.names.base_url)
         try:
             actor = await self._directory.authenticate(request, unverified.received_at)
         except SignatureRefused as refusal:
@@ -72,27 +82,34 @@ class Inbox:
         activity = ReceivedActivity(actor.uri, unverified.body, unverified.recipient)
         return partial(self._take_up, activity, actor.signed_at, attempt.origin)
 
-    async def _put_aside(self, activity: ReceivedActivity, attempt: Attempt, db: Connection) -> None:
-        due_at = self._context.shared.clock.now() + FIRST_PAUSE
-        aside = ReceivedActivity(activity.signer, activity.body, activity.recipient, tried=True)
-        document = read_document(activity.body.encode())
+    async def _waits(self, partition: str) -> bool:
+        """True if an activity in a partition was put aside."""
+        return await self._context.shared.database.read(outbox.exists, partition)
+
+    async def _put_behind(
+        self, received: ReceivedActivity, partition: str, attempt: Attempt, db: Connection, pause: timedelta = NO_PAUSE
+    ) -> None:
+        """Apply an activity after those of a partition, and not before a pause."""
+        shared = self._context.shared
+        again, host = replace(received, tried=True), host_of(received.signer) or ""
+        promise = put_aside(again, host, partition, shared.clock.now() + pause)
+        await shared.outbox.promise(db, [promise], attempt.origin)
+
+    async def _put_aside(
+        self, received: ReceivedActivity, document: JsonObject, partition: str, attempt: Attempt, db: Connection
+    ) -> None:
+        """Try an activity again later, which could not be applied in its turn."""
         if "Follow" in types_of(document) and (id := uri_of(document)) is not None:
-            # It has done nothing yet: an Undo that is applied before it must be remembered.
-            await received_activities.forget(db, mark_of(activity.signer, id))
-        await self._context.shared.outbox.promise(
-            db, [put_aside(aside, host_of(activity.signer) or "", attempt.id, due_at)], attempt.origin
-        )
+            # It comes once more: an Undo that is applied before, because it does not embed it, must be remembered.
+            await received_activities.forget(db, mark_of(received.signer, id))
+        await self._put_behind(received, partition, attempt, db, FIRST_PAUSE)
 
     async def _take_up(self, activity: ReceivedActivity, signed_at: datetime, origin: Origin, db: Connection) -> None:
         shared = self._context.shared
         await take_up(db, shared.outbox, activity, signed_at, shared.clock.now(), origin)
 
-    async def _apply(self, received: ReceivedActivity, origin: Origin) -> None:
+    async def _apply(self, received: ReceivedActivity, document: JsonObject, origin: Origin) -> None:
         context = self._context
-        try:
-            document = read_document(received.body.encode())
-        except MalformedDocument:
-            return
         kind = next((kind for kind in types_of(document) if kind in HANDLERS), None)
         if kind is None or context.standing_of(received.signer).suspended:
             return
@@ -109,7 +126,7 @@ class Inbox:
         recipient = None
         if received.recipient is not None:
             recipient = await context.local_account_id(context.names.actor(received.recipient))
-        await HANDLERS[kind](context, Activity(actor, document, origin, recipient, received.tried))
+        await HANDLERS[kind](context, Activity(actor, document, origin, recipient))
 
     async def _follow_up(self, kind: str, document: JsonObject, origin: Origin) -> None:
         """Look at the object of an activity that somebody else has passed on, at its own server."""

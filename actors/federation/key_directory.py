@@ -74,6 +74,14 @@ class KeyDirectory:
             raise SignatureRefused("the signature is not of this key")
         return AuthenticatedActor(key.actor_uri, claim.key_id, claim.signed_at)
 
+    async def recognise(self, request: ReceivedRequest, at: datetime) -> AuthenticatedActor | None:
+        """Return who has signed a request that has come `at` a time, if it is by a key that is known here."""
+        claim = claim_of(request, at)
+        stored = await self._database.read(actor_keys.find, claim.key_id)
+        if stored is None or not holds(claim, stored.public_key):
+            return None
+        return AuthenticatedActor(stored.actor_uri, claim.key_id, claim.signed_at)
+
     async def _fresh(self, claim: SignatureClaim) -> ActorKey:
         """Fetch a key and store it. Requests that need the same one wait for the first of them."""
         key_id = claim.key_id

@@ -87,7 +87,6 @@ class Activity:
     document: JsonObject
     origin: Origin
     recipient: int | None = None  # the local account whose own inbox it came to
-    late: bool = False  # True for one that was put aside: later ones may have been applied before it
 
     @property
     def id(self) -> str | None:

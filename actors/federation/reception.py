@@ -6,7 +6,8 @@ refused, and some count an error of ours as delivered.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import trio
@@ -25,6 +26,7 @@ from ..effects.received_activities import (
     UnverifiedActivity,
     received,
     unverified,
+    unverified_by,
     unverified_group,
 )
 from ..kernel import Origin
@@ -60,6 +62,7 @@ class Reception:
         self._blocks = context.blocks
         self._hosts = context.hosts
         self._directory = directory
+        self._base_url = context.names.base_url
 
     async def take(
         self, request: ReceivedRequest, recipient: str | None, count: Callable[[str], None], origin: Origin
@@ -87,8 +90,9 @@ class Reception:
             return
         self._check_standing(signer.uri)
         count(signer.uri)
+        now, earlier = self._clock.now(), await self._recognise_earlier(signer)
         activity = ReceivedActivity(signer.uri, request.body.decode(), recipient)
-        await self._database.transact(take_up, self._outbox, activity, signer.signed_at, self._clock.now(), origin)
+        await self._database.transact(_take_up_in_order, self._outbox, earlier, activity, signer.signed_at, now, origin)
         self._outbox.wake(INBOX)
         await self._hosts.heard_from(host_of(signer.uri) or "")
 
@@ -110,6 +114,22 @@ class Reception:
             return False
         return not await self._database.read(remote_statuses.stored_account_ids, [actor])
 
+    async def _recognise_earlier(self, signer: AuthenticatedActor) -> list[EarlierRequest]:
+        """Return the requests by a key that waited for it: they come before the one by which it was found.
+
+        Those that somebody else has sent in its name are left where they are.
+        """
+        waiting = await self._database.read(outbox.under, unverified_by(signer.key_id), MOST_UNVERIFIED)
+        found: list[EarlierRequest] = []
+        for id, row in waiting:
+            stored = UnverifiedActivity.of_row(row)
+            request = request_of(stored, self._base_url)
+            by = await self._directory.recognise(request, stored.received_at)
+            if by is not None:
+                activity = ReceivedActivity(by.uri, stored.body, stored.recipient)
+                found.append(EarlierRequest(id, activity, by.signed_at))
+        return found
+
     async def _keep_unverified(
         self, request: ReceivedRequest, recipient: str | None, key_id: str, origin: Origin
     ) -> None:
@@ -122,6 +142,15 @@ class Reception:
         await self._database.transact(self._outbox.promise, [unverified(stored, domain)], origin)
 
 
+@dataclass(frozen=True, slots=True)
+class EarlierRequest:
+    """A request that waited for its key, which is here now."""
+
+    id: int
+    activity: ReceivedActivity
+    signed_at: datetime
+
+
 async def _is_full(db: Connection, domain: str) -> bool:
     """True if no more requests can wait for keys of a domain."""
     of_domain = await outbox.count_group(db, INBOX.name, unverified_group(domain), MOST_UNVERIFIED)
@@ -129,6 +158,22 @@ async def _is_full(db: Connection, domain: str) -> bool:
         return True
     of_all = await outbox.count_groups(db, INBOX.name, UNVERIFIED, MOST_UNVERIFIED_OF_ALL)
     return of_all >= MOST_UNVERIFIED_OF_ALL
+
+
+def request_of(stored: UnverifiedActivity, base_url: str) -> ReceivedRequest:
+    """Return a request that was stored, as it came."""
+    return ReceivedRequest("POST", base_url, stored.path, stored.headers, stored.body.encode())
+
+
+async def _take_up_in_order(
+    db: Connection, promises: Outbox, earlier: Sequence[EarlierRequest], activity: ReceivedActivity,
+    signed_at: datetime, now: datetime, origin: Origin,
+) -> None:  # fmt: skip
+    """Take up an activity after those of the same key that waited. What verifies them finds that they are gone."""
+    for one in earlier:
+        await take_up(db, promises, one.activity, one.signed_at, now, origin)
+    await outbox.delete_many(db, [one.id for one in earlier])
+    await take_up(db, promises, activity, signed_at, now, origin)
 
 
 async def take_up(

@@ -201,6 +201,19 @@ async def test_an_edit_changes_a_post(stage: Stage, ada: Person, peer: ForeignSe
     assert len((await ada.get(f"/api/v1/statuses/{row[0]}/history")).json) == 2
 
 
+async def test_the_later_edit_stays_if_the_clock_of_its_server_is_ahead(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    eve = peer.person("eve")
+    post = note(eve, cc=[f"{HOME}/users/ada"])
+    await take(stage, create(eve, post))
+    ahead = datetime.now(UTC) + timedelta(minutes=5)
+    for second in (2, 1):
+        updated = (ahead + timedelta(seconds=second)).isoformat()
+        await take(stage, act(eve, "Update", post | {"content": f"<p>{second}</p>", "updated": updated}, second))
+    assert await stage.rows("SELECT content FROM statuses") == [["<p>2</p>"]]
+
+
 async def test_a_vote_counts_once(stage: Stage, ada: Person, peer: ForeignServer) -> None:
     eve = peer.person("eve")
     poll = {"options": ["tea", "coffee"], "expires_in": 600}
@@ -246,6 +259,24 @@ async def test_a_delivery_waits_while_its_key_can_not_be_had(stage: Stage, ada: 
     peer.answers |= served
     await stage.sql("UPDATE outbox SET due_at = now(), error = NULL")
     await until_found(lambda: stage.rows("SELECT id FROM follows"))
+
+
+async def test_deliveries_that_waited_for_their_key_come_before_the_one_by_which_it_is_found(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    eve = peer.person("eve")
+    served = peer.answers.copy()
+    peer.fail(eve["id"], 503)
+    first, forged = follow(eve, "ada"), follow(eve, "ada", 7)
+    for activity in (first, act(eve, "Undo", first)):
+        assert (await deliver(stage, activity)).status == 202
+    assert (await deliver(stage, forged, key=generate_private_key(65537, 2048))).status == 202
+    await until_found(lambda: stage.rows("SELECT id FROM outbox WHERE queue = 'inbox' AND attempts = 1"))
+    peer.answers |= served
+    await take(stage, follow(eve, "ada", 2))
+    assert await stage.rows("SELECT uri FROM follows") == [[f"{eve['id']}#follows/2"]]
+    await until_found(lambda: _none(stage, "SELECT id FROM outbox WHERE queue = 'inbox'"))
+    assert await stage.rows("SELECT uri FROM follows") == [[f"{eve['id']}#follows/2"]]
 
 
 async def test_a_forged_delivery_whose_key_comes_later_does_nothing(
@@ -312,6 +343,27 @@ async def test_an_activity_that_fails_does_not_hold_up_those_after_it(
     peer.answers |= served
     await stage.sql("UPDATE outbox SET due_at = now(), error = NULL")
     await until_found(lambda: stage.rows("SELECT id FROM statuses WHERE reblog_of_id IS NOT NULL"))
+
+
+async def test_an_activity_waits_for_an_earlier_one_about_the_same_post(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    eve, oscar = peer.person("eve"), peer.person("oscar", "other.test")
+    await followed(ada, peer)
+    await take(stage, act(eve, "Accept", {"type": "Follow", "actor": f"{HOME}/users/ada", "object": eve["id"]}))
+    boosted = peer.note(oscar, "/notes/1")
+    served = peer.answers.copy()
+    peer.fail(boosted["id"], 503)
+    boost = act(eve, "Announce", boosted["id"], to=["as:Public"])
+    for activity in (boost, act(eve, "Undo", boost), act(eve, "Announce", boosted["id"], 2, to=["as:Public"])):
+        assert (await deliver(stage, activity)).status == 202
+    waiting = "SELECT id FROM outbox WHERE queue = 'inbox'"
+    await until_found(lambda: stage.rows(f"{waiting} AND partition_key LIKE 'aside/%' OFFSET 2"))
+    peer.answers |= served
+    await stage.sql("UPDATE outbox SET due_at = now(), error = NULL")
+    await until_found(lambda: _none(stage, waiting))
+    boosts = await stage.rows("SELECT uri FROM statuses WHERE reblog_of_id IS NOT NULL AND deleted_at IS NULL")
+    assert boosts == [[f"{eve['id']}#Announce/2"]]
 
 
 async def test_a_forwarded_answer_is_fetched_from_its_own_server(

@@ -8,8 +8,9 @@ import trio
 
 from troupe.actors.commands.edits import EditStatus
 from troupe.actors.commands.follow_requests import AuthorizeRequest, RejectRequest, RemoveFollower
+from troupe.actors.commands.moves import AddAlias, MoveAway
 from troupe.actors.commands.polls import Vote
-from troupe.actors.commands.relations import Follow
+from troupe.actors.commands.relations import Follow, Unfollow
 from troupe.actors.commands.statuses import PublishStatus
 from troupe.actors.kernel import Message
 from troupe.actors.rules.polls import PollTerms
@@ -26,6 +27,7 @@ FOLLOWS = """
     SELECT 'follows' AS state FROM follows WHERE account_id = $1 AND target_account_id = $2
     UNION ALL SELECT 'asks' FROM follow_requests WHERE account_id = $1 AND target_account_id = $2
 """
+MOVED = "SELECT FROM accounts WHERE id = $1 AND moved_to_id IS NOT NULL"
 POLLS = "SELECT id, uri, poll_id FROM statuses WHERE poll_id IS NOT NULL"
 TALLIES = """
     SELECT o.votes FROM poll_options o JOIN statuses s ON s.poll_id = o.poll_id WHERE s.uri = $1
@@ -121,7 +123,7 @@ async def follows_change_on_both_sides(sim: TwoServers) -> None:
 
 
 async def block_meets_deliveries(sim: TwoServers) -> None:
-    """Ada and bob follow each other and post. Then ada blocks bob."""
+    """Ada and bob follow each other and post. Then ada blocks bob, who may follow once more at the same time."""
     ada = await sim.north.account("ada")
     bob = await sim.south.account("bob")
     sim.has_followed(ada, bob)
@@ -144,8 +146,15 @@ async def block_meets_deliveries(sim: TwoServers) -> None:
             await who.publish("hello")
             await pause(sim)
 
+    async def follow_once_more() -> None:
+        await pause(sim)
+        await bob.attempt(Unfollow(sim.known(ada).id))
+        await pause(sim)
+        await bob.attempt(Follow(sim.known(ada).id))
+
     async with sim.together() as go:
         go(block, name="ada")
+        go(follow_once_more, name="bob's laptop")
         go(post, ada, name="ada's phone")
         go(post, bob, name="bob")
     await sim.calm()
@@ -153,7 +162,8 @@ async def block_meets_deliveries(sim: TwoServers) -> None:
     assert not await of(ada, bob_there)
     assert not await of(bob, sim.known(ada)), "bob's server has ended his follow"
     for server in sim.servers:
-        assert not server.database.rows("SELECT FROM follows"), f"nobody follows in the {server.place.label}"
+        follows = server.database.rows("SELECT FROM follows UNION ALL SELECT FROM follow_requests")
+        assert not follows, f"nobody follows in the {server.place.label}"
     had = shown(sim.south, sim.known(ada))
     late = await ada.publish("nor this")
     await bob.publish("is anybody there?")
@@ -203,7 +213,6 @@ async def changes_meet_deliveries(sim: TwoServers) -> None:
     async def edit() -> None:
         status = await ada.publish("one")
         for text in ("two", "three @cyd@south.test"):
-            await trio.sleep(0.01)  # people need longer, and documents say when to the millisecond
             await pause(sim)
             await ada.attempt(EditStatus(status, text))
 
@@ -220,6 +229,40 @@ async def changes_meet_deliveries(sim: TwoServers) -> None:
     assert shown(sim.north, ada) == shown(sim.south, sim.known(ada)), "both servers show the same"
     kept = [id for id in ada.published if id not in ada.deleted]
     assert uris(sim.south, await bob.home()) == uris(sim.north, kept)
+
+
+async def move_meets_follows(sim: TwoServers) -> None:
+    """Ada moves to another account in the north. Cyd follows her from the south, and bob begins to just then."""
+    ada, ana = await sim.north.people("ada", "ana")
+    bob, cyd = await sim.south.people("bob", "cyd")
+    sim.has_followed(cyd, ada)
+    old, new, *_ = (sim.known(person) for person in (ada, ana, bob, cyd))
+    await ana.insist(AddAlias(f"https://{sim.north.place.domain}/users/ada"))
+
+    async def follow() -> None:
+        await pause(sim)
+        await bob.attempt(Follow(old.id))
+
+    async def move() -> None:
+        await pause(sim)
+        await ada.attempt(MoveAway(ana.id))
+
+    async with sim.together() as go:
+        go(follow, name="bob")
+        go(move, name="ada")
+    await sim.calm()
+
+    for follower in (bob, cyd):
+        for followed in (ada, ana):
+            here, there = standing(sim.known(follower), followed), standing(follower, sim.known(followed))
+            assert here == there, f"the servers agree on {follower.name} and {followed.name}: {here}, {there}"
+    if not sim.north.database.rows(MOVED, ada.id):
+        return  # she was told that it did not work
+    for follower in (bob, cyd):
+        assert not standing(follower, old), f"{follower.name} follows no account that has moved"
+    assert standing(cyd, new) == ["follows"], "her followers go along"
+    sim.sometimes(standing(bob, new) == ["follows"], "bob has followed her before she moved")
+    sim.sometimes(not standing(bob, new), "bob comes too late")
 
 
 async def of(reader: Person, author: Person) -> list[int]:

@@ -25,7 +25,10 @@ async def test_each_acknowledged_post_arrives_once_also_when_servers_are_killed(
     await federation.posts_amid_crashes(sim)
 
 
-@simulation(seeds=20, faults=FAULTS, pinned=[(24, "pct"), (38, "random"), (42, "pct")], world=two_servers)
+@simulation(
+    seeds=40, faults=FAULTS, world=two_servers,
+    pinned=[(21, "pct"), (24, "pct"), (38, "random"), (42, "pct"), (92, "pct"), (180, "random")],
+)  # fmt: skip
 async def test_both_servers_agree_who_follows_whom(sim: TwoServers) -> None:
     await federation.follows_change_on_both_sides(sim)
 
@@ -43,3 +46,8 @@ async def test_two_votes_at_once_are_one_on_both_servers(sim: TwoServers) -> Non
 @simulation(seeds=20, faults=FAULTS, world=two_servers)
 async def test_edits_and_deletions_amid_deliveries_end_alike(sim: TwoServers) -> None:
     await federation.changes_meet_deliveries(sim)
+
+
+@simulation(seeds=20, faults=FAULTS, world=two_servers)
+async def test_followers_of_an_account_that_moves_follow_the_new_one(sim: TwoServers) -> None:
+    await federation.move_meets_follows(sim)

@@ -446,6 +446,8 @@ QUERIES = [
     *both("dead letters", dead_letters.PAGE, *PAGE),
     ("effects due", outbox.DUE, (NOW, "q1", [1, 2], ["account/7"], "", 10, 100)),
     ("effect that waits", outbox.WAITS, ("account/7",)),
+    ("any effect under a key", outbox.EXISTS, ("account/7",)),
+    ("effects under a key", outbox.UNDER, ("account/7", 200)),
     ("inboxes for a status", activities.OF_ACCOUNTS, (7, [7, 8], 1, 12, 12)),
     ("inboxes of acquaintances", activities.OF_ACQUAINTANCES, (7, 7)),
     ("next inboxes of all", activities.NEXT_OF_ALL, (7, "https://x/507/inbox", 20)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....storage import follows
+from ....storage import follows, tombstones
 from ....storage.engine.json_values import JsonObject
 from ...activitypub.vocabulary import uri_of
 from ...commands.follow_requests import AuthorizeRequest
@@ -12,7 +12,14 @@ from ..receiving import Activity, InboxContext
 
 
 async def accept(inbox: InboxContext, activity: Activity) -> None:
-    """Make the request a follow. Without a request nothing happens: nobody can have followers who did not ask."""
+    """Make the request a follow. Without a request nothing happens: nobody can have followers who did not ask.
+
+    An acceptance that was undone before it came does nothing.
+    """
+    if activity.id is not None and await inbox.shared.database.read(
+        tombstones.is_buried, activity.id, activity.actor.id, inbox.shared.clock.now()
+    ):
+        return
     if (waiting := await asking_quote(inbox, activity)) is not None:
         await _confirm(inbox, activity, waiting)
         return

@@ -57,14 +57,18 @@ async def undo(inbox: InboxContext, activity: Activity) -> None:
 async def _find_or_bury(
     db: Connection, inbox: InboxContext, activity: Activity, uri: str | None, embedded: JsonObject
 ) -> Undoing | None:
-    """Return the command that undoes what was done. If nothing was, remember that it is undone."""
+    """Return the command that undoes what was done.
+
+    If nothing was, remember that it is undone, and also if the Undo does not embed it: it may have been put aside after
+    it was done, and then comes once more.
+    """
     if uri is not None:
         await tombstones.lock(db, [uri])
     command = await _by_object(db, activity, embedded) if embedded else None
     if command is None and uri is not None:
         command = await _by_uri(db, activity, uri)
     if (
-        command is None
+        (command is None or not embedded)
         and uri is not None
         and not await received_activities.is_known(db, mark_of(activity.actor.uri, uri))
     ):
@@ -76,11 +80,9 @@ async def _find_or_bury(
 async def _by_object(db: Connection, activity: Activity, embedded: JsonObject) -> Undoing | None:
     actor, object_uri = activity.actor.id, uri_of(embedded.get("object"))
     kind = next((kind for kind in types_of(embedded) if kind in UNDOABLE), None)
-    if object_uri is None:
-        return None
     if kind in ("Follow", "Block", "Accept"):
-        return await _with_account(db, activity, kind, embedded, object_uri)
-    known = await remote_statuses.find(db, object_uri)
+        return await _with_account(db, actor, kind, embedded, object_uri)
+    known = None if object_uri is None else await remote_statuses.find(db, object_uri)
     if known is None:
         return None
     if kind == "Like" and known.id in await favourites.of(db, actor, [known.id]):
@@ -90,9 +92,8 @@ async def _by_object(db: Connection, activity: Activity, embedded: JsonObject) -
 
 
 async def _with_account(
-    db: Connection, activity: Activity, kind: str, embedded: JsonObject, object_uri: str
+    db: Connection, actor: int, kind: str, embedded: JsonObject, object_uri: str | None
 ) -> Undoing | None:
-    actor = activity.actor.id
     inner = object_of(embedded.get("object"))
     uri = actor_of(inner) if kind == "Accept" and inner is not None else object_uri
     other = None if uri is None else (await remote_statuses.account_ids(db, [uri])).get(uri)
@@ -103,16 +104,8 @@ async def _with_account(
         return RemoveFollower(other) if bond.following else None
     bond = await relations.bond(db, actor, other)
     if kind == "Follow":
-        if activity.late and await _has_followed_anew(db, actor, other, uri_of(embedded)):
-            return None
         return Unfollow(other) if bond.following or bond.requested else None
     return Unblock(other) if bond.blocking else None
-
-
-async def _has_followed_anew(db: Connection, actor: int, other: int, undone: str | None) -> bool:
-    """True if the follow that is here is a later one than the one that is undone."""
-    current = await follows.remote(db, [actor], [other])
-    return undone is not None and any(one.uri not in (None, undone) for one in current)
 
 
 async def _by_uri(db: Connection, activity: Activity, uri: str) -> Undoing | None:

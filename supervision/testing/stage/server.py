@@ -179,12 +179,13 @@ class SimulatedServer:
         context = InboxContext(shared, self.runtime, shared.names, others, others)
         return Inbox(context, KeyDirectory(self.database, self.run.clock, others.fetch))
 
-    async def receive(self, activity: JsonObject) -> None:
-        """Take an activity whose signature holds, as an inbox does. Another server sends it until it is stored.
+    async def receive(self, activity: JsonObject, recipient: str | None = None) -> None:
+        """Take an activity whose signature holds, as an inbox does: a user's own one, or the shared one.
 
-        No two are signed at the same time: one with the signature of another one is a replay.
+        Another server sends it until it is stored. No two are signed at the same time: one with the signature of
+        another one is a replay.
         """
-        body = ReceivedActivity(activity["actor"], orjson.dumps(activity).decode())
+        body = ReceivedActivity(activity["actor"], orjson.dumps(activity).decode(), recipient)
         self._received += 1
         signed_at = self.run.clock.now() + timedelta(microseconds=self._received)
 

@@ -71,7 +71,7 @@ class TwoServers:
         def server(name: str, postgres: Callable[[], Lockstep], lane: int) -> Simulation:
             label = f"{name} "
             place = Place(f"{name}.test", run.open_database(postgres, label), label, lane, TALLY_DELAY, self.network)
-            made = Simulation(run, nursery, idle, place=place)
+            made = Simulation(run, nursery, idle, mail=True, place=place)
             self.network.servers[place.domain] = made
             return made
 
