@@ -102,6 +102,10 @@ class ActorSystem:
         pools = [Child(name, pool.run, inspect=pool.census) for name, pool in self.pools.items()]
         return [*pools, Child("housekeeping", self.runtime.run)]
 
+    def slept(self) -> int:
+        """Return how many times an actor has gone to sleep."""
+        return sum(pool.slept for pool in self.pools.values())
+
     def relays(self) -> list[Child]:
         """A child for each queue of the outbox. They start after the pools."""
         return [

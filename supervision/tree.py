@@ -8,6 +8,7 @@ troupe (rest_for_one, 3 crashes in 30 s)
 ├── publics         the public timelines
 ├── tags            one actor a hashtag's timeline
 ├── housekeeping    slow turns, quarantines, sleep
+├── memory          given back to the system when many actors have gone to sleep
 ├── watchdog        turns that keep the loop busy, seen by a thread of its own
 ├── parking         messages that crashed twice, into dead_letters
 ├── emojis          the custom emoji, held in memory
@@ -62,6 +63,7 @@ from .disks import Disks
 from .domain import OtherDomain, require_domain
 from .http_server import HttpServer
 from .log import SupervisionLog, as_json
+from .memory import MemoryReturn
 from .notices import apply_notice
 from .parking import Parking
 from .queues import delivery_queue, inbox_queue, mail_queue, preview_queue, push_queue, refresh_queue
@@ -146,6 +148,7 @@ class Troupe:
         return [
             Child("storage", self.database.run, inspect=self.database.inspect),
             *self.actors.children(),
+            Child("memory", MemoryReturn(self.actors.slept).run),
             Child("watchdog", Watchdog(self.runtime.pools, self.log.record).run),
             Child("parking", self.parking.run),
             Child("emojis", self.actors.custom_emojis.run),

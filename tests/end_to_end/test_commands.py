@@ -145,6 +145,7 @@ def test_the_tree_is_that_of_the_running_server(server: Server) -> None:
         *("storage", "accounts", "homes", "lists", "publics", "tags"),
         *(
             "housekeeping",
+            "memory",
             "watchdog",
             "parking",
             "emojis",
