@@ -61,6 +61,7 @@ NameServers = Annotated[
 ]
 Names = Annotated[tuple[str, ...], BeforeValidator(_from_commas)]
 Networks = Annotated[tuple[Network, ...], BeforeValidator(_from_commas)]
+MaybePath = Annotated[Path | None, BeforeValidator(_nothing_if_empty)]
 Text = Annotated[str | None, BeforeValidator(_nothing_if_empty)]
 Secret = Annotated[SecretStr | None, BeforeValidator(_nothing_if_empty)]
 
@@ -77,6 +78,11 @@ class Settings(BaseModel):
         min_length=1,
     )
     port: int = setting(3000, "The TCP port to listen on.", "a number from 1 to 65535", ge=1, le=65535)
+    socket: MaybePath = setting(
+        None,
+        "The path of a Unix socket to listen on, in place of `host` and `port`. Its user and its group may connect.",
+        "a path in a folder that this user may write, such as /run/troupe/http.sock",
+    )
     data: Path = setting(
         Path("data"),
         "The folder that holds everything the server keeps: the embedded database and media.",
@@ -415,6 +421,13 @@ class Settings(BaseModel):
         """The addresses to bind: both loopback ones for any of their names."""
         hosts = ("127.0.0.1", "::1") if self.host in LOOPBACK else (self.host,)
         return tuple((host, self.port) for host in hosts)
+
+    @property
+    def listening(self) -> str:
+        """The addresses to bind, for people."""
+        if self.socket is not None:
+            return str(self.socket)
+        return " and ".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self.listens)
 
 
 # Answers ask for both again and again, of one domain.

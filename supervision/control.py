@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+from array import array
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,15 +16,22 @@ import trio
 from ..actors.kernel.errors import describe
 
 LONGEST_QUESTION = 4096
+# The command by which the next server takes the listening sockets over.
+LISTENERS = "listeners"
+HAND_OVER = orjson.dumps({"command": LISTENERS}) + b"\n"
+MOST_SOCKETS = 16
 PATIENCE = 5.0  # seconds that a caller has to send its question
 
 
 class Control:
     """Answers commands. `answers` has a function for each name."""
 
-    def __init__(self, path: Path, answers: dict[str, Callable[[], object]]) -> None:
+    def __init__(
+        self, path: Path, answers: dict[str, Callable[[], object]], hand_over: Callable[[], list[socket.socket]] = list
+    ) -> None:
         self._path = path
-        self._answers = answers
+        self._answers = answers | {LISTENERS: _nothing}
+        self._hand_over = hand_over
         self._inode = 0  # of this server's socket
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None]) -> None:
@@ -63,7 +71,13 @@ class Control:
     async def _answer(self, stream: trio.SocketStream) -> None:
         with trio.move_on_after(PATIENCE):
             try:
-                await stream.send_all(orjson.dumps(self._reply(await _line(stream)), default=str) + b"\n")
+                line = await _line(stream)
+                answer = orjson.dumps(self._reply(line), default=str) + b"\n"
+                if line == HAND_OVER and (sockets := self._hand_over()):
+                    descriptors = array("i", [one.fileno() for one in sockets])
+                    await stream.socket.sendmsg([answer], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)])
+                else:
+                    await stream.send_all(answer)
             except trio.BrokenResourceError:
                 return
 
@@ -76,6 +90,38 @@ class Control:
             return answer() if answer else {"error": "unknown command"}
         except Exception as error:  # an error in an answer must not end the socket and its listener
             return {"error": describe(error)}
+
+
+def _nothing() -> object:
+    return {}
+
+
+def ask_for_sockets(path: Path) -> list[socket.socket]:
+    """Return the listening sockets of the running server; none if there is no server, or an earlier version."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+        line.settimeout(PATIENCE)
+        try:
+            with short_name(path) as name:
+                line.connect(name)
+            line.sendall(HAND_OVER)
+            _, descriptors, _, _ = socket.recv_fds(line, LONGEST_QUESTION, MOST_SOCKETS)
+        except OSError:
+            return []
+    sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors]
+    for one in sockets:
+        one.setblocking(False)
+        one.set_inheritable(False)
+    return sockets
+
+
+@contextmanager
+def short_name(path: Path) -> Generator[str]:
+    """Return a path through an open folder: a socket's name holds 107 bytes, and a data folder's may be longer."""
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)
 
 
 @contextmanager

@@ -11,10 +11,9 @@ from .configuration import Settings
 
 def greeting(settings: Settings) -> str:
     """Return where the server listens, and the command that makes the first account."""
-    where = " and ".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in settings.listens)
     folder = "" if settings.data == Path("data").absolute() else f" --data {settings.data}"
     return (
-        f"Troupe is at {settings.base_url} (listening on {where}; data in {settings.data}).\n"
+        f"Troupe is at {settings.base_url} (listening on {settings.listening}; data in {settings.data}).\n"
         f"The first account, from another terminal:\n"
         f"  {_called()} accounts create NAME --email E --password P --role owner --confirmed --approved{folder}\n"
     )

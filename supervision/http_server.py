@@ -13,12 +13,12 @@ from ..http.app import make_app
 from ..http.fast_path import FastPath
 from ..http.server.addresses import AddressRules
 from ..http.server.fast_requests import FastRequests
-from ..http.server.listener import bind
 from ..http.server.listener import serve as serve_http
 from .actor_system import ActorSystem
 from .configuration import Settings
 from .database import SupervisedDatabase
 from .failures import CannotListen
+from .listeners import Listeners
 
 # Beyond the grace: seconds in which a server that was taken over from frees its port.
 PORT_FREE = 10.0
@@ -28,9 +28,11 @@ class HttpServer:
     """Serves requests on the addresses of the settings."""
 
     def __init__(
-        self, settings: Settings, http_context: HttpContext, actors: ActorSystem, database: SupervisedDatabase
-    ) -> None:
+        self, settings: Settings, http_context: HttpContext, actors: ActorSystem, database: SupervisedDatabase,
+        listeners: Listeners,
+    ) -> None:  # fmt: skip
         self._settings = settings
+        self._listeners = listeners
         self._http_context = http_context
         self._actors = actors
         self._database = database
@@ -40,7 +42,10 @@ class HttpServer:
         context, grace = self._http_context, self._settings.shutdown_grace * 0.8
         listeners = await self._bind()
         context.streams.open_all()
-        serve = partial(serve_http, record=context.record, fast=self._fast(), rules=self._rules())
+        serve = partial(
+            serve_http, record=context.record, fast=self._fast(), rules=self._rules(),
+            shared=lambda: self._listeners.shared,
+        )  # fmt: skip
         async with trio.open_nursery() as beside:
             beside.start_soon(context.readiness.run)
             beside.start_soon(context.pump.run)
@@ -51,6 +56,7 @@ class HttpServer:
                 context.streams.close_all()
                 self._actors.cut_streams()
             beside.cancel_scope.cancel()
+        self._listeners.close()
 
     def _fast(self) -> FastRequests | None:
         return FastRequests(FastPath(self._http_context).answer) if self._settings.fast_path == "on" else None
@@ -69,11 +75,11 @@ class HttpServer:
             give_up_at += self._settings.shutdown_grace + PORT_FREE
         while True:
             try:
-                return bind(self._settings.listens)
+                return self._listeners.open()
             except OSError as error:
                 if error.errno != errno.EADDRINUSE or trio.current_time() >= give_up_at:
                     raise CannotListen(
-                        f"can't listen on {self._settings.host}:{self._settings.port} ({error.strerror}): end the other"
-                        " program, or choose another --host or --port"
+                        f"can't listen on {self._settings.listening} ({error.strerror or error}): end the other"
+                        " program, or choose another --host, --port or --socket"
                     ) from error
             await trio.sleep(0.1)

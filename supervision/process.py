@@ -69,6 +69,7 @@ def _run(settings: Settings, log: SupervisionLog, signals: EndSignals) -> None:
                 raise_limit()
                 make_private(settings.data)
                 troupe = _make(settings, log, stack)
+                troupe.listeners.inherit(os.environ)
         except Interrupted:
             log.record("shutdown.begun", decision=signals.first)
             return

@@ -62,6 +62,7 @@ from .database import SupervisedDatabase
 from .disks import Disks
 from .domain import OtherDomain, require_domain
 from .http_server import HttpServer
+from .listeners import Listeners
 from .log import SupervisionLog, as_json
 from .memory import MemoryReturn
 from .notices import apply_notice
@@ -81,6 +82,7 @@ class Troupe:
         self, settings: Settings, dsn: str, log: SupervisionLog, revive: Callable[[], None] | None = None
     ) -> None:
         self.settings = settings
+        self.listeners = Listeners(settings)
         self.log = log
         clock = SystemClock()
         ids = Ids(clock)
@@ -141,10 +143,10 @@ class Troupe:
 
     def _children(self) -> list[Child]:
         """All parts in the order in which they start. Each may depend on those before it."""
-        control = Control(self.settings.control_socket, {"tree": self.supervisor_portrait})
+        control = Control(self.settings.control_socket, {"tree": self.supervisor_portrait}, self.listeners.hand_over)
         disks = Disks(self._folders(), self.log.record)
         resolver = self.federation.resolver
-        http = HttpServer(self.settings, self.http_context, self.actors, self.database)
+        http = HttpServer(self.settings, self.http_context, self.actors, self.database, self.listeners)
         return [
             Child("storage", self.database.run, inspect=self.database.inspect),
             *self.actors.children(),

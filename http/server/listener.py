@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
 import socket
 import ssl
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import chain
+from pathlib import Path
 
 import trio
 from hypercorn.config import Config
@@ -70,6 +72,28 @@ def _bind_one(host: str, port: int, *, needed: bool) -> list[socket.socket]:
     return [listener]
 
 
+def bind_path(path: Path) -> socket.socket:
+    """Return a listening Unix socket, in place of one that a server has left behind. Raises OSError."""
+    if path.exists() and not path.is_socket():
+        raise FileExistsError(errno.EEXIST, "this is no socket")
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        listener.setblocking(False)
+        if listener.connect_ex(str(path)) not in (errno.ENOENT, errno.ECONNREFUSED):
+            raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+        path.unlink(missing_ok=True)
+        mask = os.umask(0o117)
+        try:
+            listener.bind(str(path))
+        finally:
+            os.umask(mask)
+    except OSError:
+        listener.close()
+        raise
+    listener.listen(BACKLOG)
+    return listener
+
+
 def hypercorn_config() -> Config:
     """Return hypercorn's configuration. It binds no sockets: `bind` does."""
     config = Config()
@@ -98,11 +122,13 @@ async def serve(
     tls: ssl.SSLContext | None = None,
     fast: FastRequests | None = None,
     rules: AddressRules = AddressRules(),  # noqa: B008  # frozen
+    shared: Callable[[], bool] = lambda: False,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve until `stopping`; then take no new connections, finish what runs within the grace, and return.
 
     Requests get 503 on connections for which too few file descriptors are left, and of addresses with too many of them.
+    If the listening sockets are `shared`, connections that still wait at the stop are left to the other process.
     """
     context = WorkerContext(None)
     clients = Clients(wrap_app(app, 0, "asgi"), hypercorn_config(), context, record, tls, fast, rules)
@@ -119,7 +145,7 @@ async def serve(
                     await stopping.wait()
                     accepting.cancel_scope.cancel()
                 await context.terminate.set()
-                for waiting in chain.from_iterable(map(_emptied, queues)):
+                for waiting in chain.from_iterable(map(_emptied, () if shared() else queues)):
                     connections.start_soon(clients.serve, trio.SocketStream(waiting))
                 with trio.move_on_after(grace):
                     if connections.child_tasks:

@@ -12,7 +12,7 @@ from .options import setting_options, settings_from
 
 
 @click.command
-@setting_options("host", "port", "data", "node", "domain", "takeover", "fast_path")
+@setting_options("host", "port", "socket", "data", "node", "domain", "takeover", "fast_path")
 def serve(config: Path | None, **chosen: str | None) -> None:
     """Run the server until SIGTERM, SIGINT or SIGHUP. A second signal ends it without grace for running requests.
 

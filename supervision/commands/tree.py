@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -14,6 +12,7 @@ import click
 
 from ...storage.engine.json_values import JsonObject
 from ..configuration import Settings
+from ..control import short_name
 from .options import CommandRefused, setting_options, settings_from
 
 PATIENCE = 5.0
@@ -51,7 +50,7 @@ def ask(path: Path, command: str) -> JsonObject | None:
     try:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(PATIENCE)
-            with _short(path) as name:
+            with short_name(path) as name:
                 connection.connect(name)
             connection.sendall(json.dumps({"command": command}).encode() + b"\n")
             with connection.makefile("rb") as lines:
@@ -61,16 +60,6 @@ def ask(path: Path, command: str) -> JsonObject | None:
     except (OSError, ValueError) as error:
         why = "it does not answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
         raise CommandRefused(f"The server on this data folder can't be asked ({path}): {why}.") from error
-
-
-@contextmanager
-def _short(path: Path) -> Generator[str]:
-    """Return a path through an open folder: a socket's name holds 107 bytes, and a data folder's may be longer."""
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        yield f"/proc/self/fd/{folder}/{path.name}"
-    finally:
-        os.close(folder)
 
 
 def drawn(node: Mapping[str, object], indent: str = "") -> Iterator[str]:

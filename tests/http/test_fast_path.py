@@ -12,9 +12,11 @@ import trio
 from troupe.http.answers.answer import Answer
 from troupe.http.answers.cached import CachedAnswers
 from troupe.http.answers.finished import FinishedAnswer, SharedHeaders
+from troupe.http.fast_path import FastPath
 from troupe.http.router import Endpoint
 from troupe.http.server import deadlines
 from troupe.http.server.fast_requests import FastRequests
+from troupe.http.server.listener import bind, serve
 from troupe.http.server.plain import PlainRequest
 
 from ..clients import Person, Stage
@@ -90,6 +92,65 @@ async def test_half_a_head_after_an_answer_has_a_deadline_too(stage: Stage, monk
         assert (await stream.receive_some()).startswith(b"HTTP/1.1 200")
         await stream.send_all(ASK[:20])
         await rest(stream)
+
+
+async def test_what_hypercorn_has_begun_to_read_is_its_own(port: int) -> None:
+    """The second piece would be a plain request. It is part of a header, or of a body."""
+    length = b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(ASK)
+    for begun, status in (
+        (b"GET /about HTTP/1.1\r\nHost: localhost\r\nX-One: ", b"400"),
+        (b"POST /api/v1/apps HTTP/1.1\r\nHost: localhost\r\n" + length, b"400"),
+        (b"POST /nowhere HTTP/1.1\r\nHost: localhost\r\n" + length, b"404"),
+    ):
+        stream = await trio.open_tcp_stream("127.0.0.1", port)
+        async with stream:
+            await stream.send_all(begun)
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            await stream.send_all(ASK)
+            if status != b"400" or b"POST" in begun:
+                await stream.send_all(LAST)
+            answers = (await rest(stream)).split(b"HTTP/1.1 ")[1:]
+        assert answers[0].startswith(status)
+        assert b"domain" not in b"".join(answers)
+
+
+async def test_a_stopping_server_closes_connections_after_the_next_answer(stage: Stage) -> None:
+    async with serving(stage) as server:
+        stream = await server.connect()
+        await stream.send_all(ASK)
+        assert (await stream.receive_some()).startswith(b"HTTP/1.1 200")
+        server.stopping.set()
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        await stream.send_all(ASK)
+        assert b"\r\nconnection: close\r\n" in await rest(stream)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+async def test_connections_that_wait_at_a_stop_are_left_to_the_process_that_shares_them(
+    stage: Stage, shared: bool
+) -> None:
+    (listener,) = bind([("127.0.0.1", 0)])
+    stopping = trio.Event()
+    stopping.set()
+    with listener.dup() as kept, socket.create_connection(listener.getsockname(), PATIENCE) as client:
+        client.sendall(ASK)
+        await serve(stage.app, [listener], stopping, 1.0, shared=lambda: shared)
+        if shared:
+            kept.accept()[0].close()
+        else:
+            assert client.recv(12) == b"HTTP/1.1 200"
+            with pytest.raises(BlockingIOError):
+                kept.accept()
+
+
+async def test_the_fast_path_answers_head_without_the_framework(stage: Stage) -> None:
+    answer = FastPath(stage.http_context).answer(
+        PlainRequest("HEAD", "/api/v1/instance", b"", [(b"host", b"localhost")], b""), "127.0.0.1"
+    )
+    assert answer is not None
+    head = await answer
+    assert head.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert head.endswith(b"GMT\r\n\r\n")
 
 
 @pytest.mark.parametrize("behind", [b"", ASK])

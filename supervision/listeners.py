@@ -1,0 +1,95 @@
+"""The listening sockets: handed over by systemd or by the server that is taken over from, or else bound here.
+
+A client that connects while one server ends and the next one starts waits in the queue of the listening socket. So no
+connection is refused as long as the socket stays open, which two processes may have at a time.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterable, MutableMapping
+from pathlib import Path
+
+from ..http.server.listener import bind, bind_path
+from .configuration import Settings
+from .control import ask_for_sockets
+from .failures import CannotListen
+
+FIRST = 3  # the first file descriptor that systemd hands over (sd_listen_fds(3))
+OF_SYSTEMD = ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES")
+
+
+class Listeners:
+    """The sockets that this server listens on, from its start to its end."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._held: list[socket.socket] = []
+        self._shared = False
+
+    @property
+    def shared(self) -> bool:
+        """True if another process has the sockets too, and takes the connections that wait when this one stops."""
+        return self._shared
+
+    def inherit(self, environment: MutableMapping[str, str]) -> None:
+        """Take the sockets of systemd, or else of the server that this one takes over from. Raises CannotListen."""
+        self._held = from_systemd(environment)
+        if self._held:
+            self._shared = True
+        elif self._settings.takeover:
+            self._held = self._chosen(ask_for_sockets(self._settings.control_socket))
+
+    def open(self) -> list[socket.socket]:
+        """Return copies of the sockets, which the server closes when it stops. Binds them first. Raises OSError."""
+        if not self._held:
+            path = self._settings.socket
+            self._held = bind(self._settings.listens) if path is None else [bind_path(path)]
+        return [one.dup() for one in self._held]
+
+    def hand_over(self) -> list[socket.socket]:
+        """Return the sockets for the next server."""
+        self._shared = True
+        return self._held
+
+    def close(self) -> None:
+        """Close the sockets, and remove a Unix socket that no other process has."""
+        for one in self._held:
+            if one.family == socket.AF_UNIX and not self._shared:
+                Path(one.getsockname()).unlink(missing_ok=True)
+            one.close()
+        self._held = []
+
+    def _chosen(self, offered: Iterable[socket.socket]) -> list[socket.socket]:
+        """Return the sockets of the addresses that the settings name, and close the others."""
+        wanted = {str(self._settings.socket)} if self._settings.socket else set(self._settings.listens)
+        chosen: list[socket.socket] = []
+        for one in offered:
+            name = one.getsockname()
+            if (name if isinstance(name, str) else tuple(name[:2])) in wanted:
+                chosen.append(one)
+            else:
+                one.close()
+        return chosen
+
+
+def from_systemd(environment: MutableMapping[str, str]) -> list[socket.socket]:
+    """Return the sockets that systemd has opened for this process, and leave the variables to no child."""
+    process, count, _ = (environment.pop(name, "") for name in OF_SYSTEMD)
+    if process != str(os.getpid()) or not count.isdecimal():
+        return []
+    return [_listening(descriptor) for descriptor in range(FIRST, FIRST + int(count))]
+
+
+def _listening(descriptor: int) -> socket.socket:
+    os.set_inheritable(descriptor, False)
+    try:
+        one = socket.socket(fileno=descriptor)
+        listens = one.type == socket.SOCK_STREAM and one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+    except OSError as error:
+        raise CannotListen(f"file descriptor {descriptor} of LISTEN_FDS is no socket ({error.strerror})") from error
+    if not listens:
+        raise CannotListen(f"file descriptor {descriptor} of LISTEN_FDS is no listening stream socket")
+    one.setblocking(False)
+    return one
