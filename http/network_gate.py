@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from .access.context import HttpContext
+from .addresses import client_address
 from .answers.errors import Forbidden
 from .asgi import Application, Receive, Scope, Send, send_answer
 from .dispatch import answer_to_error, with_headers
-from .intake.request import client_address, request_of
+from .intake.request import request_of
 
 HEADER = b"x-forwarded-for"
 

@@ -38,10 +38,10 @@ from ...actors.translation.translations import Translations
 from ...actors.trends import Trends
 from ...storage.changed_settings import Registrations
 from ...storage.engine.database import Database
+from ..addresses import Network
 from ..answers.cached import CachedAnswers
 from ..answers.headers import request_ids
 from ..entities.rendered import Renderings
-from ..intake.request import Network
 from ..server.readiness import Readiness
 from .pump import Pump
 from .rates import Rates

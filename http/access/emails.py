@@ -11,7 +11,7 @@ from ...actors.rules.domains import with_parents
 from ...actors.rules.mailboxes import canonical_hash, is_inside
 from ...actors.rules.registration import blocked, taken, unreachable
 from ...storage import blocked_email_domains, blocked_emails
-from . import rates
+from ..addresses import network_subject_of, subject_of
 from .context import HttpContext
 
 
@@ -42,7 +42,7 @@ async def _servers_of(context: HttpContext, domain: str, client: str) -> tuple[s
     """Return the mail servers of a domain. None if they are not known, or nobody is to ask for them."""
     if not context.settings.check_email_domains or is_inside(context.settings.local_domain):
         return None
-    return (await context.mail_servers(domain, rates.network_subject_of(client))).names
+    return (await context.mail_servers(domain, network_subject_of(client))).names
 
 
 async def _blocked_by_domain(context: HttpContext, names: tuple[str, ...], client: str) -> EmailVerdict:
@@ -51,7 +51,7 @@ async def _blocked_by_domain(context: HttpContext, names: tuple[str, ...], clien
     found = await context.database.read(blocked_email_domains.find_among, wanted)
     if not found:
         return EmailVerdict()
-    today, network = context.clock.now().astimezone(UTC).date(), rates.subject_of(client)[:64]
+    today, network = context.clock.now().astimezone(UTC).date(), subject_of(client)[:64]
     ids = [block.id for block in found]
     await context.database.transact(blocked_email_domains.count, ids, today, network)
     if all(block.allow_with_approval for block in found):

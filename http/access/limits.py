@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...storage.oauth import Token
+from ..addresses import subject_of
 from ..answers.errors import TooMany
 from ..intake.paging import CURSORS
 from ..intake.request import Request
@@ -117,4 +118,4 @@ def _charges(
 
 
 def _address(context: HttpContext, request: Request) -> str:
-    return rates.subject_of(request.address(context.settings.trusted_proxies))
+    return subject_of(request.address(context.settings.trusted_proxies))

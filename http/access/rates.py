@@ -5,7 +5,6 @@ The windows of a rule begin at the same time for all subjects, so its counts are
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -152,27 +151,3 @@ def nearest(one: RateStatus | None, other: RateStatus | None) -> RateStatus | No
 @lru_cache(maxsize=64)
 def _instant_of(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-@lru_cache(maxsize=4096)
-def network_subject_of(address: str) -> str:
-    """Return the network that an address is counted in: a /24 of IPv4, a /48 of IPv6."""
-    try:
-        parsed = ipaddress.ip_address(subject_of(address).partition("/")[0])
-    except ValueError:
-        return address
-    return str(ipaddress.ip_network((parsed, 24 if parsed.version == 4 else 48), strict=False))
-
-
-@lru_cache(maxsize=4096)
-def subject_of(address: str) -> str:
-    """Return the subject that an address counts for: an IPv6 customer has a whole /64."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if parsed.version == 4:
-        return address
-    if parsed.ipv4_mapped is not None:
-        return str(parsed.ipv4_mapped)
-    return str(ipaddress.ip_network((parsed, 64), strict=False))

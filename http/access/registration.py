@@ -18,6 +18,7 @@ from ...actors.rules.registration import Form, complaints, taken
 from ...storage import invites, registration
 from ...storage.oauth import NewToken
 from ...storage.users import User
+from ..addresses import network_subject_of
 from ..answers.errors import Forbidden, TooMany
 from ..intake.request import Request
 from . import rates
@@ -119,7 +120,7 @@ async def sign_up(
 def count_network(context: HttpContext, request: Request) -> None:
     """Count a sign-up for the network that it comes from. Raises TooMany."""
     if context.settings.rate_limits:
-        network = rates.network_subject_of(request.address(context.settings.trusted_proxies))
+        network = network_subject_of(request.address(context.settings.trusted_proxies))
         standing = context.rates.count(rates.ACCOUNTS_OF_NETWORK, network, context.clock.now())
         if standing.exceeded:
             raise TooMany(standing.headers)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
-import re
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
 
 import trio
 
 from ...actors.kernel.envelope import Origin
+from ..addresses import Network, client_address
 from ..answers.errors import HttpError, Malformed, TooLarge
 from ..answers.headers import request_id
 from ..asgi import HOSTS, Scope
@@ -25,10 +24,6 @@ LARGEST_BODY = 1024 * 1024
 BODY_SECONDS = 60
 BYTES_A_SECOND = 64 * 1024
 
-# An entry of X-Forwarded-For with a port or brackets: `192.0.2.1:5678`, `[2001:db8::1]` or `[2001:db8::1]:443`.
-HOP = re.compile(r"(?P<v4>[0-9.]+):[0-9]{1,5}|\[(?P<v6>[^\]]+)\](?::[0-9]{1,5})?")
-
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 RawHeaders = Iterable[tuple[bytes, bytes]]
 
 
@@ -166,46 +161,6 @@ class Request:
     def address(self, trusted: Sequence[Network] = ()) -> str:
         """Return the client's address: the peer's, or the one that the trusted proxies give."""
         return client_address(self.peer, self.header(b"x-forwarded-for"), trusted)
-
-
-def client_address(peer: str, forwarded: str | None, trusted: Sequence[Network]) -> str:
-    """Return the address of a client, by the peer of its connection and the header that proxies write."""
-    if forwarded is None or not trusted:
-        return peer
-    here = peer
-    # From the nearest proxy outwards: the first address that is not a trusted proxy's is the client's. The client may
-    # have written the entries before it.
-    for hop in filter(None, map(str.strip, reversed(forwarded.split(",")))):
-        if not is_inside(here, trusted) or (address := _without_port(hop)) is None:
-            break
-        here = address
-    return here
-
-
-def _without_port(hop: str) -> str | None:
-    """The IP address of an entry of X-Forwarded-For; None if the entry has none, as `unknown`.
-
-    Some proxies write the client's port too, as in `192.0.2.1:5678` and `[2001:db8::1]:443`. With it, each connection
-    of a client would count as another address.
-    """
-    found = HOP.fullmatch(hop)
-    address = hop if found is None else found["v4"] or found["v6"]
-    try:
-        ipaddress.ip_address(address)
-    except ValueError:
-        return None
-    return address
-
-
-def is_inside(address: str, networks: Sequence[Network]) -> bool:
-    """True if one of the networks has this address."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
-        parsed = parsed.ipv4_mapped
-    return any(parsed in network for network in networks)
 
 
 def request_of(scope: Scope, new_id: Callable[[], str], body: AsyncIterable[bytes] | None = None) -> Request:

@@ -15,6 +15,7 @@ from ...storage.users import User
 from ..access import rates
 from ..access.context import HttpContext
 from ..access.rates import RateStatus, Rule
+from ..addresses import subject_of
 from ..answers.errors import TooMany
 from ..intake.request import Request
 from . import passwords
@@ -61,7 +62,7 @@ class _Attempt:
         self._counts: list[tuple[Rule, str, RateStatus]] = []
         if not context.settings.rate_limits:
             return
-        address = rates.subject_of(request.address(context.settings.trusted_proxies))
+        address = subject_of(request.address(context.settings.trusted_proxies))
         by_address = self._count(rates.FAILED_SIGN_INS, address)
         lately = self._count(rates.FAILED_SIGN_INS_LATELY, address)
         if by_address.exceeded:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import trio
 from hypercorn.utils import parse_socket_addr  # pyright: ignore[reportUnknownVariableType]  # takes an untyped tuple
 
-from ..access.rates import subject_of
-from ..intake.request import Network, is_inside
+from ..addresses import Network, is_inside, subject_of
 from . import deadlines, proxy_protocol
 
 # The address of a client without one, which is connected by a Unix socket.

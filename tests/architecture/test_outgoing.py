@@ -25,10 +25,12 @@ CALLS = {
 NAMED = {
     ("actors/mail/smtp.py", "smtplib"),  # the mail server
     ("http/server/listener.py", "getaddrinfo"),  # where the server listens
+    ("http/server/listener.py", "connect_ex"),  # the same, for a Unix socket
     ("storage/engine/connect.py", "connect"),  # PostgreSQL
     ("storage/engine/pool.py", "connect"),
     ("storage/engine/term.py", "connect"),
     ("supervision/commands/tree.py", "connect"),  # the running server's control socket
+    ("supervision/control.py", "connect"),  # the same
     ("supervision/testing/stage/postgres.py", "connect"),
     ("supervision/testing/stage/server.py", "connect"),  # a simulated stream
 }

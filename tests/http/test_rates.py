@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from troupe.http.access.rates import PER_ACCOUNT, Rates, Rule, subject_of
+from troupe.http.access.rates import PER_ACCOUNT, Rates, Rule
+from troupe.http.addresses import subject_of
 
 from ..clients import Person, Stage
 from .serving import request, say, serving
