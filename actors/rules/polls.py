@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from . import limits
+from . import lengths, limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def about_time(seconds: int) -> Iterator[str]:
 
 
 def _too_long(option: str) -> bool:
-    return len(option) > STORED_CHARACTERS or limits.graphemes(option) > limits.POLL_OPTION_CHARACTERS
+    return len(option) > STORED_CHARACTERS or lengths.graphemes(option) > limits.POLL_OPTION_CHARACTERS
 
 
 STORED_CHARACTERS = 2048  # a character can have any number of combining marks; storage takes this many code points

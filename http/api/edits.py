@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 from ...actors.commands.edits import Description, EditStatus, SetQuotePolicy
-from ...actors.rules import limits
+from ...actors.rules import lengths, limits
 from ...actors.rules.polls import about_options, about_time
 from ...actors.rules.visibility import visible
 from ...storage import edits
@@ -52,7 +52,7 @@ class EditForm(Writing):
             terms = self.poll.terms()
             wrong = [*about_options(terms.options), *(() if terms.seconds is None else about_time(terms.seconds))]
         longest = limits.MEDIA_DESCRIPTION_CHARACTERS
-        if any(limits.graphemes(one.description or "") > longest for one in self.media_attributes):
+        if any(lengths.graphemes(one.description or "") > longest for one in self.media_attributes):
             wrong.append(f"Description is too long (maximum is {longest} characters)")
         if wrong:
             raise invalid(*wrong)

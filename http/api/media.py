@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...actors.commands.media import AddMedia, AddWaitingMedia, DeleteMedia, DescribeMedia, failed
-from ...actors.rules import limits
+from ...actors.rules import lengths, limits
 from ...storage import media
 from ...storage.media import Media
 from ..access import rates
@@ -30,7 +30,7 @@ class Described(Input):
     def check(self) -> None:
         """Refuse a description that is too long."""
         text, most = self.description or "", limits.MEDIA_DESCRIPTION_CHARACTERS
-        if len(text) > LONGEST_DESCRIPTION or limits.graphemes(text) > most:
+        if len(text) > LONGEST_DESCRIPTION or lengths.graphemes(text) > most:
             raise invalid(f"Description is too long (maximum is {most} characters)")
 
 

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator
 
 from ...actors.account import CredentialsOf
 from ...actors.commands.profiles import UpdateProfile
-from ...actors.rules import limits, text
+from ...actors.rules import lengths, limits, text
 from ...actors.rules.complaints import Complaint, refusal, too_long
 from ...actors.rules.identity import domain_of
 from ...actors.rules.languages import language_code
@@ -108,8 +108,8 @@ def _fields(given: tuple[tuple[str, str], ...] | None) -> tuple[tuple[str, str],
         return None
     fields = [
         (
-            limits.cut(text.one_line(name), limits.FIELD_NAME_CHARACTERS)[:NAME_CODE_POINTS],
-            limits.cut(text.trimmed(value), limits.FIELD_VALUE_CHARACTERS)[:NAME_CODE_POINTS],
+            lengths.cut(text.one_line(name), limits.FIELD_NAME_CHARACTERS)[:NAME_CODE_POINTS],
+            lengths.cut(text.trimmed(value), limits.FIELD_VALUE_CHARACTERS)[:NAME_CODE_POINTS],
         )
         for name, value in given
     ]
@@ -118,9 +118,9 @@ def _fields(given: tuple[tuple[str, str], ...] | None) -> tuple[tuple[str, str],
 
 def _complaints(profile: Profile) -> Iterator[Complaint]:
     name, note, domains = profile.display_name or "", profile.note_source or "", profile.attribution_domains or ()
-    if len(name) > NAME_CODE_POINTS or limits.graphemes(name) > limits.DISPLAY_NAME_CHARACTERS:
+    if len(name) > NAME_CODE_POINTS or lengths.graphemes(name) > limits.DISPLAY_NAME_CHARACTERS:
         yield too_long("display_name", limits.DISPLAY_NAME_CHARACTERS)
-    if len(note) > NOTE_CODE_POINTS or limits.is_too_long(note, limit=limits.NOTE_CHARACTERS):
+    if len(note) > NOTE_CODE_POINTS or lengths.is_too_long(note, limit=limits.NOTE_CHARACTERS):
         yield too_long("note", limits.NOTE_CHARACTERS)
     for attribute in ("avatar_description", "header_description"):
         if len(getattr(profile, attribute) or "") > limits.MEDIA_DESCRIPTION_CHARACTERS:

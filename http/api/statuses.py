@@ -8,7 +8,7 @@ import orjson
 
 from ...actors.commands.scheduled_statuses import ScheduleStatus
 from ...actors.commands.statuses import DeleteStatus, PublishStatus, UnexpectedMentions
-from ...actors.rules import attachments, limits, text
+from ...actors.rules import attachments, lengths, limits, text
 from ...actors.rules.polls import PollTerms, complaints
 from ...actors.statuses import ShownStatus
 from ...storage.scheduled_statuses import ScheduledStatus
@@ -74,7 +74,7 @@ class Writing(Input):
             raise Unprocessable(f"Cannot attach more than {limits.STATUS_MEDIA} files")
         if not self.status and not self.spoiler_text and not media:
             raise invalid("Text can't be blank")
-        if limits.is_too_long(self.status, self.spoiler_text):
+        if lengths.is_too_long(self.status, self.spoiler_text):
             raise invalid(f"Text character limit of {limits.STATUS_CHARACTERS} exceeded")
 
 

@@ -4,8 +4,8 @@
     async def test_a_retry_posts_once(sim: Simulation) -> None:
         …
 
-Every seed is played with every strategy. A run that fails, and every sixteenth seed, is played twice, and both traces
-must be equal. The environment decides how much:
+Every seed is played with every strategy. A run that fails, and that of every sixteenth seed with the first strategy, is
+played twice, and both traces must be equal. The environment decides how much:
 
     TROUPE_SIM_SEED and TROUPE_SIM_STRATEGY   play this one run
     TROUPE_SIM_SEEDS                          so many seeds instead of the test's own number

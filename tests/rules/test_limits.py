@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from troupe.actors.rules.languages import language_code
-from troupe.actors.rules.limits import VISIBILITIES, counted_length, cut, graphemes, is_too_long
+from troupe.actors.rules.lengths import counted_length, cut, graphemes, is_too_long
+from troupe.actors.rules.limits import VISIBILITIES
 from troupe.actors.rules.usernames import RESERVED, is_reserved, username_errors
 
 FLAG = "\U0001f1e9\U0001f1ea"

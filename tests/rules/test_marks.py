@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from troupe.actors.rules import limits, text
+from troupe.actors.rules import lengths, text
 from troupe.actors.rules.marks import MOST_MARKS, bounded
 
 ACUTE = "\u0301"
@@ -81,7 +81,7 @@ STRANGE = st.text(
 def test_characters_are_counted_as_before(written: str, times: int) -> None:
     tall = written.replace("\u0301", "\u0301" * times)
     kept = bounded(tall)
-    assert limits.graphemes(kept) == limits.graphemes(tall)
+    assert lengths.graphemes(kept) == lengths.graphemes(tall)
     assert bounded(kept) == kept
 
 

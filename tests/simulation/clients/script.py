@@ -1,7 +1,9 @@
-"""What random clients do: drawn by hypothesis, so that a failing script becomes a short one."""
+"""What random clients do: drawn by hypothesis, so that a failing script becomes a short one, or by a seed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from random import Random
 
 from hypothesis import strategies as st
 
@@ -87,8 +89,17 @@ class Step:
 Rounds = list[list[Step]]  # in a round all act at once, each client's steps in order; after it everything is calm
 
 
-def steps(people: int, deeds: tuple[Deed, ...] = DEEDS) -> st.SearchStrategy[Step]:
+NEIGHBOURS, THINGS = 8, 24  # that a step chooses among
+
+
+def steps(people: int) -> st.SearchStrategy[Step]:
     """Any step of one of so many people."""
     return st.builds(
-        Step, st.integers(0, people - 1), st.sampled_from(deeds), st.integers(0, 7), st.integers(0, 23)
+        Step, st.integers(0, people - 1), st.sampled_from(DEEDS), st.integers(0, NEIGHBOURS - 1),
+        st.integers(0, THINGS - 1),
     )  # fmt: skip
+
+
+def a_step(chance: Random, people: int, deeds: Sequence[Deed]) -> Step:
+    """One of these steps, drawn by chance."""
+    return Step(chance.randrange(people), chance.choice(deeds), chance.randrange(NEIGHBOURS), chance.randrange(THINGS))
