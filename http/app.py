@@ -45,7 +45,7 @@ def make_app(context: HttpContext) -> QuartTrio:
     # A slow client may take long for a file. `server/connection.py` ends a connection whose client takes nothing.
     app.config["RESPONSE_TIMEOUT"] = None
     app.config["PROPAGATE_EXCEPTIONS"] = False
-    app.url_map = _url_map()
+    app.url_map = url_map()
     app.view_functions |= {str(number): _view(context, endpoint) for number, endpoint in enumerate(all_endpoints())}
     app.register_error_handler(HTTPException, _no_route(context))
     fast = FastRoutes(FastPath(context), without_host(app.asgi_app))
@@ -55,7 +55,7 @@ def make_app(context: HttpContext) -> QuartTrio:
 
 
 @cache
-def _url_map() -> QuartMap:
+def url_map() -> QuartMap:
     """Return the paths of all endpoints, each named by its place in `all_endpoints`.
 
     All applications of a process share it: werkzeug takes a tenth of a second to compile the paths.

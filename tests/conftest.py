@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from troupe.storage.engine.embedded import Embedded, embedded
+from troupe.storage.engine.term import upgrade
 
-from .data_folders import copy_data
+from .data_folders import copy_data, passable_folder
 from .databases import Databases
 
 # Settings of the shell that runs the tests are no settings of the servers under test.
@@ -31,6 +32,9 @@ MEMORY = Path("/dev/shm")
 ROOM = 4 << 30  # bytes
 if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
     os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
+
+# With these, what a killed process had committed is still there; only a power cut could take it.
+WITHOUT_THE_DISK = "fsync = off\nfull_page_writes = off\n"
 
 # A shell that starts the tests in the background has them ignore these signals, and so would each server of a test.
 for _number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
@@ -76,9 +80,20 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture(scope="session")
 def made_cluster() -> Iterator[Path]:
     """A data directory whose PostgreSQL was made and has stopped. Tests copy it, because initdb takes much longer."""
-    with _directory() as data:
+    with passable_folder() as data:
         with embedded(data, durable=False):
             pass
+        yield data
+
+
+@pytest.fixture(scope="session")
+def prepared(made_cluster: Path) -> Iterator[Path]:
+    """A data directory whose PostgreSQL has stopped. Its schema is up to date, and it does not wait for the disk."""
+    with _copy(made_cluster) as data:
+        with embedded(data, durable=False) as postgres:
+            upgrade(postgres.dsn)
+        with (data / "postgres" / "postgresql.auto.conf").open("a") as settings:
+            settings.write(WITHOUT_THE_DISK)
         yield data
 
 
@@ -95,7 +110,7 @@ def data() -> Iterator[Path]:
 
     Not pytest's tmp_path: root's PostgreSQL runs as another user, and pytest closes the folder above it to others.
     """
-    with _directory() as path:
+    with passable_folder() as path:
         yield path
 
 
@@ -130,15 +145,8 @@ def bare_dsn(databases: Databases) -> Iterator[str]:
 
 
 @contextmanager
-def _directory() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="troupe-test-", ignore_cleanup_errors=True) as path:
-        Path(path).chmod(0o755)
-        yield Path(path)
-
-
-@contextmanager
 def _copy(data: Path) -> Iterator[Path]:
     """A copy of a data directory."""
-    with _directory() as path:
+    with passable_folder() as path:
         copy_data(data, path)
         yield path

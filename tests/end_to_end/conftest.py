@@ -3,24 +3,21 @@
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
+from selenium.webdriver import Chrome
 
-from troupe.storage.engine.embedded import embedded
-from troupe.storage.engine.term import upgrade
-
-from ..data_folders import copy_data
+from ..data_folders import copy_data, passable_folder
+from ..mail.mailserver import MailServer, mail_server
+from .browser import chromium
 from .server import Server
-
-# With these, what a killed process had committed is still there; only a power cut could take it.
-WITHOUT_THE_DISK = "fsync = off\nfull_page_writes = off\n"
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
+def server(prepared: Path) -> Iterator[Server]:
     """A running server that the tests of this folder share; afterwards it stops in order."""
     with made() as shared:
+        copy_data(prepared, shared.data)
         shared.start()
         yield shared
         assert shared.stop() == 0, shared.log
@@ -41,25 +38,18 @@ def new_server() -> Iterator[Server]:
         yield new
 
 
-@pytest.fixture(scope="session")
-def prepared(made_cluster: Path) -> Iterator[Path]:
-    """The data folder that `own_server` starts with: its schema is up to date."""
-    with passable_folder() as folder:
-        data = folder / "data"
-        copy_data(made_cluster, data)
-        with embedded(data, durable=False) as postgres:
-            upgrade(postgres.dsn)
-        with (data / "postgres" / "postgresql.auto.conf").open("a") as settings:
-            settings.write(WITHOUT_THE_DISK)
-        yield data
+@pytest.fixture(scope="module")
+def post() -> Iterator[MailServer]:
+    """A mail server that is one."""
+    with mail_server() as running:
+        yield running
 
 
-@contextmanager
-def passable_folder() -> Generator[Path]:
-    """A folder for a while. Root's PostgreSQL runs as another user, who has to pass through it."""
-    with TemporaryDirectory(prefix="troupe-") as folder:
-        Path(folder).chmod(0o755)
-        yield Path(folder)
+@pytest.fixture(scope="module")
+def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
+    """A browser that runs no JavaScript, with a profile of its own."""
+    with chromium(tmp_path_factory.mktemp("profile"), javascript=False) as browser:
+        yield browser
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """Processes that run a command of `troupe` and need not import it first, which is most of the CPU of a start.
 
-They are forked from a process of `multiprocessing` that has imported the server and has run none of it. Everything else
-is as in a process that a shell starts: arguments, environment, folder, standard streams, signals, process group.
+They are forked from a process of `multiprocessing` that has imported the server and compiled its paths, and has run
+nothing else of it. Everything else is as in a process that a shell starts: arguments, environment, folder, standard
+streams, signals, process group.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ IMPORTED = [
     "troupe.supervision.process",
     # The server imports its endpoints when it makes its application.
     *(".".join(("troupe", *path.relative_to(ROOT).with_suffix("").parts)) for path in sorted(ROOT.glob("http/*/*.py"))),
+    f"{__package__}.preparing",
 ]
 
 FORKS = multiprocessing.get_context("forkserver")

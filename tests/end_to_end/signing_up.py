@@ -2,16 +2,19 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 
+from ..data_folders import copy_data
 from ..mail.mailserver import HOST, MailServer
 from .conftest import made
 from .server import Server
 
 
 @contextmanager
-def signing_up(post: MailServer, **settings: str) -> Generator[Server]:
-    """A running server with these settings. Its mails go to `post`."""
+def signing_up(post: MailServer, prepared: Path, **settings: str) -> Generator[Server]:
+    """A running server with these settings, on a copy of the prepared data. Its mails go to `post`."""
     with made() as one:
+        copy_data(prepared, one.data)
         one.settings |= settings | {
             "TROUPE_SMTP_HOST": HOST,
             "TROUPE_SMTP_PORT": str(post.port),

@@ -11,7 +11,7 @@ from urllib.request import Request, urlopen
 import pytest
 from mastodon import Mastodon
 
-from .conftest import passable_folder
+from ..data_folders import passable_folder
 from .federated import FederatedServer, federated
 from .patience import PATIENCE, eventually
 

@@ -6,24 +6,19 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from mastodon import MastodonAPIError, MastodonNotFoundError
 
-from ..mail.mailserver import MailServer, mail_server
+from ..mail.mailserver import MailServer
 from .browser import Visitor
 from .patience import eventually
 from .pushing import Mailbox, mailbox
 from .server import Person, Server, follow
 from .signing_up import signing_up
-
-
-@pytest.fixture
-def post() -> Iterator[MailServer]:
-    with mail_server() as running:
-        yield running
 
 
 @pytest.fixture
@@ -33,8 +28,8 @@ def box() -> Iterator[Mailbox]:
 
 
 @pytest.fixture
-def open_server(post: MailServer) -> Iterator[Server]:
-    with signing_up(post, TROUPE_TEST_HOSTS="localhost", TROUPE_REGISTRATIONS="open") as one:
+def open_server(post: MailServer, prepared: Path) -> Iterator[Server]:
+    with signing_up(post, prepared, TROUPE_TEST_HOSTS="localhost", TROUPE_REGISTRATIONS="open") as one:
         yield one
 
 

@@ -14,8 +14,8 @@ from pyotp.totp import TOTP
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 
-from ..mail.mailserver import MailServer, mail_server
-from .browser import DESK, FITS, PHONE, chromium, fill, press, sign_in, text_of
+from ..mail.mailserver import MailServer
+from .browser import DESK, FITS, PHONE, fill, press, sign_in, text_of
 from .server import PASSWORD, Server
 from .signing_up import signing_up
 
@@ -23,22 +23,10 @@ NEW_PASSWORD = "quite another password"
 
 
 @pytest.fixture(scope="module")
-def post() -> Iterator[MailServer]:
-    with mail_server() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def open_server(post: MailServer) -> Iterator[Server]:
+def open_server(post: MailServer, prepared: Path) -> Iterator[Server]:
     """A server that people may sign up at."""
-    with signing_up(post, TROUPE_REGISTRATIONS="open") as one:
+    with signing_up(post, prepared, TROUPE_REGISTRATIONS="open") as one:
         yield one
-
-
-@pytest.fixture(scope="module")
-def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
-    with chromium(tmp_path_factory.mktemp("profile"), javascript=False) as browser:
-        yield browser
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from mastodon import Mastodon, MastodonAPIError, MastodonUnauthorizedError
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 
-from ..mail.mailserver import MailServer, mail_server
+from ..mail.mailserver import MailServer
 from ..waiting import PATIENCE
-from .browser import DESK, FITS, PHONE, chromium, fill, press, text_of
+from .browser import DESK, FITS, PHONE, fill, press, text_of
 from .server import PASSWORD, Server
 from .signing_up import signing_up
 
@@ -24,22 +24,10 @@ CALLBACK = "com.example.app:/cb"
 
 
 @pytest.fixture(scope="module")
-def post() -> Iterator[MailServer]:
-    with mail_server() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def open_server(post: MailServer) -> Iterator[Server]:
+def open_server(post: MailServer, prepared: Path) -> Iterator[Server]:
     """A server that people may sign up at."""
-    with signing_up(post, TROUPE_REGISTRATIONS="approval", TROUPE_REQUIRE_REASON="true") as one:
+    with signing_up(post, prepared, TROUPE_REGISTRATIONS="approval", TROUPE_REQUIRE_REASON="true") as one:
         yield one
-
-
-@pytest.fixture(scope="module")
-def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
-    with chromium(tmp_path_factory.mktemp("profile"), javascript=False) as browser:
-        yield browser
 
 
 def link_to(post: MailServer, receiver: str) -> str:

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from click.testing import CliRunner, Result
@@ -12,29 +11,20 @@ from click.testing import CliRunner, Result
 from troupe.storage import announcements
 from troupe.storage.announcements import Announcement
 from troupe.storage.engine.connect import transact_once
-from troupe.storage.engine.embedded import embedded
-from troupe.storage.engine.term import upgrade
 from troupe.supervision.commands import troupe
 
 URL = "http://localhost:3000"
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[tuple[Path, str]]:
-    with TemporaryDirectory() as folder, embedded(Path(folder), durable=False) as running:
-        upgrade(running.dsn)
-        yield Path(folder), running.dsn
+@pytest.fixture
+def data(folder: tuple[Path, str]) -> Iterator[Path]:
+    yield folder[0]
+    transact_once(folder[1], lambda db: db.execute("TRUNCATE announcements, outbox CASCADE"))
 
 
 @pytest.fixture
-def data(server: tuple[Path, str]) -> Iterator[Path]:
-    yield server[0]
-    transact_once(server[1], lambda db: db.execute("TRUNCATE announcements, outbox CASCADE"))
-
-
-@pytest.fixture
-def dsn(server: tuple[Path, str]) -> str:
-    return server[1]
+def dsn(folder: tuple[Path, str]) -> str:
+    return folder[1]
 
 
 def run(data: Path, *words: str) -> Result:

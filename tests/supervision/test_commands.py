@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -32,11 +31,9 @@ from ..rows import create_account
 
 
 @pytest.fixture(scope="module")
-def data() -> Iterator[Path]:
+def data(folder: tuple[Path, str]) -> Path:
     """A data folder whose PostgreSQL another process uses, as a server would."""
-    with TemporaryDirectory() as folder, embedded(Path(folder), durable=False) as server:
-        upgrade(server.dsn)
-        yield Path(folder)
+    return folder[0]
 
 
 @pytest.fixture

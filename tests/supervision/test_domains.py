@@ -1,9 +1,7 @@
 """`troupe domains`: what is printed, stored and refused."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -11,22 +9,12 @@ from click.testing import CliRunner, Result
 
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection, Row
-from troupe.storage.engine.embedded import embedded
-from troupe.storage.engine.term import upgrade
 from troupe.supervision.commands import troupe
 
 from .foreign import Rows
 
 SUSPENDED = "SELECT suspended_at IS NOT NULL FROM accounts WHERE id = 7"
 HEAD = "#domain,#severity,#reject_media,#reject_reports,#public_comment,#obfuscate\n"
-
-
-@pytest.fixture(scope="module")
-def folder() -> Iterator[tuple[Path, str]]:
-    """A data folder whose PostgreSQL runs, and its address."""
-    with TemporaryDirectory() as made, embedded(Path(made), durable=False) as server:
-        upgrade(server.dsn)
-        yield Path(made), server.dsn
 
 
 @pytest.fixture

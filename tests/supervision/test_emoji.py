@@ -11,7 +11,6 @@ import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 import pyvips
@@ -20,8 +19,6 @@ from click.testing import CliRunner, Result
 from troupe.storage import custom_emojis
 from troupe.storage.custom_emojis import CustomEmoji
 from troupe.storage.engine.connect import transact_once
-from troupe.storage.engine.embedded import embedded
-from troupe.storage.engine.term import upgrade
 from troupe.supervision.commands import emoji_files, troupe
 
 from ..http.uploading import animation, picture
@@ -29,23 +26,16 @@ from ..http.uploading import animation, picture
 MIB = 1024 * 1024
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[tuple[Path, str]]:
-    with TemporaryDirectory() as folder, embedded(Path(folder), durable=False) as running:
-        upgrade(running.dsn)
-        yield Path(folder), running.dsn
+@pytest.fixture
+def data(folder: tuple[Path, str]) -> Iterator[Path]:
+    yield folder[0]
+    for one in stored(folder[1]):
+        run(folder[0], "remove", one.shortcode, "--yes")
 
 
 @pytest.fixture
-def data(server: tuple[Path, str]) -> Iterator[Path]:
-    yield server[0]
-    for one in stored(server[1]):
-        run(server[0], "remove", one.shortcode, "--yes")
-
-
-@pytest.fixture
-def dsn(server: tuple[Path, str]) -> str:
-    return server[1]
+def dsn(folder: tuple[Path, str]) -> str:
+    return folder[1]
 
 
 def run(data: Path, *words: str | Path) -> Result:

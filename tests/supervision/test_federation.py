@@ -1,17 +1,13 @@
 """`troupe federation`: what is printed of other servers, and what happens to what waits for them."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from click.testing import CliRunner, Result
 
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
-from troupe.storage.engine.embedded import embedded
-from troupe.storage.engine.term import upgrade
 from troupe.supervision.commands import troupe
 
 FILL = """
@@ -26,14 +22,6 @@ FILL = """
     INSERT INTO hosts (host, failures, failing_since, closed_until, error, created_at)
     VALUES ('a.example', 7, '2026-01-01', '2099-01-01', 'no answer in time', '2026-01-01')
 """
-
-
-@pytest.fixture(scope="module")
-def folder() -> Iterator[tuple[Path, str]]:
-    """A data folder whose PostgreSQL runs, and its address."""
-    with TemporaryDirectory() as made, embedded(Path(made), durable=False) as server:
-        upgrade(server.dsn)
-        yield Path(made), server.dsn
 
 
 @pytest.fixture

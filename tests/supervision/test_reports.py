@@ -1,10 +1,8 @@
 """`troupe reports` and `troupe statuses vacuum`, over a real database."""
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -14,8 +12,6 @@ from troupe.actors.kernel import Ids, SystemClock
 from troupe.storage import deletions, reports, statuses, users
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
-from troupe.storage.engine.embedded import embedded
-from troupe.storage.engine.term import upgrade
 from troupe.storage.reports import NewReport
 from troupe.storage.statuses import NewStatus
 from troupe.supervision.commands import troupe
@@ -25,19 +21,16 @@ LONG_AGO = datetime.now(UTC) - timedelta(days=31)
 
 
 @pytest.fixture(scope="module")
-def data() -> Iterator[Path]:
-    with TemporaryDirectory() as folder, embedded(Path(folder), durable=False) as server:
-        upgrade(server.dsn)
-        for name, role in (("mod", "moderator"), ("ada", "user"), ("bob", "user")):
-            words = ("accounts", "create", name, "--email", f"{name}@localhost", "--password", "x", "--role", role)
-            run(Path(folder), *words, "--confirmed", "--approved")
-        yield Path(folder)
+def data(folder: tuple[Path, str]) -> Path:
+    for name, role in (("mod", "moderator"), ("ada", "user"), ("bob", "user")):
+        words = ("accounts", "create", name, "--email", f"{name}@localhost", "--password", "x", "--role", role)
+        run(folder[0], *words, "--confirmed", "--approved")
+    return folder[0]
 
 
 @pytest.fixture
-def dsn(data: Path) -> Iterator[str]:
-    with embedded(data, durable=False) as server:
-        yield server.dsn
+def dsn(folder: tuple[Path, str]) -> str:
+    return folder[1]
 
 
 def run(data: Path, *words: str) -> Result:

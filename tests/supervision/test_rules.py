@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import cast
 
@@ -17,19 +16,11 @@ from troupe.actors.kernel import SystemClock
 from troupe.http.access.context import HttpContext
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
-from troupe.storage.engine.embedded import embedded
-from troupe.storage.engine.term import hold_term, upgrade
+from troupe.storage.engine.term import hold_term
 from troupe.storage.policies import LARGEST_ID, Rule, RuleText, read_rules, write_rules
 from troupe.supervision.actor_system import ActorSystem
 from troupe.supervision.commands import troupe
 from troupe.supervision.notices import apply_notice
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[tuple[Path, str]]:
-    with TemporaryDirectory() as folder, embedded(Path(folder), durable=False) as running:
-        upgrade(running.dsn)
-        yield Path(folder), running.dsn
 
 
 async def forget_acts(db: Connection) -> None:
@@ -40,15 +31,15 @@ async def forget_acts(db: Connection) -> None:
 
 
 @pytest.fixture
-def data(server: tuple[Path, str]) -> Iterator[Path]:
-    yield server[0]
-    (server[0] / "texts" / "rules.toml").unlink(missing_ok=True)
-    transact_once(server[1], forget_acts)
+def data(folder: tuple[Path, str]) -> Iterator[Path]:
+    yield folder[0]
+    (folder[0] / "texts" / "rules.toml").unlink(missing_ok=True)
+    transact_once(folder[1], forget_acts)
 
 
 @pytest.fixture
-def dsn(server: tuple[Path, str]) -> str:
-    return server[1]
+def dsn(folder: tuple[Path, str]) -> str:
+    return folder[1]
 
 
 def run(data: Path, *words: str) -> Result:

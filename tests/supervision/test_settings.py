@@ -1,25 +1,13 @@
 """`troupe settings`: what is printed, stored and refused."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from click.testing import CliRunner, Result
 
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
-from troupe.storage.engine.embedded import embedded
-from troupe.storage.engine.term import upgrade
 from troupe.supervision.commands import troupe
-
-
-@pytest.fixture(scope="module")
-def folder() -> Iterator[tuple[Path, str]]:
-    """A data folder whose PostgreSQL runs, and its address."""
-    with TemporaryDirectory() as made, embedded(Path(made), durable=False) as server:
-        upgrade(server.dsn)
-        yield Path(made), server.dsn
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from shutil import rmtree
-from tempfile import TemporaryDirectory
 
 import pytest
 import trio
@@ -14,17 +13,9 @@ from click.testing import CliRunner, Result
 from troupe.actors.policies import NOTICE
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
-from troupe.storage.engine.embedded import embedded
-from troupe.storage.engine.term import hold_term, upgrade
+from troupe.storage.engine.term import hold_term
 from troupe.storage.policies import LARGEST_FILE, MOST_TERMS
 from troupe.supervision.commands import troupe
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[tuple[Path, str]]:
-    with TemporaryDirectory() as folder, embedded(Path(folder), durable=False) as running:
-        upgrade(running.dsn)
-        yield Path(folder), running.dsn
 
 
 async def forget_acts(db: Connection) -> None:
@@ -33,15 +24,15 @@ async def forget_acts(db: Connection) -> None:
 
 
 @pytest.fixture
-def data(server: tuple[Path, str]) -> Iterator[Path]:
-    yield server[0]
-    rmtree(server[0] / "texts", ignore_errors=True)
-    transact_once(server[1], forget_acts)
+def data(folder: tuple[Path, str]) -> Iterator[Path]:
+    yield folder[0]
+    rmtree(folder[0] / "texts", ignore_errors=True)
+    transact_once(folder[1], forget_acts)
 
 
 @pytest.fixture
-def dsn(server: tuple[Path, str]) -> str:
-    return server[1]
+def dsn(folder: tuple[Path, str]) -> str:
+    return folder[1]
 
 
 def run(data: Path, *words: str, text: str | bytes = "") -> Result:
