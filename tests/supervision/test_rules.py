@@ -156,12 +156,13 @@ def test_a_file_that_is_not_readable_stays(data: Path) -> None:
 async def test_a_running_server_shows_a_change_at_once(data: Path, dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policies, "READ_AGAIN", timedelta(days=1))
     shown = policies.OperatorPolicies(data / "texts", "", SystemClock(), lambda _event, /, **_facts: None)
-    context = SimpleNamespace(policies=shown)  # the only part of a server that this notice is for
+    # The only parts of a server that this notice is for.
+    context, actors = SimpleNamespace(policies=shown), SimpleNamespace(own_rows=SimpleNamespace(clear=lambda: None))
     send, receive = trio.open_memory_channel[str | None](10)
     async with hold_term(dsn, on_notice=send.send_nowait):
         assert (await shown.current()).rules == ()
         await trio.to_thread.run_sync(run, data, "add", "Be kind.")
         with trio.fail_after(30):
             notice = await receive.receive()
-        apply_notice(notice, cast("ActorSystem", None), cast("HttpContext", context))
+        apply_notice(notice, cast("ActorSystem", actors), cast("HttpContext", context))
         assert [rule.original.text for rule in (await shown.current()).rules] == ["Be kind."]
