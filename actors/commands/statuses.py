@@ -50,6 +50,7 @@ from ..outbox import told_by_turns
 from ..rules import text
 from ..rules.attachments import complaint
 from ..rules.languages import language_code
+from ..rules.links import link_of
 from ..rules.polls import PollTerms
 from ..sending.statuses import send_deletion, send_status
 from ..statuses import ShownStatus, may_see
@@ -319,7 +320,7 @@ def stands_alone(account: AccountActor, new: NewStatus) -> bool:
     """True if a status concerns no other account by itself, and has nothing attached: one statement may store it."""
     apart = new.poll_id is None and new.quote_of_id is None and not (new.media_ids or new.mentioned_ids)
     own = apart and new.visibility != "direct" and new.in_reply_to_account_id in (None, account.id)
-    return own and account.posts_alone and "<a " not in new.content  # a link may have a preview
+    return own and account.posts_alone and link_of(new, account.context.base_url) is None
 
 
 async def store_alone(account: AccountActor, new: NewStatus, key: str | None) -> Published | None:

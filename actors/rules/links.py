@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from contextlib import suppress
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from ...storage.accounts import Account
-from ...storage.statuses import Status
 from ..outgoing.errors import ForbiddenTarget
 from ..outgoing.targets import LONGEST_URL, Target, written_target
 from .markup import ATTRIBUTE, TAG
@@ -23,7 +24,20 @@ def writes_for(account: Account, url: str) -> bool:
     return any(host == domain or host.endswith(f".{domain}") for domain in account.attribution_domains)
 
 
-def link_of(status: Status, base_url: str) -> Target | None:
+class HasLinks(Protocol):
+    """The attributes of a status, stored or to be stored, that decide which card it shows."""
+
+    @property
+    def content(self) -> str: ...
+    @property
+    def media_ids(self) -> Sequence[int]: ...
+    @property
+    def quote_state(self) -> str | None: ...
+    @property
+    def reblog_of_id(self) -> int | None: ...
+
+
+def link_of(status: HasLinks, base_url: str) -> Target | None:
     """Return the first link of a status to a page of another server, in one spelling. None if it shows no card.
 
     Mentions and hashtags are no links, and a status with media or a quote shows these.

@@ -2,6 +2,7 @@
 
 import dataclasses
 from datetime import datetime, timedelta
+from typing import Any
 
 from troupe.storage import (
     accounts,
@@ -10,6 +11,7 @@ from troupe.storage import (
     deletions,
     favourites,
     featured_tags,
+    idempotency,
     media,
     notifications,
     polls,
@@ -19,7 +21,9 @@ from troupe.storage import (
     timeline_entries,
 )
 from troupe.storage.accounts import Account
+from troupe.storage.idempotency import KeyedStatus
 from troupe.storage.notifications import NewNotification
+from troupe.storage.outbox import NewEffect
 from troupe.storage.paging import Page
 from troupe.storage.polls import NewPoll
 from troupe.storage.status_flags import Flags
@@ -39,6 +43,55 @@ def test_a_status_is_read_back_with_its_mentions_and_tags(stage: Stage) -> None:
     assert [tag.display_name for tag in made.tags] == ["Trio"]
     assert (made.language, made.spoiler_text, made.conversation_id) == ("en", "careful", made.id)
     assert stage(statuses.find, made.id) == made
+
+
+STORED = "SELECT (SELECT count(*) FROM statuses) + (SELECT count(*) FROM outbox) + (SELECT count(*) FROM idempotency)"
+
+
+def alone(stage: Stage, author: Account, key: str | None = None, **more: Any) -> tuple[NewStatus, Status | None]:
+    """Store a status by one statement, with a promise of its own."""
+    id, uri = new_id(), f"{author.uri}/statuses/"
+    new = NewStatus(id, author.id, f"{uri}{id}", None, "public", text="hello", content="<p>hello</p>", **more)
+    effect = NewEffect(new_id(), "announcements", "status", f"account/{author.id}", {"id": id}, causes=("a", "b"))
+    made = stage(statuses.insert_alone, new, stage.now, key, stage.now - timedelta(hours=1), [effect])
+    return new, None if made is None else made.status
+
+
+def test_a_status_is_stored_alone_with_its_key_and_its_promise(stage: Stage) -> None:
+    ada = stage.account("ada")
+    new, made = alone(stage, ada, "key", tags=(StatusTag(new_id(), "tea", "Tea"),))
+    assert made is not None
+    assert stage(statuses.find, new.id) == made
+    assert stage(idempotency.find, ada.id, "key", stage.now - timedelta(hours=1)) == KeyedStatus(new.id)
+    assert stage.sql("SELECT payload, causes FROM outbox")[0]["causes"] == ["a", "b"]
+    _, made = alone(stage, ada, in_reply_to_id=new.id, in_reply_to_account_id=ada.id)
+    assert made is not None
+    assert made.conversation_id == new.id
+    assert counted(stage)
+
+
+def test_a_status_for_others_is_not_stored_alone(stage: Stage) -> None:
+    ada, bob, far = stage.account("ada"), stage.account("bob"), stage.account("far", domain="far.test")
+    before = stage.value(STORED)
+    stage.follow(bob, ada, notify=True)
+    assert alone(stage, ada, "key")[1] is None
+    stage.sql("DELETE FROM follows")
+    stage.follow(far, ada)
+    assert alone(stage, ada, "key")[1] is None
+    assert stage.value(STORED) == before, "not even the key"
+
+
+def test_a_known_key_stores_nothing_more_until_it_has_expired(stage: Stage) -> None:
+    ada, bob = stage.account("ada"), stage.account("bob")
+    assert alone(stage, ada, "key")[1] is not None
+    before = stage.value(STORED)
+    assert alone(stage, ada, "key")[1] is None
+    assert stage.value(STORED) == before
+    assert alone(stage, bob, "key")[1] is not None, "of another account"
+    stage.later(3600)
+    new, made = alone(stage, ada, "key")
+    assert made is not None
+    assert stage(idempotency.find, ada.id, "key", stage.now - timedelta(hours=1)) == KeyedStatus(new.id)
 
 
 def test_a_tag_that_is_there_is_used_again(stage: Stage) -> None:
