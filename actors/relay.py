@@ -49,12 +49,16 @@ C = TypeVar("C")
 
 @dataclass(eq=False)
 class Lane:
-    """Claimed effects that are carried out one after the other. `waiting` are those not yet done or put off."""
+    """Claimed effects that are carried out one after the other.
+
+    `waiting` are those not yet done or put off, `untouched` those of them that no relay has ever begun with.
+    """
 
     group: str
     effects: list[DueEffect]
     scope: trio.CancelScope
     waiting: set[int] = field(default_factory=set[int])
+    untouched: set[int] = field(default_factory=set[int])
 
 
 class Relay(Generic[C]):
@@ -71,6 +75,7 @@ class Relay(Generic[C]):
         self._after = ""  # the group after which to look for rows; empty: from the first one
         self._lanes: set[Lane] = set()
         self._unclaimed: list[int] = []  # to be given back
+        self._untouched: set[int] = set()  # those of them that no relay has ever begun with
         self._trouble: Exception | None = None  # what kept a lane from reaching the database
         self._woken = trio.Event()
         self._look_at = 0.0  # when to look for rows, unless woken before
@@ -128,8 +133,9 @@ class Relay(Generic[C]):
         """Give back rows that were claimed and not carried out."""
         if self._unclaimed:
             unclaimed = list(self._unclaimed)
-            await self._database.transact(outbox.release, unclaimed, self._id)
+            await self._database.transact(outbox.release, unclaimed, self._id, sorted(self._untouched))
             del self._unclaimed[: len(unclaimed)]
+            self._untouched.difference_update(unclaimed)
 
     # Claims ---------------------------------------------------------------------------------------------------------
 
@@ -159,19 +165,24 @@ class Relay(Generic[C]):
     async def _claim(self, nursery: trio.Nursery, hands: list[list[DueEffect]]) -> None:
         """Claim what the free lanes will carry out, and start them."""
         ids = [effect.id for hand in hands for effect in hand]
+        untouched = {effect.id for hand in hands for effect in hand if not effect.tried}
         ends, now = trio.current_time() + LEASE - MARGIN, self._clock.now()
         try:
             claimed = await self._database.transact(outbox.claim, ids, self._id, now, now + timedelta(seconds=LEASE))
         except Doubtful:
             self._unclaimed += ids  # they may be claimed
+            self._untouched |= untouched
             raise
         for hand in hands:
             if effects := in_order(hand, claimed):
-                lane = Lane(effects[0].group, effects, trio.CancelScope(deadline=ends), {one.id for one in effects})
-                claimed -= lane.waiting
+                taken = {one.id for one in effects}
+                scope = trio.CancelScope(deadline=ends)
+                lane = Lane(effects[0].group, effects, scope, taken, taken & untouched)
+                claimed -= taken
                 self._lanes.add(lane)
                 nursery.start_soon(self._work_on, lane, name=f"{self.queue.name}: {lane.group}")
         self._unclaimed += claimed
+        self._untouched |= claimed & untouched
 
     async def _renew(self) -> None:
         """Prolong the claims of the lanes at work, from time to time. A lane whose claims are lost is cut off."""
@@ -203,6 +214,7 @@ class Relay(Generic[C]):
                 for effect in lane.effects:
                     if effect.key in failed:
                         continue
+                    lane.untouched.discard(effect.id)
                     if not await self._try(effect):
                         failed.add(effect.key)
                     lane.waiting.discard(effect.id)
@@ -213,6 +225,7 @@ class Relay(Generic[C]):
         finally:
             self._lanes.discard(lane)
             self._unclaimed += lane.waiting
+            self._untouched |= lane.untouched
             self._woken.set()
 
     async def _try(self, due: DueEffect, *, patient: bool = True) -> bool:
@@ -269,7 +282,8 @@ class Relay(Generic[C]):
     async def _put_off(self, due: DueEffect, error: Exception) -> None:
         now = self._clock.now()
         due_at = self._next_try(due, error, now)
-        put_off = outbox.put_off if isinstance(error, NotTried) else outbox.fail
+        not_tried = partial(outbox.put_off, tried=due.tried)
+        put_off = not_tried if isinstance(error, NotTried) else outbox.fail
         await self._database.transact(put_off, due.id, self._id, due_at, describe(error))
         decision = f"again in {round((due_at - now).total_seconds())} s"
         self._record("outbox.retry", **_facts(due, error), decision=decision)

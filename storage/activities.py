@@ -1,12 +1,31 @@
 """Activities on their way to other servers, and the inboxes that they go to."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from .engine.database import Connection, replaced
 
-INSERT = "INSERT INTO activities (id, account_id, body, deliveries, created_at) VALUES ($1, $2, $3, $4, $5)"
+INSERT = """
+    INSERT INTO activities (id, account_id, body, deliveries, subject, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+"""
+
+# The first activity of a subject brings it to other servers: a Create or an Announce.
+OF_SUBJECT = """
+    SELECT id, body::jsonb->>'type' IN ('Create', 'Announce') AS begins FROM activities
+    WHERE account_id = $1 AND subject = $2
+"""
+OF_SUBJECTS = "SELECT id FROM activities WHERE account_id = $1 AND subject IS NOT NULL"
+
+# Deliveries that nobody has begun with. Those that a relay is claiming at this moment are left to it.
+UNTRIED = """
+    SELECT id, partition_key AS partition, (payload->>'activity_id')::bigint AS activity_id FROM outbox
+    WHERE partition_key = ANY($1::text[]) AND queue = $2 AND NOT tried
+    AND (payload->>'activity_id')::bigint = ANY($3::bigint[])
+    FOR UPDATE SKIP LOCKED
+"""
+WITHDRAW = "DELETE FROM outbox WHERE id = ANY($1::bigint[])"
 
 FIND = "SELECT account_id, body, private_key FROM activities WHERE id = $1"
 
@@ -105,12 +124,16 @@ NEXT_OF_ALL = WITH_PARTITION.format(
 
 @dataclass(frozen=True, slots=True)
 class NewActivity:
-    """An activity when it is first stored: the account that sends it, or None for the server, and its JSON."""
+    """An activity when it is first stored: the account that sends it, or None for the server, and its JSON.
+
+    One with a `subject`, the URI of a thing, is withdrawn when the thing is deleted before anybody has got it.
+    """
 
     id: int
     account_id: int | None
     body: str
     deliveries: int
+    subject: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +162,7 @@ class FoundInbox:
 
 async def insert(db: Connection, new: NewActivity, now: datetime) -> None:
     """Store an activity. Its deliveries are stored in the same transaction."""
-    await db.execute(INSERT, new.id, new.account_id, new.body, new.deliveries, now)
+    await db.execute(INSERT, new.id, new.account_id, new.body, new.deliveries, new.subject, now)
 
 
 async def find(db: Connection, id: int) -> StoredActivity | None:
@@ -157,6 +180,48 @@ async def finish(db: Connection, id: int, deliveries: int = 1) -> None:
     """Count deliveries that were made or given up. The last one deletes the activity."""
     if await db.fetchval(FINISH, id, deliveries) is None:
         await db.execute(FINISH_LAST, id, deliveries)
+
+
+async def withdraw(db: Connection, queue: str, account_id: int, subject: str, partitions: Sequence[str]) -> set[str]:
+    """Delete the deliveries about a subject to inboxes that have got nothing of it, and return their partitions.
+
+    An inbox has got nothing if the first activity waits, and no relay has ever begun with it. What follows it in its
+    partition waits too.
+    """
+    begins = {row["id"]: row["begins"] for row in await db.fetch(OF_SUBJECT, account_id, subject)}
+    untried = await _untried(db, queue, partitions, begins) if any(begins.values()) else []
+    unknown = {one.partition for one in untried if begins[one.activity_id]}
+    await _withdraw(db, [one for one in untried if one.partition in unknown])
+    return unknown
+
+
+async def withdraw_all(db: Connection, queue: str, account_id: int, partitions: Sequence[str]) -> None:
+    """Delete the deliveries about all subjects of an account that no relay has ever begun with."""
+    activities = [row["id"] for row in await db.fetch(OF_SUBJECTS, account_id)]
+    await _withdraw(db, await _untried(db, queue, partitions, activities) if activities else [])
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A delivery that nobody has begun with: a row of the outbox."""
+
+    id: int
+    partition: str
+    activity_id: int
+
+
+async def _untried(
+    db: Connection, queue: str, partitions: Sequence[str], activity_ids: Collection[int]
+) -> list[_Waiting]:
+    rows = await db.fetch(UNTRIED, list(partitions), queue, list(activity_ids))
+    return [_Waiting(**row) for row in rows]
+
+
+async def _withdraw(db: Connection, waiting: Sequence[_Waiting]) -> None:
+    if waiting:
+        await db.execute(WITHDRAW, [one.id for one in waiting])
+    for activity_id, deliveries in sorted(Counter(one.activity_id for one in waiting).items()):
+        await finish(db, activity_id, deliveries)
 
 
 async def inboxes(

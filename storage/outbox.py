@@ -48,7 +48,7 @@ DUE = f"""
         SELECT ready.*, groups.name AS lane_group FROM groups CROSS JOIN LATERAL (
             SELECT oldest.*, row_number() OVER (ORDER BY turn, id) AS place FROM (
                 SELECT free.*, row_number() OVER (PARTITION BY key ORDER BY id) AS turn FROM (
-                    SELECT id, kind, partition_key AS key, payload, request_id, causes, attempts, created_at
+                    SELECT id, kind, partition_key AS key, payload, request_id, causes, attempts, created_at, tried
                     FROM outbox
                     WHERE queue = $2 AND {GROUP} BETWEEN groups.name AND groups.name AND due_at <= $1
                     AND (claimed_until IS NULL OR claimed_until <= $1) AND id <> ALL($3::bigint[])
@@ -66,7 +66,7 @@ DUE = f"""
         WHERE groups.name > $5 AND groups.name <> ALL($4::text[])
         LIMIT $6 * $7
     )
-    SELECT id, kind, key, lane_group AS group, payload, request_id, causes, attempts, created_at
+    SELECT id, kind, key, lane_group AS group, payload, request_id, causes, attempts, created_at, tried
     FROM looked_at ORDER BY place, id LIMIT $7
 """
 
@@ -78,7 +78,8 @@ CLAIM = """
         WHERE id = ANY($1::bigint[]) AND due_at <= $3 AND (claimed_until IS NULL OR claimed_until <= $3)
         FOR UPDATE SKIP LOCKED
     )
-    UPDATE outbox SET claimed_by = $2, claimed_until = $4 FROM free WHERE outbox.id = free.id RETURNING outbox.id
+    UPDATE outbox SET claimed_by = $2, claimed_until = $4, tried = true FROM free WHERE outbox.id = free.id
+    RETURNING outbox.id
 """
 
 RENEW = """
@@ -89,12 +90,13 @@ RENEW = """
 RELEASE_ALL = "UPDATE outbox SET claimed_by = NULL, claimed_until = NULL WHERE claimed_by IS NOT NULL"
 
 RELEASE = """
-    UPDATE outbox SET claimed_by = NULL, claimed_until = NULL WHERE id = ANY($1::bigint[]) AND claimed_by = $2
+    UPDATE outbox SET claimed_by = NULL, claimed_until = NULL, tried = tried AND id <> ALL($3::bigint[])
+    WHERE id = ANY($1::bigint[]) AND claimed_by = $2
 """
 
 LEFT_BY = """
     SELECT id, kind, partition_key AS key, coalesce(group_key, partition_key) AS group, payload, request_id, causes,
-        attempts, created_at
+        attempts, created_at, tried
     FROM outbox WHERE partition_key = $1 AND due_at <= $2 AND id <> ALL($3::bigint[]) ORDER BY id
 """
 
@@ -134,7 +136,7 @@ FAIL = """
 """
 
 PUT_OFF = """
-    UPDATE outbox SET due_at = $3, error = left($4, 2000), claimed_by = NULL, claimed_until = NULL
+    UPDATE outbox SET due_at = $3, error = left($4, 2000), claimed_by = NULL, claimed_until = NULL, tried = $5
     WHERE id = $1 AND (claimed_by IS NULL OR claimed_by = $2)
 """
 
@@ -171,6 +173,7 @@ class DueEffect:
     attempts: int
     created_at: datetime
     group: str
+    tried: bool = False  # before: a relay has begun with it, and it may have been carried out
 
 
 async def insert_many(db: Connection, effects: Sequence[NewEffect], now: datetime) -> None:
@@ -224,9 +227,9 @@ async def renew(db: Connection, ids: Collection[int], relay: int, now: datetime,
     return {row["id"] for row in await db.fetch(RENEW, list(ids), relay, now, until)}
 
 
-async def release(db: Connection, ids: Collection[int], relay: int) -> None:
-    """Give effects back that a relay has claimed and not carried out."""
-    await db.execute(RELEASE, list(ids), relay)
+async def release(db: Connection, ids: Collection[int], relay: int, untouched: Collection[int] = ()) -> None:
+    """Give effects back that a relay has claimed and not carried out. No relay has ever begun with `untouched` ones."""
+    await db.execute(RELEASE, list(ids), relay, list(untouched))
 
 
 async def release_all(db: Connection) -> None:
@@ -285,9 +288,9 @@ async def fail(db: Connection, id: int, relay: int, due_at: datetime, error: str
     await db.execute(FAIL, id, relay, due_at, error)
 
 
-async def put_off(db: Connection, id: int, relay: int, due_at: datetime, error: str) -> None:
-    """Put an effect off that was not tried, and give it back."""
-    await db.execute(PUT_OFF, id, relay, due_at, error)
+async def put_off(db: Connection, id: int, relay: int, due_at: datetime, error: str, *, tried: bool = False) -> None:
+    """Put an effect off that was not tried now, and give it back. It may have been `tried` before."""
+    await db.execute(PUT_OFF, id, relay, due_at, error, tried)
 
 
 def _effect(row: Row) -> DueEffect:

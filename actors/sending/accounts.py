@@ -20,6 +20,7 @@ from .deliver import (
     find_inboxes,
     find_inboxes_of_acquaintances,
     find_next_inboxes,
+    withdraw_all,
 )  # fmt: skip
 
 # Servers that one transaction promises to tell of a deleted account. There may be tens of thousands.
@@ -63,6 +64,7 @@ async def _send_deletion(db: Connection, context: ActorContext, account: Account
     found = await find_next_inboxes(db, context, account.id, after, INBOXES_AT_ONCE)
     if not found:
         return []
+    await withdraw_all(db, account.id, found)
     sent = await deliver(db, context, account.id, delete_actor_of(account.uri), found)
     return [*sent, deletion_continues(account.id, found[-1].inbox)]
 

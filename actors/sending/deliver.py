@@ -65,10 +65,12 @@ async def deliver(
     found: Iterable[FoundInbox],
     *,
     urgent: bool = False,
+    subject: str | None = None,
 ) -> list[Promise]:
     """Store an activity of a local account, or of the server for None, and return the promises of its deliveries.
 
-    Followers get it after what other people wait for, unless it is `urgent`.
+    Followers get it after what other people wait for, unless it is `urgent`. It is withdrawn with `subject`, the URI of
+    a thing.
     """
     id = context.ids.next()
     promised = (_promise_of(context, account_id, id, one, urgent=urgent) for one in found)
@@ -76,16 +78,31 @@ async def deliver(
     body = orjson.dumps(activity)
     if not promises or len(body) > LARGEST_DOCUMENT:
         return []
-    await activities.insert(db, NewActivity(id, account_id, body.decode(), len(promises)), context.clock.now())
+    await activities.insert(db, NewActivity(id, account_id, body.decode(), len(promises), subject), context.clock.now())
     return promises
 
 
+async def withdraw(db: Connection, account_id: int, subject: str, found: Sequence[FoundInbox]) -> list[FoundInbox]:
+    """Withdraw a thing from inboxes that have not got it yet. Return the others: they must be told of its end."""
+    partitions = [one.partition for one in found]
+    withdrawn = await activities.withdraw(db, DELIVERIES.name, account_id, subject, partitions)
+    return [one for one in found if one.partition not in withdrawn]
+
+
+async def withdraw_all(db: Connection, account_id: int, found: Sequence[FoundInbox]) -> None:
+    """Withdraw all things of an account from inboxes that have not got them yet."""
+    await activities.withdraw_all(db, DELIVERIES.name, account_id, [one.partition for one in found])
+
+
 async def deliver_to(
-    db: Connection, context: ActorContext, account_id: int | None, activity: JsonObject, *account_ids: int
-) -> list[Promise]:
+    db: Connection, context: ActorContext, account_id: int | None, activity: JsonObject, *account_ids: int,
+    subject: str | None = None,
+) -> list[Promise]:  # fmt: skip
     """Deliver an activity to accounts, at once. Those of this server are left out."""
     found = await find_inboxes(db, context, account_id, Recipients(account_ids=account_ids))
-    return await deliver(db, context, account_id, activity, found, urgent=True) if found else []
+    if not found:
+        return []
+    return await deliver(db, context, account_id, activity, found, urgent=True, subject=subject)
 
 
 def _promise_of(

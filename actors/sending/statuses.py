@@ -21,7 +21,7 @@ from ..activitypub.documents.notes import References, audience_of, note_of
 from ..context import ActorContext
 from ..effects.registry import Promise
 from ..statuses import ShownStatus
-from .deliver import Recipients, deliver, deliver_to, find_inboxes
+from .deliver import Recipients, deliver, deliver_to, find_inboxes, withdraw
 
 OPEN = ("public", "unlisted")
 
@@ -36,7 +36,7 @@ async def send_status(db: Connection, account: AccountActor, made: InsertedStatu
         return []
     note = await _note(db, context, ShownStatus(status, made.author))
     return [
-        *await deliver(db, context, account.id, create_of(note), found),
+        *await deliver(db, context, account.id, create_of(note), found, subject=status.uri),
         *await _send_quote_request(db, account, status, note),
     ]
 
@@ -54,7 +54,7 @@ async def _send_quote_request(
     names, name = account.context.names, account.owner.username
     id = names.activity(name, "quote_requests", status.id)
     request = quote_request_of(id, names.actor(name), quoted.uri, note, author.uri)
-    return await deliver_to(db, account.context, account.id, request, author.id)
+    return await deliver_to(db, account.context, account.id, request, author.id, subject=status.uri)
 
 
 async def send_edit(db: Connection, account: AccountActor, status_id: int) -> list[Promise]:
@@ -75,13 +75,16 @@ async def send_update(db: Connection, context: ActorContext, status_id: int) -> 
     if author is None:
         return []
     note = await _note(db, context, ShownStatus(status, author))
-    return await deliver(db, context, author.id, update_of(note, context.clock.now()), found)
+    update = update_of(note, context.clock.now())
+    return await deliver(db, context, author.id, update, found, subject=status.uri)
 
 
 async def send_deletion(db: Connection, account: AccountActor, status: Status) -> list[Promise]:
     """Promise to tell of the deletion of a status, or of a boost, to the servers that have got it.
 
-    The status's row and those of the interactions with it are there until now.
+    The status's row and those of the interactions with it are there until now. It is withdrawn from servers to which it
+    is still to be sent for the first time, but not if somebody has boosted or answered it, or the like: a server may
+    have fetched it because of that.
     """
     if account.user is None or not status.local:
         return []
@@ -91,7 +94,9 @@ async def send_deletion(db: Connection, account: AccountActor, status: Status) -
     recipients = replace(await _readers_of(db, status), interested_in=status.id)
     found = await find_inboxes(db, context, account.id, recipients)
     author = await accounts.find(db, account.id) if found else None
-    if author is None:
+    if found and not (status.replies_count or status.reblogs_count or status.favourites_count or status.quotes_count):
+        found = await withdraw(db, account.id, status.uri, found)
+    if author is None or not found:
         return []
     shown = ShownStatus(status, author)
     audience = audience_of(shown, context.names, await _references(db, context, shown))
@@ -123,8 +128,10 @@ async def _send_announce(
         return []
     shown = ShownStatus(boost, people[account.id], ShownStatus(original, people[original.account_id]))
     announce = announce_of(shown, context.names, References())
-    activity = undo_of(announce) if undone else announce
-    return await deliver(db, context, account.id, activity, found, urgent=undone)
+    if undone:
+        found = await withdraw(db, account.id, boost.uri, found)
+        return await deliver(db, context, account.id, undo_of(announce), found, urgent=True)
+    return await deliver(db, context, account.id, announce, found, subject=boost.uri)
 
 
 async def _readers_of(db: Connection, status: Status) -> Recipients:

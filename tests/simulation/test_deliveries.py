@@ -12,6 +12,7 @@ import pytest
 import trio
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
+from troupe.actors.activitypub.follower_lists import HEADER, FollowerList, digest_of, read_header
 from troupe.actors.activitypub.requests import ReceivedRequest
 from troupe.actors.activitypub.signatures import claim_of, holds
 from troupe.actors.commands.account_deletions import DeleteAccount
@@ -35,6 +36,7 @@ from troupe.actors.kernel import Refused
 from troupe.actors.rules.polls import PollTerms
 from troupe.actors.sending import accounts as sending_accounts
 from troupe.actors.sending.deliver import Recipients
+from troupe.storage import follower_lists
 from troupe.storage.activities import FoundInbox
 from troupe.storage.engine.database import Connection
 from troupe.storage.profiles import Profile
@@ -157,6 +159,7 @@ async def test_a_boost_goes_to_the_followers_and_to_the_author(sim: Simulation) 
     cat.follows(sim, ada)
     status = bob.has_published(sim, "hello")
     await ada.insist(Reblog(status))
+    await all_delivered(sim)
     await ada.insist(Unreblog(status))
     await all_delivered(sim)
     for inbox in (bob.inbox, cat.inbox):
@@ -516,3 +519,162 @@ async def test_a_local_post_asks_for_no_inboxes_and_one_for_others_does(sim: Sim
         await ada.publish("hello")
         await ada.publish("@eve", visibility="direct")
         assert len(asked) == 2
+
+
+@simulation(seeds=5, faults=0, world=with_servers)
+async def test_a_server_is_told_with_a_followers_only_post_which_followers_it_has(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    bob, cat = Foreigner(sim, "bob", "b.example"), Foreigner(sim, "cat", "b.example")
+    dan, eve = Foreigner(sim, "dan", "d.example"), Foreigner(sim, "eve", "e.example")
+    for follower in (bob, cat, dan):
+        follower.follows(sim, ada)
+    for visibility in ("public", "unlisted", "direct"):
+        await ada.publish("hello @eve@e.example", visibility=visibility)
+    await ada.publish("psst @eve@e.example", visibility="private")
+    await all_delivered(sim)
+    told = {one.inbox: one.headers[HEADER] for one in sim.delivered if HEADER in one.headers}
+    assert sum(HEADER in one.headers for one in sim.delivered) == 3, "with the followers-only post alone"
+    url = "https://troupe.test/users/ada/followers"
+    for inbox, uris in ((bob.inbox, [cat.uri, bob.uri]), (dan.inbox, [dan.uri]), (eve.inbox, [])):
+        expected = FollowerList(url, f"{url}_synchronization", digest_of(uris))
+        assert read_header(told[inbox], "https://troupe.test/users/ada") == expected
+
+
+@simulation(seeds=5, faults=0, world=with_servers)
+async def test_digests_of_followers_are_one_query_for_all_servers(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    for number in range(5):
+        Foreigner(sim, "bob", f"b{number}.example").follows(sim, ada)
+    asked: list[int] = []
+    digests = follower_lists.digests
+
+    async def counted(db: Connection, account_id: int) -> dict[str, str]:
+        asked.append(account_id)
+        return await digests(db, account_id)
+
+    with patch("troupe.storage.follower_lists.digests", counted):
+        await ada.publish("psst", visibility="private")
+        await all_delivered(sim)
+    assert len(asked) == 1
+    assert len({one.headers[HEADER] for one in sim.delivered}) == 5
+
+
+AWAY = DeliveryReply(503)
+
+
+@simulation(seeds=10, faults=1, world=with_servers)
+async def test_what_a_server_has_not_got_is_withdrawn_and_what_it_may_have_is_deleted(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    bob, cat = Foreigner(sim, "bob", "b.example"), Foreigner(sim, "cat", "c.example")
+    theirs = cat.has_published(sim, "boost me")
+    for follower in (bob, cat):
+        follower.follows(sim, ada)
+    answers = [AWAY]
+
+    async def is_away(headers: Mapping[str, str]) -> DeliveryReply:
+        await trio.sleep(1)
+        return answers[0]
+
+    sim.answers["b.example"] = is_away
+    tried = await ada.publish("tried once, and perhaps taken")
+    await trio.sleep(10)
+    untried = await ada.publish("behind the first")
+    await ada.insist(EditStatus(untried, "behind the first, and better"))
+    boost = await ada.insist(Reblog(theirs))
+    assert boost is not None
+    for one in (untried, tried):
+        await ada.delete(one)
+    await ada.insist(Unreblog(theirs))
+    kept = await ada.publish("kept")
+    answers[0] = DeliveryReply(202)
+    await all_delivered(sim)
+    uri = "https://troupe.test/users/ada/statuses/"
+    told = [(kind, one if isinstance(one, str) else one["id"]) for kind, one in what(sim, bob.inbox)]
+    assert told == [("Create", f"{uri}{tried}"), ("Delete", f"{uri}{tried}"), ("Create", f"{uri}{kept}")]
+    told = [(kind, one if isinstance(one, str) else one["id"]) for kind, one in what(sim, cat.inbox)]
+    assert {kind for kind, one in told if one == f"{uri}{tried}"} == {"Create", "Delete"}
+
+
+@simulation(seeds=20, faults=2, world=with_servers)
+async def test_a_post_that_is_deleted_while_it_is_delivered_is_deleted_there_too(sim: Simulation) -> None:
+    """Whenever it is deleted: a server that has got a post gets its deletion too, and after it."""
+    ada = await sim.account("ada")
+    bob = Foreigner(sim, "bob", "b.example")
+    bob.follows(sim, ada)
+
+    async def is_slow(headers: Mapping[str, str]) -> DeliveryReply:
+        await trio.sleep(0.2 * sim.run.random.random())
+        return DeliveryReply(202)
+
+    sim.answers["b.example"] = is_slow
+
+    async def post_and_delete() -> None:
+        for _ in range(3):
+            status = await ada.publish("regretted")
+            await trio.sleep(sim.run.random.choice((0.0, 0.1, 0.3, 1.0)))
+            await ada.delete(status)
+
+    async def crash() -> None:
+        await trio.sleep(0.5 * sim.run.random.random())
+        await sim.kill()
+        await sim.start()
+
+    async with sim.together() as go:
+        go(post_and_delete, name="ada")
+        go(crash, name="SIGKILL")
+    await all_delivered(sim)
+    taken = what(sim, bob.inbox)
+    created = {one["id"] for kind, one in taken if kind == "Create"}
+    deleted = {one["id"] for kind, one in taken if kind == "Delete"}
+    assert created <= deleted, "nothing stays there"
+    sim.sometimes(not taken, "nothing was sent")
+    sim.sometimes(bool(created), "something was sent")
+
+
+@simulation(seeds=5, faults=0, world=with_servers)
+async def test_what_others_have_answered_is_deleted_there_also_before_it_was_sent(sim: Simulation) -> None:
+    """A server that shows an answer has fetched what it answers."""
+    ada, eve = await sim.people("ada", "eve")
+    bob = Foreigner(sim, "bob", "b.example")
+    bob.follows(sim, ada)
+    answers = [AWAY]
+
+    async def is_away(headers: Mapping[str, str]) -> DeliveryReply:
+        return answers[0]
+
+    sim.answers["b.example"] = is_away
+    await ada.publish("first")
+    await trio.sleep(10)
+    status = await ada.publish("answer me")
+    await eve.insist(PublishStatus("@ada yes", in_reply_to_id=status))
+    await ada.delete(status)
+    answers[0] = DeliveryReply(202)
+    await all_delivered(sim)
+    assert [kind for kind, _ in what(sim, bob.inbox)] == ["Create", "Create", "Delete"]
+
+
+@simulation(seeds=5, faults=0, world=partial(stage, deliveries=True, mail=True))
+async def test_with_a_deleted_account_all_is_withdrawn_that_nobody_has_got(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    bob = Foreigner(sim, "bob", "b.example")
+    bob.follows(sim, ada)
+    answers = [AWAY]
+
+    async def is_away(headers: Mapping[str, str]) -> DeliveryReply:
+        return answers[0]
+
+    sim.answers["b.example"] = is_away
+    await ada.publish("tried")
+    await trio.sleep(10)
+    await ada.publish("not tried")
+    await ada.insist(DeleteAccount())
+    await trio.sleep(10)
+    answers[0] = DeliveryReply(202)
+    await all_delivered(sim)
+    assert [kind for kind, _ in what(sim, bob.inbox)] == ["Create", "Delete"]
+
+
+def what(sim: Simulation, inbox: str) -> list[tuple[str, Any]]:
+    """The types and objects of what an inbox has taken, in order, each once."""
+    taken = {one.activity["id"]: one.activity for one in sim.delivered if one.inbox == inbox}
+    return [(activity["type"], activity["object"]) for activity in taken.values()]

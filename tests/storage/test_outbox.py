@@ -101,6 +101,22 @@ def test_what_was_given_back_or_failed_can_be_claimed_at_once(stage: Stage) -> N
     assert claim(stage, OTHER, first.id, second.id) == {first.id, second.id}
 
 
+def test_what_a_relay_has_begun_with_is_known_as_tried(stage: Stage) -> None:
+    """Also after a relay has died with it, or has put it off after a try that failed."""
+    names = ("given back", "given back untouched", "put off", "failed", "died", "waits")
+    new = {name: NewEffect(new_id(), QUEUE, "fan-out", name, {}) for name in names}
+    stage(outbox.insert_many, list(new.values()), stage.now)
+    claim(stage, RELAY, *(new[name].id for name in names[:-1]))
+    stage(outbox.release, [new[name].id for name in names[:2]], RELAY, [new["given back untouched"].id])
+    stage(outbox.put_off, new["put off"].id, RELAY, stage.now, "away")
+    stage(outbox.fail, new["failed"].id, RELAY, stage.now, "boom")
+    stage.later(60)
+    assert {one.key for one in effects_due(stage) if one.tried} == {"given back", "failed", "died"}
+    claim(stage, OTHER, new["failed"].id)
+    stage(outbox.put_off, new["failed"].id, OTHER, stage.now, "away", tried=True)
+    assert {one.key for one in effects_due(stage) if one.tried} == {"given back", "failed", "died"}
+
+
 def test_what_waits_for_another_try_cannot_be_claimed(stage: Stage) -> None:
     new = NewEffect(new_id(), QUEUE, "fan-out", "a", {}, due_at=NOW + timedelta(seconds=1))
     stage(outbox.insert_many, [new], stage.now)
