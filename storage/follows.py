@@ -76,6 +76,31 @@ REMOTE = """
     ORDER BY a.id, t.id
 """
 
+# A follow becomes a request with the same terms. Its places in lists stay, as with any request.
+ASK_ANEW = """
+    WITH ended AS (
+        DELETE FROM follows WHERE account_id = $2 AND target_account_id = $3
+        RETURNING account_id, target_account_id, show_reblogs, notify, languages
+    )
+    INSERT INTO follow_requests (id, account_id, target_account_id, show_reblogs, notify, languages, uri, created_at)
+    SELECT $1, ended.*, $4, $5 FROM ended
+    ON CONFLICT (account_id, target_account_id) DO NOTHING
+    RETURNING id
+"""
+
+ASK_AGAIN = """
+    UPDATE follow_requests SET uri = $3, created_at = $4 WHERE account_id = $1 AND target_account_id = $2 RETURNING id
+"""
+
+LOCAL_FOLLOWERS = """
+    SELECT f.account_id FROM (
+        SELECT account_id FROM follows WHERE target_account_id = $1 AND from_domain IS NULL
+        UNION SELECT account_id FROM follow_requests WHERE target_account_id = $1 AND created_at < $4
+    ) AS f
+    JOIN accounts a ON a.id = f.account_id WHERE a.domain IS NULL AND f.account_id > $2
+    ORDER BY f.account_id LIMIT $3
+"""
+
 # The accounts of a domain that follow an account or ask to.
 FROM_DOMAIN = """
     SELECT f.account_id FROM (
@@ -193,6 +218,25 @@ async def delete_follow(db: Connection, account_id: int, target_id: int) -> bool
     await db.execute(COUNT, account_id, target_id, -1)
     await db.execute(FORGET, account_id, target_id)
     return True
+
+
+async def ask_anew(db: Connection, id: int, account_id: int, target_id: int, uri: str, now: datetime) -> bool:
+    """Make a follow a request with this id and URI, and give a request the URI. False if there is neither."""
+    await accounts.lock_counts(db, [account_id, target_id])
+    if await db.fetchval(ASK_ANEW, id, account_id, target_id, uri, now) is not None:
+        await db.execute(COUNT, account_id, target_id, -1)
+        return True
+    return await db.fetchval(ASK_AGAIN, account_id, target_id, uri, now) is not None
+
+
+async def local_followers(
+    db: Connection, account_id: int, asked_before: datetime, after: int, limit: int
+) -> list[int]:  # fmt: skip
+    """Return the accounts of this server that follow an account, or have asked to before a time.
+
+    They come in batches, as from `followers`.
+    """
+    return [row["account_id"] for row in await db.fetch(LOCAL_FOLLOWERS, account_id, after, limit, asked_before)]
 
 
 async def remote(db: Connection, account_ids: Sequence[int], target_ids: Sequence[int]) -> list[RemoteFollow]:

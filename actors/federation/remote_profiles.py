@@ -11,27 +11,41 @@ from ...storage.actor_keys import ActorKey
 from ...storage.engine.database import Connection
 from ...storage.remote_accounts import KnownRow, RemoteProfile
 from ..context import ActorContext
+from ..effects.refollows import actor_changed
 from ..facts import ChangedAccount, Fact, ModeratedAccount
+from ..kernel import NOWHERE
+from ..outbox import Outbox
 from ..rules.domains import DomainRules
 
 
 @dataclass(frozen=True, slots=True)
 class StoredProfile:
-    """An account after its profile was stored. `is_moderated` if its suspension began or ended."""
+    """An account after its profile was stored.
+
+    `is_moderated` if its suspension began or ended, `is_another` if its handle was that of another actor.
+    """
 
     account: Account
     is_moderated: bool
+    is_another: bool
 
 
 async def store_profile(context: ActorContext, profile: RemoteProfile, keys: list[ActorKey]) -> Account | None:
-    """Store a profile and return its account. None if the account was deleted: its URI and its handle stay taken."""
+    """Store a profile and return its account. None if the account was deleted: its URI and its handle stay taken.
+
+    If its handle was that of another actor, the people here who follow it ask again.
+    """
     emojis = [(context.ids.next(), *emoji) for emoji in profile.emojis]
-    stored = await context.database.transact(_store, context.ids.next(), profile, keys, emojis, context.clock.now())
+    stored = await context.database.transact(
+        _store, context.ids.next(), profile, keys, emojis, context.outbox, context.clock.now()
+    )
     if stored is None:
         return None
     facts: list[Fact] = [ChangedAccount(stored.account.id)]
     if stored.is_moderated:
         facts.append(ModeratedAccount(stored.account.id, barred=False))
+    if stored.is_another:
+        context.outbox.wake()
     await context.facts.apply(facts)
     return stored.account
 
@@ -42,6 +56,7 @@ async def _store(
     profile: RemoteProfile,
     keys: list[ActorKey],
     emojis: list[tuple[int, str, str]],
+    outbox: Outbox,
     now: datetime,
 ) -> StoredProfile | None:
     await remote_accounts.hold_blocked_domains(db)
@@ -62,7 +77,10 @@ async def _store(
     after = await accounts.find(db, id)
     if before is None or after is None:
         raise LookupError("the account was deleted while its row was locked")
-    return StoredProfile(after, before.suspended_at != after.suspended_at)
+    is_another = row is not None and row.uri != profile.uri
+    if is_another:
+        await outbox.promise(db, [actor_changed(id)], NOWHERE)
+    return StoredProfile(after, before.suspended_at != after.suspended_at, is_another)
 
 
 async def _name(db: Connection, id: int, row: KnownRow | None, profile: RemoteProfile) -> None:
