@@ -11,6 +11,7 @@ from functools import partial
 from ..actors.account import PerspectiveOf, ViewerFlags
 from ..actors.activitypub.keys import SigningKeys
 from ..actors.broadcast import account_address
+from ..actors.deliveries.followers import FollowerDigests
 from ..actors.deliveries.hosts import Chance
 from ..actors.deliveries.sender import DeliveryContext, DeliverySender, OnGone, Post
 from ..actors.effects.deliveries import DELIVERIES
@@ -67,8 +68,9 @@ def delivery_queue(
     """The activities on their way to other servers."""
     shared = actors.actor_context
     context = DeliveryContext(
-        shared.database, shared.clock, keys, shared.blocks, actors.hosts, chance, first_retry, on_gone
-    )
+        shared.database, shared.clock, keys, FollowerDigests(shared.database, shared.names), shared.blocks,
+        actors.hosts, chance, first_retry, on_gone,
+    )  # fmt: skip
     actors.facts.observe(RotatedKey, lambda fact: keys.forget(fact.account_id))
     return Staffed(DELIVERIES, DeliverySender(context, post))
 

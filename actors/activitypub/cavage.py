@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import format_datetime, parsedate_to_datetime
@@ -60,13 +60,16 @@ def claim_of(request: ReceivedRequest, now: datetime) -> CavageClaim:
     return CavageClaim(key_id, signed_at, signature, tuple(_bases(request, parts, parameters)))
 
 
-def sign(key_id: str, key: RSAPrivateKey, method: str, url: str, body: bytes | None, now: datetime) -> dict[str, str]:
-    """Return the headers that make a request a signed one. A body is one of an activity."""
+def sign(
+    key_id: str, key: RSAPrivateKey, method: str, url: str, body: bytes | None, now: datetime, more: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the headers that make a request a signed one, with `more` that are signed too. A body is an activity's."""
     target = urlsplit(url)
     path = f"{target.path or '/'}?{target.query}" if target.query else target.path or "/"
     headers = {"Host": target.netloc, "Date": format_datetime(now, usegmt=True)}
     if body is not None:
         headers |= {"Digest": f"SHA-256={digest_of(body)}", "Content-Type": CONTENT_TYPE}
+    headers |= more
     signed = {"(request-target)": f"{method.lower()} {path}"} | {name.lower(): text for name, text in headers.items()}
     base = "\n".join(f"{name}: {text}" for name, text in signed.items()).encode()
     signature = base64.b64encode(key.sign(base, PKCS1v15(), SHA256())).decode()

@@ -52,6 +52,10 @@ class LocalNames:
     def followers(self, username: str) -> str:
         return f"{self.actor(username)}/followers"
 
+    def followers_synchronization(self, username: str) -> str:
+        """The part of an actor's followers that the server which asks for it has."""
+        return f"{self.actor(username)}/followers_synchronization"
+
     def following(self, username: str) -> str:
         return f"{self.actor(username)}/following"
 

@@ -102,11 +102,14 @@ def holds(claim: Rfc9421Claim, key: PublicKey) -> bool:
     return True
 
 
-def sign(key_id: str, key: RSAPrivateKey, method: str, url: str, body: bytes | None, now: datetime) -> dict[str, str]:
-    """Return the headers that make a request a signed one. A body is one of an activity."""
-    message = _Message(method, url, {} if body is None else {"Content-Type": CONTENT_TYPE})
+def sign(
+    key_id: str, key: RSAPrivateKey, method: str, url: str, body: bytes | None, now: datetime, more: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the headers that make a request a signed one, with `more` that are signed too. A body is an activity's."""
+    message = _Message(method, url, ({} if body is None else {"Content-Type": CONTENT_TYPE}) | dict(more))
+    components = (*COMPONENTS, *(name.lower() for name in more))
     signer = HTTPMessageSigner(signature_algorithm=RSA_V1_5_SHA256, key_resolver=_OneKey(private=key))
-    signer.sign(message, key_id=key_id, created=now, label=LABEL, covered_component_ids=COMPONENTS, body=body)
+    signer.sign(message, key_id=key_id, created=now, label=LABEL, covered_component_ids=components, body=body)
     return message.headers
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
@@ -49,8 +50,12 @@ def holds(claim: SignatureClaim, pem: str) -> bool:
 
 
 def sign(
-    key: SigningKey, method: str, url: str, body: bytes | None, now: datetime, scheme: SignatureScheme = "cavage"
-) -> dict[str, str]:
-    """Return the headers to send with a request. `body` is that of an activity; None for a GET."""
+    key: SigningKey, method: str, url: str, body: bytes | None, now: datetime, scheme: SignatureScheme = "cavage",
+    more: Mapping[str, str] | None = None,
+) -> dict[str, str]:  # fmt: skip
+    """Return the headers to send with a request, those of `more` among them, which are signed too.
+
+    `body` is that of an activity; None for a GET.
+    """
     by = rfc9421 if scheme == "rfc9421" else cavage
-    return by.sign(key.key_id, key.private, method, url, body, now)
+    return by.sign(key.key_id, key.private, method, url, body, now, more or {})

@@ -118,6 +118,12 @@ def host_of(uri: str) -> str | None:
     return host.rstrip(".") if port is None else f"{host.rstrip('.')}:{port}"
 
 
+def origin_of(uri: str) -> str | None:
+    """Return the scheme and the host of a web address, such as `https://troupe.test`; None if it is no web address."""
+    host = host_of(uri)
+    return None if host is None else f"{urlsplit(uri).scheme}://{host}"
+
+
 def same_host(one: str, other: str) -> bool:
     """True if two URIs are of one host: the unit of trust."""
     host = host_of(one)

@@ -20,6 +20,7 @@ from ..outgoing.client import OutgoingClient, OutgoingRequest, RequestLimits
 from ..outgoing.errors import ForbiddenTarget, OutgoingFailure
 from ..outgoing.retry_after import time_of
 from ..server_blocks import ServerBlocks
+from .followers import FollowerDigests
 from .hosts import Chance, KnownHosts
 
 LIMITS = RequestLimits(seconds=10, body=64 * 1024, cut=True)
@@ -68,6 +69,7 @@ class DeliveryContext:
     database: Database
     clock: Clock
     keys: SigningKeys
+    followers: FollowerDigests
     blocks: ServerBlocks
     hosts: KnownHosts
     chance: Chance
@@ -137,7 +139,8 @@ class DeliverySender:
         key = await (keys.of_server() if activity.account_id is None else keys.of_account(activity.account_id))
         if activity.private_key is not None:
             key = with_private(key, activity.private_key)
-        headers = sign(key, "POST", inbox, body, self._context.clock.now(), scheme)
+        told = await self._context.followers.headers_of(activity, inbox)
+        headers = sign(key, "POST", inbox, body, self._context.clock.now(), scheme, told)
         return await self._post(inbox, {"Content-Type": CONTENT_TYPE, **headers}, body)
 
     async def _judge(self, reply: DeliveryReply, host: str, attempt: int) -> None:

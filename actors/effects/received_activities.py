@@ -22,13 +22,15 @@ LONGEST_KEY = 200  # characters of a partition's or group's name that are kept; 
 class ReceivedActivity(Effect):
     """Apply an activity that `signer` has signed.
 
-    `recipient` is the user whose own inbox it came to, if it did. One that was `tried` was put aside.
+    `recipient` is the user whose own inbox it came to, if it did. One that was `tried` was put aside. `followers` is
+    what its server said of the signer's followers here, the header `Collection-Synchronization`.
     """
 
     signer: str
     body: str
     recipient: str | None = None
     tried: bool = False
+    followers: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from ...storage import outbox, received_activities, statuses
 from ...storage.engine.database import Connection, Doubtful, Unavailable
 from ...storage.engine.json_values import JsonObject
 from ...storage.remote_statuses import KnownStatus
+from ..activitypub.follower_lists import HEADER, read_header
 from ..activitypub.requests import SignatureRefused
 from ..activitypub.vocabulary import MalformedDocument, host_of, object_of, read_document, same_host, types_of, uri_of
 from ..effects.received_activities import ReceivedActivity, UnverifiedActivity, aside, put_aside
@@ -25,6 +26,7 @@ from .activities.delete import delete_status
 from .activities.follow import mark_of
 from .activities.update import change
 from .errors import DocumentGone, DocumentMissing, DocumentUnavailable, DocumentUnknown, UntrustedDocument
+from .follower_lists import FollowerLists
 from .key_directory import KeyDirectory
 from .receiving import Activity, InboxContext
 from .reception import request_of, take_up
@@ -41,6 +43,7 @@ class Inbox:
     def __init__(self, context: InboxContext, directory: KeyDirectory) -> None:
         self._context = context
         self._directory = directory
+        self._follower_lists = FollowerLists(context)
 
     async def apply(self, received: ReceivedActivity, attempt: Attempt) -> Finish | None:
         """Apply an activity. One that can't be applied just now is put aside; one that never can is given up."""
@@ -53,7 +56,7 @@ class Inbox:
         if not received.tried and subject is not None and await self._waits(partition):
             return partial(self._put_behind, received, partition, attempt)
         try:
-            await self._apply(received, document, attempt.origin)
+            await self._apply(received, document, attempt)
         except (Unavailable, Doubtful):
             raise
         except (DocumentUnavailable, NotAnswered) as error:
@@ -79,7 +82,9 @@ class Inbox:
             raise GivenUp(str(refusal)) from refusal
         if context.standing_of(actor.uri).suspended:
             return None
-        activity = ReceivedActivity(actor.uri, unverified.body, unverified.recipient)
+        told = unverified.headers.get(HEADER.lower())
+        followers = told if read_header(told, actor.uri) is not None else None
+        activity = ReceivedActivity(actor.uri, unverified.body, unverified.recipient, followers=followers)
         return partial(self._take_up, activity, actor.signed_at, attempt.origin)
 
     async def _waits(self, partition: str) -> bool:
@@ -91,7 +96,7 @@ class Inbox:
     ) -> None:
         """Apply an activity after those of a partition, and not before a pause."""
         shared = self._context.shared
-        again, host = replace(received, tried=True), host_of(received.signer) or ""
+        again, host = replace(received, tried=True, followers=None), host_of(received.signer) or ""
         promise = put_aside(again, host, partition, shared.clock.now() + pause)
         await shared.outbox.promise(db, [promise], attempt.origin)
 
@@ -108,8 +113,8 @@ class Inbox:
         shared = self._context.shared
         await take_up(db, shared.outbox, activity, signed_at, shared.clock.now(), origin)
 
-    async def _apply(self, received: ReceivedActivity, document: JsonObject, origin: Origin) -> None:
-        context = self._context
+    async def _apply(self, received: ReceivedActivity, document: JsonObject, attempt: Attempt) -> None:
+        context, origin = self._context, attempt.origin
         kind = next((kind for kind in types_of(document) if kind in HANDLERS), None)
         if kind is None or context.standing_of(received.signer).suspended:
             return
@@ -127,6 +132,8 @@ class Inbox:
         if received.recipient is not None:
             recipient = await context.local_account_id(context.names.actor(received.recipient))
         await HANDLERS[kind](context, Activity(actor, document, origin, recipient))
+        if (told := read_header(received.followers, actor.uri)) is not None:
+            await self._follower_lists.compare(actor, told, attempt.promised_at, origin)
 
     async def _follow_up(self, kind: str, document: JsonObject, origin: Origin) -> None:
         """Look at the object of an activity that somebody else has passed on, at its own server."""

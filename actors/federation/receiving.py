@@ -16,6 +16,7 @@ from ..context import ActorContext
 from ..kernel import Message, Origin, Refused, Runtime
 from ..rules.domains import SUSPENDED, DomainRules, DomainStanding
 from ..rules.identity import domain_of
+from .later_jobs import Job
 
 R = TypeVar("R")
 
@@ -32,11 +33,15 @@ class Resolves(Protocol):
 
     def find_parents_later(self, uri: str) -> None: ...
 
+    def do_later(self, work: str, uri: str, job: Job) -> None: ...
+
 
 class Fetches(Protocol):
     """Fetches documents of other servers. Raises one of the errors of this package."""
 
     async def fetch(self, uri: str) -> JsonObject: ...
+
+    async def fetch_collection(self, url: str) -> JsonObject: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import trio
 from ...storage import outbox, received_activities, remote_statuses
 from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
+from ..activitypub.follower_lists import HEADER, read_header
 from ..activitypub.requests import ReceivedRequest, SignatureRefused
 from ..activitypub.signatures import claim_of
 from ..activitypub.vocabulary import MalformedDocument, host_of, read_document, types_of, uri_of
@@ -90,8 +91,10 @@ class Reception:
             return
         self._check_standing(signer.uri)
         count(signer.uri)
+        told = request.headers.get(HEADER.lower())
+        followers = told if read_header(told, signer.uri) is not None else None
         now, earlier = self._clock.now(), await self._recognise_earlier(signer)
-        activity = ReceivedActivity(signer.uri, request.body.decode(), recipient)
+        activity = ReceivedActivity(signer.uri, request.body.decode(), recipient, followers=followers)
         await self._database.transact(_take_up_in_order, self._outbox, earlier, activity, signer.signed_at, now, origin)
         self._outbox.wake(INBOX)
         await self._hosts.heard_from(host_of(signer.uri) or "")

@@ -30,7 +30,7 @@ from .discoveries import Discoveries
 from .errors import DocumentGone, DocumentMissing, FetchFailed, UntrustedDocument
 from .fetching import DocumentFetcher
 from .flights import Flights
-from .later_jobs import LaterJobs
+from .later_jobs import Job, LaterJobs
 from .notes import note_of, store_note
 from .remote_profiles import store_profile
 from .threads import Threads
@@ -160,6 +160,10 @@ class Resolver:
     def find_parents_later(self, uri: str) -> None:
         """Fetch what a status answers, after the caller has gone on."""
         self._jobs.add("parents", uri, partial(self._threads.find_parents, uri))
+
+    def do_later(self, work: str, uri: str, job: Job) -> None:
+        """Have a job done for a URI after the caller has gone on, once at a time."""
+        self._jobs.add(work, uri, job)
 
     def recount_later(self, uri: str) -> None:
         """Fetch a poll that is looked at after the caller has gone on, and not too often.

@@ -38,6 +38,14 @@ async def send_unfollow(db: Connection, account: AccountActor, target_id: int) -
     ]
 
 
+async def send_end_of_unknown_follow(
+    db: Connection, context: ActorContext, me: Account, target: Account
+) -> list[Promise]:
+    """Promise to end a follow that the other server has and this one does not: its id is not known here."""
+    follow = follow_of(_made_up(me.uri, target.id), me.uri, target.uri)
+    return await deliver_to(db, context, me.id, undo_of(follow), target.id)
+
+
 async def send_acceptances(
     db: Connection, context: ActorContext, target_id: int, followers: Sequence[int]
 ) -> list[Promise]:
@@ -99,7 +107,12 @@ async def _answer(db: Connection, context: ActorContext, one: RemoteFollow, answ
 
 
 def _follow(one: RemoteFollow) -> JsonObject:
-    return follow_of(one.uri or f"{one.account_uri}#follows/{one.target_id}", one.account_uri, one.target_uri)
+    return follow_of(one.uri or _made_up(one.account_uri, one.target_id), one.account_uri, one.target_uri)
+
+
+def _made_up(account_uri: str, target_id: int) -> str:
+    """Return an id for a Follow whose own one is not known here. Servers also know a Follow by its actor and object."""
+    return f"{account_uri}#follows/{target_id}"
 
 
 def _block(account: AccountActor, target: Account, id: int) -> JsonObject:

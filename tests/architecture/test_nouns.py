@@ -10,7 +10,12 @@ from .imports import ROOT, imported
 SHARED_COMMANDS = {"interacting", "pairs", "quoting", "report_handling", "sending", "striking", "undoing"}
 
 #: What other servers tell, stored as what is told here. Their endpoint is the inbox.
-RECEIVED = {"moves": "moves", "received_statuses": "remote_statuses"}
+RECEIVED = {
+    "follower_lists": "follower_lists",
+    "moves": "moves",
+    "received_statuses": "remote_statuses",
+    "refollows": "follows",
+}
 
 #: What several entities share.
 SHARED_ENTITIES = {"rendered", "role", "times"}

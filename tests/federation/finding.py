@@ -6,6 +6,7 @@ from typing import Any
 
 from ..clients import Person, Stage
 from ..waiting import until_none
+from .peer import ForeignServer
 
 ACCOUNTS = "SELECT uri FROM accounts WHERE domain IS NOT NULL ORDER BY uri"
 
@@ -14,6 +15,14 @@ async def search(person: Person, query: str, **more: Any) -> list[Any]:
     found = await person.get("/api/v2/search", query_string={"q": query, "resolve": "true", **more})
     assert found.status == 200, found.text
     return found.json["accounts"]
+
+
+async def followed(person: Person, peer: ForeignServer, username: str = "eve") -> str:
+    """Have a person follow an account of the foreign server. Return the account's id."""
+    found = await person.get("/api/v2/search", query_string={"q": f"@{username}@{peer.domain}", "resolve": "true"})
+    (account,) = found.json["accounts"]
+    assert (await person.post(f"/api/v1/accounts/{account['id']}/follow")).status == 200
+    return account["id"]
 
 
 async def until_done(stage: Stage) -> None:

@@ -12,15 +12,8 @@ from troupe.actors.federation import reception
 from ..clients import Person, Stage
 from ..waiting import until_found
 from .delivering import HOME, act, applied, create, deliver, follow, note, take
+from .finding import followed
 from .peer import ForeignServer
-
-
-async def followed(person: Person, peer: ForeignServer, username: str = "eve") -> str:
-    """Have a person follow an account of the foreign server. Return the account's id."""
-    found = await person.get("/api/v2/search", query_string={"q": f"@{username}@{peer.domain}", "resolve": "true"})
-    (account,) = found.json["accounts"]
-    assert (await person.post(f"/api/v1/accounts/{account['id']}/follow")).status == 200
-    return account["id"]
 
 
 async def test_a_follow_takes_effect(stage: Stage, ada: Person, peer: ForeignServer) -> None:

@@ -41,6 +41,7 @@ OWN = frozenset(
         ("GET", "/users/<name>/statuses/<id>"),
         *(("GET", f"/users/<name>/statuses/<id>/{part}") for part in ("activity", "replies", "likes", "shares")),
         *(("GET", f"/users/<name>/{part}") for part in ("outbox", "followers", "following")),
+        ("GET", "/users/<name>/followers_synchronization"),
         *(("GET", f"/users/<name>/collections/{part}") for part in ("featured", "tags")),
         ("GET", "/users/<name>/quote_authorizations/<id>"),
         ("GET", "/tags/<name>"),

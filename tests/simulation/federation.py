@@ -12,8 +12,10 @@ from troupe.actors.commands.moves import AddAlias, MoveAway
 from troupe.actors.commands.polls import Vote
 from troupe.actors.commands.relations import Follow, Unfollow
 from troupe.actors.commands.statuses import PublishStatus
+from troupe.actors.federation.follower_lists import NOT_ASKED_FOR
 from troupe.actors.kernel import Message
 from troupe.actors.rules.polls import PollTerms
+from troupe.storage import follows
 from troupe.supervision.testing import Budget, Fault
 from troupe.supervision.testing.stage import Person, Simulation, TwoServers
 from troupe.supervision.testing.stage.server import SimulatedServer
@@ -263,6 +265,48 @@ async def move_meets_follows(sim: TwoServers) -> None:
     assert standing(cyd, new) == ["follows"], "her followers go along"
     sim.sometimes(standing(bob, new) == ["follows"], "bob has followed her before she moved")
     sim.sometimes(not standing(bob, new), "bob comes too late")
+
+
+async def follows_differ(sim: TwoServers) -> None:
+    """News was lost, so that the servers know other followers of ada's. She posts for them; dan changes his mind."""
+    ada, eva = await sim.north.people("ada", "eva")
+    bob, cyd, dan = await sim.south.people("bob", "cyd", "dan")
+    for follower in (bob, cyd, dan):
+        sim.has_followed(follower, ada)
+    await cyd.attempt(Follow(sim.known(eva).id))  # which makes his key: without one he can't follow anybody
+    for person, followed in ((sim.known(bob), ada), (cyd, sim.known(ada))):
+        person.server.database.arrange(follows.delete_follow, person.id, followed.id)
+    await trio.sleep(60)
+
+    async def post() -> None:
+        for number in range(3):
+            await ada.publish(f"for followers {number}", visibility="private")
+            await pause(sim)
+
+    async def change_mind() -> None:
+        await pause(sim)
+        await dan.unfollow(sim.known(ada))
+        await pause(sim)
+        await dan.attempt(Follow(sim.known(ada).id))
+
+    async with sim.together() as go:
+        go(post, name="ada")
+        go(change_mind, name="dan")
+    here, there = [sim.known(one) for one in (bob, cyd, dan)], (bob, cyd, dan)
+
+    def standings() -> list[list[list[str]]]:
+        return [[standing(one, ada) for one in here], [standing(one, sim.known(ada)) for one in there]]
+
+    agreed = [[], [], ["follows"]]
+    for _ in range(1 + FAULTS.most):  # what is lost is asked for again after a later post
+        await sim.calm()
+        await trio.sleep(10)
+        await sim.calm()
+        if standings() == [agreed, agreed]:
+            break
+        await trio.sleep(NOT_ASKED_FOR)
+        await ada.publish("and later", visibility="private")
+    assert standings() == [agreed, agreed], "both servers have the followers that both sides want"
 
 
 async def of(reader: Person, author: Person) -> list[int]:

@@ -24,6 +24,7 @@ from troupe.actors.effects.polls import ClosePoll
 from troupe.actors.effects.previews import ForgetCard, PreviewLink
 from troupe.actors.effects.push import SendPush
 from troupe.actors.effects.received_activities import ReceivedActivity, UnverifiedActivity
+from troupe.actors.effects.refollows import AskNewActor
 from troupe.actors.effects.refreshes import RefreshAccount
 from troupe.actors.effects.registry import KINDS, NAMES, Effect
 from troupe.actors.effects.relations import RereadRelations
@@ -60,8 +61,9 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
     ("preview", {"status_id": 7, "account_id": 3, "url": "https://a.example/"}, PreviewLink(7, 3, "https://a.example/")),
     ("card", {"card_id": 7}, ForgetCard(7)),
     (
-        "activity", {"signer": "https://a.example/u", "body": "{}", "recipient": "ada", "tried": True},
-        ReceivedActivity("https://a.example/u", "{}", "ada", True),
+        "activity",
+        {"signer": "https://a.example/u", "body": "{}", "recipient": "ada", "tried": True, "followers": "d"},
+        ReceivedActivity("https://a.example/u", "{}", "ada", True, "d"),
     ),
     (
         "unverified", {
@@ -97,6 +99,7 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
         "notice", {"letter": "password_changed", "to": "ada@example.org", "username": "ada", "locale": "de"},
         SendNotice("password_changed", "ada@example.org", "ada", "de"),
     ),
+    ("refollow", {"account": 3}, AskNewActor(3)),
     ("reminder", {"account": 3, "of": "Unlocked", "with": {}}, Remind(3, Unlocked())),
     ("reminder", {"account": 3, "of": "DomainBlocked", "with": {"domain": "t"}}, Remind(3, DomainBlocked("t"))),
     ("reminder", {"account": 3, "of": "MuteEnded", "with": {"target_id": 4}}, Remind(3, MuteEnded(4))),

@@ -51,3 +51,8 @@ async def test_edits_and_deletions_amid_deliveries_end_alike(sim: TwoServers) ->
 @simulation(seeds=20, faults=FAULTS, world=two_servers)
 async def test_followers_of_an_account_that_moves_follow_the_new_one(sim: TwoServers) -> None:
     await federation.move_meets_follows(sim)
+
+
+@simulation(seeds=20, faults=FAULTS, world=two_servers)
+async def test_servers_that_know_other_followers_agree_after_a_post_for_them(sim: TwoServers) -> None:
+    await federation.follows_differ(sim)

@@ -16,6 +16,7 @@ from troupe.actors.activitypub.notes import ReceivedNote
 from troupe.actors.commands import edits, polls, received_statuses, relations
 from troupe.actors.deliveries.sender import ClientPost, DeliveryReply
 from troupe.actors.effects.registry import Promise
+from troupe.actors.federation.follower_lists import FollowerLists
 from troupe.actors.kernel import Origin, Refused
 from troupe.actors.outgoing.errors import OutgoingFailure
 from troupe.actors.relay import Relay
@@ -162,6 +163,15 @@ def each_choice_has_a_voter(patch: Patch) -> None:
     patch.setattr(stored_polls, "vote", counted)
 
 
+def other_followers_are_not_compared(patch: Patch) -> None:
+    """What other servers say of followers is not heard."""
+
+    async def compare(*terms: object) -> None:
+        pass
+
+    patch.setattr(FollowerLists, "compare", compare)
+
+
 async def never(*terms: object) -> bool:
     return False
 
@@ -191,6 +201,7 @@ MUTANTS: list[tuple[Callable[[Patch], None], Series]] = [
     (two_edits_can_have_one_time, between(federation.changes_meet_deliveries)),
     (deletions_are_kept_from_other_servers, between(federation.changes_meet_deliveries)),
     (moved_accounts_can_be_followed, between(federation.move_meets_follows)),
+    (other_followers_are_not_compared, between(federation.follows_differ)),
     (received_activities_are_taken_before_they_are_done, within(receiving.activities_amid_crashes)),
     (activities_put_aside_lose_their_place, within(receiving.undo_amid_crashes)),
     (undone_activities_can_come_later, within(receiving.follow_and_undo_in_every_order)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ....actors.context import ActorContext
 from ....actors.federation.errors import DocumentMissing
+from ....actors.federation.later_jobs import Job
 from ....storage import remote_accounts, remote_statuses
 from ....storage.accounts import Account
 from ....storage.engine.json_values import JsonObject
@@ -27,6 +28,12 @@ class StoredOnly:
 
     def find_parents_later(self, uri: str) -> None:
         """Other servers do not tell what a status answers."""
+
+    def do_later(self, work: str, uri: str, job: Job) -> None:
+        """Other servers are asked for nothing."""
+
+    async def fetch_collection(self, url: str) -> JsonObject:
+        return await self.fetch(url)
 
     async def fetch(self, uri: str) -> JsonObject:
         raise DocumentMissing(f"nothing is fetched in a simulation, and {uri} neither")

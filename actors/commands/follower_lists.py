@@ -1,0 +1,61 @@
+"""Making follows between servers agree, after the server of a followed account has said who follows it (FEP-8fcf)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...storage import accounts, follower_lists, follows, relations
+from ...storage.engine.database import Connection
+from ..account import AccountActor
+from ..kernel import Message, Origin, turn
+from ..sending.relations import send_end_of_unknown_follow
+from .pairs import PairChanges, promise_follower_changes, publish_changes
+from .relations import find_present
+
+
+@dataclass(frozen=True, slots=True)
+class DropFollowers(Message[None]):
+    """Command: end the follows of these accounts that began before a time. Requests stay: their answers may come."""
+
+    account_ids: tuple[int, ...]
+    before: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class EndUnknownFollow(Message[None]):
+    """Command: tell the server of an account that this one does not follow it, unless it does by now, or asks to."""
+
+    target_id: int
+
+
+@turn(AccountActor, DropFollowers)
+async def drop_followers(account: AccountActor, message: DropFollowers) -> None:
+    changes = await account.transact(_drop, account, message.account_ids, message.before, account.origin)
+    await publish_changes(account, changes)
+
+
+@turn(AccountActor, EndUnknownFollow)
+async def end_unknown_follow(account: AccountActor, message: EndUnknownFollow) -> None:
+    await account.transact(_end_unknown, account, message.target_id, account.origin)
+
+
+async def _drop(
+    db: Connection, account: AccountActor, followers: Sequence[int], before: datetime, origin: Origin
+) -> PairChanges:
+    await relations.lock_pairs(db, account.id, followers)
+    ended = await follower_lists.begun_before(db, account.id, followers, before)
+    for follower in ended:
+        await follows.delete_follow(db, follower, account.id)
+    return await promise_follower_changes(db, account, ended, origin)
+
+
+async def _end_unknown(db: Connection, account: AccountActor, target_id: int, origin: Origin) -> None:
+    await relations.lock_pair(db, account.id, target_id)
+    bond = await relations.bond(db, account.id, target_id)
+    me, target = await accounts.find(db, account.id), await find_present(db, target_id)
+    if me is None or target is None or not me.local or target.local or bond.following or bond.requested:
+        return
+    sent = await send_end_of_unknown_follow(db, account.context, me, target)
+    await account.context.outbox.promise(db, sent, origin)

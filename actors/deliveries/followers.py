@@ -1,0 +1,70 @@
+"""Says with the deliveries of followers-only activities which followers the receiving server should know (FEP-8fcf)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import orjson
+import trio
+from cachetools import TTLCache
+
+from ...storage import follower_lists
+from ...storage.activities import StoredActivity
+from ...storage.engine.database import Database
+from ...storage.engine.json_values import JsonObject
+from ..activitypub.follower_lists import HEADER, FollowerList, digest_of
+from ..activitypub.names import LocalNames
+from ..activitypub.vocabulary import PUBLIC, origin_of, uris_of
+
+NOBODY = digest_of(())
+# An old digest does no harm: the list that is fetched because of it does not agree with it, and nothing is changed.
+SECONDS = 60.0
+MOST_DIGESTS = 100_000  # that are remembered, of all accounts together
+
+
+class FollowerDigests:
+    """The digests of accounts' followers by servers: one query for all deliveries of an activity."""
+
+    def __init__(self, database: Database, names: LocalNames) -> None:
+        self._database = database
+        self._names = names
+        self._known: TTLCache[int, Mapping[str, str]] = TTLCache(
+            MOST_DIGESTS, SECONDS, timer=trio.current_time, getsizeof=lambda digests: 1 + len(digests)
+        )
+        self._counting: dict[int, trio.Event] = {}
+
+    async def headers_of(self, activity: StoredActivity, inbox: str) -> Mapping[str, str]:
+        """Return the header to send with an activity; none unless it is for followers and not for everybody."""
+        account_id, origin = activity.account_id, origin_of(inbox)
+        username = None if account_id is None or origin is None else self._author_for_followers(activity.body)
+        if account_id is None or origin is None or username is None:
+            return {}
+        digest = (await self._digests_of(account_id)).get(origin, NOBODY)
+        names = self._names
+        told = FollowerList(names.followers(username), names.followers_synchronization(username), digest)
+        return {HEADER: told.header}
+
+    def _author_for_followers(self, body: str) -> str | None:
+        """Return the user who sends an activity to followers alone."""
+        document: JsonObject = orjson.loads(body)
+        username = self._names.username_of(document["actor"])
+        audience = {*uris_of(document.get("to")), *uris_of(document.get("cc"))}
+        if username is None or PUBLIC in audience or self._names.followers(username) not in audience:
+            return None
+        return username
+
+    async def _digests_of(self, account_id: int) -> Mapping[str, str]:
+        """Return digests by the scheme and host of servers. Deliveries at the same time wait for one query."""
+        while (counting := self._counting.get(account_id)) is not None:
+            await counting.wait()
+        known = self._known.get(account_id)
+        if known is not None:
+            return known
+        self._counting[account_id] = trio.Event()
+        try:
+            digests = await self._database.read(follower_lists.digests, account_id)
+            if len(digests) < MOST_DIGESTS:
+                self._known[account_id] = digests
+            return digests
+        finally:
+            self._counting.pop(account_id).set()

@@ -1,0 +1,113 @@
+"""Compares the followers here of accounts on other servers with those that their servers know (FEP-8fcf).
+
+A delivery may say with a digest which followers its author has here. If they are others than these rows say, the list
+is fetched from the author's server, later. A follow that is not listed ends here. One that is listed and not known here
+is undone there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from functools import partial
+
+import trio
+from cachetools import TTLCache
+
+from ...storage import follower_lists
+from ...storage.accounts import Account
+from ..activitypub.follower_lists import FollowerList, digest_of
+from ..activitypub.vocabulary import host_of, object_of, same_host, uri_of
+from ..commands.follower_lists import DropFollowers, EndUnknownFollow
+from ..kernel import Origin
+from .details import items_of
+from .discoveries import FetchBudget, registrable
+from .errors import DocumentMissing, UntrustedDocument
+from .receiving import InboxContext
+
+REMEMBERED = 10_000  # accounts, and domains
+AGREES_FOR = 60.0  # seconds in which the same digest is not compared again
+NOT_ASKED_FOR = 300.0  # seconds after which the list of an account may be fetched again
+WINDOW = 3600.0
+LISTS = 60  # that are fetched in a window, of the servers of one registered domain
+
+PAGES = 10
+MOST_LISTED = 50_000
+AT_ONCE = 100  # follows that end in one transaction
+MOST_UNDONE = 100  # follows that are undone after one list: a hostile one could name every account of this server
+# A follow that is younger than the activity may be younger than its digest. Clocks of two processes differ a little.
+CLOCKS = timedelta(seconds=5)
+
+
+class FollowerLists:
+    """One for each process."""
+
+    def __init__(self, context: InboxContext) -> None:
+        self._context = context
+        self._agreed: TTLCache[int, str] = TTLCache(REMEMBERED, AGREES_FOR, timer=trio.current_time)
+        self._asked: TTLCache[int, None] = TTLCache(REMEMBERED, NOT_ASKED_FOR, timer=trio.current_time)
+        self._budgets: TTLCache[str, FetchBudget] = TTLCache(REMEMBERED, WINDOW, timer=trio.current_time)
+
+    async def compare(self, account: Account, told: FollowerList, received_at: datetime, origin: Origin) -> None:
+        """Have the list of an account's followers fetched if they are others than those here, and not too often."""
+        if told.collection != account.followers_url or not same_host(told.url, account.uri):
+            return
+        if account.id in self._asked or self._agreed.get(account.id) == told.digest:
+            return
+        if await self._context.shared.database.read(follower_lists.digest_here, account.id) == told.digest:
+            self._agreed[account.id] = told.digest
+        elif self._has_budget(account):
+            self._asked[account.id] = None
+            job = partial(self._fetch_and_apply, account, told, received_at - CLOCKS, origin)
+            self._context.resolver.do_later("followers", account.uri, job)
+
+    def _has_budget(self, account: Account) -> bool:
+        domain = registrable(host_of(account.uri) or "")
+        try:
+            self._budgets.setdefault(domain, FetchBudget(LISTS)).spend()
+        except DocumentMissing:
+            return False
+        return True
+
+    async def _fetch_and_apply(self, account: Account, told: FollowerList, before: datetime, origin: Origin) -> None:
+        listed = await self._listed(told.url)
+        # If it is another list than that of the activity, it is not known what is missing in it.
+        if digest_of(listed) == told.digest:
+            await self._drop_unlisted(account, listed, before, origin)
+        await self._end_unknown(account, listed, origin)
+
+    async def _listed(self, url: str) -> Collection[str]:
+        """Return the followers on a list, with all its pages. Raise UntrustedDocument if it names others."""
+        fetch = self._context.fetcher.fetch_collection
+        page = await fetch(url)
+        if (first := page.get("first")) is not None:
+            page = object_of(first) or await fetch(_of_host(uri_of(first), url))
+        listed: set[str] = set()
+        for _ in range(PAGES):
+            uris = [uri_of(item) for item in items_of(page)]
+            listed |= {uri for uri in uris if uri is not None and self._context.names.is_local(uri)}
+            if not listed.issuperset(uris) or len(listed) > MOST_LISTED:
+                raise UntrustedDocument("the list has others than followers of this server")
+            if (following := page.get("next")) is None:
+                return listed
+            page = await fetch(_of_host(uri_of(following), url))
+        raise UntrustedDocument("the list has too many pages")
+
+    async def _drop_unlisted(self, account: Account, listed: Collection[str], before: datetime, origin: Origin) -> None:
+        context, after = self._context, 0
+        while batch := await context.shared.database.read(follower_lists.page_here, account.id, before, after, AT_ONCE):
+            after = batch[-1].id
+            if gone := tuple(one.id for one in batch if one.uri not in listed):
+                await context.ask(account.id, DropFollowers(gone, before), origin)
+
+    async def _end_unknown(self, account: Account, listed: Collection[str], origin: Origin) -> None:
+        context = self._context
+        for id in await context.shared.database.read(follower_lists.unknown, account.id, sorted(listed), MOST_UNDONE):
+            await context.ask(id, EndUnknownFollow(account.id), origin)
+
+
+def _of_host(uri: str | None, url: str) -> str:
+    """Return the address of another page, if it is on the host of the list."""
+    if uri is None or not same_host(uri, url):
+        raise UntrustedDocument("the list goes on elsewhere")
+    return uri

@@ -1,0 +1,51 @@
+"""The followers that an account has on the server that asks, so that both servers know the same ones (FEP-8fcf)."""
+
+from __future__ import annotations
+
+from ...actors.activitypub.documents.collections import collection_of, collection_page_of
+from ...actors.activitypub.vocabulary import origin_of
+from ...storage import follower_lists
+from ..access.context import HttpContext
+from ..answers.answer import Answer
+from ..answers.errors import Gone, NotFound
+from ..intake.ids import Cursor
+from ..intake.input import Input
+from ..intake.request import Request
+from ..router import api
+from .actors import find_actor
+from .documents import document
+from .readers import Unsigned, perspective_of_signer, signer_of
+
+PEOPLE = 5000  # on a page: far less than a megabyte, which is what servers read
+
+
+class ListPosition(Input):
+    """The id of the last follower on the page before."""
+
+    min_id: Cursor = None
+
+
+@api.get("/users/<name>/followers_synchronization", documents="only")
+async def show_followers_of_signer(context: HttpContext, request: Request, name: str, position: ListPosition) -> Answer:
+    """The followers of an account whose URIs are of the host of the actor who has signed the request, and no others."""
+    signer = await signer_of(context, request)
+    account = await find_actor(context, name)
+    origin = None if signer is None else origin_of(signer)
+    if origin is None:
+        raise Unsigned
+    await perspective_of_signer(context, request, signer, account)
+    if account.deleted_at is not None:
+        raise Gone
+    if account.suspended_at is not None:
+        raise NotFound
+    uri = context.federation.names.followers_synchronization(account.username)
+    found = await context.database.read(follower_lists.page, account.id, origin, position.min_id or 0, PEOPLE)
+    uris = [one.uri for one in found]
+    if position.min_id is None and len(found) < PEOPLE:
+        return document(context, request, collection_of(uri) | {"orderedItems": uris}, public=False)
+    more = f"{uri}?min_id={found[-1].id}" if len(found) == PEOPLE else None
+    if position.min_id is not None:
+        page = collection_page_of(f"{uri}?min_id={position.min_id}", uri, uris, next=more)
+        return document(context, request, page, public=False)
+    first = collection_page_of(f"{uri}?min_id=0", uri, uris, next=more)
+    return document(context, request, collection_of(uri) | {"first": first}, public=False)
