@@ -90,8 +90,11 @@ async def _move_away(
 ) -> bool:  # fmt: skip
     """Other servers get the new actor first: it proves the Move to those who look."""
     target = await accounts.find(db, target_id)
-    if target is None or not await moves.begin(db, account.id, target_id, now, now - EVERY):
+    if target is None:
         return False
+    if not await moves.begin(db, account.id, target_id, now, now - EVERY):
+        me = await accounts.find(db, account.id)
+        return me is not None and me.moved_to_id == target_id  # a turn that crashed after its commit is repeated
     sent = [
         *await send_account(db, account.context, account.id),
         *await send_move(db, account, target.uri),
