@@ -137,6 +137,10 @@ class Relationship:
     note: str
 
 
+NO_IDS = frozenset[int]()
+NO_DOMAINS = frozenset[str]()
+
+
 async def lock_pair(db: Connection, a: int, b: int) -> None:
     """Lock the relations of two accounts until the transaction ends, the same lock for both."""
     await db.execute(LOCK_PAIR, a, b)
@@ -147,6 +151,11 @@ async def lock_pairs(db: Connection, account_id: int, others: Sequence[int]) -> 
     await db.execute(LOCK_PAIRS, account_id, others)
 
 
+def _ids(ids: Sequence[int]) -> frozenset[int]:
+    """Return a set of ids. Most are empty, and an empty one takes 216 bytes, so all of these are one object."""
+    return frozenset(ids) if ids else NO_IDS
+
+
 async def relations(db: Connection, account_id: int) -> Relations:
     """Return all relations of an account. Expired mutes are included: the reader has the clock."""
     sets = await db.fetchrow(SETS, account_id)
@@ -154,11 +163,11 @@ async def relations(db: Connection, account_id: int) -> Relations:
     muting = await db.fetch(MUTING, account_id)
     return Relations(
         following={row["id"]: _terms(row) for row in following},
-        requested=frozenset(sets["requested"]),
-        blocking=frozenset(sets["blocking"]),
-        blocked_by=frozenset(sets["blocked_by"]),
+        requested=_ids(sets["requested"]),
+        blocking=_ids(sets["blocking"]),
+        blocked_by=_ids(sets["blocked_by"]),
         muting={row["id"]: (row["hide_notifications"], row["expires_at"]) for row in muting},
-        domain_blocks=frozenset(sets["domain_blocks"]),
+        domain_blocks=frozenset(sets["domain_blocks"]) if sets["domain_blocks"] else NO_DOMAINS,
         followed_tags=dict(zip(sets["followed_tags"], sets["tags_since"], strict=True)),
     )
 

@@ -36,10 +36,18 @@ class Flags:
     votes: tuple[int, ...] = ()  # positions of the options of its poll, in the order of voting
 
 
+UNMARKED = Flags()
+
+
 async def viewer_flags(db: Connection, account_id: int, status_ids: Sequence[int]) -> dict[int, Flags]:
     """Return what this account did with each of these statuses. Pass originals, not boosts."""
     rows = await db.fetch(FLAGS, account_id, status_ids)
     return {
-        id: Flags(favourited, reblogged, bookmarked, muted, pinned, tuple(votes or ()))
+        id: _shared(Flags(favourited, reblogged, bookmarked, muted, pinned, tuple(votes or ())))
         for id, favourited, reblogged, bookmarked, muted, pinned, votes in (row.values() for row in rows)
     }
+
+
+def _shared(flags: Flags) -> Flags:
+    """Return one object for nearly all statuses: those that a viewer did nothing with. Many viewers keep many."""
+    return UNMARKED if flags == UNMARKED else flags

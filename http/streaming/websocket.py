@@ -46,11 +46,9 @@ async def serve_websocket(context: HttpContext, frames: Frames, scope: Scope, re
         return
     subscriptions = Subscriptions(context, request, session)
     try:
-        if (first := StreamQuery.read(nest(request.query))).stream:
-            await subscriptions.open(first)
+        await _open_named(subscriptions, request)
         await send(_acceptance(request, protocols))
-        outlet = _outlet(scope)
-        await _run(session, subscriptions, outlet, context.pump, receive, send)
+        await _run(session, subscriptions, _outlet(scope), context.pump, receive, send)
     finally:
         dismiss(context, session)
 
@@ -69,6 +67,14 @@ async def _admit(context: HttpContext, frames: Frames, request: Request, protoco
             check(wanted, None)
 
     return await admit(context, request, frames, protocol, refuse_strangers)
+
+
+async def _open_named(subscriptions: Subscriptions, request: Request) -> None:
+    """Open the stream of the URL, if it names one. A function of its own: the caller's variables live as long as the
+    connection."""
+    query = StreamQuery.read(nest(request.query))
+    if query.stream:
+        await subscriptions.open(query)
 
 
 def _named(query: StreamQuery) -> RequestedStream | None:

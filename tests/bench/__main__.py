@@ -28,6 +28,7 @@ from .inbox import fill_senders
 from .machine import Processes
 from .measures import Bench, Row
 from .table import Weight
+from .weights import weigh
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -75,8 +76,9 @@ def measure(data: Path, size: Size, work: Callable[[Bench], list[Row]]) -> tuple
         try:
             processes = Processes(_pid(server), int((data / "postgres" / "postmaster.pid").read_text().split()[0]))
             idle = processes.memory()
+            grown = weigh(server.port, processes, size)
             rows = work(Bench(server.port, processes, size, newest, others))
-            return rows, Weight(seconds, idle, processes.memory())
+            return rows, Weight(seconds, idle, processes.memory(), grown)
         finally:
             server.stop()
 

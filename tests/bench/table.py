@@ -11,6 +11,7 @@ from pathlib import Path
 from . import machine
 from .fill import Size
 from .measures import Row
+from .weights import Grown
 
 MARKED = re.compile(r"(<!-- bench -->\n).*?(<!-- /bench -->)", re.DOTALL)
 
@@ -22,6 +23,7 @@ class Weight:
     start: float  # seconds until it listens
     idle: float  # MiB
     loaded: float
+    grown: Grown
 
 
 def render(rows: Sequence[Row], weight: Weight, size: Size) -> str:
@@ -35,7 +37,8 @@ def render(rows: Sequence[Row], weight: Weight, size: Size) -> str:
         *map(_line, rows),
         "",
         f"Listening {weight.start:.1f} s after it was started; {weight.idle:.0f} MiB idle, {weight.loaded:.0f} MiB "
-        f"after all this.",
+        f"after all this. An awake home holds {weight.grown.home:.0f} KiB (goal 16), a WebSocket "
+        f"{weight.grown.websocket:.0f} KiB and a stream of server-sent events {weight.grown.events:.0f} KiB (goal 10).",
     ]
     return "\n".join(lines) + "\n"
 
