@@ -10,6 +10,7 @@ from .activitypub.names import LocalNames
 from .audience import Audience
 from .broadcast import Broadcast
 from .custom_emojis import CustomEmojiLoader
+from .daily_shares import DailyShares
 from .deliveries.hosts import KnownHosts
 from .facts import Facts
 from .holdings import Holdings
@@ -25,7 +26,7 @@ class ActorContext:
     """The context of all actors, one for each process. `base_url` and `local_domain` are the names of this server.
 
     `audience` has the awake homes by author, `tagged` the awake homes by followed hashtag, `listed` the awake lists by
-    author, `owned` the awake lists by owner.
+    author, `owned` the awake lists by owner. `shares` are those of other servers' domains.
     """
 
     database: Database
@@ -44,6 +45,7 @@ class ActorContext:
     blocks: ServerBlocks
     custom_emojis: CustomEmojiLoader
     hosts: KnownHosts
+    shares: DailyShares
     base_url: str
     local_domain: str
     tally_delay: timedelta  # until other servers are told of votes

@@ -13,6 +13,15 @@ PUT = """
         actor_uri = excluded.actor_uri, public_key = excluded.public_key, fetched_at = excluded.fetched_at
 """
 
+# An actor may name any number of keys, and others the next time it is asked.
+KEPT_OF_ONE_ACTOR = 20
+
+THIN_OUT = """
+    DELETE FROM actor_keys WHERE key_id = ANY(ARRAY(
+        SELECT key_id FROM actor_keys WHERE actor_uri = $1 ORDER BY fetched_at DESC, key_id OFFSET $2
+    ))
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class ActorKey:
@@ -30,5 +39,6 @@ async def find(db: Connection, key_id: str) -> ActorKey | None:
 
 
 async def put(db: Connection, key: ActorKey) -> None:
-    """Store a key that was proven, in place of an earlier one."""
+    """Store a key that was proven, in place of an earlier one. Of an actor's keys the latest ones are kept."""
     await db.execute(PUT, key.key_id, key.actor_uri, key.public_key, key.fetched_at)
+    await db.execute(THIN_OUT, key.actor_uri, KEPT_OF_ONE_ACTOR)

@@ -54,6 +54,20 @@ PUT_REMOTE = """
     WHERE custom_emojis.remote_url IS DISTINCT FROM excluded.remote_url
 """
 
+KNOWN = "SELECT shortcode FROM custom_emojis WHERE domain = $1 AND shortcode = ANY($2::text[])"
+
+# Names read backwards that begin with the domain's: itself, and those below it. "/" follows "." in order.
+COUNT_BELOW = """
+    SELECT count(*) FROM (
+        SELECT FROM custom_emojis WHERE domain IS NOT NULL AND reverse(split_part(domain, ':', 1)) COLLATE "C" = $1
+        UNION ALL
+        SELECT FROM custom_emojis
+        WHERE domain IS NOT NULL AND reverse(split_part(domain, ':', 1)) COLLATE "C" > $1 || '.'
+        AND reverse(split_part(domain, ':', 1)) COLLATE "C" < $1 || '/'
+        LIMIT $2
+    ) AS found
+"""
+
 FIND_REMOTE = "SELECT id FROM custom_emojis WHERE domain = $1 AND shortcode = ANY($2::text[])"
 
 # Those of a status or an account, for a query over rows with `emoji_ids`, in the order of RemoteEmoji's fields.
@@ -98,6 +112,16 @@ async def put_remote(db: Connection, domain: str, emojis: Sequence[tuple[int, st
     ids, shortcodes, urls = zip(*emojis, strict=True)
     await db.execute(PUT_REMOTE, list(ids), list(shortcodes), list(urls), domain, now)
     return [row["id"] for row in await db.fetch(FIND_REMOTE, domain, list(shortcodes))]
+
+
+async def known_of(db: Connection, domain: str, shortcodes: Sequence[str]) -> set[str]:
+    """Return those of some names that another server's emoji have."""
+    return {row["shortcode"] for row in await db.fetch(KNOWN, domain, list(shortcodes))}
+
+
+async def count_below(db: Connection, domain: str, most: int) -> int:
+    """Return how many emoji there are of a domain and those below it, up to a number."""
+    return await db.fetchval(COUNT_BELOW, domain[::-1], most)
 
 
 async def find_local(db: Connection) -> list[CustomEmoji]:

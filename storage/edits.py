@@ -75,6 +75,12 @@ HISTORY = """
     WHERE status_id = $1 ORDER BY id
 """
 
+THIN_OUT = """
+    DELETE FROM status_edits WHERE id = ANY(ARRAY(
+        SELECT id FROM status_edits WHERE status_id = $1 ORDER BY id DESC OFFSET $2
+    )) AND id <> (SELECT min(id) FROM status_edits WHERE status_id = $1)
+"""
+
 # The end of a quote, a new quote policy, and a card that comes, change what a status shows, as an edit does.
 LATEST = """
     SELECT status_id, max(id) AS id FROM (
@@ -138,6 +144,11 @@ async def revise(db: Connection, id: int, revision: Revision, now: datetime) -> 
     await db.execute(MENTIONS, revision.status_id, everybody, list(revision.mentioned_ids))
     await _set_tags(db, revision, now)
     await db.execute(SNAPSHOT, revision.status_id, id)
+
+
+async def thin_out(db: Connection, status_id: int, most: int) -> None:
+    """Keep the first state of a status and as many of the latest ones as may be with it."""
+    await db.execute(THIN_OUT, status_id, most - 1)
 
 
 async def set_quote_policy(db: Connection, status_id: int, policy: str, change_id: int) -> None:

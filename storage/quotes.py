@@ -75,6 +75,23 @@ ACCEPT = """
     UPDATE status_counts SET quotes = quotes + 1 FROM accepted WHERE status_counts.status_id = accepted.quote_of_id
 """
 
+# Another quote than before, or none. Both quoted statuses are counted.
+PUT = """
+    WITH before AS (
+        SELECT quote_of_id, quote_state FROM statuses WHERE id = $1
+    ), changed AS (
+        UPDATE statuses SET quote_of_id = $2, quote_state = $3, quote_approval_uri = $4, quote_change_id = $5
+        WHERE id = $1
+    )
+    UPDATE status_counts c SET quotes = c.quotes
+        + (c.status_id IS NOT DISTINCT FROM $2 AND $3 IS NOT DISTINCT FROM 'accepted')::int
+        - (c.status_id IS NOT DISTINCT FROM before.quote_of_id AND before.quote_state IS NOT DISTINCT FROM 'accepted'
+        )::int
+    FROM before WHERE c.status_id = ANY(ARRAY[$2, before.quote_of_id])
+"""
+
+SET_APPROVAL = "UPDATE statuses SET quote_approval_uri = $2 WHERE id = $1"
+
 # By the document of the quoted author's server that allows it.
 FIND_APPROVED = """
     SELECT q.id, q.quote_of_id FROM statuses q JOIN statuses s ON s.id = q.quote_of_id
@@ -186,6 +203,18 @@ async def accept(
     rebloggers = tuple(one["account_id"] for one in await db.fetch(REBLOGGERS, [id]))
     notified = (await notifications.mentioned(db, [id])).get(id, ())
     return EndedQuote(id, row["account_id"], quoted_id, change_id, rebloggers, notified)
+
+
+async def put(
+    db: Connection, id: int, quoted_id: int | None, state: str | None, approval_uri: str | None, change_id: int
+) -> None:
+    """Make a locked status quote another one, or none any more. The status must be locked before the id is drawn."""
+    await db.execute(PUT, id, quoted_id, state, approval_uri, change_id)
+
+
+async def set_approval(db: Connection, id: int, approval_uri: str) -> None:
+    """Note the document by which the author on another server allows a quote."""
+    await db.execute(SET_APPROVAL, id, approval_uri)
 
 
 async def find_approved(db: Connection, approval_uri: str, quoted_account_id: int) -> tuple[int, int] | None:

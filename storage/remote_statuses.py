@@ -33,6 +33,19 @@ SET_PARENT_URI = """
 
 SET_MANUAL_POLICY = "UPDATE statuses SET quote_manual_policy = $2 WHERE id = $1"
 
+SET_POLICIES = """
+    UPDATE statuses SET quote_policy = $2, quote_manual_policy = $3, quote_change_id = $4 WHERE id = $1
+"""
+
+ADD_MENTIONS = """
+    WITH named AS (
+        UPDATE statuses SET mentioned_ids = mentioned_ids || $2::bigint[] WHERE id = $1 RETURNING id
+    )
+    INSERT INTO mentions (status_id, account_id)
+    SELECT named.id, added.id FROM named, unnest($2::bigint[]) AS added (id)
+    ON CONFLICT (status_id, account_id) DO UPDATE SET silent = false
+"""
+
 SET_EDITED = "UPDATE statuses SET edited_at = $2 WHERE id = $1"
 
 # When the parent has come. Its own thread takes the conversations of its replies in.
@@ -162,6 +175,16 @@ async def set_parent_uri(db: Connection, id: int, parent_uri: str, conversation_
 async def set_manual_policy(db: Connection, id: int, policy: str) -> None:
     """Note who may ask the author of a status for permission to quote it."""
     await db.execute(SET_MANUAL_POLICY, id, policy)
+
+
+async def set_policies(db: Connection, id: int, policy: str, manual_policy: str, change_id: int) -> None:
+    """Set who may quote a status, and who may ask. The status must be locked before the id is drawn."""
+    await db.execute(SET_POLICIES, id, policy, manual_policy, change_id)
+
+
+async def add_mentions(db: Connection, id: int, account_ids: Sequence[int]) -> None:
+    """Have a locked status mention more accounts, which are known here only now."""
+    await db.execute(ADD_MENTIONS, id, account_ids)
 
 
 async def set_edited(db: Connection, id: int, edited_at: datetime) -> None:

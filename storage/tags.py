@@ -59,6 +59,8 @@ ALL = both_ways(f"SELECT {COLUMNS} FROM tags WHERE id < $1 AND id > $2 ORDER BY 
 
 FIND = "SELECT id, name, display_name FROM tags WHERE name = $1"
 
+KNOWN = "SELECT name FROM tags WHERE name = ANY($1::text[])"
+
 FIND_BY_ID = "SELECT id, name, display_name FROM tags WHERE id = $1"
 
 ENSURE = """
@@ -110,6 +112,11 @@ async def uses(db: Connection, ids: Sequence[int], begins: Sequence[int]) -> dic
 async def find(db: Connection, name: str) -> StatusTag | None:
     """Return the hashtag with this name."""
     return _tag(await db.fetchrow(FIND, name))
+
+
+async def known_of(db: Connection, names: Sequence[str]) -> set[str]:
+    """Return those of some names that hashtags here have."""
+    return {row["name"] for row in await db.fetch(KNOWN, list(names))}
 
 
 async def find_by_id(db: Connection, id: int) -> StatusTag | None:

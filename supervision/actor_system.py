@@ -16,6 +16,7 @@ from ..actors.audience import Audience
 from ..actors.broadcast import Broadcast
 from ..actors.context import ActorContext
 from ..actors.custom_emojis import CustomEmojiLoader
+from ..actors.daily_shares import DailyShares
 from ..actors.deliveries.hosts import Chance, KnownHosts
 from ..actors.effects.deliveries import DELIVERIES
 from ..actors.entity import EntityActor
@@ -80,7 +81,8 @@ class ActorSystem:
         self.custom_emojis = CustomEmojiLoader(database, self.facts)
         self.actor_context = ActorContext(
             database, clock, ids, self.accounts, self.statuses, self.own_rows, audience, tagged, listed, owned,
-            broadcast, self.facts, self.outbox, self.blocks, self.custom_emojis, self.hosts, base_url, local_domain,
+            broadcast, self.facts, self.outbox, self.blocks, self.custom_emojis, self.hosts, DailyShares(), base_url,
+            local_domain,
             timedelta(seconds=tally_delay), Holdings(timeline_memory),
         )  # fmt: skip
         add = partial(runtime.add, idle=idle)

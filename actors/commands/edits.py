@@ -89,6 +89,7 @@ class Edited:
     told: list[Notification] = field(default_factory=list[Notification])
     letters: list[ShownConversation] = field(default_factory=list[ShownConversation])
     promised: list[int] = field(default_factory=list[int])
+    counted: tuple[int, ...] = ()  # other statuses that have other counts now
 
 
 @turn(AccountActor, EditStatus)
@@ -134,17 +135,18 @@ async def _mark(db: Connection, account: AccountActor, id: int, origin: Origin, 
         return Edited()
     change_id = account.context.ids.next()
     await edits.set_sensitive(db, id, change_id, sensitive=sensitive)
-    return await _show_again(db, account, status, change_id, origin)
+    return await show_again(db, account, status, change_id, origin)
 
 
 async def spread_edit(account: AccountActor, id: int, edited: Edited) -> None:
     """Tell of a change of a status, after the commit and before the answer."""
     if edited.edit_id is None:
-        return await account.publish(ChangedStatus(id))
+        return await account.publish(*map(ChangedStatus, (id, *edited.counted)), promised=edited.promised)
     return await account.publish(
         EditedStatus(id, edited.edit_id, edited.rebloggers, edited.notified),
         AddedNotifications(edited.told),
-        *(ChangedConversation(letter) for letter in edited.letters), promised=edited.promised,
+        *(ChangedConversation(letter) for letter in edited.letters),
+        *map(ChangedStatus, edited.counted), promised=edited.promised,
     )  # fmt: skip
 
 
@@ -154,7 +156,7 @@ async def _change_policy(
     status = await statuses.lock_own(db, message.status_id, account.id)
     if status is None:
         return NOT_FOUND
-    return await _show_again(db, account, status, await _set_policy(db, account, status, message.policy), origin)
+    return await show_again(db, account, status, await _set_policy(db, account, status, message.policy), origin)
 
 
 async def _set_policy(db: Connection, account: AccountActor, status: Status, asked: str | None) -> int | None:
@@ -167,7 +169,7 @@ async def _set_policy(db: Connection, account: AccountActor, status: Status, ask
     return change_id
 
 
-async def _show_again(
+async def show_again(
     db: Connection, account: AccountActor, status: Status, change_id: int | None, origin: Origin
 ) -> Edited:
     """Promise to show a status again after a change that is not an edit: it makes no revision and no notification."""
@@ -194,7 +196,7 @@ async def _edit(
     revision = _revise(status, message, written, poll)
     descriptions = [new for new in message.descriptions if new.changes(attached.get(new.media_id))]
     if not descriptions and poll == status.poll and _is_as_before(revision, status):
-        return await _show_again(db, account, status, change_id, origin)
+        return await show_again(db, account, status, change_id, origin)
     await edits.keep_first(db, account.context.ids.next(), status.id)
     await _store_poll(db, account, status.poll, poll, now, origin)
     edited_at = max(now, (status.edited_at or status.created_at) + SHORTEST)

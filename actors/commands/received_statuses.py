@@ -11,21 +11,26 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from zlib import crc32
 
-from ...storage import accounts, custom_emojis, media, notifications, polls, remote_statuses, statuses, tombstones
-from ...storage.edits import Revision, keep_first
+from ...storage import accounts, media, notifications, polls, quotes, remote_statuses, statuses, tags, tombstones
+from ...storage.edits import Revision, keep_first, thin_out
 from ...storage.engine.database import Connection
+from ...storage.notifications import NewNotification
 from ...storage.polls import NewPoll, Option, Poll
 from ...storage.remote_statuses import Placeholder, RemoteAttachment
 from ...storage.statuses import NewStatus, Status, StatusTag
 from ..account import AccountActor
 from ..activitypub.notes import ReceivedAttachment, ReceivedNote, ReceivedPoll
+from ..activitypub.vocabulary import host_of
+from ..daily_shares import MOST_REVISIONS
+from ..effects.notifications import notifications_added
 from ..effects.polls import forget_poll, poll_ends
 from ..effects.statuses import counts_changed
 from ..facts import ChangedStatus
-from ..kernel import Message, Origin, Refused, first_id_at, turn
+from ..kernel import Message, Origin, first_id_at, turn
+from ..remote_emojis import put_emojis
 from ..statuses import LATE, ShownStatus
-from .edits import Description, Edited, spread_edit, store_revision
-from .quoting import admit_quote
+from .edits import Description, Edited, show_again, spread_edit, store_revision
+from .received_quotes import AdmittedQuote, change_quote, received_quote
 from .statuses import Published, correspond, news_of, promise_status, spread, wake_previews
 
 
@@ -46,9 +51,14 @@ class ReceiveStatus(Message[int | None]):
 
 @dataclass(frozen=True, slots=True)
 class ReceiveEdit(Message[None]):
-    """Command to an account of another server: change a status of it to a later state, or the counts of its poll."""
+    """Command to an account of another server: change a status of it to a later state.
+
+    What is no later state has only the counts of its poll, and who may quote it. With `authorized` the author of what
+    it quotes, on another server, has allowed it.
+    """
 
     note: ReceivedNote
+    authorized: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +98,12 @@ async def receive_status(account: AccountActor, message: ReceiveStatus) -> int |
 
 @turn(AccountActor, ReceiveEdit)
 async def receive_edit(account: AccountActor, message: ReceiveEdit) -> None:
-    edited = await account.transact(_edit, account, message.note, account.now, account.origin)
+    edited = await account.transact(_edit, account, message, account.now, account.origin)
     if edited is None:
         return
     status_id, outcome = edited
-    if outcome.edit_id is None:
-        await account.publish(ChangedStatus(status_id), promised=outcome.promised)
-    else:
-        await spread_edit(account, status_id, outcome)
+    await spread_edit(account, status_id, outcome)
+    if outcome.edit_id is not None:
         wake_previews(account, message.note.content)
 
 
@@ -124,7 +132,7 @@ async def _store(
     emoji_ids = await _put_emojis(db, account, author, note, now)
     attachments = _attachments(account, note.attachments)
     await remote_statuses.insert_attachments(db, attachments, now)
-    quoted, quote_state = await _quote(db, account, message)
+    quote = await received_quote(db, account, note.quote, authorized=message.authorized)
     place = None
     if note.in_reply_to is not None and parent is None:
         place = await remote_statuses.placeholder_of(db, note.in_reply_to)
@@ -144,9 +152,9 @@ async def _store(
         media_ids=tuple(one.id for one in attachments),
         mentioned_ids=to.everybody,
         silent_mention_ids=to.silent,
-        tags=_tags(account, note),
-        quote_of_id=quoted.id if quoted else None,
-        quote_state=quote_state,
+        tags=await _tags(db, account, note),
+        quote_of_id=quote.quoted.id if quote else None,
+        quote_state=quote.state if quote else None,
         quote_policy=note.quote_policy,
         poll_id=await _insert_poll(db, account, note.poll, now),
         local=False,
@@ -157,6 +165,9 @@ async def _store(
     status = made.status
     if note.in_reply_to is not None and parent is None:
         await remote_statuses.set_parent_uri(db, status.id, note.in_reply_to, place.conversation_id if place else None)
+    if quote is not None and quote.approval_uri is not None:
+        await quotes.set_approval(db, status.id, quote.approval_uri)
+        status = replace(status, quote_approval_uri=quote.approval_uri)
     if note.quote_manual_policy != "nobody":
         await remote_statuses.set_manual_policy(db, status.id, note.quote_manual_policy)
         status = replace(status, quote_manual_policy=note.quote_manual_policy)
@@ -167,32 +178,13 @@ async def _store(
     if joined and (joined_to := await statuses.find(db, status.id)) is not None:
         status = joined_to
     is_old = message.wanted and note.created_at + LATE <= now  # and was fetched, perhaps with a thread
-    news = [] if is_old else news_of(account, new, made, quoted)
+    news = [] if is_old else news_of(account, new, made, quote.quoted if quote else None)
     told = await notifications.insert_many(db, news, now)
     named = [one.account_id for one in told if one.type == "mention"]
     letters = await correspond(db, account, ShownStatus(status, made.author), named)
     promised = await promise_status(db, account, status, told, letters, origin)
     promised += await account.context.outbox.promise(db, [counts_changed(id, account.id) for id in joined], origin)
     return Received(Published(status, made.author, told, letters, promised), joined=joined)
-
-
-async def _quote(
-    db: Connection, account: AccountActor, message: ReceiveStatus
-) -> tuple[Status, str] | tuple[None, None]:
-    """Return what a status quotes, and the state of the quote. What is not known here is not quoted here.
-
-    Older servers know no permission: they quote what everybody may see.
-    """
-    quote = message.note.quote
-    known = None if quote is None else await remote_statuses.find(db, quote.uri)
-    quoted = None if known is None or known.deleted else await statuses.find(db, known.id)
-    if quote is None or quoted is None or quoted.reblog_of_id is not None:
-        return None, None
-    admitted = await admit_quote(db, account.id, quoted)
-    if quoted.local or quoted.account_id == account.id:
-        return (None, None) if isinstance(admitted, Refused) else (quoted, admitted)
-    shown_before = quote.legacy and quoted.visibility in ("public", "unlisted")
-    return quoted, "accepted" if message.authorized or shown_before else "pending"
 
 
 async def _parent(db: Connection, note: ReceivedNote) -> Status | None:
@@ -244,8 +236,8 @@ async def _id_for(db: Connection, account: AccountActor, note: ReceivedNote, now
 async def _put_emojis(
     db: Connection, account: AccountActor, author: accounts.Account, note: ReceivedNote, now: datetime
 ) -> tuple[int, ...]:
-    emojis = [(account.context.ids.next(), emoji.shortcode, emoji.url) for emoji in note.emojis]
-    return tuple(await custom_emojis.put_remote(db, author.domain or "", emojis, now))
+    emojis = [(emoji.shortcode, emoji.url) for emoji in note.emojis]
+    return await put_emojis(db, account.context, author.domain or "", emojis, now)
 
 
 def _attachments(account: AccountActor, attachments: Sequence[ReceivedAttachment]) -> list[RemoteAttachment]:
@@ -266,8 +258,13 @@ def _attachment(account: AccountActor, attachment: ReceivedAttachment) -> Remote
     )  # fmt: skip
 
 
-def _tags(account: AccountActor, note: ReceivedNote) -> tuple[StatusTag, ...]:
-    return tuple(StatusTag(account.context.ids.next(), tag.name, tag.display_name) for tag in note.hashtags)
+async def _tags(db: Connection, account: AccountActor, note: ReceivedNote) -> tuple[StatusTag, ...]:
+    """Return the hashtags: those that are known here, and as many others as the author's domain may add today."""
+    known = await tags.known_of(db, [tag.name for tag in note.hashtags]) if note.hashtags else set[str]()
+    fresh = [tag.name for tag in note.hashtags if tag.name not in known]
+    known.update(fresh[: account.context.shares.take("hashtags", host_of(note.uri) or "", len(fresh))])
+    ids = account.context.ids
+    return tuple(StatusTag(ids.next(), tag.name, tag.display_name) for tag in note.hashtags if tag.name in known)
 
 
 async def _insert_poll(db: Connection, account: AccountActor, told: ReceivedPoll | None, now: datetime) -> int | None:
@@ -289,32 +286,80 @@ async def _tally(db: Connection, poll_id: int, told: ReceivedPoll, now: datetime
 
 
 async def _edit(
-    db: Connection, account: AccountActor, note: ReceivedNote, now: datetime, origin: Origin
+    db: Connection, account: AccountActor, message: ReceiveEdit, now: datetime, origin: Origin
 ) -> tuple[int, Edited] | None:
-    """Change a status. An edit that is not newer than what is here has only the counts of its poll."""
+    """Change a status. An edit that is not newer than what is here has only what changes without an edit."""
+    note = message.note
     await tombstones.lock(db, [note.uri])
+    quote = await received_quote(db, account, note.quote, authorized=message.authorized)
     known = await remote_statuses.find(db, note.uri)
     status = None if known is None else await statuses.lock_own(db, known.id, account.id)
     if status is None:
         return None
     if note.updated_at is None or (status.edited_at is not None and note.updated_at <= status.edited_at):
-        return await _refresh(db, account, status, note, now, origin)
+        return await _refresh(db, account, status, note, quote, now, origin)
     await keep_first(db, account.context.ids.next(), status.id)
     poll_id = await _change_poll(db, account, status.poll, note.poll, now, origin)
     revision = await _revise(db, account, status, note, poll_id, now)
     descriptions = _descriptions(status, note)
     edited = await store_revision(db, account, status, revision, descriptions, now, note.updated_at, origin)
+    await thin_out(db, status.id, MOST_REVISIONS)
+    await _change_policies(db, account, status, note)
+    if await change_quote(db, account, status, quote) is not None:
+        edited = await _tell_of_quote(db, account, status, quote, edited, now, origin)
     return status.id, edited
 
 
 async def _refresh(
-    db: Connection, account: AccountActor, status: Status, note: ReceivedNote, now: datetime, origin: Origin
-) -> tuple[int, Edited] | None:
-    if status.poll is None or note.poll is None or not _asks_the_same(status.poll, note.poll):
+    db: Connection, account: AccountActor, status: Status, note: ReceivedNote, quote: AdmittedQuote | None,
+    now: datetime, origin: Origin,
+) -> tuple[int, Edited] | None:  # fmt: skip
+    """Change what servers change without an edit: the counts of a poll, who may quote, and a quote that waits.
+
+    What is older than the state here has only counts: the rest has changed since.
+    """
+    edited = Edited()
+    if note.updated_at == status.edited_at:
+        change_id = await _change_policies(db, account, status, note)
+        if quote is not None and quote.quoted.id == status.quote_of_id:
+            change_id = await change_quote(db, account, status, quote) or change_id
+        edited = await show_again(db, account, status, change_id, origin)
+    is_counted = status.poll is not None and note.poll is not None and _asks_the_same(status.poll, note.poll)
+    if status.poll is not None and note.poll is not None and is_counted:
+        await _tally(db, status.poll.id, note.poll, now)
+    elif edited.edit_id is None:
         return None
-    await _tally(db, status.poll.id, note.poll, now)
-    promised = await account.context.outbox.promise(db, [counts_changed(status.id, account.id)], origin)
-    return status.id, Edited(promised=promised)
+    counted = () if quote is None or edited.edit_id is None else (quote.quoted.id,)
+    promises = [counts_changed(id, account.id) for id in (status.id, *counted)]
+    promised = await account.context.outbox.promise(db, promises, origin)
+    return status.id, replace(edited, promised=[*edited.promised, *promised], counted=(status.id, *counted))
+
+
+async def _change_policies(db: Connection, account: AccountActor, status: Status, note: ReceivedNote) -> int | None:
+    """Store who may quote a locked status, and who may ask. Return the id of the change, None if nothing changes."""
+    policies = (note.quote_policy, note.quote_manual_policy)
+    if policies == (status.quote_policy, status.quote_manual_policy):
+        return None
+    change_id = account.context.ids.next()
+    await remote_statuses.set_policies(db, status.id, *policies, change_id)
+    return change_id
+
+
+async def _tell_of_quote(
+    db: Connection, account: AccountActor, status: Status, quote: AdmittedQuote | None, edited: Edited, now: datetime,
+    origin: Origin,
+) -> Edited:  # fmt: skip
+    """Tell of the quote that an edit has brought or taken away: the counts, and the quoted author."""
+    both = (status.quote_of_id, quote.quoted.id if quote is not None else None)
+    counted = tuple(id for id in dict.fromkeys(both) if id is not None)
+    news: list[NewNotification] = []
+    if quote is not None and quote.state == "accepted":
+        ids, author = account.context.ids, quote.quoted.account_id
+        news.append(NewNotification(ids.next(), author, account.id, "quote", status.id))
+    told = await notifications.insert_many(db, news, now)
+    promises = [*notifications_added(told), *(counts_changed(id, account.id) for id in counted)]
+    promised = await account.context.outbox.promise(db, promises, origin)
+    return replace(edited, told=[*edited.told, *told], promised=[*edited.promised, *promised], counted=counted)
 
 
 async def _revise(
@@ -334,7 +379,7 @@ async def _revise(
         language=note.language or status.language,
         mentioned_ids=to.mentioned,
         silent_mention_ids=to.silent + earlier,
-        tags=_tags(account, note),
+        tags=await _tags(db, account, note),
         media_ids=await _media_after(db, account, status, note, now),
         poll_id=poll_id,
         emoji_ids=emoji_ids,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 import trio
 from cachetools import TTLCache
-from publicsuffixlist import PublicSuffixList
 
+from ..daily_shares import DailyShares
+from ..rules.domains import registrable
 from .errors import DocumentMissing
 
 WINDOW = 300.0  # seconds
@@ -28,7 +28,8 @@ class _Window:
 class Discoveries:
     """Counts new accounts by the domains that people register: all names below one cost their owner nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, shares: DailyShares) -> None:
+        self._shares = shares
         self._windows: TTLCache[str, _Window] = TTLCache(DOMAINS, WINDOW, timer=trio.current_time)
 
     def admit(self, host: str) -> None:
@@ -37,29 +38,7 @@ class Discoveries:
         is_new = host not in window.hosts
         if window.accounts >= ACCOUNTS or (is_new and len(window.hosts) >= HOSTS):
             raise DocumentMissing("too many new accounts or servers of one domain")
+        if not self._shares.take("accounts", host):
+            raise DocumentMissing("too many new accounts of one domain today")
         window.accounts += 1
         window.hosts.add(host)
-
-
-def registrable(host: str) -> str:
-    """Return the part of a host's name that somebody has registered, or the host if it has none."""
-    name = host.partition(":")[0]
-    return _list().privatesuffix(name) or name
-
-
-@lru_cache(maxsize=1)
-def _list() -> PublicSuffixList:
-    return PublicSuffixList()
-
-
-class FetchBudget:
-    """The number of documents that one cause, such as a received activity, may still have fetched."""
-
-    def __init__(self, left: int) -> None:
-        self.left = left
-
-    def spend(self) -> None:
-        """Count a document that will be fetched. Raise DocumentMissing if there were too many."""
-        if self.left <= 0:
-            raise DocumentMissing("too many documents for one cause")
-        self.left -= 1

@@ -30,8 +30,10 @@ class Federation:
         self._database, self._clock = database, clock
         self.names = LocalNames(context.base_url)
         self.keys = SigningKeys(database, self.names, make_key)
-        self.fetcher = DocumentFetcher(outgoing, database, clock, self.names, self._sign, lambda: blocks.domains)
-        self.directory = KeyDirectory(database, clock, self.fetcher.fetch)
+        self.fetcher = DocumentFetcher(
+            outgoing, database, clock, self.names, self._sign, lambda: blocks.domains, context.shares
+        )  # fmt: skip
+        self.directory = KeyDirectory(database, clock, self.fetcher.fetch, context.shares)
         self.resolver = Resolver(context, runtime, self.fetcher, record)
 
     async def check_inbox(self, inbox: str, domain: str) -> None:

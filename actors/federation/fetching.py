@@ -26,11 +26,13 @@ from ..activitypub.vocabulary import (
     same_host,
     uri_of,
 )
+from ..daily_shares import DailyShares
 from ..kernel import Clock
 from ..outgoing.client import REDIRECTS, OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
 from ..outgoing.errors import BadAnswer, ForbiddenTarget, OutgoingFailure, TooLarge
 from ..outgoing.targets import Target, redirected, written_target
 from ..rules.domains import DomainRules
+from .budgets import spend
 from .errors import DocumentGone, DocumentMissing, DocumentUnavailable, DocumentUnknown, UntrustedDocument
 from .places import Places
 
@@ -64,7 +66,7 @@ class DocumentFetcher:
 
     def __init__(
         self, client: OutgoingClient, database: Database, clock: Clock, names: LocalNames, sign: SignGet,
-        rules: Callable[[], DomainRules],
+        rules: Callable[[], DomainRules], shares: DailyShares,
     ) -> None:  # fmt: skip
         self._client = client
         self._database = database
@@ -72,6 +74,7 @@ class DocumentFetcher:
         self._names = names
         self._sign = sign
         self._rules = rules
+        self._shares = shares
         self._places = Places()
 
     def may_ask(self, url: str) -> bool:
@@ -130,7 +133,7 @@ class DocumentFetcher:
         if answer.status in COULD_BE_THE_SCHEME:
             scheme = "cavage" if scheme == "rfc9421" else "rfc9421"
             answer = await self._within_limits(url, accept, scheme)
-            if answer.status == 200:
+            if answer.status == 200 and self._shares.take("schemes", host):
                 await self._database.transact(hosts.remember_scheme, host, scheme, self._clock.now())
         return _checked(answer)
 
@@ -154,6 +157,7 @@ class DocumentFetcher:
             headers = {"Accept": accept}
             if scheme is not None and target.authority == first.authority:
                 headers |= await self._sign(target.url, scheme)
+            spend()
             answer = await self._client.send(OutgoingRequest("GET", target.url, headers), LIMITS)
             if answer.status not in REDIRECTS:
                 return answer

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 import trio
 
+from .budgets import BudgetSpent, is_spent
 from .errors import DocumentUnavailable
 
 T = TypeVar("T")
@@ -29,7 +30,9 @@ class Flight(Generic[T]):
 class Flights(Generic[T]):
     """The work that is going on, by its key. It runs in the nursery of `run`, not in that of a caller."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST, seconds: float = SECONDS) -> None:
+        self._most = most
+        self._seconds = seconds
         self._flights: dict[str, Flight[T]] = {}
         self._nursery: trio.Nursery | None = None
 
@@ -44,22 +47,31 @@ class Flights(Generic[T]):
             nursery.cancel_scope.cancel()
 
     async def join(self, key: str, work: Callable[[], Awaitable[T | None]]) -> T | None:
-        """Return the result of some work, which is begun unless it is going on. Raise its error."""
-        flight = self._flights.get(key)
-        if flight is None:
-            if self._nursery is None or len(self._flights) >= MOST:
-                raise DocumentUnavailable("too many documents are being fetched")
-            flight = self._flights[key] = Flight()
-            self._nursery.start_soon(partial(self._fly, key, flight, work))
-        await flight.landed.wait()
-        if flight.failure is not None:
-            raise flight.failure
-        return flight.result
+        """Return the result of some work, which is begun unless it is going on. Raise its error.
+
+        Its requests count for the caller that has begun it. If that one's budget ends, another caller begins anew.
+        """
+        while True:
+            flight, is_own = self._flights.get(key), False
+            if flight is None:
+                flight, is_own = self._begin(key, work), True
+            await flight.landed.wait()
+            if flight.failure is None:
+                return flight.result
+            if is_own or is_spent() or not isinstance(flight.failure, BudgetSpent):
+                raise flight.failure
+
+    def _begin(self, key: str, work: Callable[[], Awaitable[T | None]]) -> Flight[T]:
+        if self._nursery is None or len(self._flights) >= self._most:
+            raise DocumentUnavailable("too many documents are being fetched")
+        flight = self._flights[key] = Flight()
+        self._nursery.start_soon(partial(self._fly, key, flight, work))
+        return flight
 
     async def _fly(self, key: str, flight: Flight[T], work: Callable[[], Awaitable[T | None]]) -> None:
         flight.failure = DocumentUnavailable("the work was not done in time")
         try:
-            with trio.move_on_after(SECONDS):
+            with trio.move_on_after(self._seconds):
                 flight.result = await work()
                 flight.failure = None
         except Exception as error:

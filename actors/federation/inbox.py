@@ -25,6 +25,7 @@ from .activities import HANDLERS
 from .activities.delete import delete_status
 from .activities.follow import mark_of
 from .activities.update import change
+from .budgets import caused_by, new_cause
 from .errors import DocumentGone, DocumentMissing, DocumentUnavailable, DocumentUnknown, UntrustedDocument
 from .follower_lists import FollowerLists
 from .key_directory import KeyDirectory
@@ -56,7 +57,8 @@ class Inbox:
         if not received.tried and subject is not None and await self._waits(partition):
             return partial(self._put_behind, received, partition, attempt)
         try:
-            await self._apply(received, document, attempt)
+            with caused_by(new_cause()):
+                await self._apply(received, document, attempt)
         except (Unavailable, Doubtful):
             raise
         except (DocumentUnavailable, NotAnswered) as error:

@@ -19,7 +19,8 @@ from ...storage.engine.json_values import JsonObject
 from ..activitypub.key_documents import keys_of_actor, owner_of_key
 from ..activitypub.requests import ReceivedRequest, SignatureRefused
 from ..activitypub.signatures import SignatureClaim, claim_of, holds
-from ..activitypub.vocabulary import LONGEST_URI, same_host
+from ..activitypub.vocabulary import LONGEST_URI, host_of, same_host
+from ..daily_shares import DailyShares
 from ..kernel import Clock
 from .errors import DocumentMissing, DocumentUnavailable, UntrustedDocument
 
@@ -47,10 +48,11 @@ class KeyDirectory:
     """One for each process. `fetch` returns the document of a URI, proven to be of its host, and limits how many
     it asks for at the same time."""
 
-    def __init__(self, database: Database, clock: Clock, fetch: Fetch) -> None:
+    def __init__(self, database: Database, clock: Clock, fetch: Fetch, shares: DailyShares) -> None:
         self._database = database
         self._clock = clock
         self._fetch = fetch
+        self._shares = shares
         self._fetching: dict[str, trio.Event] = {}
         self._refused: TTLCache[str, str] = TTLCache(REFUSED_KEPT, REFUSED_FOR, timer=trio.current_time)
 
@@ -69,7 +71,7 @@ class KeyDirectory:
                 return AuthenticatedActor(stored.actor_uri, claim.key_id, claim.signed_at)
             if self._clock.now() < stored.fetched_at + REFETCH_AFTER:
                 raise SignatureRefused("the signature is not of this key")
-        key = await self._fresh(claim)
+        key = await self._fresh(claim, is_known=stored is not None)
         if not holds(claim, key.public_key):
             raise SignatureRefused("the signature is not of this key")
         return AuthenticatedActor(key.actor_uri, claim.key_id, claim.signed_at)
@@ -82,7 +84,7 @@ class KeyDirectory:
             return None
         return AuthenticatedActor(stored.actor_uri, claim.key_id, claim.signed_at)
 
-    async def _fresh(self, claim: SignatureClaim) -> ActorKey:
+    async def _fresh(self, claim: SignatureClaim, *, is_known: bool) -> ActorKey:
         """Fetch a key and store it. Requests that need the same one wait for the first of them."""
         key_id = claim.key_id
         while (fetching := self._fetching.get(key_id)) is not None:
@@ -92,6 +94,8 @@ class KeyDirectory:
                 return stored
         if (reason := self._refused.get(key_id)) is not None:
             raise SignatureRefused(reason)
+        if not is_known and not self._shares.take("keys", host_of(key_id) or ""):
+            raise KeyUnavailable("too many new keys of one domain today")
         self._fetching[key_id] = trio.Event()
         try:
             key = await self._proven(key_id)

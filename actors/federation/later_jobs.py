@@ -13,7 +13,8 @@ import trio
 from ...storage.engine.database import StorageError
 from ..activitypub.vocabulary import host_of
 from ..kernel import Record
-from .discoveries import registrable
+from ..rules.domains import registrable
+from .budgets import Cause, cause_of_later_work, caused_by
 from .errors import FetchFailed
 
 MOST = 2000  # jobs that wait
@@ -31,7 +32,7 @@ class LaterJobs:
 
     def __init__(self, record: Record) -> None:
         self._record = record
-        self._jobs: dict[str, dict[_Key, Job]] = {}  # that wait, by domain
+        self._jobs: dict[str, dict[_Key, tuple[Cause, Job]]] = {}  # that wait, by domain
         self._busy: dict[str, set[_Key]] = {}
         self._waiting = 0
         self._changed = trio.Event()
@@ -40,13 +41,17 @@ class LaterJobs:
         return self._waiting + sum(map(len, self._busy.values()))
 
     def add(self, work: str, uri: str, job: Job) -> None:
-        """Have a job done, unless the same one waits or is being done, or too many wait."""
+        """Have a job done, unless the same one waits or is being done, or too many wait.
+
+        Its requests count for what is being done now, which may have led to too many or too far already.
+        """
         key, domain = (work, uri), registrable(host_of(uri) or "")
         jobs = self._jobs.get(domain, {})
         if key in jobs or key in self._busy.get(domain, ()):
             return
-        if self._waiting < MOST and len(jobs) < MOST_OF_ONE_DOMAIN:
-            self._jobs.setdefault(domain, jobs)[key] = job
+        cause = cause_of_later_work()
+        if cause is not None and self._waiting < MOST and len(jobs) < MOST_OF_ONE_DOMAIN:
+            self._jobs.setdefault(domain, jobs)[key] = (cause, job)
             self._waiting += 1
             self._changed.set()
 
@@ -64,9 +69,9 @@ class LaterJobs:
                 if self._changed.is_set():
                     self._changed = trio.Event()
                 await self._changed.wait()
-            key, job = self._take(domain)
+            key, cause, job = self._take(domain)
             try:
-                with trio.move_on_after(SECONDS):
+                with trio.move_on_after(SECONDS), caused_by(cause):
                     await job()
             except (FetchFailed, StorageError):
                 pass  # it is tried again when it is needed again, and a lost database is logged elsewhere
@@ -80,16 +85,16 @@ class LaterJobs:
         """Return a domain with a job that waits, and with a worker that is free for it."""
         return next((one for one in self._jobs if len(self._busy.get(one, ())) < WORKERS_FOR_ONE_DOMAIN), None)
 
-    def _take(self, domain: str) -> tuple[_Key, Job]:
+    def _take(self, domain: str) -> tuple[_Key, Cause, Job]:
         """Take the first job of a domain. Its others wait for those of other domains."""
         jobs = self._jobs.pop(domain)
         key = next(iter(jobs))
-        job = jobs.pop(key)
+        cause, job = jobs.pop(key)
         if jobs:
             self._jobs[domain] = jobs
         self._busy.setdefault(domain, set()).add(key)
         self._waiting -= 1
-        return key, job
+        return key, cause, job
 
     def _finish(self, domain: str, key: _Key) -> None:
         self._busy[domain].discard(key)

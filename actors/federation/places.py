@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import trio
 
-from .discoveries import registrable
+from ..rules.domains import registrable
 
 ALL = 128
 OF_ONE_DOMAIN = 4
@@ -18,16 +18,17 @@ OF_ONE_DOMAIN = 4
 class _Domain:
     """The requests to servers of one domain: those that run, and those that wait."""
 
-    places: trio.Semaphore = field(default_factory=lambda: trio.Semaphore(OF_ONE_DOMAIN))
+    places: trio.Semaphore
     requests: int = 0
 
 
 class Places:
     """Domains without requests are forgotten."""
 
-    def __init__(self, all: int = ALL) -> None:
+    def __init__(self, all: int = ALL, of_one_domain: int = OF_ONE_DOMAIN) -> None:
         """`all` is the number of places of all domains together."""
         self._all = trio.Semaphore(all)
+        self._of_one_domain = of_one_domain
         self._domains: dict[str, _Domain] = {}
 
     def requests_to(self, host: str) -> int:
@@ -39,7 +40,7 @@ class Places:
     async def at(self, host: str) -> AsyncGenerator[None]:
         """Wait for a place to ask a host."""
         name = registrable(host)
-        domain = self._domains.setdefault(name, _Domain())
+        domain = self._domains.setdefault(name, _Domain(trio.Semaphore(self._of_one_domain)))
         domain.requests += 1
         try:
             async with domain.places, self._all:

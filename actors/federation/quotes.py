@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...storage import accounts, statuses
+from ...storage.engine.database import Database
 from ...storage.remote_statuses import KnownStatus
 from ...storage.statuses import Status
 from ..activitypub.notes import ReceivedNote
 from ..activitypub.vocabulary import same_host, types_of, uri_of
 from .errors import DocumentMissing, UntrustedDocument
-from .receiving import Activity, InboxContext
+from .receiving import Activity, Fetches, InboxContext
 
 REQUESTS = "quote_requests"  # in the ids of this server's requests to quote
 
@@ -29,18 +30,20 @@ async def is_authorized(inbox: InboxContext, note: ReceivedNote) -> bool:
     if quote is None or quote.authorization is None or inbox.names.is_local(quote.uri):
         return False
     quoted = await inbox.status(quote.uri)
-    return quoted is not None and await is_allowed(inbox, quote.authorization, note.uri, quote.uri, quoted)
+    return quoted is not None and await is_allowed(
+        inbox.shared.database, inbox.fetcher, quote.authorization, note.uri, quote.uri, quoted
+    )
 
 
 async def is_allowed(
-    inbox: InboxContext, authorization: str, quoting: str, quoted_uri: str, quoted: KnownStatus
+    database: Database, fetcher: Fetches, authorization: str, quoting: str, quoted_uri: str, quoted: KnownStatus
 ) -> bool:
     """True if a document of the server of a quoted status's author says that it may be quoted."""
-    author = await inbox.shared.database.read(accounts.find, quoted.account_id)
+    author = await database.read(accounts.find, quoted.account_id)
     if author is None or not same_host(authorization, author.uri):
         return False
     try:
-        document = await inbox.fetcher.fetch(authorization)
+        document = await fetcher.fetch(authorization)
     except (DocumentMissing, UntrustedDocument):
         return False
     return (

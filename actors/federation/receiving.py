@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Protocol, TypeVar
 
 from ...storage import accounts, remote_statuses
@@ -10,6 +11,7 @@ from ...storage.accounts import Account
 from ...storage.engine.json_values import JsonObject
 from ...storage.remote_statuses import KnownStatus
 from ..activitypub.names import LocalNames
+from ..activitypub.notes import ReceivedNote
 from ..activitypub.vocabulary import host_of, object_of, same_host, types_of, uri_of
 from ..broadcast import account_address
 from ..context import ActorContext
@@ -19,6 +21,9 @@ from ..rules.identity import domain_of
 from .later_jobs import Job
 
 R = TypeVar("R")
+
+# What is undone or deleted before it comes is remembered for this time: others send again for some hours.
+KEPT_FOR = timedelta(hours=6)
 
 
 class Resolves(Protocol):
@@ -34,6 +39,8 @@ class Resolves(Protocol):
     def find_parents_later(self, uri: str) -> None: ...
 
     def do_later(self, work: str, uri: str, job: Job) -> None: ...
+
+    async def find_parts(self, note: ReceivedNote) -> None: ...
 
 
 class Fetches(Protocol):

@@ -32,7 +32,7 @@ from ..effects.received_activities import (
 )
 from ..kernel import Origin
 from ..outbox import Outbox
-from .discoveries import registrable
+from ..rules.domains import registrable
 from .key_directory import AuthenticatedActor, KeyDirectory, KeyUnavailable
 from .receiving import standing_of
 

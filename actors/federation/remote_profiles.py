@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...storage import accounts, actor_keys, blocked_domains, custom_emojis, remote_accounts
+from ...storage import accounts, actor_keys, blocked_domains, remote_accounts
 from ...storage.accounts import Account
 from ...storage.actor_keys import ActorKey
 from ...storage.engine.database import Connection
@@ -14,7 +14,7 @@ from ..context import ActorContext
 from ..effects.refollows import actor_changed
 from ..facts import ChangedAccount, Fact, ModeratedAccount
 from ..kernel import NOWHERE
-from ..outbox import Outbox
+from ..remote_emojis import put_emojis
 from ..rules.domains import DomainRules
 
 
@@ -35,10 +35,7 @@ async def store_profile(context: ActorContext, profile: RemoteProfile, keys: lis
 
     If its handle was that of another actor, the people here who follow it ask again.
     """
-    emojis = [(context.ids.next(), *emoji) for emoji in profile.emojis]
-    stored = await context.database.transact(
-        _store, context.ids.next(), profile, keys, emojis, context.outbox, context.clock.now()
-    )
+    stored = await context.database.transact(_store, context, profile, keys, context.clock.now())
     if stored is None:
         return None
     facts: list[Fact] = [ChangedAccount(stored.account.id)]
@@ -51,14 +48,9 @@ async def store_profile(context: ActorContext, profile: RemoteProfile, keys: lis
 
 
 async def _store(
-    db: Connection,
-    new_id: int,
-    profile: RemoteProfile,
-    keys: list[ActorKey],
-    emojis: list[tuple[int, str, str]],
-    outbox: Outbox,
-    now: datetime,
+    db: Connection, context: ActorContext, profile: RemoteProfile, keys: list[ActorKey], now: datetime
 ) -> StoredProfile | None:
+    new_id = context.ids.next()
     await remote_accounts.hold_blocked_domains(db)
     rows = await remote_accounts.lock(db, profile.uri, profile.username, profile.domain)
     if not rows and not await remote_accounts.insert(db, new_id, profile, now):
@@ -71,7 +63,7 @@ async def _store(
         await _name(db, id, row, profile)
     before = await accounts.find(db, id)
     await remote_accounts.update(db, id, profile, now)
-    await remote_accounts.set_emojis(db, id, await custom_emojis.put_remote(db, profile.domain, emojis, now))
+    await remote_accounts.set_emojis(db, id, await put_emojis(db, context, profile.domain, profile.emojis, now))
     for key in keys:
         await actor_keys.put(db, key)
     after = await accounts.find(db, id)
@@ -79,7 +71,7 @@ async def _store(
         raise LookupError("the account was deleted while its row was locked")
     is_another = row is not None and row.uri != profile.uri
     if is_another:
-        await outbox.promise(db, [actor_changed(id)], NOWHERE)
+        await context.outbox.promise(db, [actor_changed(id)], NOWHERE)
     return StoredProfile(after, before.suspended_at != after.suspended_at, is_another)
 
 

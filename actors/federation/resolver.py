@@ -6,8 +6,11 @@ An account is stored when its actor's document was fetched from its id, and WebF
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from typing import TypeVar
 
 import trio
 from cachetools import TTLCache
@@ -16,10 +19,11 @@ from ...storage import accounts, remote_accounts, remote_statuses
 from ...storage.accounts import Account
 from ...storage.engine.json_values import JsonObject
 from ..activitypub.names import LocalNames
-from ..activitypub.notes import author_of, is_post
+from ..activitypub.notes import ReceivedNote, ReceivedQuote, author_of, is_post
 from ..activitypub.vocabulary import host_of, same_host, uri_of
 from ..broadcast import account_address
 from ..commands.account_deletions import DeleteAccount
+from ..commands.late_parts import JoinParts
 from ..commands.received_statuses import ReceiveEdit
 from ..context import ActorContext
 from ..facts import ChangedAccount
@@ -32,14 +36,21 @@ from .fetching import DocumentFetcher
 from .flights import Flights
 from .later_jobs import Job, LaterJobs
 from .notes import note_of, store_note
+from .quotes import is_allowed
 from .remote_profiles import store_profile
 from .threads import Threads
 from .webfinger import Handle, HandleProof, WebFinger, handle_from
+
+Found = TypeVar("Found")
 
 STALE_AFTER = timedelta(days=1)
 STALE_AFTER_ACTIVITY = timedelta(days=7)  # of an account that nobody looks at
 THREADS = 10_000  # that are remembered as completed
 THREAD_LASTS = 900.0  # seconds
+MENTIONS = 20  # unknown accounts of one post that are fetched
+PARTS_SECONDS = 90.0  # for all that one post names
+UNFOUND = 10_000  # that are remembered as not found
+UNFOUND_LASTS = 3600.0  # seconds
 POLLS = 10_000  # that are remembered as counted
 COUNT_LASTS = 60.0  # seconds
 
@@ -56,13 +67,14 @@ class Resolver:
         self._fetcher = fetcher
         self._webfinger = WebFinger(fetcher)
         self._names = LocalNames(context.base_url)
-        self._discoveries = Discoveries()
+        self._discoveries = Discoveries(context.shares)
         self._flights: Flights[Account] = Flights()
         self._status_flights: Flights[int] = Flights()
         self._jobs = LaterJobs(record)
         self._details = AccountDetails(context, runtime, fetcher, self._find_target, self.status)
         self._threads = Threads(fetcher, self._is_known, self.status_of)
         self._completed: TTLCache[str, None] = TTLCache(THREADS, THREAD_LASTS, timer=trio.current_time)
+        self._unfound: TTLCache[str, None] = TTLCache(UNFOUND, UNFOUND_LASTS, timer=trio.current_time)
         self._counted: TTLCache[str, None] = TTLCache(POLLS, COUNT_LASTS, timer=trio.current_time)
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -149,7 +161,58 @@ class Resolver:
         author = None if self._names.is_local(author_uri) else await self.account(author_uri)
         if author is None or not is_post(document):
             return None
-        return await store_note(self._context, self._runtime, document, author, wanted=True)
+        note = note_of(self._context, document, author)
+        id = await store_note(self._context, self._runtime, document, author, wanted=True)
+        if note is not None and id is not None:
+            await self.find_parts(note)
+        return id
+
+    async def find_parts(self, note: ReceivedNote) -> None:
+        """Fetch the accounts that a stored post mentions, and the post that it quotes, after the caller has gone on.
+
+        Those that were not found lately are not asked for again soon.
+        """
+        others = [uri for uri in note.mentioned if not self._names.is_local(uri) and uri not in self._unfound]
+        if others:
+            known = await self._context.database.read(remote_statuses.stored_account_ids, others)
+            others = [uri for uri in others if uri not in known][:MENTIONS]
+        quote = note.quote
+        if quote is not None and (quote.uri in self._unfound or await self._is_known(quote.uri)):
+            quote = None
+        if others or quote is not None:
+            parts = JoinParts(note.uri, note.updated_at, tuple(others), quote)
+            self._jobs.add("parts", note.uri, partial(self._fetch_parts, note.author, parts))
+
+    async def _fetch_parts(self, author_uri: str, parts: JoinParts) -> None:
+        """Fetch what a post names, and have its author's account join to the post what was found."""
+        with trio.move_on_after(PARTS_SECONDS):
+            for uri in parts.mentioned:
+                if await self._found(uri, self.account) is None:
+                    self._unfound[uri] = None
+            if parts.quote is not None:
+                parts = replace(parts, authorized=await self._fetch_quoted(parts.uri, parts.quote))
+        author = await self._context.database.read(remote_accounts.find, author_uri)
+        if author is not None and author.deleted_at is None:
+            await self._runtime.ask(account_address(author.id), parts)
+
+    async def _fetch_quoted(self, uri: str, quote: ReceivedQuote) -> bool:
+        """Fetch what a post quotes. True if a document of its author's server allows the quote."""
+        if await self._found(quote.uri, self.status) is None:
+            self._unfound[quote.uri] = None
+            return False
+        quoted = await self._context.database.read(remote_statuses.find, quote.uri)
+        if quoted is None or quote.authorization is None:
+            return False
+        with suppress(FetchFailed):
+            database, fetcher = self._context.database, self._fetcher
+            return await is_allowed(database, fetcher, quote.authorization, uri, quote.uri, quoted)
+        return False
+
+    async def _found(self, uri: str, find: Callable[[str], Awaitable[Found | None]]) -> Found | None:
+        try:
+            return await find(uri)
+        except FetchFailed:
+            return None
 
     def complete_later(self, uri: str) -> None:
         """Fetch what is missing of the thread around a status, after the caller has gone on, and not too often."""

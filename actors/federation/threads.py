@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 
 from ...storage.engine.json_values import JsonObject
 from ..activitypub.vocabulary import object_of, same_host, uri_of
+from .budgets import FetchBudget
 from .details import items_of
-from .discoveries import FetchBudget
 from .errors import FetchFailed
 from .fetching import DocumentFetcher
 

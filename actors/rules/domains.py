@@ -9,6 +9,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+
+from publicsuffixlist import PublicSuffixList
 
 from ...storage.blocked_domains import BlockedDomain, Severity
 
@@ -99,3 +102,14 @@ def obfuscated(domain: str) -> str:
         "*" if shown < place < len(domain) - shown and character != "." else character
         for place, character in enumerate(domain)
     )
+
+
+def registrable(host: str) -> str:
+    """Return the part of a host's name that somebody has registered, or the host if it has none."""
+    name = host.partition(":")[0]
+    return _list().privatesuffix(name) or name
+
+
+@lru_cache(maxsize=1)
+def _list() -> PublicSuffixList:
+    return PublicSuffixList()

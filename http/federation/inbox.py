@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...actors.activitypub.requests import ReceivedRequest, SignatureRefused
 from ...actors.activitypub.vocabulary import LARGEST_DOCUMENT, MalformedDocument, host_of
-from ...actors.federation.discoveries import registrable
 from ...actors.federation.reception import SenderSuspended, TooManyUnverified
+from ...actors.rules.domains import registrable
 from ...storage import accounts
 from ..access import limits, rates
 from ..access.context import HttpContext

@@ -12,7 +12,9 @@ SHARED_COMMANDS = {"interacting", "pairs", "quoting", "report_handling", "sendin
 #: What other servers tell, stored as what is told here. Their endpoint is the inbox.
 RECEIVED = {
     "follower_lists": "follower_lists",
+    "late_parts": "remote_statuses",
     "moves": "moves",
+    "received_quotes": "quotes",
     "received_statuses": "remote_statuses",
     "refollows": "follows",
 }

@@ -10,6 +10,7 @@ from troupe.storage import (
     account_deletions,
     accounts,
     activities,
+    actor_keys,
     admin_accounts,
     allowed_domains,
     announcements,
@@ -228,7 +229,7 @@ FILL = """
     UPDATE follows SET from_domain = a.domain FROM accounts a WHERE a.id = account_id AND a.domain IS NOT NULL;
     UPDATE accounts SET inbox_url = uri || '/inbox' WHERE domain IS NOT NULL;
     INSERT INTO actor_keys (key_id, actor_uri, public_key, fetched_at)
-    SELECT 'https://a.test/' || n, 'https://a.test/', '', now() FROM generate_series(1, 5000) n;
+    SELECT 'https://a.test/' || n, 'https://a.test/' || n % 500, '', now() FROM generate_series(1, 5000) n;
     INSERT INTO hosts (host, created_at) SELECT 'd' || n || '.test', now() FROM generate_series(1, 5000) n;
     INSERT INTO outbox (id, queue, kind, partition_key, payload, due_at, created_at)
     SELECT n, 'q' || n % 3, 'x', 'account/' || n % 500, '{}', now(), now() FROM generate_series(1, 5000) n;
@@ -353,6 +354,11 @@ QUERIES = [
     ("count of a reaction", announcements.COUNT, (1, "e1")),
     *both("custom emoji of this server", custom_emojis.PAGE, *PAGE),
     ("a custom emoji", custom_emojis.FIND, (7,)),
+    ("emoji of a domain and those below it", custom_emojis.COUNT_BELOW, ("tset.reep", 100)),
+    ("known emoji of a domain", custom_emojis.KNOWN, ("there.test", ["a", "b"])),
+    ("old states of a status", edits.THIN_OUT, (7, 99)),
+    ("old keys of an actor", actor_keys.THIN_OUT, ("https://there.test/users/1", 20)),
+    ("known hashtags", tags.KNOWN, (["a", "b"],)),
     ("custom emoji by name", custom_emojis.DELETE, (["a", "b"],)),
     ("suggestions", suggestions.FIND.text, (None,) * len(suggestions.FIND.names)),
     ("popular accounts", suggestions.POPULAR, (NOW, 200)),

@@ -34,7 +34,8 @@ async def _confirm(inbox: InboxContext, activity: Activity, waiting: WaitingQuot
     known = await inbox.status(quoted.uri)
     if authorization is None or known is None:
         return
-    if await is_allowed(inbox, authorization, waiting.quoting.uri, quoted.uri, known):
+    database, fetcher = inbox.shared.database, inbox.fetcher
+    if await is_allowed(database, fetcher, authorization, waiting.quoting.uri, quoted.uri, known):
         command = ConfirmQuote(quoted.id, waiting.quoting.id, authorization)
         await inbox.ask(activity.actor.id, command, activity.origin)
 

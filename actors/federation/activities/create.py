@@ -34,6 +34,8 @@ async def store(inbox: InboxContext, activity: Activity, document: JsonObject) -
     )  # fmt: skip
     if id is not None:
         await _find_parents(inbox, document)
+        if note is not None:
+            await inbox.resolver.find_parts(note)
     return id
 
 

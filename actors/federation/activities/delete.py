@@ -8,11 +8,11 @@ from __future__ import annotations
 from ....storage import quotes, remote_statuses, tombstones
 from ....storage.engine.database import Connection
 from ....storage.remote_statuses import KnownStatus
-from ...activitypub.vocabulary import same_host
+from ...activitypub.vocabulary import host_of, same_host
 from ...commands.account_deletions import DeleteAccount
 from ...commands.quotes import RevokeQuote
 from ...commands.statuses import DeleteStatus
-from ..receiving import Activity, InboxContext
+from ..receiving import KEPT_FOR, Activity, InboxContext
 
 
 async def delete(inbox: InboxContext, activity: Activity) -> None:
@@ -38,7 +38,13 @@ async def delete_status(inbox: InboxContext, activity: Activity, uri: str) -> No
 
 
 async def _bury(db: Connection, inbox: InboxContext, uri: str, by: str) -> KnownStatus | None:
-    """Remember the deletion, and return what is here. A Create comes before, and is found, or after, and is dropped."""
+    """Remember the deletion, and return what is here. A Create comes before, and is found, or after, and is dropped.
+
+    Anybody can delete what never was: too many such deletions of a domain are remembered for some hours alone.
+    """
+    now = inbox.shared.clock.now()
     await tombstones.lock(db, [uri])
-    await tombstones.bury(db, uri, by, inbox.shared.clock.now())
-    return await remote_statuses.find(db, uri)
+    known = await remote_statuses.find(db, uri)
+    is_for_good = known is not None or inbox.shared.shares.take("tombstones", host_of(uri) or "")
+    await tombstones.bury(db, uri, by, now, None if is_for_good else now + KEPT_FOR)
+    return known

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...account import PerspectiveOf
-from ...activitypub.vocabulary import text_of, uris_of
+from ...activitypub.vocabulary import host_of, text_of, uris_of
 from ...commands.reports import FileReport
 from ...rules.limits import REPORT_STATUSES
 from ...statuses import may_see
@@ -26,7 +26,8 @@ async def flag(inbox: InboxContext, activity: Activity) -> None:
             about.setdefault(account_id, [])
         elif (status := await inbox.status(uri)) is not None:
             about.setdefault(status.account_id, []).append(status.id)
-    for account_id, status_ids in about.items():
+    told = inbox.shared.shares.take("reports", host_of(activity.actor.uri) or "", len(about))
+    for account_id, status_ids in list(about.items())[:told]:
         seen = await _visible(inbox, activity, account_id, status_ids)
         report = FileReport(account_id, seen[:REPORT_STATUSES], comment=comment, uri=activity.id)
         await inbox.ask(activity.actor.id, report, activity.origin)

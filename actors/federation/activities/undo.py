@@ -7,8 +7,6 @@ URI.
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from ....storage import (
     blocks,
     favourites,
@@ -27,11 +25,10 @@ from ...commands.follow_requests import RemoveFollower
 from ...commands.reblogs import Unreblog
 from ...commands.relations import Unblock, Unfollow
 from ...kernel import Message
-from ..receiving import Activity, InboxContext
+from ..receiving import KEPT_FOR, Activity, InboxContext
 from .accept import actor_of
 from .follow import mark_of
 
-KEPT_FOR = timedelta(hours=6)
 UNDOABLE = ("Follow", "Like", "Announce", "Block", "Accept")
 
 Undoing = Unfollow | Unfavourite | Unreblog | Unblock | RemoveFollower

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from ....storage import statuses
 from ....storage.engine.json_values import JsonObject
-from ...activitypub.notes import is_post
+from ....storage.remote_statuses import KnownStatus
+from ...activitypub.notes import ReceivedNote, is_post
 from ...activitypub.vocabulary import same_host
 from ...commands.received_statuses import ReceiveEdit
 from ..notes import note_of
+from ..quotes import is_authorized
 from ..receiving import Activity, InboxContext
 from .create import store
 
@@ -33,8 +36,22 @@ async def change(inbox: InboxContext, activity: Activity, document: JsonObject) 
     note = note_of(inbox.shared, document, activity.actor)
     if note is None:
         return
-    if await inbox.status(note.uri) is None:
+    known = await inbox.status(note.uri)
+    if known is None:
         if note.created_at + NEW_FOR > inbox.shared.clock.now():
             await store(inbox, activity, document)
         return
-    await inbox.ask(activity.actor.id, ReceiveEdit(note), activity.origin)
+    authorized = await _is_shown(inbox, known, note) or await is_authorized(inbox, note)
+    await inbox.ask(activity.actor.id, ReceiveEdit(note, authorized), activity.origin)
+    await inbox.resolver.find_parts(note)
+
+
+async def _is_shown(inbox: InboxContext, known: KnownStatus, note: ReceivedNote) -> bool:
+    """True if a status quotes the same as before, by the same document, which need not be asked for again."""
+    quote = note.quote
+    if quote is None or quote.authorization is None:
+        return False
+    before, quoted = await inbox.shared.database.read(statuses.find, known.id), await inbox.status(quote.uri)
+    if before is None or quoted is None or before.quote_state != "accepted":
+        return False
+    return before.quote_of_id == quoted.id and before.quote_approval_uri == quote.authorization

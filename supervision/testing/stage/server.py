@@ -177,7 +177,7 @@ class SimulatedServer:
         shared = self.actors.actor_context
         others = StoredOnly(shared)
         context = InboxContext(shared, self.runtime, shared.names, others, others)
-        return Inbox(context, KeyDirectory(self.database, self.run.clock, others.fetch))
+        return Inbox(context, KeyDirectory(self.database, self.run.clock, others.fetch, shared.shares))
 
     async def receive(self, activity: JsonObject, recipient: str | None = None) -> None:
         """Take an activity whose signature holds, as an inbox does: a user's own one, or the shared one.

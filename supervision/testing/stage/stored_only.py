@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....actors.activitypub.notes import ReceivedNote
 from ....actors.context import ActorContext
 from ....actors.federation.errors import DocumentMissing
 from ....actors.federation.later_jobs import Job
@@ -31,6 +32,9 @@ class StoredOnly:
 
     def do_later(self, work: str, uri: str, job: Job) -> None:
         """Other servers are asked for nothing."""
+
+    async def find_parts(self, note: ReceivedNote) -> None:
+        """Nor do they tell of the accounts and statuses that one names."""
 
     async def fetch_collection(self, url: str) -> JsonObject:
         return await self.fetch(url)

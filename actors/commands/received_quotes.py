@@ -1,0 +1,65 @@
+"""What a status of another server quotes: when it comes, when it is edited, and when the quoted status is fetched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...storage import quotes, remote_statuses, statuses
+from ...storage.engine.database import Connection
+from ...storage.statuses import Status
+from ..account import AccountActor
+from ..activitypub.notes import ReceivedQuote
+from ..kernel import Refused
+from .quoting import admit_quote
+
+# A quote that its author has ended does not come back by an edit, nor by another one in between.
+ENDED = ("revoked", "rejected")
+
+
+@dataclass(frozen=True, slots=True)
+class AdmittedQuote:
+    """A quote that may be stored: what is quoted, the state, and the document that allows it if there is one."""
+
+    quoted: Status
+    state: str
+    approval_uri: str | None = None
+
+
+async def received_quote(
+    db: Connection, account: AccountActor, quote: ReceivedQuote | None, *, authorized: bool
+) -> AdmittedQuote | None:
+    """Return the quote that a status may have. What is not known here is not quoted here.
+
+    Older servers know no permission: they quote what everybody may see. Call this before the quoting status is locked.
+    """
+    known = None if quote is None else await remote_statuses.find(db, quote.uri)
+    quoted = None if known is None or known.deleted else await statuses.find(db, known.id)
+    if quote is None or quoted is None or quoted.reblog_of_id is not None:
+        return None
+    admitted = await admit_quote(db, account.id, quoted)
+    if quoted.local or quoted.account_id == account.id:
+        return None if isinstance(admitted, Refused) else AdmittedQuote(quoted, admitted)
+    if authorized:
+        return AdmittedQuote(quoted, "accepted", quote.authorization)
+    shown_before = quote.legacy and quoted.visibility in ("public", "unlisted")
+    return AdmittedQuote(quoted, "accepted" if shown_before else "pending")
+
+
+async def change_quote(
+    db: Connection, account: AccountActor, status: Status, quote: AdmittedQuote | None
+) -> int | None:
+    """Make a quote that of a locked status, or take the one away that it has. Return the id of the change.
+
+    None if nothing changes. An accepted quote stays accepted.
+    """
+    if status.quote_state in ENDED or (quote is None and status.quote_state in (None, "deleted")):
+        return None
+    is_same = quote is not None and quote.quoted.id == status.quote_of_id
+    if is_same and quote is not None and (quote.state == status.quote_state or status.quote_state == "accepted"):
+        return None
+    change_id = account.context.ids.next()
+    if quote is None:
+        await quotes.put(db, status.id, None, None, None, change_id)
+    else:
+        await quotes.put(db, status.id, quote.quoted.id, quote.state, quote.approval_uri, change_id)
+    return change_id

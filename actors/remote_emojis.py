@@ -1,0 +1,30 @@
+"""Storing the emoji that texts of other servers use, as many as their domains may have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from ..storage import custom_emojis
+from ..storage.engine.database import Connection
+from .context import ActorContext
+from .daily_shares import MOST_EMOJIS
+from .rules.domains import registrable
+
+
+async def put_emojis(
+    db: Connection, context: ActorContext, domain: str, emojis: Sequence[tuple[str, str]], now: datetime
+) -> tuple[int, ...]:
+    """Store emoji of a server, each with its name and address, in place of earlier ones. Return their ids.
+
+    New names are left out if there are too many of the domain already, or too many new ones today.
+    """
+    if not emojis:
+        return ()
+    known = await custom_emojis.known_of(db, domain, [shortcode for shortcode, _ in emojis])
+    fresh = [emoji for emoji in emojis if emoji[0] not in known]
+    if fresh:
+        room = MOST_EMOJIS - await custom_emojis.count_below(db, registrable(domain), MOST_EMOJIS)
+        fresh = fresh[: context.shares.take("emojis", domain, min(len(fresh), room))]
+    kept = [emoji for emoji in emojis if emoji[0] in known] + fresh
+    return tuple(await custom_emojis.put_remote(db, domain, [(context.ids.next(), *emoji) for emoji in kept], now))
