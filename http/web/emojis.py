@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
 from ...actors.custom_emojis import CustomEmojis
 from ...actors.rules.emojis import USE
 from ...actors.rules.markup import escape, escape_attribute, map_text
-from ...storage.custom_emojis import CustomEmoji
-from ..entities.custom_emoji import emoji_fields
+from ...storage.custom_emojis import RemoteEmoji
+from ..entities.custom_emoji import emoji_fields, remote_emoji_fields
 
 # Pages name pictures without the server, so that they are seen under each name of it.
 HERE = ""
 
+# Returns the emoji of a name, with the fields of the API, as far as a text may use it.
+FindEmoji: TypeAlias = Callable[[str], Mapping[str, object] | None]
 
-def text_with_emojis(text: str, emojis: CustomEmojis) -> str:
+
+def local_emojis(emojis: CustomEmojis) -> FindEmoji:
+    """Return the emoji of this server, which texts of its accounts may use."""
+
+    def find(shortcode: str) -> Mapping[str, object] | None:
+        emoji = emojis.find(shortcode)
+        return None if emoji is None else emoji_fields(emoji, HERE)
+
+    return find
+
+
+def remote_emojis(emojis: Iterable[RemoteEmoji]) -> FindEmoji:
+    """Return the emoji that came with a text of another server: a name in it means an emoji of that server."""
+    return {emoji.shortcode: remote_emoji_fields(emoji, HERE) for emoji in emojis}.get
+
+
+def text_with_emojis(text: str, find: FindEmoji) -> str:
     """Return plain text as safe HTML with the pictures of its emoji."""
-    return html_with_emojis(escape(text), emojis)
+    return html_with_emojis(escape(text), find)
 
 
-def html_with_emojis(html: str, emojis: CustomEmojis) -> str:
+def html_with_emojis(html: str, find: FindEmoji) -> str:
     """Return safe HTML with the pictures of its emoji. Attributes, code and the texts of links stay as they are.
 
     A picture in the text of a link could hide a part of the address.
@@ -29,7 +50,7 @@ def html_with_emojis(html: str, emojis: CustomEmojis) -> str:
         line, done = before + text, len(before)
         pieces: list[str] = []
         for found in USE.finditer(line, done):
-            if (emoji := emojis.find(found["shortcode"])) is not None:
+            if (emoji := find(found["shortcode"])) is not None:
                 pieces += (escape(line[done : found.start()]), _picture(emoji))
                 done = found.end()
         return "".join((*pieces, escape(line[done:])))
@@ -37,9 +58,8 @@ def html_with_emojis(html: str, emojis: CustomEmojis) -> str:
     return map_text(html, write)
 
 
-def _picture(emoji: CustomEmoji) -> str:
+def _picture(fields: Mapping[str, object]) -> str:
     """The picture, which does not move for people who have asked their system for less motion."""
-    fields = emoji_fields(emoji, HERE)
     still, moving, name = (escape_attribute(str(fields[key])) for key in ("static_url", "url", "shortcode"))
     return (
         f'<picture><source srcset="{still}" media="(prefers-reduced-motion: reduce)">'

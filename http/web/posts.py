@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
-from ...actors.custom_emojis import CustomEmojis
 from ...actors.rules.visibility import ANONYMOUS
 from ...actors.statuses import ShownStatus, quote_state
 from ...storage.accounts import Account
+from ...storage.custom_emojis import RemoteEmoji
 from ...storage.engine.json_values import JsonObject
 from ...storage.media import Media
 from ...storage.polls import Poll
@@ -24,12 +24,11 @@ from ..entities.account import avatar_url
 from ..entities.media import file_address, media_fields
 from ..entities.poll import poll_fields
 from ..views.titles import name_of
-from .emojis import HERE, html_with_emojis, text_with_emojis
+from .emojis import HERE, FindEmoji, html_with_emojis, local_emojis, remote_emojis, text_with_emojis
 
 DEEPEST = 4  # of replies that are shown further and further to the right
 NO_LANGUAGE = ""
 NO_HANDLES: Mapping[int, str] = {}
-NO_EMOJIS = CustomEmojis()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +129,7 @@ def post_of(
     booster = None if shown.boosted is None else byline(context, shown.author)
     original = shown.boosted or shown
     status, quoted = original.status, quoted_in(original)
-    emojis = _emojis(context, local=status.local)
+    emojis = local_emojis(context.rendered.emojis) if status.local else remote_emojis(status.emojis)
     sensitive = status.sensitive or original.author.sensitized_at is not None
     return PostView(
         id=status.id,
@@ -193,9 +192,12 @@ def byline(context: HttpContext, account: Account) -> Byline:
     )
 
 
-def emojis_of(context: HttpContext, account: Account) -> CustomEmojis:
+def emojis_of(context: HttpContext, account: Account) -> FindEmoji:
     """Return the emoji that the texts of an account may use."""
-    return _emojis(context, local=account.local)
+    if account.local:
+        return local_emojis(context.rendered.emojis)
+    shown = account.emojis or () if account.suspended_at is None else ()
+    return remote_emojis(RemoteEmoji(*emoji) for emoji in shown)
 
 
 def path_of(shown: ShownStatus) -> str:
@@ -209,11 +211,6 @@ def moment(value: datetime) -> Moment:
     utc = value.astimezone(UTC)
     day = f"{utc.day} {utc:%b %Y}"
     return Moment(f"{utc:%Y-%m-%dT%H:%M:%SZ}", day, f"{day}, {utc:%H:%M} UTC")
-
-
-def _emojis(context: HttpContext, *, local: bool) -> CustomEmojis:
-    """This server's emoji, or none: a name in a text of another server means an emoji of that server."""
-    return context.rendered.emojis if local else NO_EMOJIS
 
 
 def _without_quote(post: PostView) -> PostView:
@@ -267,7 +264,7 @@ def _linked_page(card: PreviewCard, *, with_image: bool) -> LinkedPage:
     )
 
 
-def _results(poll: Poll, now: datetime, emojis: CustomEmojis) -> PollResults:
+def _results(poll: Poll, now: datetime, emojis: FindEmoji) -> PollResults:
     fields: JsonObject = poll_fields(poll, now, None, (), [])  # the JSON of the API, which hides what must be hidden
     voters = fields["voters_count"] if poll.multiple else fields["votes_count"]
     options = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...actors.custom_emojis import CustomEmojis
 from ...actors.rules.markup import plain
 from ...actors.rules.visibility import ANONYMOUS
 from ...storage.accounts import Account
@@ -20,7 +19,7 @@ from ..views.accounts import find_local, is_presentable
 from ..views.profiles import ProfilePart, pinned_of, posts_of
 from ..views.statuses import visible_among
 from ..views.titles import SUMMARY_CHARACTERS, name_of, shortened
-from .emojis import HERE, html_with_emojis, text_with_emojis
+from .emojis import HERE, FindEmoji, html_with_emojis, text_with_emojis
 from .heads import Head
 from .layout import public_page
 from .paging import ListPosition, neighbours
@@ -103,7 +102,7 @@ def _head(context: HttpContext, account: Account, path: str) -> Head:
     )
 
 
-def _fields(account: Account, emojis: CustomEmojis) -> list[JsonObject]:
+def _fields(account: Account, emojis: FindEmoji) -> list[JsonObject]:
     """The fields of the profile. Names and values are safe HTML."""
     return [
         {

@@ -1,0 +1,33 @@
+"""Emoji of other servers on the pages of this one: pictures that this server shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..clients import Person, Stage
+from ..emojis import add_emoji
+from ..http.browsing import page
+from .delivering import HOME, create, note, take
+from .peer import ForeignServer
+
+
+def emoji(peer: ForeignServer, name: str) -> dict[str, Any]:
+    return {"type": "Emoji", "name": f":{name}:", "icon": {"type": "Image", "url": peer.url(f"/{name}.png")}}
+
+
+async def test_texts_of_other_servers_show_their_own_emoji(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    await add_emoji(stage, "cat")
+    status = (await ada.post("/api/v1/statuses", json={"status": "hello"})).json
+    eve = peer.person("eve", name="Eve :blob:", tag=[emoji(peer, "blob")])
+    answer = note(
+        eve, content="<p>a :tea: and a :cat: of <code>:tea:</code></p>", summary=":hot:", inReplyTo=status["uri"],
+        cc=[f"{HOME}/users/ada"], tag=[emoji(peer, "tea"), emoji(peer, "hot")],
+    )  # fmt: skip
+    await take(stage, create(eve, answer))
+    shown = (await page(stage, f"/@ada/{status['id']}")).all("img", **{"class": "emoji"})
+    assert [one["alt"] for one in shown] == [":blob:", ":hot:", ":tea:"], "a name means an emoji of that server"
+    (id,) = (await stage.rows("SELECT id FROM custom_emojis WHERE shortcode = 'tea'"))[0]
+    assert shown[-1]["src"].startswith(f"/media_proxy/emoji/{id}/")
+    await stage.sql("UPDATE custom_emojis SET disabled = true WHERE shortcode = 'tea'")
+    shown = (await page(stage, f"/@ada/{status['id']}")).all("img", **{"class": "emoji"})
+    assert [one["alt"] for one in shown] == [":blob:", ":hot:"]
