@@ -1,4 +1,4 @@
-"""Copies of other servers' pictures: what they are copies of, and the cache of their files."""
+"""Copies of other servers' pictures, films and sound: what they are copies of, and the cache of their files."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Literal, TypeAlias
 
 from .engine.database import Connection, Row
 
-# What a copy is made for: a picture is cut to another size for each.
-Purpose: TypeAlias = Literal["image", "avatar", "header", "emoji"]
+# What a copy is made for: a picture is cut to another size for each. A `film` may be sound, too.
+Purpose: TypeAlias = Literal["image", "avatar", "header", "emoji", "film"]
 # What has a picture on another server: `preview` is the still of a film, or a smaller picture.
 Kind: TypeAlias = Literal["attachment", "preview", "avatar", "header", "emoji"]
 
 OF_ATTACHMENT = """
-    SELECT m.{url} AS url, a.domain FROM media_attachments m JOIN accounts a ON a.id = m.account_id
+    SELECT m.{url} AS url, a.domain, m.type FROM media_attachments m JOIN accounts a ON a.id = m.account_id
     WHERE m.id = $1 AND m.{url} IS NOT NULL AND a.domain IS NOT NULL AND a.suspended_at IS NULL
 """
 
 OF_ACCOUNT = """
-    SELECT {url} AS url, domain FROM accounts
+    SELECT {url} AS url, domain, 'image' AS type FROM accounts
     WHERE id = $1 AND {url} IS NOT NULL AND domain IS NOT NULL AND suspended_at IS NULL
 """
 
 OF_EMOJI = """
-    SELECT remote_url AS url, domain FROM custom_emojis
+    SELECT remote_url AS url, domain, 'image' AS type FROM custom_emojis
     WHERE id = $1 AND remote_url IS NOT NULL AND domain IS NOT NULL AND NOT disabled
 """
 
@@ -59,10 +59,11 @@ DELETE_UNUSED = """
 
 @dataclass(frozen=True, slots=True)
 class RemoteSource:
-    """Where a picture is, and the domain of its account."""
+    """Where a file is, the domain of its account, and the type that its server tells."""
 
     url: str
     domain: str
+    type: str
 
 
 @dataclass(frozen=True, slots=True)

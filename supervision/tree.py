@@ -23,6 +23,7 @@ troupe (rest_for_one, 3 crashes in 30 s)
 ├── previews        cards of the pages that statuses link to
 ├── inbox           activities that other servers have delivered
 ├── media           uploads that wait to be processed, and those that nobody wants
+├── films           films of other servers that are being fetched
 ├── expiry          rows whose time is over
 ├── disks           whether there is room to write
 ├── control         the command line's socket
@@ -145,7 +146,7 @@ class Troupe:
         """All parts in the order in which they start. Each may depend on those before it."""
         control = Control(self.settings.control_socket, {"tree": self.supervisor_portrait}, self.listeners.hand_over)
         disks = Disks(self._folders(), self.log.record)
-        resolver = self.federation.resolver
+        resolver, films = self.federation.resolver, self.http_context.remote_files.films
         http = HttpServer(self.settings, self.http_context, self.actors, self.database, self.listeners)
         return [
             Child("storage", self.database.run, inspect=self.database.inspect),
@@ -161,6 +162,7 @@ class Troupe:
             *([Child("translation", self.translator.run)] if self.translator else []),
             *self.actors.relays(),
             Child("media", self.media.run, inspect=self.media.inspect),
+            Child("films", films.run, inspect=films.inspect),
             Child("expiry", self.expiry.run, inspect=self.expiry.inspect),
             Child("disks", disks.run, inspect=disks.inspect),
             Child("control", control.run),

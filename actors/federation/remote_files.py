@@ -1,4 +1,4 @@
-"""Pictures of other servers, for this server's readers: fetched when they are first looked at, and kept for a while.
+"""Files of other servers, for this server's readers: fetched when they are first looked at, and kept for a while.
 
 So readers tell no other server that they look, and get no file that was not decoded here first. A file that was fetched
 is decoded by a confined process, like an upload. Files that can't be had are not asked for again for some minutes.
@@ -22,12 +22,14 @@ from ..media.jobs import FileRefused
 from ..media.kinds import EMOJIS, IMAGES
 from ..media.process import ProcessingFailed
 from ..media.processor import Incoming, MediaProcessor, TooManyUploads
-from ..outgoing.client import REDIRECTS, OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
-from ..outgoing.errors import ForbiddenTarget, OutgoingFailure, TooLarge
-from ..outgoing.targets import Target, redirected, written_target
+from ..outgoing.client import OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
+from ..outgoing.errors import ForbiddenTarget, OutgoingFailure
+from ..outgoing.targets import Target, written_target
 from ..rules import limits
 from ..server_blocks import ServerBlocks
+from .file_requests import ask_for_file
 from .places import Places
+from .remote_films import RemoteFilms
 
 PURPOSES: dict[Kind, Purpose] = {
     "attachment": "image", "preview": "image", "avatar": "avatar", "header": "header", "emoji": "emoji",
@@ -35,7 +37,6 @@ PURPOSES: dict[Kind, Purpose] = {
 SIZES: dict[Purpose, tuple[int, int]] = {"avatar": (400, 400), "header": (1500, 500)}
 
 SECONDS = 20.0  # for a picture with its redirects
-HOPS = 3
 LIMITS = RequestLimits(SECONDS, limits.IMAGE_BYTES)  # of one hop
 AT_ONCE = 12  # each may take `limits.IMAGE_BYTES` of memory
 # Pictures that are fetched or wait for that; more are not found for the moment. A page shows some dozens of one server.
@@ -61,6 +62,7 @@ class RemoteFiles:
         self._media = media
         self._blocks = blocks
         self._domain = domain
+        self.films = RemoteFilms(database, clock, client, media, self._place)
         self._places = Places(AT_ONCE)
         self._fetching: dict[tuple[str, Purpose], trio.Event] = {}
         self._missing: TTLCache[tuple[str, Purpose], bool] = TTLCache(
@@ -75,9 +77,13 @@ class RemoteFiles:
         source = await self._database.read(remote_files.find_source, kind, id)
         if source is None or digest_of(source.url) != digest or not self._may_fetch(source):
             return None
-        copy = await self._copy(source.url, PURPOSES[kind])
+        made: Purpose = "film" if kind == "attachment" and source.type != "image" else PURPOSES[kind]
+        copy = await (self._film(source.url) if made == "film" else self._picture(source.url, made))
         if copy is None:
             return None
+        now = self._clock.now()
+        if copy.used_at + USED_EVERY < now:
+            await self._database.transact(remote_files.use, source.url, made, now)
         return copy.thumbnail_file or copy.file if small else copy.file
 
     def _may_fetch(self, source: RemoteSource) -> bool:
@@ -104,7 +110,16 @@ class RemoteFiles:
             raise ForbiddenTarget("the host is not asked for pictures")
         return target
 
-    async def _copy(self, url: str, made: Purpose) -> RemoteCopy | None:
+    async def _film(self, url: str) -> RemoteCopy | None:
+        """Return the copy of a film or of sound. Raise NoCopyYet if it takes long."""
+        copy = await self._database.read(remote_files.find, url, "film")
+        if copy is not None or (url, "film") in self._missing:
+            return copy
+        if not await self.films.fetch(url):
+            self._missing[(url, "film")] = True
+        return await self._database.read(remote_files.find, url, "film")
+
+    async def _picture(self, url: str, made: Purpose) -> RemoteCopy | None:
         """Return the copy of a picture. Requests for the same one wait for the first of them."""
         key = (url, made)
         while (copy := await self._database.read(remote_files.find, url, made)) is None:
@@ -114,9 +129,6 @@ class RemoteFiles:
                 await self._fetch(url, made)
             else:
                 await fetching.wait()
-        now = self._clock.now()
-        if copy.used_at + USED_EVERY < now:
-            await self._database.transact(remote_files.use, url, made, now)
         return copy
 
     def _is_crowded(self, url: str) -> bool:
@@ -137,20 +149,12 @@ class RemoteFiles:
             self._fetching.pop(key).set()
 
     async def _ask(self, url: str) -> OutgoingAnswer:
-        """Ask for a picture, and follow redirects to servers that may be asked for it."""
-        target = self._place(url)
-        for _ in range(HOPS + 1):
-            answer = await self._client.send(OutgoingRequest("GET", target.url, {"Accept": "image/*"}), LIMITS)
-            location = answer.headers.get("location")
-            if answer.status not in REDIRECTS or location is None:
-                return answer
-            target = redirected(target, location, self._place)
-        raise TooLarge("too many redirects")
+        return await self._client.send(OutgoingRequest("GET", url, {"Accept": "image/*"}), LIMITS)
 
     async def _stored(self, url: str, made: Purpose) -> bool:
         try:
             with trio.fail_after(SECONDS):
-                answer = await self._ask(url)
+                answer = await ask_for_file(url, self._place, self._ask)
         except (OutgoingFailure, trio.TooSlowError):
             return False
         if answer.status != 200 or not answer.body:
@@ -160,7 +164,7 @@ class RemoteFiles:
                 if upload.kind not in (EMOJIS if made == "emoji" else IMAGES):
                     return False
                 processed = await self._made(upload, made)
-                size = await trio.to_thread.run_sync(self._size, processed)
+                size = await trio.to_thread.run_sync(self._media.size_of, processed)
                 stored = await self._database.transact(
                     remote_files.insert, url, made, processed.file, processed.thumbnail_file, size, self._clock.now()
                 )
@@ -168,8 +172,8 @@ class RemoteFiles:
                     raise _Superfluous
         except _Superfluous:
             return True
-        except (FileRefused, ProcessingFailed, NotAnswered, TooManyUploads):
-            return False
+        except (FileRefused, ProcessingFailed, NotAnswered, TooManyUploads, OSError):
+            return False  # what the disk lacks is logged elsewhere
         return True
 
     async def _made(self, upload: Incoming, made: Purpose) -> ProcessedMedia:
@@ -177,11 +181,6 @@ class RemoteFiles:
             width, height = SIZES[made]
             return await self._media.make(upload, "picture", width=width, height=height)
         return await self._media.make(upload, "emoji" if made == "emoji" else "image")
-
-    def _size(self, processed: ProcessedMedia) -> int:
-        """Return the bytes of all files of a picture."""
-        names = dict.fromkeys(name for name in (processed.file, processed.thumbnail_file) if name is not None)
-        return sum(self._media.folder.path(name).stat().st_size for name in names)
 
 
 class _Superfluous(Exception):

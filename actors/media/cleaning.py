@@ -1,4 +1,4 @@
-"""Removing unused files and rows: left-overs of a crash, uploads in no status, unused cards and copies of pictures."""
+"""Removing unused files and rows: left-overs of a crash, uploads in no status, unused cards and copies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ CLEANED_AT_ONCE = 500
 # What is removed, in words.
 LOOSE = "attachments in no post"
 CARDS = "cards in no post"
-COPIES = "copies of pictures"
+COPIES = "copies of files"
+OVER_BUDGET = "files over the budget"
 
 # Stores promises in the transaction.
 Promising = Callable[[Connection, Sequence[Promise]], Awaitable[object]]
@@ -131,9 +132,19 @@ class Cleaning:
             while gone := await self._database.transact(delete_copies, self._promise, now - COPIES_UNUSED_FOR):
                 counts[COPIES] += gone
                 self._outbox.wake()
-            while gone := await self._database.transact(obey_budget, self._promise):
-                counts["files over the budget"] += gone
-                self._outbox.wake()
+            counts[OVER_BUDGET] += await self._obey_budget()
+
+    async def obey_budget(self) -> None:
+        """Forget files that could be fetched again if all of them take more room than they may."""
+        with counted(self._report) as counts:
+            counts[OVER_BUDGET] += await self._obey_budget()
+
+    async def _obey_budget(self) -> int:
+        count = 0
+        while gone := await self._database.transact(obey_budget, self._promise):
+            count += gone
+            self._outbox.wake()
+        return count
 
     async def _promise(self, db: Connection, promises: Sequence[Promise]) -> object:
         return await self._outbox.promise(db, promises, NOWHERE)

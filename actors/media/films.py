@@ -28,6 +28,7 @@ VIDEO = (
     "-movflags", "+faststart",
 )  # fmt: skip
 SOUND_OF_VIDEO = ("-c:a", "aac", "-b:a", "128k", "-ac", "2")
+COPY = ("-c", "copy", "-movflags", "+faststart")
 SOUND = ("-c:a", "libmp3lame", "-q:a", "2", "-ac", "2")
 
 _INPUT = ("-nostdin", "-y", "-v", "error", *LOCAL_FILES, "-f")
@@ -42,14 +43,15 @@ def make_film(job: Job) -> ProcessedMedia:
         return _make_video(job, video, audio)
     if audio is None:
         raise FileRefused(UNVERIFIED)
-    return _make_sound(job)
+    return _make_sound(job, audio)
 
 
 def _make_video(job: Job, video: JsonObject, audio: JsonObject | None) -> ProcessedMedia:
     _check(video)
     file = f"{job.name}.mp4"
-    sound = ("-map", "0:a:0", *SOUND_OF_VIDEO) if audio else ("-an",)
-    _ffmpeg(job, ("-map", f"0:{int(video['index'])}", *VIDEO, *sound, *NO_METADATA), file)
+    sound = ("-map", "0:a:0") if audio else ("-an",)
+    encoding = COPY if _is_kept(job, video, audio) else (*VIDEO, *(SOUND_OF_VIDEO if audio else ()))
+    _ffmpeg(job, ("-map", f"0:{int(video['index'])}", *sound, *encoding, *NO_METADATA), file)
     still = f"{job.name}.png"
     _still(job, file, still)
     pictured = ProcessedMedia(**apart(lambda: asdict(finished(job, "video", still, "image/png"))))
@@ -62,14 +64,22 @@ def _make_video(job: Job, video: JsonObject, audio: JsonObject | None) -> Proces
     )  # fmt: skip
 
 
-def _make_sound(job: Job) -> ProcessedMedia:
+def _make_sound(job: Job, audio: JsonObject) -> ProcessedMedia:
     file = f"{job.name}.mp3"
-    _ffmpeg(job, ("-map", "0:a:0", "-vn", *SOUND, *NO_METADATA), file)
+    encoding = ("-c", "copy") if job.task == "copy" and audio.get("codec_name") == "mp3" else SOUND
+    _ffmpeg(job, ("-map", "0:a:0", "-vn", *encoding, *NO_METADATA), file)
     path = Path(job.folder) / file
     report = _probe(job, str(path), "mp3")
     seconds, rate = _seconds(report), int(report["format"].get("bit_rate") or 0)
     meta = {"length": _clock(seconds), "duration": seconds, "original": {"duration": seconds, "bitrate": rate}}
     return ProcessedMedia("audio", file, "audio/mpeg", path.stat().st_size, None, None, meta | _sound_facts(report))
+
+
+def _is_kept(job: Job, video: JsonObject, audio: JsonObject | None) -> bool:
+    """True for a film of another server that every browser plays: its pictures and sound stay as they are."""
+    plays_sound = audio is None or audio.get("codec_name") == "aac"
+    plays_video = video.get("codec_name") == "h264" and video.get("pix_fmt") == "yuv420p"
+    return job.task == "copy" and plays_video and plays_sound
 
 
 def _check(video: JsonObject) -> None:

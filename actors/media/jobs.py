@@ -19,9 +19,10 @@ SOURCE = "source"
 RESULT = "result.json"
 LARGEST_RESULT = 64 * 1024
 
-Task = Literal["image", "picture", "thumbnail", "film", "emoji", "page", "probe"]
+Task = Literal["image", "picture", "thumbnail", "film", "copy", "emoji", "page", "probe"]
 
 OF_IMAGES = {"jpeg": ("jpg",), "png": ("png",), "gif": ("gif", "png"), "webp": ("webp",), "avif": ("webp",)}
+ENDINGS: dict[Task, tuple[str, ...]] = {"picture": ("jpg", "png"), "thumbnail": (), "film": (), "copy": ()}
 OF_FILMS = ("mp4", "mp3", "png")  # the picture is a still
 
 BLURHASH = re.compile(r"[0-9A-Za-z#$%*+,.:;=?@\[\]^_{|}~-]{6,100}")
@@ -34,7 +35,8 @@ LARGEST_FACT = 2**53
 class Job:
     """A file to process. Results are written to `folder`, under names that begin with `name`.
 
-    The task `page` makes no file: it tells what a web page says of itself. Its kind is the encoding that the page's
+    The task `copy` is `film` for one of another server: what browsers play anyway is not encoded anew. The task `page`
+    makes no file: it tells what a web page says of itself. Its kind is the encoding that the page's
     server named. The task `probe` tells what this machine lacks to confine the process.
     """
 
@@ -65,7 +67,7 @@ def results_of(job: Job) -> tuple[str, ...]:
     """Return the names of all files that a process may write for a job."""
     if job.task in ("page", "probe"):
         return (RESULT,)
-    endings = {"picture": ("jpg", "png"), "thumbnail": (), "film": ()}.get(job.task, OF_IMAGES.get(job.kind, ()))
+    endings = ENDINGS.get(job.task, OF_IMAGES.get(job.kind, ()))
     films = OF_FILMS if job.ffmpeg else ()
     names = dict.fromkeys(f"{job.name}.{ending}" for ending in (*endings, *films))
     return (*names, small_of(job), RESULT)

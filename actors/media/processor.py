@@ -36,6 +36,8 @@ GIFS_AT_ONCE = 1
 IMAGE_PATIENCE = 60.0  # seconds on the wall clock, longer than the processes' own limit of CPU time
 PAGE_PATIENCE = 15.0
 FILM_PATIENCE = 1800.0
+COPIES_AT_ONCE = 2  # of other servers' films
+COPY_PATIENCE = 300.0
 PLACE_PATIENCE = 60.0  # seconds that a request waits for a place
 FINISH_PATIENCE = 600.0  # seconds that a request waits for a film
 KILLED_PAUSES = (0.5, 2.0)  # seconds until a process that was killed while a request waits is tried again
@@ -79,6 +81,7 @@ class MediaProcessor:
         self._key = key
         self._images = Places(IMAGES_AT_ONCE)
         self._gifs = Places(GIFS_AT_ONCE)
+        self._copies = trio.CapacityLimiter(COPIES_AT_ONCE)
         self._in_hand: Counter[int] = Counter()
 
     @property
@@ -89,7 +92,8 @@ class MediaProcessor:
     def inspect(self) -> dict[str, object]:
         """Return what an operator sees: places in use, and waiting accounts."""
         return {
-            "images": self._images.inspect(), "gifs": self._gifs.inspect(), "films": self.queue.places.inspect()
+            "images": self._images.inspect(), "gifs": self._gifs.inspect(), "films": self.queue.places.inspect(),
+            "copies of films": f"{self._copies.borrowed_tokens} of {COPIES_AT_ONCE}",
         }  # fmt: skip
 
     @asynccontextmanager
@@ -146,9 +150,26 @@ class MediaProcessor:
         kind = upload.kind.name if upload.kind else ""
         job = self._job(task, kind, upload.source, upload.place, upload.key, **more)
         made = await self._made_while_waiting(upload.account_id, job)
+        await self._publish(upload, made)
+        return made
+
+    async def copy_film(self, upload: Incoming) -> ProcessedMedia:
+        """Make files of a film or of sound of another server and publish them. Raises what `make` raises."""
+        if not self.takes_films or upload.kind is None:
+            raise FileRefused(UNVERIFIED)
+        job = self._job("copy", upload.kind.name, upload.source, upload.place, upload.key)
+        async with self._copies:
+            made = await process.make(job, COPY_PATIENCE)
+        await self._publish(upload, made)
+        return made
+
+    async def _publish(self, upload: Incoming, made: ProcessedMedia) -> None:
         upload.published = _names(made)
         await trio.to_thread.run_sync(self.folder.publish, upload.key, upload.published)
-        return made
+
+    def size_of(self, made: ProcessedMedia) -> int:
+        """Return the bytes of all files that were made of an upload. Waits for the disk."""
+        return sum(self.folder.path(name).stat().st_size for name in _names(made))
 
     async def read_page(self, upload: Incoming, charset: str) -> PageFacts:
         """Return what a web page says of itself. `charset` is the encoding that its server named, or nothing.
@@ -237,7 +258,7 @@ class MediaProcessor:
         return self.folder.begin(key), head
 
     def _job(self, task: Task, kind: str, source: Path, place: Path, name: str, **more: int) -> Job:
-        may_move = task == "film" or (task == "image" and kind == GIF.name)
+        may_move = task in ("film", "copy") or (task == "image" and kind == GIF.name)
         ffmpeg, ffprobe = (self.ffmpeg or "", self.ffprobe or "") if may_move else ("", "")
         return Job(task, kind, str(source), str(place), name, ffmpeg, ffprobe, **more)
 

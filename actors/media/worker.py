@@ -92,6 +92,7 @@ def _result(job: Job) -> str:
         "picture": images.make_picture,
         "thumbnail": images.make_thumbnail,
         "film": films.make_film,
+        "copy": films.make_film,
         "emoji": images.make_emoji,
     }
     pyvips.block_untrusted_set(True)

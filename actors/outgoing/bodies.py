@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from .errors import BadAnswer, TooLarge
 
 ENCODINGS = "gzip"  # what is asked for
+Write = Callable[[bytes], Awaitable[None]]
+
 GZIP = 16 + zlib.MAX_WBITS
 
 
@@ -28,6 +30,18 @@ async def read_body(chunks: AsyncIterator[bytes], encoding: str, limit: int, *, 
             return await _unzipped(chunks, limit, cut=cut)
         case _:
             raise BadAnswer("the answer has an encoding that was not asked for")
+
+
+async def copy_body(chunks: AsyncIterator[bytes], encoding: str, limit: int, write: Write) -> None:
+    """Give a body to `write`, piece by piece. It must have no encoding. Raise TooLarge if it has too many bytes."""
+    if encoding.strip().lower() not in ("", "identity"):
+        raise BadAnswer("the answer has an encoding that was not asked for")
+    received = 0
+    async for chunk in chunks:
+        received += len(chunk)
+        if received > limit:
+            raise TooLarge("the answer has too many bytes")
+        await write(chunk)
 
 
 async def _unzipped(chunks: AsyncIterator[bytes], limit: int, *, cut: bool) -> bytes:

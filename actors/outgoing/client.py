@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import httpcore2
 import trio
 
-from .bodies import ENCODINGS, read_body
+from .bodies import ENCODINGS, Write, copy_body, read_body
 from .errors import BadAnswer, ForbiddenTarget, OutgoingFailure, TookTooLong, TooLarge, Unreachable
 from .named_hosts import named_hosts
 from .network import NameResolver, PublicNetwork, Resolve
@@ -125,6 +125,16 @@ class OutgoingClient:
             return await self._follow(request, target, limits)
         raise TookTooLong("no answer in time")
 
+    async def receive(self, request: OutgoingRequest, limits: RequestLimits, write: Write) -> OutgoingAnswer:
+        """Send a request, give the body of a good answer to `write` piece by piece, and return the answer without it.
+
+        Raise OutgoingFailure if there is no answer within the limits; something may have been written then.
+        """
+        target = self._target_of(request.url)
+        with trio.move_on_after(limits.seconds):
+            return await self._follow(request, target, limits, write)
+        raise TookTooLong("no answer in time")
+
     def inspect(self) -> dict[str, object]:
         """Return what an operator sees."""
         return {"connections": len(self._connections.connections), "hosts": len(self._hosts)}
@@ -147,9 +157,11 @@ class OutgoingClient:
             raise ForbiddenTarget("the URL is not on the server that the operator has named")
         return target
 
-    async def _follow(self, request: OutgoingRequest, target: Target, limits: RequestLimits) -> OutgoingAnswer:
+    async def _follow(
+        self, request: OutgoingRequest, target: Target, limits: RequestLimits, write: Write | None = None
+    ) -> OutgoingAnswer:
         for _ in range(limits.hops + 1):
-            answer = await self._exchange(request, target, limits)
+            answer = await self._exchange(request, target, limits, write)
             if answer.status not in REDIRECTS or request.method != "GET" or not limits.hops:
                 return answer
             if (location := answer.headers.get("location")) is None:
@@ -160,7 +172,9 @@ class OutgoingClient:
             target = leads_to
         raise TooLarge("too many redirects")
 
-    async def _exchange(self, request: OutgoingRequest, target: Target, limits: RequestLimits) -> OutgoingAnswer:
+    async def _exchange(
+        self, request: OutgoingRequest, target: Target, limits: RequestLimits, write: Write | None
+    ) -> OutgoingAnswer:
         headers: dict[str | bytes, str | bytes] = {
             "Host": target.authority, "User-Agent": self._user_agent, "Accept-Encoding": ENCODINGS,
             "Content-Length": str(len(request.body)), **request.headers,
@@ -172,7 +186,7 @@ class OutgoingClient:
             with _explained():
                 stream = self._connections.stream(request.method, url, headers=headers, content=request.body)
                 async with stream as response:
-                    return await _read(response, target, limits)
+                    return await _read(response, target, limits, write)
 
     @asynccontextmanager
     async def _turn(self, host: str) -> AsyncGenerator[None]:
@@ -188,11 +202,16 @@ class OutgoingClient:
                 del self._hosts[host]
 
 
-async def _read(response: httpcore2.Response, target: Target, limits: RequestLimits) -> OutgoingAnswer:
+async def _read(
+    response: httpcore2.Response, target: Target, limits: RequestLimits, write: Write | None
+) -> OutgoingAnswer:
     if sum(len(name) + len(value) for name, value in response.headers) > LONGEST_HEAD:
         raise TooLarge("the answer's headers have too many bytes")
     headers = {name.decode("ascii").lower(): value.decode("latin-1") for name, value in response.headers}
     async with aclosing(response.aiter_stream()) as chunks:
+        if write is not None and response.status == 200:
+            await copy_body(chunks, headers.get("content-encoding", ""), limits.body, write)
+            return OutgoingAnswer(response.status, headers, b"", target.url)
         body = await read_body(chunks, headers.get("content-encoding", ""), limits.body, cut=limits.cut)
     return OutgoingAnswer(response.status, headers, body, target.url)
 

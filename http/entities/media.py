@@ -25,16 +25,14 @@ def media_fields(media: Media, base_url: str) -> dict[str, object]:
 
 
 def _remote_address(media: Media, base_url: str) -> str | None:
-    """Return the address of another server's file: pictures are shown by this server, films by their own."""
-    if media.remote_url is None or media.type != "image":
-        return media.remote_url
-    return remote_file_address("attachment", media.id, media.remote_url, base_url)
+    """Return the address under which this server shows another server's file."""
+    return None if media.remote_url is None else remote_file_address("attachment", media.id, media.remote_url, base_url)
 
 
 def _remote_preview(media: Media, base_url: str) -> str | None:
     if media.thumbnail_remote_url is not None:
         return remote_file_address("preview", media.id, media.thumbnail_remote_url, base_url, small=True)
-    if media.remote_url is not None and media.type == "image":
+    if media.remote_url is not None and media.type in ("image", "video"):
         return remote_file_address("attachment", media.id, media.remote_url, base_url, small=True)
     return None
 

@@ -160,6 +160,7 @@ def test_the_tree_is_that_of_the_running_server(server: Server) -> None:
             "inbox",
             "refreshes",
             "media",
+            "films",
             "expiry",
             "disks",
             "control",

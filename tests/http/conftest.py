@@ -141,6 +141,7 @@ async def stage(
         )  # fmt: skip
         nursery.start_soon(http_context.readiness.run)
         await nursery.start(http_context.federation.resolver.run, stopping)
+        await nursery.start(http_context.remote_files.films.run, stopping)
         yield Stage(http_context, letterbox, acting.outbox, records, fast_path=settings.fast_path == "on")
         stopping.set()
         nursery.cancel_scope.cancel()

@@ -103,7 +103,7 @@ def test_what_was_not_used_for_some_days_is_removed(rows: Rows, run: Run, data: 
         write(data, file, 1)
     rehearsed = run("remove", "--days", "7", "--dry-run")
     assert files_in(data) == unused | kept
-    kinds = ("attachments in no post", "cards in no post", "copies of pictures")
+    kinds = ("attachments in no post", "cards in no post", "copies of files")
     assert rehearsed.stdout == "".join(f"Would remove 1 {kind}\n" for kind in kinds)
     assert rows.run("SELECT FROM outbox") == rows.run("SELECT FROM audit_log") == []
     assert json.loads(run("remove", "--days", "7", "--json").stdout)["removed"] == dict.fromkeys(kinds, 1)

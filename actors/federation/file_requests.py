@@ -1,0 +1,26 @@
+"""Asking other servers for files: each server that a redirect leads to is checked like the first one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from ..outgoing.client import REDIRECTS, OutgoingAnswer
+from ..outgoing.errors import TooLarge
+from ..outgoing.targets import Target, redirected
+
+HOPS = 3
+
+# Returns where a URL leads. Raises ForbiddenTarget for a server that is not asked for files.
+Place = Callable[[str], Target]
+
+
+async def ask_for_file(url: str, place: Place, send: Callable[[str], Awaitable[OutgoingAnswer]]) -> OutgoingAnswer:
+    """Return the answer of the server that has a file. Raise OutgoingFailure if there is none, or no end."""
+    target = place(url)
+    for _ in range(HOPS + 1):
+        answer = await send(target.url)
+        location = answer.headers.get("location")
+        if answer.status not in REDIRECTS or location is None:
+            return answer
+        target = redirected(target, location, place)
+    raise TooLarge("too many redirects")

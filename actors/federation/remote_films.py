@@ -1,0 +1,163 @@
+"""Films and sound of other servers, fetched when they are first looked at, and made safe by a confined process.
+
+That takes longer than most readers wait. So it is done once for all of them, and goes on when they leave: the next one
+finds the copy. A film goes to disk piece by piece and is refused at its first bytes if it is none.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from io import BytesIO
+from typing import IO
+
+import trio
+
+from ...storage import remote_files
+from ...storage.engine.database import Database
+from ...storage.media import ProcessedMedia
+from ..activitypub.vocabulary import host_of
+from ..kernel import Clock, NotAnswered
+from ..media.jobs import FileRefused
+from ..media.kinds import FILMS, HEAD, IMAGES, SOUNDS, kind_of
+from ..media.process import ProcessingFailed
+from ..media.processor import Incoming, MediaProcessor, TooManyUploads
+from ..outgoing.client import OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
+from ..outgoing.errors import OutgoingFailure
+from ..rules import limits
+from .errors import DocumentUnavailable
+from .file_requests import Place, ask_for_file
+from .flights import Flights
+from .places import Places
+
+FETCH_SECONDS = 180.0  # for a film with its redirects
+LIMITS = RequestLimits(FETCH_SECONDS, limits.VIDEO_BYTES)  # of one hop
+HEADERS = {"Accept": "video/*, audio/*, image/*", "Accept-Encoding": "identity"}
+AT_ONCE = 4  # that are fetched or made
+OF_ONE_DOMAIN = 1  # a slow server keeps no other waiting
+WAITING = 64  # that are fetched, made, or wait for that
+WAITING_OF_ONE_DOMAIN = 16
+SECONDS = 900.0  # for one, with its wait
+READER_WAITS = 25.0  # seconds, less than most players
+WRITTEN_AT_ONCE = 1024 * 1024
+SERVER = 0  # in the place of an account
+
+
+class NoCopyYet(NotAnswered):
+    """Raised if a film is still being fetched, or can't be for the moment."""
+
+    retry_after = 5
+
+
+class RemoteFilms:
+    """One for each process."""
+
+    def __init__(
+        self, database: Database, clock: Clock, client: OutgoingClient, media: MediaProcessor, place: Place
+    ) -> None:
+        """`place` returns where a URL leads, and raises ForbiddenTarget for servers that are not asked."""
+        self._database = database
+        self._clock = clock
+        self._client = client
+        self._media = media
+        self._place = place
+        self._places = Places(AT_ONCE, OF_ONE_DOMAIN)
+        self._flights: Flights[bool] = Flights(most=WAITING, seconds=SECONDS)
+
+    async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Fetch films until `stopping`."""
+        await self._flights.run(stopping, task_status=task_status)
+
+    def inspect(self) -> dict[str, object]:
+        """Return what an operator sees."""
+        return {"fetching": len(self._flights)}
+
+    async def fetch(self, url: str) -> bool:
+        """Make a copy of a film. False if there is no film. Raise NoCopyYet if that is not known in time."""
+        with trio.move_on_after(READER_WAITS):
+            try:
+                return await self._flights.join(url, partial(self._fetched, url)) is True
+            except (DocumentUnavailable, OSError) as error:
+                # There are too many, it took too long, or the disk is full, which is logged elsewhere.
+                raise NoCopyYet from error
+        raise NoCopyYet
+
+    async def _fetched(self, url: str) -> bool:
+        host = host_of(url) or ""
+        if self._places.requests_to(host) >= WAITING_OF_ONE_DOMAIN:
+            raise DocumentUnavailable("too many films of one domain wait")
+        async with self._places.at(host):
+            return await self._copied(url)
+
+    async def _copied(self, url: str) -> bool:
+        try:
+            async with self._media.receive(SERVER, BytesIO(), 0) as upload:
+                if not await self._download(url, upload):
+                    return False
+                made = await self._made(upload)
+                size = await trio.to_thread.run_sync(self._media.size_of, made)
+                if not await self._database.transact(
+                    remote_files.insert, url, "film", made.file, made.thumbnail_file, size, self._clock.now()
+                ):
+                    raise _Superfluous
+        except _Superfluous:
+            return True
+        except (FileRefused, ProcessingFailed, OutgoingFailure, trio.TooSlowError):
+            return False
+        except TooManyUploads as error:
+            raise DocumentUnavailable("too many files are being made") from error
+        await self._media.cleaning.obey_budget()
+        return True
+
+    async def _download(self, url: str, upload: Incoming) -> bool:
+        """Write a film to the folder of an upload. Raise FileRefused as soon as it is known to be none."""
+        with await trio.to_thread.run_sync(upload.source.open, "wb") as file:
+            writer = _FilmWriter(file)
+
+            async def ask(url: str) -> OutgoingAnswer:
+                return await self._client.receive(OutgoingRequest("GET", url, HEADERS), LIMITS, writer.write)
+
+            with trio.fail_after(FETCH_SECONDS):
+                answer = await ask_for_file(url, self._place, ask)
+            await writer.finish()
+        upload.kind = kind_of(writer.head)
+        return answer.status == 200
+
+    async def _made(self, upload: Incoming) -> ProcessedMedia:
+        """Make files of a film. What was told to be of no kind may be a picture."""
+        if upload.kind in IMAGES:
+            return await self._media.make(upload, "image")
+        return await self._media.copy_film(upload)
+
+
+class _FilmWriter:
+    """Writes a film to a file, some at a time, after a look at its beginning."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._waiting = bytearray()
+        self.head = b""
+
+    async def write(self, chunk: bytes) -> None:
+        self._waiting += chunk
+        if not self.head and len(self._waiting) >= HEAD:
+            self._look()
+        if len(self._waiting) >= WRITTEN_AT_ONCE:
+            await self._flush()
+
+    async def finish(self) -> None:
+        if not self.head:
+            self._look()
+        await self._flush()
+
+    def _look(self) -> None:
+        self.head = bytes(self._waiting[:HEAD])
+        if kind_of(self.head) not in (*FILMS, *SOUNDS, *IMAGES):
+            raise FileRefused("the file is neither a film nor a picture")
+
+    async def _flush(self) -> None:
+        data, self._waiting = bytes(self._waiting), bytearray()
+        await trio.to_thread.run_sync(self._file.write, data)
+
+
+class _Superfluous(Exception):
+    """Raised in the block of an upload so that its files are removed: another server has made the same copy."""
