@@ -58,7 +58,8 @@ async def test_class_18_a_chain_of_later_work_has_an_end(autojump_clock: trio.te
     def lead_on(number: int) -> None:
         async def work() -> None:
             done.append(number)
-            lead_on(number + 1)
+            if number < 50:
+                lead_on(number + 1)
 
         jobs.add("work", f"https://host{number}.test/", work)
 
@@ -67,7 +68,7 @@ async def test_class_18_a_chain_of_later_work_has_an_end(autojump_clock: trio.te
         lead_on(1)
         await trio.sleep(1)
         stopping.set()
-    assert done == [*range(1, budgets.DEEPEST + 1)] or done == [*range(1, budgets.DEEPEST + 2)]
+    assert done == [*range(1, budgets.DEEPEST + 2)]
     assert len(jobs) == 0
 
 
