@@ -1,4 +1,4 @@
-"""Pictures of other servers, which this one fetches for its readers."""
+"""Files of other servers, which this one fetches for its readers."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .files import serve
 
 @api.get("/media_proxy/<kind>/<id>/<digest>")
 async def show(context: HttpContext, request: Request, kind: str, id: int, digest: str) -> Answer:
-    """A picture."""
+    """A picture, a film, or sound; of the last two also the part that a player asks for."""
     return await _answer(context, request, kind, id, digest, small=False)
 
 
 @api.get("/media_proxy/<kind>/<id>/<digest>/small")
 async def show_small(context: HttpContext, request: Request, kind: str, id: int, digest: str) -> Answer:
-    """The same, smaller."""
+    """A picture, smaller; of a film its first picture."""
     return await _answer(context, request, kind, id, digest, small=True)
 
 
