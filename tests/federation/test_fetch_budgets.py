@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import trio
+import trio.testing
 
 from troupe.actors.federation import budgets
 from troupe.actors.federation.budgets import BudgetSpent, Cause, FetchBudget, caused_by, is_spent, spend
