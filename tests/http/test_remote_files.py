@@ -10,7 +10,8 @@ import pytest
 import trio
 
 from troupe.actors.federation import places, remote_files
-from troupe.actors.federation.remote_files import HOPS, SECONDS
+from troupe.actors.federation.file_requests import HOPS
+from troupe.actors.federation.remote_files import SECONDS
 from troupe.actors.media import cleaning
 from troupe.actors.media.cleaning import Cleaning
 from troupe.storage.accounts import Account, NewAccount

@@ -11,6 +11,7 @@ from typing import Protocol
 import orjson
 import trio
 
+from ....actors.outgoing.bodies import Write
 from ....actors.outgoing.client import OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
 from ....actors.outgoing.errors import Unreachable
 from ....actors.outgoing.targets import Target
@@ -110,5 +111,7 @@ class _Client(OutgoingClient):
         self._network_of_run = network
         self._label = label
 
-    async def _exchange(self, request: OutgoingRequest, target: Target, limits: RequestLimits) -> OutgoingAnswer:
+    async def _exchange(
+        self, request: OutgoingRequest, target: Target, limits: RequestLimits, write: Write | None
+    ) -> OutgoingAnswer:
         return await self._network_of_run.exchange(self._label, request, target)
