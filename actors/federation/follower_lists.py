@@ -20,8 +20,9 @@ from ..activitypub.follower_lists import FollowerList, digest_of
 from ..activitypub.vocabulary import host_of, object_of, same_host, uri_of
 from ..commands.follower_lists import DropFollowers, EndUnknownFollow
 from ..kernel import Origin
+from ..rules.domains import registrable
+from .budgets import FetchBudget
 from .details import items_of
-from .discoveries import FetchBudget, registrable
 from .errors import DocumentMissing, UntrustedDocument
 from .receiving import InboxContext
 
