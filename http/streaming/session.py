@@ -232,7 +232,10 @@ class Session:
         self._is_in_pump = False
         if self._sender is None or self._outlet is None:
             return
-        self._send_batch(self._outlet)
+        try:
+            self._send_batch(self._outlet)
+        except Exception as error:  # it ends this connection, and not the pump for all others
+            self.fail(End.LOST, describe(error))
         if self._outlet.is_full or self._news or self.ended is not None:
             self._wake_sender()
 

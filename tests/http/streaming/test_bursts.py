@@ -18,6 +18,7 @@ from troupe.actors.broadcast import StatusPublished, home_address
 from troupe.actors.events import StatusAppeared
 from troupe.actors.statuses import ShownStatus, entry_of
 from troupe.http.streaming import delivery
+from troupe.http.streaming.delivery import DirectOutlet
 from troupe.http.streaming.session import Session
 
 from ...clients import Person, Stage
@@ -163,6 +164,27 @@ async def test_no_sender_is_woken_for_a_client_that_takes_what_it_is_sent(
             assert json.loads((await events.hear())[1])["id"] == post["id"]
         monkeypatch.undo()
     assert woken == []
+
+
+async def test_a_connection_that_fails_ends_alone(
+    edge: Edge, stage: Stage, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The task that sends to all clients goes on."""
+    async with edge.socket("?stream=user", ada.token) as broken, edge.socket("?stream=user", ada.token) as sound:
+        await broken.settle()
+        await sound.settle()
+        send_now, failures = DirectOutlet.send_now, [OSError("of the network")]
+
+        def fail_once(outlet: DirectOutlet, frames: list[bytes]) -> None:
+            if failures:
+                raise failures.pop()
+            send_now(outlet, frames)
+
+        monkeypatch.setattr(DirectOutlet, "send_now", fail_once)
+        post = await ada.publish("hello")
+        assert await broken.closing() == 1013
+        assert (await sound.hear())["payload"]["id"] == post["id"]
+    assert [facts["error"] for facts in stage.told("stream.cut")] == ["OSError: of the network"]
 
 
 def whole_frame(received: bytes) -> tuple[int, bytes, bytes] | None:
