@@ -53,6 +53,6 @@ async def test_followers_of_an_account_that_moves_follow_the_new_one(sim: TwoSer
     await federation.move_meets_follows(sim)
 
 
-@simulation(seeds=20, faults=FAULTS, world=two_servers)
+@simulation(seeds=5, faults=FAULTS, world=two_servers)
 async def test_servers_that_know_other_followers_agree_after_a_post_for_them(sim: TwoServers) -> None:
     await federation.follows_differ(sim)
