@@ -21,9 +21,10 @@ help:
 run: .venv/.troupe
 	@exec $(bin)/troupe serve
 
-# Files in the order of their folders: the last ones are short, so that neither process waits long for the other.
+# Three processes for two cores, because many tests wait for processes that they have started. Files in the order of
+# their folders: the last ones are short, so that no process waits long for the others.
 test: lint browser ffmpeg
-	$(bin)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --durations=15 tests
+	$(bin)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder --durations=15 tests
 
 lint: .venv/.test .venv/.troupe
 	$(bin)/ruff check .

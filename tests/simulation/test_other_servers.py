@@ -25,6 +25,8 @@ with_servers = partial(stage, deliveries=True)
 
 HOSTS = 50
 POSTS = 12
+# Of the long runs: what they measure is virtual time, which passes only when no task can go on.
+ONE = ("random",)
 WAITING = "SELECT count(*) AS number FROM outbox WHERE queue = 'deliveries'"
 
 
@@ -69,12 +71,12 @@ async def slowest(sim: Simulation, hanging: str | None) -> float:
     return max(one.at - begun[int(one.activity["object"]["id"].rpartition("/")[2])] for one in working)
 
 
-@simulation(seeds=1, faults=0, world=with_servers)
+@simulation(seeds=1, strategies=ONE, faults=0, world=with_servers)
 async def test_fifty_working_servers_have_each_post_at_once(sim: Simulation) -> None:
     assert await slowest(sim, None) <= 0.5
 
 
-@simulation(seeds=1, faults=0, world=with_servers)
+@simulation(seeds=1, strategies=ONE, faults=0, world=with_servers)
 async def test_one_that_hangs_among_fifty_delays_no_other(sim: Simulation) -> None:
     assert await slowest(sim, "h7.example") <= 0.5
     assert sim.run.database.rows(WAITING)[0]["number"] == POSTS, "which wait for the one that hangs"
@@ -83,7 +85,7 @@ async def test_one_that_hangs_among_fifty_delays_no_other(sim: Simulation) -> No
     await all_delivered(sim)
 
 
-@simulation(seeds=1, faults=0, world=with_servers)
+@simulation(seeds=1, strategies=ONE, faults=0, world=with_servers)
 async def test_a_server_that_fails_is_left_alone_and_has_everything_when_it_is_back(sim: Simulation) -> None:
     ada, _ = await followed_by(sim, "b.example")
     asked: list[float] = []
@@ -117,7 +119,7 @@ async def test_a_restart_forgets_no_server_that_is_left_alone(sim: Simulation) -
     ada, _ = await followed_by(sim, "b.example")
     sim.answers["b.example"] = answers(503)
     await ada.publish()
-    await trio.sleep(3600)
+    await trio.sleep(60)
     closed = await sim.actors.hosts.closed_until("b.example")
     await sim.stop()
     await sim.start()
