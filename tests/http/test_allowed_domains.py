@@ -111,15 +111,27 @@ async def test_accounts_that_are_known_are_suspended_until_their_domain_is_allow
     friend = (await adm.post(ALLOWS, {"domain": "friend.example"})).json
     assert await states(stage, "friend.example") == await states(stage, "sub.friend.example") == [False, False]
     assert await states(stage, "other.example") == [False, True]
-    assert "suspended" not in (await ada.get(find)).json
+    found = (await ada.get(find)).json
+    assert "suspended" not in found
+    path = f"/api/v1/accounts/{found['id']}"
+    assert (await ada.get(path)).status == 200
     await adm.delete(f"{ALLOWS}/{friend['id']}")
-    assert (await ada.get(find)).json["suspended"] is True, "before the answer"
+    assert (await ada.get(path)).status == 410, "in the caches too, before the answer"
+    assert (await ada.get(find)).json["suspended"] is True
     assert await states(stage, "sub.friend.example") == [False, True]
     for domain in ("friend.example", "silent.example"):
         await adm.post(ALLOWS, {"domain": domain})
     assert await states(stage, "sub.friend.example") == [False, False]
     assert await states(stage, "silent.example") == [True, False]
     assert "suspended" not in (await ada.get(find)).json
+
+
+async def test_a_blocked_domain_stays_suspended_when_it_is_allowed(stage: Stage, adm: Person) -> None:
+    await remote(stage, "bad.example")
+    await adm.post(ALLOWS, {"domain": "friend.example"})
+    await adm.post("/api/v1/admin/domain_blocks", {"domain": "bad.example", "severity": "suspend"})
+    await adm.post(ALLOWS, {"domain": "bad.example"})
+    assert await states(stage, "bad.example") == [False, True]
 
 
 async def test_an_account_that_staff_have_suspended_stays_so(stage: Stage, adm: Person) -> None:
