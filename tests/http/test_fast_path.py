@@ -143,6 +143,15 @@ async def test_connections_that_wait_at_a_stop_are_left_to_the_process_that_shar
                 kept.accept()
 
 
+@pytest.mark.parametrize(
+    "path", ["", "/", "/user", "/user/notification", "/public", "/public/local", "/hashtag", "/list"]
+)
+def test_streams_are_not_for_the_fast_path(path: str) -> None:
+    """The application asks for streams first, so no endpoint may take their place here."""
+    nothing: Any = None
+    assert FastPath(nothing).find("GET", f"/api/v1/streaming{path}") is None
+
+
 async def test_the_fast_path_answers_head_without_the_framework(stage: Stage) -> None:
     answer = FastPath(stage.http_context).answer(
         PlainRequest("HEAD", "/api/v1/instance", b"", [(b"host", b"localhost")], b""), "127.0.0.1"

@@ -1,0 +1,31 @@
+"""What the settings say about connections reaches the HTTP server."""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from troupe.http.server.addresses import AddressRules
+from troupe.supervision.configuration import Settings
+from troupe.supervision.http_server import HttpServer
+from troupe.supervision.listeners import Listeners
+
+
+def server(**chosen: Any) -> HttpServer:
+    settings, nothing = Settings(data=Path("data"), **chosen), cast("Any", None)
+    return HttpServer(settings, nothing, nothing, nothing, Listeners(settings))
+
+
+@pytest.mark.parametrize(("chosen", "fast"), [({}, True), ({"fast_path": "on"}, True), ({"fast_path": "off"}, False)])
+def test_the_fast_path_can_be_turned_off(chosen: dict[str, str], fast: bool) -> None:
+    assert (server(**chosen)._fast() is not None) is fast
+
+
+def test_the_rules_for_addresses_are_those_of_the_settings() -> None:
+    proxies = (ipaddress.ip_network("10.0.0.0/8"),)
+    chosen = server(connections_per_address=7, trusted_proxies="10.0.0.0/8", proxy_protocol=True)
+    assert chosen._rules() == AddressRules(7, proxies, proxy_protocol=True)
+    assert not server()._rules().proxy_protocol
