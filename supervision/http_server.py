@@ -44,7 +44,7 @@ class HttpServer:
         context.streams.open_all()
         serve = partial(
             serve_http, record=context.record, fast=self._fast(), rules=self._rules(),
-            shared=lambda: self._listeners.shared,
+            release=self._listeners.release,
         )  # fmt: skip
         async with trio.open_nursery() as beside:
             beside.start_soon(context.readiness.run)
@@ -56,7 +56,6 @@ class HttpServer:
                 context.streams.close_all()
                 self._actors.cut_streams()
             beside.cancel_scope.cancel()
-        self._listeners.close()
 
     def _fast(self) -> FastRequests | None:
         return FastRequests(FastPath(self._http_context).answer) if self._settings.fast_path == "on" else None

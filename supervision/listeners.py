@@ -28,11 +28,6 @@ class Listeners:
         self._held: list[socket.socket] = []
         self._shared = False
 
-    @property
-    def shared(self) -> bool:
-        """True if another process has the sockets too, and takes the connections that wait when this one stops."""
-        return self._shared
-
     def inherit(self, environment: MutableMapping[str, str]) -> None:
         """Take the sockets of systemd, or else of the server that this one takes over from. Raises CannotListen."""
         self._held = from_systemd(environment)
@@ -53,13 +48,19 @@ class Listeners:
         self._shared = True
         return self._held
 
-    def close(self) -> None:
-        """Close the sockets, and remove a Unix socket that no other process has."""
+    def release(self) -> bool:
+        """Give the sockets up, because the server takes no more connections; a Unix socket is removed.
+
+        Return False if another process has them too. They are kept then, because this one could not bind them again.
+        """
+        if self._shared:
+            return False
         for one in self._held:
-            if one.family == socket.AF_UNIX and not self._shared:
+            if one.family == socket.AF_UNIX:
                 Path(one.getsockname()).unlink(missing_ok=True)
             one.close()
         self._held = []
+        return True
 
     def _chosen(self, offered: Iterable[socket.socket]) -> list[socket.socket]:
         """Return the sockets of the addresses that the settings name, and close the others."""

@@ -122,13 +122,14 @@ async def serve(
     tls: ssl.SSLContext | None = None,
     fast: FastRequests | None = None,
     rules: AddressRules = AddressRules(),  # noqa: B008  # frozen
-    shared: Callable[[], bool] = lambda: False,
+    release: Callable[[], bool] = lambda: True,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve until `stopping`; then take no new connections, finish what runs within the grace, and return.
 
     Requests get 503 on connections for which too few file descriptors are left, and of addresses with too many of them.
-    If the listening sockets are `shared`, connections that still wait at the stop are left to the other process.
+    `release` is called when no more are taken. Those that still wait then are served, unless it returns False: another
+    process has the listening sockets too.
     """
     context = WorkerContext(None)
     clients = Clients(wrap_app(app, 0, "asgi"), hypercorn_config(), context, record, tls, fast, rules)
@@ -145,7 +146,7 @@ async def serve(
                     await stopping.wait()
                     accepting.cancel_scope.cancel()
                 await context.terminate.set()
-                for waiting in chain.from_iterable(map(_emptied, () if shared() else queues)):
+                for waiting in chain.from_iterable(map(_emptied, queues if release() else ())):
                     connections.start_soon(clients.serve, trio.SocketStream(waiting))
                 with trio.move_on_after(grace):
                     if connections.child_tasks:

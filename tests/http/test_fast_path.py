@@ -134,7 +134,7 @@ async def test_connections_that_wait_at_a_stop_are_left_to_the_process_that_shar
     stopping.set()
     with listener.dup() as kept, socket.create_connection(listener.getsockname(), PATIENCE) as client:
         client.sendall(ASK)
-        await serve(stage.app, [listener], stopping, 1.0, shared=lambda: shared)
+        await serve(stage.app, [listener], stopping, 1.0, release=lambda: not shared)
         if shared:
             kept.accept()[0].close()
         else:
