@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from troupe.actors.account import AccountActor
-from troupe.actors.activitypub.notes import ReceivedNote
 from troupe.actors.commands import edits, polls, received_statuses, relations
+from troupe.actors.commands.received_statuses import ReceiveEdit
 from troupe.actors.deliveries.sender import ClientPost, DeliveryReply
 from troupe.actors.effects.registry import Promise
 from troupe.actors.federation.follower_lists import FollowerLists
@@ -146,9 +146,10 @@ def edits_come_in_order(patch: Patch) -> None:
     change = received_statuses._edit  # pyright: ignore[reportPrivateUsage]
 
     async def trusting(
-        db: Connection, account: AccountActor, note: ReceivedNote, now: datetime, origin: Origin
+        db: Connection, account: AccountActor, message: ReceiveEdit, now: datetime, origin: Origin
     ) -> object:
-        return await change(db, account, replace(note, updated_at=now), now, origin)
+        note = replace(message.note, updated_at=now)
+        return await change(db, account, replace(message, note=note), now, origin)
 
     patch.setattr(received_statuses, "_edit", trusting)
 
