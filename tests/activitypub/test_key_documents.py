@@ -16,7 +16,8 @@ from ..multikeys import base58, multibase, multikey
 from ..signing import private_key
 
 UNA = "https://peer.test/users/una"
-ED25519 = Ed25519PrivateKey.generate()
+# The same in each process that runs tests: its text is in the names of some.
+ED25519 = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 
 
 def pem(key: Ed25519PrivateKey) -> str:
