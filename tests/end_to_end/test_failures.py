@@ -134,7 +134,7 @@ def test_a_port_in_use_is_one_line_and_the_next_start_works(own_server: Server) 
     with socket.create_server(("127.0.0.1", port)):
         done = refused(own_server, "serve", "--port", str(port))
     assert done.returncode == NOT_DONE
-    assert f"can't listen on localhost:{port} (Address already in use): end the other program" in done.stderr
+    assert f"can't listen on 127.0.0.1:{port} and [::1]:{port} (Address already in use): end the other" in done.stderr
     own_server.start()
     assert own_server.stop() == 0
 

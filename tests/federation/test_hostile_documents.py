@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import trio
 
-from troupe.actors.federation import fetching, flights, places
+from troupe.actors.federation import fetching, places
 from troupe.actors.federation.errors import DocumentMissing, DocumentUnavailable, UntrustedDocument
 from troupe.actors.federation.fetching import DocumentFetcher
 
@@ -370,10 +370,10 @@ async def fails(fetcher: DocumentFetcher, url: str) -> None:
 async def test_class_34_documents_that_are_being_fetched_are_bounded(
     stage: Stage, ada: Person, peer: ForeignServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(flights, "MOST", 1)
     held = peer.hold(peer.person("eve")["id"])
     peer.person("fay")
     resolver = stage.http_context.federation.resolver
+    monkeypatch.setattr(resolver._flights, "_most", 1)  # pyright: ignore[reportPrivateUsage]  # of this resolver
     async with trio.open_nursery() as nursery:
         nursery.start_soon(resolver.account, peer.url("/users/eve"))
         await peer.was_asked(peer.url("/users/eve"))
