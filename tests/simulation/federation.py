@@ -181,7 +181,7 @@ async def votes_at_once(sim: TwoServers) -> None:
     bob = await sim.south.account("bob")
     sim.has_followed(bob, ada)
     terms = PollTerms(("tea", "milk"), seconds=86400)
-    await ada.insist(PublishStatus("which?", poll=terms))
+    await ada.insist(PublishStatus("which?", poll=terms, idempotency_key="which"))
     await sim.calm()
     (here,), (there,) = (server.database.rows(POLLS) for server in sim.servers)
     uri = here["uri"]
