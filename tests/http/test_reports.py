@@ -6,6 +6,7 @@ import pytest
 
 from troupe.actors.broadcast import account_address
 from troupe.actors.commands.account_deletions import DeleteAccount
+from troupe.actors.facts import ModeratedAccount
 from troupe.storage import media
 
 from ..checklist.rows import rows
@@ -250,6 +251,7 @@ async def test_a_moderator_who_is_one_no_more_reads_nothing_of_it(stage: Stage, 
     await report(ada, bob)
     (told,) = (await mod.get("/api/v1/notifications")).json
     await stage.sql("UPDATE users SET role = 'user' WHERE account_id = $1", mod.account.id)
+    await stage.http_context.facts.apply([ModeratedAccount(mod.account.id, barred=False)])  # as the command promises
     assert (await mod.get("/api/v1/notifications")).json == []
     assert (await mod.get(f"/api/v1/notifications/{told['id']}")).status == 404
     assert (await mod.get("/api/v2/notifications")).json["notification_groups"] == []

@@ -170,7 +170,8 @@ async def cause_news(sim: Simulation) -> None:
     async def write() -> None:
         for text in ("@ada one", "@ada two"):
             letter = await cyd.publish(text, visibility="direct")
-            assert (await send(sim, ada, "GET", LETTERS))[0]["last_status"]["id"] == str(letter)
+            letters = await send(sim, ada, "GET", LETTERS)
+            assert [one["last_status"]["id"] for one in letters][:1] == [str(letter)], "a new letter is first"
             assert ("mention", "cyd") in await news()
             await cyd.delete(letter)
             assert ("mention", "cyd") not in await news()
