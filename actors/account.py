@@ -99,7 +99,7 @@ class AccountActor(EntityActor):
     async def load(self) -> None:
         database = self.context.database
         if self._cell.incarnation > 1:
-            # A turn that crashed after its commit has told nobody, and may have changed the rows of others.
+            # A turn that crashed after its commit has published no facts, and may have changed the rows of others.
             self.context.own_rows.clear()
             await self.context.outbox.make_up_for(self.address)
         self.user = await database.read(users.find_user, self.id)

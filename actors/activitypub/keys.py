@@ -91,7 +91,7 @@ def public_pem(key: RSAPrivateKey) -> str:
 def _private(pem: str) -> RSAPrivateKey:
     """Read a private key that this server has made and stored.
 
-    It is not checked again: that takes 30 ms of CPU time for each key, in which the server would answer nobody.
+    It is not checked again: that takes 30 ms of CPU time for each key, in which the server answers no requests.
     """
     key = load_pem_private_key(pem.encode("ascii"), password=None, unsafe_skip_rsa_key_validation=True)
     if not isinstance(key, RSAPrivateKey):

@@ -166,8 +166,8 @@ async def test_the_fast_path_answers_head_without_the_framework(stage: Stage) ->
 async def test_a_client_that_leaves_ends_its_waiting(
     stage: Stage, fast_path: str, behind: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if behind and fast_path == "off":
-        pytest.skip("hypercorn sees that a client has left when it has read what is before it")
+    # hypercorn sees that a client has left when it has read what is before it: there nothing is behind the request.
+    sent = ASK + behind if fast_path == "on" else ASK
     begun, ended = trio.Event(), trio.Event()
 
     async def slow(*_: object) -> Any:
@@ -180,7 +180,7 @@ async def test_a_client_that_leaves_ends_its_waiting(
     monkeypatch.setattr(CachedAnswers, "get", slow)
     async with serving(stage) as server:
         stream = await server.connect()
-        await stream.send_all(ASK + behind)
+        await stream.send_all(sent)
         with trio.fail_after(PATIENCE):
             await begun.wait()
             await stream.aclose()
