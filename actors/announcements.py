@@ -11,39 +11,88 @@ then leaves what it promised to the relay, which waits longer. What the account 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
 
 import trio
 
-from ..storage import outbox
+from ..storage import outbox, stream_log
+from ..storage.engine.database import Doubtful, Unavailable
 from ..storage.outbox import DueEffect
 from .broadcast import Broadcast
-from .effects.registry import ANNOUNCEMENTS, Effect, EffectContext, Finish, Staffed
+from .effects.registry import ANNOUNCEMENTS, Effect, EffectContext, EffectKind, Finish, Staffed, shown_kinds
 from .kernel import Address, Record
-from .relay import Relay
+from .relay import GATHER, Relay
 from .statuses import ShownStatus
+from .tellings import Tellings
 
 PUBLISHER_WAITS = 1.0  # seconds that a turn waits for crowded timelines before the relay does it
 RELAY_WAITS = 10.0  # seconds that the relay waits for them; then they are told, and may have to read their rows again
 LOOK_FOR_ROOM = 0.05
+START_WAITS = 5.0  # seconds until requests are answered although an earlier process has left much
+
+# Promises that were told are deleted when there are so many, before the time comes: ids of events name what is not in
+# the log.
+MOST_KEPT = 50
+
+NOT_SHOWN = 0  # the number of tellings that streams don't show
+
+
+class Told(NamedTuple):
+    """Promises that were told, and are to be deleted, with the number of the telling."""
+
+    promised: tuple[int, ...]
+    number: int
 
 
 class AnnouncementRelay(Relay[EffectContext]):
     """The relay of the queue ANNOUNCEMENTS, and what turns hand over to it."""
 
-    def __init__(self, context: EffectContext, broadcast: Broadcast, record: Record) -> None:
+    def __init__(self, context: EffectContext, broadcast: Broadcast, tellings: Tellings, record: Record) -> None:
         super().__init__(Staffed(ANNOUNCEMENTS, context), context.database, context.clock, context.ids, record)
         self._statuses = context.statuses
         self._broadcast = broadcast
-        self._kept: list[int] = []  # handed over: told, to be deleted
+        self._ids = context.ids
+        self._tellings = tellings
+        self._shown = shown_kinds()
+        self._kept: list[Told] = []
+        self._settling = trio.Lock()
+        self._many = trio.Event()  # are kept
         self._held: set[int] = set()  # of turns that wait for crowded timelines: not for the relay yet
         self._owed: dict[str, set[int]] = {}  # by partition: what such turns have left to the relay
         self._ending = False
 
-    def hand_over(self, ids: Iterable[int]) -> None:
-        """Take promises that are committed and kept."""
-        self._kept.extend(ids)
+    @contextmanager
+    def telling(self, promised: Collection[int]) -> Generator[None]:
+        """Around the telling of what these promises say, which are committed. At the end they are kept."""
+        kept: Collection[int] = ()
+        with self._tellings.telling() as number:
+            try:
+                yield
+                kept = promised
+            finally:
+                self._keep(kept, number)
+
+    def _keep(self, promised: Collection[int], number: int) -> None:
+        """End a telling when its promises, which are kept, are in the log; at once if there are none."""
+        if promised:
+            self._kept.append(Told(tuple(promised), number))
+            self._tellings.go_on()
+            if len(self._kept) >= MOST_KEPT:
+                self._many.set()
+        else:
+            self._tellings.end([number])
         self._woken.set()
+
+    async def log_told(self) -> None:
+        """Have all that was told by now written into the log of changes."""
+        last = self._tellings.begun
+        while self._tellings.oldest <= last:
+            if self._kept:
+                await self._log_kept()
+            else:
+                await self._tellings.changed()
 
     async def finds_room(
         self, author: Address, promised: Sequence[int], shown: ShownStatus, recipients: Sequence[int] = ()
@@ -69,20 +118,52 @@ class AnnouncementRelay(Relay[EffectContext]):
         self.wake()
         return False
 
+    async def _carry_out(self, kind: EffectKind, effect: Effect, due: DueEffect) -> Finish | None:
+        """Tell what streams show as a telling, which is kept when it is finished."""
+        if not kind.shown:
+            return await super()._carry_out(kind, effect, due)
+        told = False
+        with self._tellings.telling() as number:
+            try:
+                finish = await super()._carry_out(kind, effect, due)
+                told = True
+                return finish
+            finally:
+                self._keep([due.id] if told else (), number)
+
     async def make_up_for(self, address: Address) -> None:
         """Tell at once what this actor promised and a crash kept from being told: before it does anything else.
 
         So nothing tells of a later change of the actor first, and a caller that asks again is answered when all know.
         """
-        kept = tuple(self._kept)
+        kept = self._kept_ids()
         for effect in await self._database.read(outbox.left_by, str(address), self._clock.now(), kept):
             await self._try(effect, patient=False)
+
+    async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Tell first what an earlier process has left: what accounts do from now on is told after it."""
+        with trio.move_on_after(START_WAITS):
+            await self._carry_out_due()
+        async with trio.open_nursery() as beside:
+            beside.start_soon(self._log_many)
+            await super().run(stopping, task_status=task_status)
+            beside.cancel_scope.cancel()
+
+    async def _log_many(self) -> None:
+        """Log what was told, before the next round, whenever it is much."""
+        while True:
+            await self._many.wait()
+            self._many = trio.Event()
+            try:
+                await self._log_kept()
+            except (Unavailable, Doubtful):
+                await trio.sleep(GATHER)  # the next round says what the trouble is
 
     def inspect(self) -> dict[str, object]:
         """What an operator sees: promises told and not yet deleted, and how many were kept late."""
         left = sum(map(len, self._owed.values()))
         return {
-            "handed_over": len(self._kept),
+            "handed_over": len(self._kept_ids()),
             "kept_late": self.done,
             "left_to_relay": left,
             "lanes": len(self._lanes),
@@ -95,21 +176,39 @@ class AnnouncementRelay(Relay[EffectContext]):
 
     async def _end(self) -> None:
         """Tell what the last turns have left, and delete what was told."""
-        async with trio.open_nursery() as lanes:
-            self._look_at = 0.0
-            await self._round(lanes)
+        await self._carry_out_due()
         await super()._end()
         self._ending = False
 
+    async def _carry_out_due(self) -> None:
+        async with trio.open_nursery() as lanes:
+            self._look_at = 0.0
+            await self._round(lanes)
+
     async def _settle(self) -> None:
-        kept = list(self._kept)
-        if kept:
-            await self._database.transact_alone(outbox.delete_many, kept)
-            del self._kept[: len(kept)]
+        await self._log_kept()
         await super()._settle()
 
+    async def _log_kept(self) -> None:
+        """Delete promises that were told, and log what they told."""
+        async with self._settling:
+            if self._kept:
+                await self._log(list(self._kept))
+
+    async def _log(self, kept: Sequence[Told]) -> None:
+        """Positions are drawn here, after all of it was told."""
+        # What was told twice has the place of the first time.
+        promised = dict.fromkeys(id for told in kept for id in told.promised)
+        positions = {id: self._ids.next() for id in promised}
+        await self._database.transact_alone(stream_log.settle, positions, self._shown)
+        del self._kept[: len(kept)]
+        self._tellings.end((told.number for told in kept), max(positions.values()))
+
+    def _kept_ids(self) -> list[int]:
+        return [id for told in self._kept for id in told.promised]
+
     def _excluded(self) -> Collection[int]:
-        return (*super()._excluded(), *self._kept, *self._held)
+        return (*super()._excluded(), *self._kept_ids(), *self._held)
 
     async def _prepare(self, effect: Effect) -> None:
         """Wait until the timelines that a status goes to have room."""
@@ -124,10 +223,10 @@ class AnnouncementRelay(Relay[EffectContext]):
         owed.discard(due.id)
         if not owed:
             self._owed.pop(due.key, None)
-        if finish is None:
-            self._kept.append(due.id)
-        else:
+        if finish is not None:
             await super()._finish(due, finish)
+        elif due.kind not in self._shown:  # the others are kept already
+            self._keep([due.id], NOT_SHOWN)
 
     async def _fail(self, due: DueEffect, effect: Effect | None, error: Exception) -> bool:
         self._owed.pop(due.key, None)  # what the account publishes next need not wait for another try

@@ -29,6 +29,7 @@ from .kernel import Address, Cell, Message, Origin, Runtime, SystemMessage
 from .notifications import ShownNotification
 from .rules.visibility import Relation, belongs_in_public, belongs_under_tags
 from .statuses import ShownStatus, entry_of
+from .tellings import Tellings
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +166,14 @@ class Broadcast:
         tagged: Audience[str],
         listed: Audience[int],
         owned: Audience[int],
+        tellings: Tellings,
     ) -> None:
         self._runtime = runtime
         self._audience = audience
         self._tagged = tagged
         self._listed = listed
         self._owned = owned
+        self._tellings = tellings
         self._changes: dict[int, dict[int, int]] = {}  # by account and other
         self._reactions: dict[tuple[int, str], int] = {}  # the latest version of each count
         self._edits: dict[int, int] = {}  # the latest of each status
@@ -196,12 +199,12 @@ class Broadcast:
 
     def published_to_author(self, shown: ShownStatus, origin: Origin) -> None:
         """Tell only the author's own home. The relay tells all the others later, and this one again."""
-        message = StatusPublished(entry_of(shown), StatusAppeared(shown))
+        message = StatusPublished(entry_of(shown), self._tellings.told(StatusAppeared(shown)))
         self._runtime.tell_awake(home_address(shown.status.account_id), message, origin=origin)
 
     def published(self, shown: ShownStatus, origin: Origin) -> None:
         entry = entry_of(shown)
-        message = StatusPublished(entry, StatusAppeared(shown))
+        message = StatusPublished(entry, self._tellings.told(StatusAppeared(shown)))
         names = entry.tags if belongs_under_tags(entry) and not entry.silenced else ()
         self._runtime.tell_cells("home", self._homes_of(entry.account_id, names), message, origin=origin)
         self._runtime.tell_cells("list", self._listed.of(entry.account_id), message, origin=origin)
@@ -218,7 +221,7 @@ class Broadcast:
         if shown.status.poll is not None:
             # To all awake accounts: the voters are not known any more.
             self._runtime.tell_all("account", PollChanged(entry.id), origin=origin)
-        message = StatusEdited(entry, edit_id, StatusAmended(shown, tuple(notified)))
+        message = StatusEdited(entry, edit_id, self._tellings.told(StatusAmended(shown, tuple(notified))))
         authors = (entry.account_id, *rebloggers)
         lists = {cell: None for author in authors for cell in self._listed.of(author)}
         homes = {cell: None for author in authors for cell in self._audience.of(author)}
@@ -250,11 +253,11 @@ class Broadcast:
         remains = Remains(status.visibility, status.mentioned_ids, tuple(tag.name for tag in status.tags))
         self.gone(status.id, status.account_id, remains, origin)
         for boost, booster in deleted.reblogs:
-            self._retract(StatusDeleted(boost, (), StatusGone(boost)), booster, origin)
+            self._retract(StatusDeleted(boost, (), self._tellings.told(StatusGone(boost))), booster, origin)
 
     def gone(self, id: int, account_id: int, remains: Remains, origin: Origin) -> None:
         """Tell every timeline that may show this one status."""
-        message = StatusDeleted(id, remains.mentioned_ids, StatusGone(id))
+        message = StatusDeleted(id, remains.mentioned_ids, self._tellings.told(StatusGone(id)))
         self._retract(message, account_id, origin, remains.tags)
         if remains.visibility == "public":
             self._to_tags(remains.tags, message, origin)
@@ -282,7 +285,7 @@ class Broadcast:
         return RelationStamps(self._changes.get(account_id, {}))
 
     def notified(self, told: ShownNotification, origin: Origin) -> None:
-        message = Notified(NotificationShown(told))
+        message = Notified(self._tellings.told(NotificationShown(told)))
         self._runtime.tell_awake(home_address(told.notification.account_id), message, origin=origin)
 
     def merged(self, account_id: int, origin: Origin) -> None:
@@ -292,9 +295,13 @@ class Broadcast:
     def announced(self, id: int, shown: ShownAnnouncement | None, origin: Origin) -> None:
         """Tell the streams of all users of an announcement, or that it is not shown any more."""
         if shown is None:
-            self._runtime.tell_all("home", AnnouncementTakenBack(AnnouncementGone(id)), origin=origin)
+            self._runtime.tell_all(
+                "home", AnnouncementTakenBack(self._tellings.told(AnnouncementGone(id))), origin=origin
+            )
         else:
-            self._runtime.tell_all("home", AnnouncementTold(AnnouncementShown(shown)), origin=origin)
+            self._runtime.tell_all(
+                "home", AnnouncementTold(self._tellings.told(AnnouncementShown(shown))), origin=origin
+            )
 
     def reacted(self, event: ReactionCounted, version: int, origin: Origin) -> None:
         """Tell the streams of all users of a reaction, unless a later count was told before."""
@@ -309,7 +316,9 @@ class Broadcast:
     def corresponded(self, told: ShownConversation, origin: Origin, *, news: bool = True) -> None:
         """Tell a home of a conversation with a new last status or, without news, of one that was marked."""
         last = told.conversation.last_status_id
-        message = ConversationChanged(conversation_key(last) if news and last else None, ConversationShown(told))
+        message = ConversationChanged(
+            conversation_key(last) if news and last else None, self._tellings.told(ConversationShown(told))
+        )
         self._runtime.tell_awake(home_address(told.conversation.account_id), message, origin=origin)
 
     def tell_account(self, account_id: int, message: Message[None], origin: Origin) -> None:

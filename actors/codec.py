@@ -13,12 +13,13 @@ from ..storage.engine.json_values import JsonObject
 from . import commands
 from .account import AccountActor
 from .effects.registry import NAMES
-from .events import EVENTS
+from .events import EVENTS, StreamedEvent
 from .facts import Fact, LearnFact
 from .kernel import Actor
 from .kernel.codec import Codec, Shape, of_row, to_row
 from .timelines.home import HomeTimeline
 from .timelines.list import ListTimeline
+from .timelines.missed import Missed, MissedEvent, MissedEvents
 from .timelines.public import PublicTimeline
 from .timelines.tag import TagTimeline
 
@@ -38,15 +39,39 @@ def _learn_fact(fields: JsonObject) -> LearnFact:
     return LearnFact(of_row(FACTS[fields["of"]], fields["with"]))
 
 
+STREAMED: dict[str, type[StreamedEvent]] = {kind.__name__: kind for kind in get_args(StreamedEvent)}
+
+
+def _missed_fields(missed: Missed) -> Mapping[str, object]:
+    events = [
+        {"key": one.key, "position": one.position, "of": type(one.event).__name__, "with": to_row(one.event)}
+        for one in missed.events
+    ]
+    return {
+        "position": missed.position, "told": missed.told, "open": sorted(missed.open), "complete": missed.complete,
+        "events": events,
+    }  # fmt: skip
+
+
+def _missed(fields: JsonObject) -> Missed:
+    events = [
+        MissedEvent(one["key"], one["position"], of_row(STREAMED[one["of"]], one["with"])) for one in fields["events"]
+    ]
+    open = frozenset[int](fields["open"])
+    return Missed(fields["position"], fields["told"], open, tuple(events), fields["complete"])
+
+
 # `Any` is the class of the key: the type of a dict cannot say that.
 SHAPES: dict[type, Shape[Any]] = {LearnFact: Shape(JsonObject, _fact_fields, _learn_fact)}
+# Of the answers to messages.
+ANSWER_SHAPES: dict[type, Shape[Any]] = {MissedEvents: Shape(JsonObject, _missed_fields, _missed)}
 
 
 def _codec() -> Codec:
     codec = Codec()
     for actor in ACTORS:
         for message in actor.turns:
-            codec.add_message(message, SHAPES.get(message))
+            codec.add_message(message, SHAPES.get(message), ANSWER_SHAPES.get(message))
     for payload, name in NAMES.items():
         # Both ways an effect is written as its row, of which later versions of the server read earlier ones.
         codec.add(payload, name=name, shape=Shape(JsonObject, payload.as_row, payload.of_row))

@@ -19,6 +19,7 @@ from .outbox import Outbox
 from .own_rows import OwnRows
 from .server_blocks import ServerBlocks
 from .statuses import AccountCache, StatusCache
+from .tellings import Tellings
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class ActorContext:
     custom_emojis: CustomEmojiLoader
     hosts: KnownHosts
     shares: DailyShares
+    tellings: Tellings
     base_url: str
     local_domain: str
     tally_delay: timedelta  # until other servers are told of votes

@@ -75,9 +75,8 @@ class EntityActor(Actor):
         for fact in facts:
             if isinstance(fact, PublishedStatus | EditedStatus) and not await self._finds_room(fact, facts, promised):
                 return
-        await context.facts.announce(facts, self.origin, self.address)
-        if promised:
-            context.outbox.hand_over(promised)
+        with context.outbox.telling(promised):
+            await context.facts.announce(facts, self.origin, self.address)
         if any(notification.push_to for notification in _added_by(facts)):
             context.outbox.wake(PUSH)
 

@@ -108,3 +108,8 @@ EVENTS: tuple[type[Event], ...] = (
     StatusAppeared, StatusAmended, StatusGone, NotificationShown, NotificationsMerged, ConversationShown,
     FiltersChanged, PerspectiveChanged, FiltersInForce, AnnouncementShown, AnnouncementGone, ReactionCounted,
 )  # fmt: skip
+
+StreamedEvent = (
+    StatusAppeared | StatusAmended | StatusGone | NotificationShown | NotificationsMerged | ConversationShown
+    | FiltersChanged | AnnouncementShown | AnnouncementGone | ReactionCounted
+)  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import trio
 
-from ..storage import expiry, visits
+from ..storage import expiry, stream_log, visits
 from ..storage.engine.database import Database, Fenced, StorageError
 from ..storage.engine.faults import machine_fault
 from ..storage.visits import Visit
@@ -23,6 +23,7 @@ from .kernel import Clock, Record, first_id_at
 from .mail.sender import LINK_LASTS
 from .suggestions import INTERACTIONS_COUNT
 from .sweeps import counted
+from .tellings import LOG_KEPT
 
 EVERY = 3600.0  # seconds
 BATCH = 500
@@ -127,6 +128,8 @@ class Expiry:
         await self._all("links to set a password", expiry.delete_resets, now)
         await self._all("unfinished sign-ins", expiry.delete_challenges, now)
         await self._all("links to strikes", expiry.delete_strike_links, now)
+        log_from = first_id_at(now - LOG_KEPT)
+        await self._all("changes that streams were told of", stream_log.delete_before, log_from)
         await self._all("finished imports", expiry.delete_imports, now - IMPORTS_KEPT)
         await self._all("blocks of networks", expiry.delete_network_blocks, now)
         await self._all("counts of refused addresses", expiry.delete_email_attempts, (now - ATTEMPTS_KEPT).date())

@@ -7,8 +7,8 @@ out from the rows as they are then: so it may be carried out late, or twice. Eac
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Generator, Iterable, Sequence
+from contextlib import AbstractContextManager, contextmanager
 
 from ..storage import outbox
 from ..storage.engine.database import Connection, Database
@@ -30,14 +30,15 @@ from .facts import Facts
 from .kernel import NOWHERE, Address, Clock, Ids, Origin, Record, Runtime
 from .relay import AnyRelay, Relay
 from .statuses import AccountCache, ShownStatus, StatusCache
+from .tellings import Tellings
 
 
 class Outbox:
-    """`promise` is called inside a transaction, `hand_over` and `wake` after its commit."""
+    """`promise` is called inside a transaction, `telling` and `wake` after its commit."""
 
     def __init__(
         self, database: Database, runtime: Runtime, clock: Clock, ids: Ids, accounts: AccountCache,
-        statuses: StatusCache, broadcast: Broadcast, facts: Facts, record: Record,
+        statuses: StatusCache, broadcast: Broadcast, facts: Facts, tellings: Tellings, record: Record,
         folder: Folder | None,
     ) -> None:  # fmt: skip
         context = EffectContext(database, clock, ids, runtime, accounts, statuses, facts, self, folder)
@@ -45,7 +46,7 @@ class Outbox:
         self._clock = clock
         self._ids = ids
         self._record = record
-        self._announcements = AnnouncementRelay(context, broadcast, record)
+        self._announcements = AnnouncementRelay(context, broadcast, tellings, record)
         self._relays: dict[AnyQueue, AnyRelay] = {ANNOUNCEMENTS: self._announcements}
         self._noted: dict[int, set[AnyQueue]] = {}  # by the connections whose promises are noted
 
@@ -68,7 +69,7 @@ class Outbox:
         return self._announcements.done
 
     async def promise(self, db: Connection, promises: Sequence[Promise], origin: Origin) -> list[int]:
-        """Write promises in the transaction `db` is in. Return the ids of those to be told and handed over by turns."""
+        """Write promises in the transaction `db` is in. Return the ids of those to be told by turns."""
         effects = self.effects_of(promises, origin)
         await outbox.insert_many(db, effects, self._clock.now())
         if (noted := self._noted.get(id(db))) is not None:
@@ -79,9 +80,13 @@ class Outbox:
         """Return the rows of promises, for a statement that stores them with what they promise to tell."""
         return [new_effect(self._ids.next(), promise, origin) for promise in promises]
 
-    def hand_over(self, ids: Iterable[int]) -> None:
-        """Take promises that are committed and kept."""
-        self._announcements.hand_over(ids)
+    def telling(self, promised: Collection[int]) -> AbstractContextManager[None]:
+        """Around the telling of what these promises say, which are committed. At the end they are kept."""
+        return self._announcements.telling(promised)
+
+    async def log_told(self) -> None:
+        """Have all that was told by now written into the log of changes."""
+        await self._announcements.log_told()
 
     def wake(self, queue: AnyQueue = ANNOUNCEMENTS) -> None:
         """Look at once for rows that a transaction has just committed, or that a crash may have left."""

@@ -29,6 +29,7 @@ from .effects.registry import (
     AnyQueue,
     Attempt,
     Effect,
+    EffectKind,
     Finish,
     GivenUp,
     Later,
@@ -236,11 +237,7 @@ class Relay(Generic[C]):
             effect = kind.payload.of_row(due.payload)
             if patient:
                 await self._prepare(effect)
-            origin = Origin(due.request_id or "-", due.causes)
-            finish = await kind.carry_out(
-                self._context, effect, Attempt(due.id, due.attempts + 1, due.created_at, origin)
-            )
-            await self._finish(due, finish)
+            await self._finish(due, await self._carry_out(kind, effect, due))
         except (Unavailable, Doubtful):
             raise
         except Exception as error:
@@ -248,6 +245,11 @@ class Relay(Generic[C]):
             return await self._fail(due, effect, error)
         self.done += 1
         return True
+
+    async def _carry_out(self, kind: EffectKind, effect: Effect, due: DueEffect) -> Finish | None:
+        origin = Origin(due.request_id or "-", due.causes)
+        attempt = Attempt(due.id, due.attempts + 1, due.created_at, origin)
+        return await kind.carry_out(self._context, effect, attempt)
 
     async def _prepare(self, effect: Effect) -> None:
         """Wait until an effect may be carried out."""

@@ -11,7 +11,7 @@ TABLES = (
     *("follow_requests", "followed_tags", "follows", "imports", "invites", "list_accounts", "lists"),
     *("media_attachments", "mutes", "notification_requests", "notifications", "outbox", "pins"),
     *("poll_votes", "polls", "preview_cards", "push_subscriptions", "report_notes", "reports"),
-    *("scheduled_statuses", "status_cards", "status_edits", "statuses", "strikes", "tags"),
+    *("scheduled_statuses", "status_cards", "status_edits", "statuses", "stream_log", "strikes", "tags"),
 )
 
 HIGHEST = f"SELECT greatest({', '.join(f'(SELECT max(id) FROM {table})' for table in TABLES)}, 0)"

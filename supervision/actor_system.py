@@ -28,6 +28,7 @@ from ..actors.own_rows import OwnRows
 from ..actors.relay import AnyRelay
 from ..actors.server_blocks import ServerBlocks
 from ..actors.statuses import AccountCache, StatusCache
+from ..actors.tellings import Tellings
 from ..actors.timelines.home import HomeTimeline
 from ..actors.timelines.list import ListTimeline
 from ..actors.timelines.public import PublicTimeline
@@ -69,21 +70,21 @@ class ActorSystem:
         self.statuses = StatusCache(database, self.accounts)
         audience, tagged = Audience[int](), Audience[str]()
         listed, owned = Audience[int](), Audience[int]()
-        broadcast = Broadcast(runtime, audience, tagged, listed, owned)
+        tellings = Tellings(ids)
+        broadcast = Broadcast(runtime, audience, tagged, listed, owned, tellings)
         self.facts = Facts(database, ids, self.accounts, self.statuses, broadcast)
         self.own_rows = OwnRows()
         self.own_rows.observe(self.facts)
         self.outbox = Outbox(
-            database, runtime, clock, ids, self.accounts, self.statuses, broadcast, self.facts, record, folder
-        )
+            database, runtime, clock, ids, self.accounts, self.statuses, broadcast, self.facts, tellings, record, folder
+        )  # fmt: skip
         self.blocks = ServerBlocks(database, limited=limited_federation)
         self.hosts = KnownHosts(database, clock, record, chance, partial(self.outbox.wake, DELIVERIES))
         self.custom_emojis = CustomEmojiLoader(database, self.facts)
         self.actor_context = ActorContext(
             database, clock, ids, self.accounts, self.statuses, self.own_rows, audience, tagged, listed, owned,
-            broadcast, self.facts, self.outbox, self.blocks, self.custom_emojis, self.hosts, DailyShares(), base_url,
-            local_domain,
-            timedelta(seconds=tally_delay), Holdings(timeline_memory),
+            broadcast, self.facts, self.outbox, self.blocks, self.custom_emojis, self.hosts, DailyShares(), tellings,
+            base_url, local_domain, timedelta(seconds=tally_delay), Holdings(timeline_memory),
         )  # fmt: skip
         add = partial(runtime.add, idle=idle)
         bound = SharedBound(self.actor_context.holdings.is_exceeded)

@@ -53,8 +53,8 @@ async def update_profile(account: AccountActor, message: UpdateProfile) -> None:
     updated = await account.transact(_update, account, profile, message.defaults, account.now, account.origin)
     await account.publish(ChangedUser(account.id, updated.user), ChangedAccount(account.id, updated.account))
     if updated.promised:
-        await accept_waiting(account)
-        account.context.outbox.hand_over(updated.promised)
+        with account.context.outbox.telling(updated.promised):
+            await accept_waiting(account)
     if updated.later:
         account.context.outbox.wake()
 

@@ -34,7 +34,7 @@ from ..effects.notifications import notifications_added
 from ..effects.polls import poll_ends
 from ..effects.previews import PREVIEWS, preview_of
 from ..effects.registry import Promise
-from ..effects.statuses import counts_changed, quotes_ended, status_changed
+from ..effects.statuses import counts_changed, quotes_ended, status_changed, status_gone
 from ..facts import (
     AddedNotifications,
     ChangedConversation,
@@ -492,7 +492,7 @@ async def delete(
         copies = await remote_files.delete_of(db, [url for medium in gone for url in medium.remote_urls])
         files = [file for medium in gone for file in medium.files]
         await outbox.promise(db, [files_unused([*files, *copies])], origin)
-    promises = [status_changed(id, account.id), *(status_changed(boost, by) for boost, by in deleted.reblogs)]
+    promises = [status_gone(id, account.id), *(status_gone(boost, by) for boost, by in deleted.reblogs)]
     promises += quotes_ended(deleted.quotes, account.id)
     promises += await send_deletion(db, account, status)
     counted = (status.in_reply_to_id, status.reblog_of_id, status.quote_of_id)

@@ -48,14 +48,14 @@ def reaction_counted(account_id: int, announcement_id: int, name: str) -> Promis
     return told_by(account_id, TellReaction(announcement_id, name))
 
 
-@carries_out("announcement", TellAnnouncement, ANNOUNCEMENTS)
+@carries_out("announcement", TellAnnouncement, ANNOUNCEMENTS, shown=True)
 async def tell_announcement(context: EffectContext, effect: TellAnnouncement, attempt: Attempt) -> None:
     found = await context.database.read(announcements.find_shown, effect.id)
     shown = found if found is not None and found.announcement.is_shown(context.clock.now()) else None
     await context.facts.apply([ChangedAnnouncement(effect.id, shown)], attempt.origin)
 
 
-@carries_out("reaction", TellReaction, ANNOUNCEMENTS)
+@carries_out("reaction", TellReaction, ANNOUNCEMENTS, shown=True)
 async def tell_reaction(context: EffectContext, effect: TellReaction, attempt: Attempt) -> None:
     if (counted := await context.database.read(_counted, effect)) is not None:
         await context.facts.apply([counted], attempt.origin)

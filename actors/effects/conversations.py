@@ -24,7 +24,7 @@ def conversation_changed(conversation: Conversation, author_id: int) -> Promise:
     return told_by(author_id, StreamConversation(conversation.id, conversation.account_id))
 
 
-@carries_out("conversation", StreamConversation, ANNOUNCEMENTS)
+@carries_out("conversation", StreamConversation, ANNOUNCEMENTS, shown=True)
 async def stream_conversation(context: EffectContext, effect: StreamConversation, attempt: Attempt) -> None:
     conversation = await context.database.read(conversations.find, effect.account, effect.id)
     if conversation is not None:

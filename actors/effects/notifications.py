@@ -37,7 +37,7 @@ def _streamed(notification: Notification) -> Promise:
     return told_by(notification.account_id, effect)
 
 
-@carries_out("notification", StreamNotification, ANNOUNCEMENTS)
+@carries_out("notification", StreamNotification, ANNOUNCEMENTS, shown=True)
 async def stream_notification(context: EffectContext, effect: StreamNotification, attempt: Attempt) -> None:
     notification = await context.database.read(notifications.find, effect.account, effect.id)
     if notification is not None:
@@ -49,6 +49,6 @@ def notifications_merged(account_id: int) -> Promise:
     return told_by(account_id, StreamMerge(account_id))
 
 
-@carries_out("merge", StreamMerge, ANNOUNCEMENTS)
+@carries_out("merge", StreamMerge, ANNOUNCEMENTS, shown=True)
 async def stream_merge(context: EffectContext, effect: StreamMerge, attempt: Attempt) -> None:
     await context.facts.apply([MergedNotifications(effect.account)], attempt.origin)

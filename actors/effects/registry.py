@@ -169,6 +169,7 @@ class EffectKind:
     # `Any` is the class of the effect and the context of its queue, which differ from kind to kind.
     carry_out: CarryOut[Any, Any]
     on_give_up: OnGiveUp[Any] | None  # the same
+    shown: bool  # by streams: it is logged after it was told
 
 
 KINDS: dict[str, EffectKind] = {}
@@ -176,20 +177,31 @@ NAMES: dict[type[Effect], str] = {}  # kinds by payload
 
 
 def carries_out(
-    name: str, payload: type[E], queue: EffectQueue[C], on_give_up: OnGiveUp[E] | None = None
+    name: str,
+    payload: type[E],
+    queue: EffectQueue[C],
+    on_give_up: OnGiveUp[E] | None = None,
+    *,
+    shown: bool = False,
 ) -> Callable[[CarryOut[C, E]], CarryOut[C, E]]:
     """Register a payload with its queue and the function that carries it out. `name` is the kind in the rows.
 
     The function may return what is to be written in the transaction that deletes the row; `on_give_up` is called in
     that transaction for an effect that is given up. So both are written exactly once, also after a crash.
+    What streams show has a way for clients that were interrupted, in `timelines/missed.py`.
     """
 
     def register(carry_out: CarryOut[C, E]) -> CarryOut[C, E]:
         NAMES[payload] = name
-        KINDS[name] = EffectKind(payload, queue, carry_out, on_give_up)
+        KINDS[name] = EffectKind(payload, queue, carry_out, on_give_up, shown)
         return carry_out
 
     return register
+
+
+def shown_kinds() -> list[str]:
+    """Return the kinds of effects that streams show."""
+    return [name for name, kind in KINDS.items() if kind.shown]
 
 
 def told_by(account_id: int, effect: Effect) -> Promise:

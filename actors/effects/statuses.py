@@ -13,10 +13,11 @@ from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, ca
 
 @dataclass(frozen=True, slots=True)
 class AnnounceStatus(Effect):
-    """Tell of a status of `account`, or of its deletion."""
+    """Tell of a status of `account`, or of its deletion. What is `gone` was promised by its deletion."""
 
     id: int
     account: int
+    gone: bool = False
 
     @property
     def crowding(self) -> int:
@@ -42,8 +43,13 @@ class ForgetCounts(Effect):
 
 
 def status_changed(id: int, account_id: int) -> Promise:
-    """Promise to tell of a status that appeared, changed or went."""
+    """Promise to tell of a status that appeared or changed."""
     return told_by(account_id, AnnounceStatus(id, account_id))
+
+
+def status_gone(id: int, account_id: int) -> Promise:
+    """Promise to tell that a status was deleted."""
+    return told_by(account_id, AnnounceStatus(id, account_id, gone=True))
 
 
 def status_edited(id: int, account_id: int) -> Promise:
@@ -61,7 +67,7 @@ def counts_changed(id: int, account_id: int) -> Promise:
     return told_by(account_id, ForgetCounts(id))
 
 
-@carries_out("status", AnnounceStatus, ANNOUNCEMENTS)
+@carries_out("status", AnnounceStatus, ANNOUNCEMENTS, shown=True)
 async def announce_status(context: EffectContext, effect: AnnounceStatus, attempt: Attempt) -> None:
     context.facts.keep([ChangedStatus(effect.id)])
     if await context.statuses.show(effect.id) is not None:
@@ -71,7 +77,7 @@ async def announce_status(context: EffectContext, effect: AnnounceStatus, attemp
         await context.facts.apply([GoneStatus(effect.id, effect.account, remains)], attempt.origin)
 
 
-@carries_out("edit", AnnounceEdit, ANNOUNCEMENTS)
+@carries_out("edit", AnnounceEdit, ANNOUNCEMENTS, shown=True)
 async def announce_edit(context: EffectContext, effect: AnnounceEdit, attempt: Attempt) -> None:
     """The status is read again after its edits: it must not be older than the edit that it is shown for."""
     rebloggers = await context.database.read(reblogs.rebloggers, effect.id)

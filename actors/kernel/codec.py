@@ -59,12 +59,18 @@ class Codec:
             raise TypeError(f"{known.kind.__module__} and {kind.__module__} have a class with the name {name}")
         self._by_name[name] = self._by_class[kind] = known or Form(name, kind, shape)
 
-    def add_message(self, message: type[Message[Any]], shape: Shape[Any] | None = None) -> None:
+    def add_message(
+        self, message: type[Message[Any]], shape: Shape[Any] | None = None, answer_shape: Shape[Any] | None = None
+    ) -> None:
         """Register a message, and what it is answered with."""
         self.add(message, shape=shape)
         answer = answer_of(message)
         members = get_args(answer) if get_origin(answer) in (Union, UnionType) else (answer,)
         records = [member for member in members if isinstance(member, type) and is_dataclass(member)]
+        if answer_shape is not None:
+            self.add(records[0], shape=answer_shape)
+            self._answers[message] = AnswerForm(None, frozenset({Refused, records[0]}))
+            return
         if len(records) < 2:
             self._answers[message] = AnswerForm(answer, frozenset({Refused}))
             return

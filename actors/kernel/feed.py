@@ -13,10 +13,12 @@ those who publish wait (`crowd.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
 import trio
 
+from .resumption import UNTOLD, Progress, Telling
 from .subjects import Subjects
 
 # How many events a feed keeps for clients that read slowly.
@@ -29,11 +31,10 @@ STALLED = 5.0
 SERVED = Exception("is served")  # a mark, never raised
 
 
-class Event:
-    """Base of the frozen dataclasses of what streams show.
+class Rendered:
+    """Base of what is rendered once for all subscribers, because they share one object.
 
-    One object is shared by all subscribers, so that it is rendered and framed once: `rendered` is the cache of the
-    renderers. It is no field, so it is neither compared nor written by the codec.
+    `rendered` is the cache of the renderers. It is no field, so it is neither compared nor written by the codec.
     """
 
     __slots__ = ("__weakref__", "rendered")  # a weak reference tells whether a feed still holds an event
@@ -42,6 +43,24 @@ class Event:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rendered", {})
+
+
+@dataclass(frozen=True, slots=True)
+class Event(Rendered):
+    """Base of the frozen dataclasses of what streams show.
+
+    `telling` says when it was told.
+    """
+
+    telling: Telling = field(default=UNTOLD, compare=False, repr=False, kw_only=True)
+
+
+class Logged(NamedTuple):
+    """An event in a feed's log, with its key and the id that clients are given for it."""
+
+    event: Event
+    key: str
+    id: str
 
 
 class Subscriber(Protocol):
@@ -69,10 +88,13 @@ class Subscriber(Protocol):
 class Feed:
     """Events that not everybody has read, and where each subscriber stands."""
 
-    __slots__ = ("_behind", "_cursors", "_end", "_first", "_log", "_trim_at", "floor", "gone", "shown")
+    __slots__ = (
+        "_behind", "_cursors", "_end", "_first", "_log", "_progress", "_trim_at", "floor", "gone", "replayed", "shown",
+    )  # fmt: skip
 
     def __init__(self) -> None:
-        self._log: list[Event] = []
+        self._log: list[Logged] = []
+        self._progress = Progress()
         self._first = 0  # the position of the log's first event
         self._end = 0  # the position up to which subscribers may read: the head at the end of the last turn
         self._cursors: dict[Subscriber, int] = {}  # a dict, so that the order is that of subscribing
@@ -80,6 +102,7 @@ class Feed:
         self._trim_at = CROWDED  # the length at which the log is worth trimming: each time costs a look at all cursors
         self.shown = Subjects()  # what the subscribers know of
         self.gone = Subjects()  # what they were told is deleted: never shown again
+        self.replayed = Subjects()  # what resumed streams were shown, which the others may not know
         self.floor = 0  # what is older than this was there before anybody listened
 
     def __len__(self) -> int:
@@ -113,7 +136,7 @@ class Feed:
             self._end = self.head
         self._forget_read()
 
-    def read(self, subscriber: Subscriber, most: int) -> list[Event]:
+    def read(self, subscriber: Subscriber, most: int) -> list[Logged]:
         """The next events of a subscriber, at most so many; its cursor moves behind them."""
         if subscriber not in self._behind:
             return []
@@ -146,7 +169,7 @@ class Feed:
             return False
         if self._cursors:
             self.shown.add(subject)
-        self.append(event)
+        self.append(event, key_of(subject))
         return True
 
     def retract(self, subject: int, event: Event) -> None:
@@ -155,12 +178,12 @@ class Feed:
             return
         self.gone.add(subject)
         self.shown.discard(subject)
-        self.append(event)
+        self.append(event, key_of_gone(subject))
 
-    def append(self, event: Event) -> None:
+    def append(self, event: Event, key: str = "") -> None:
         """Log an event. Without subscribers it is not kept."""
         if self._cursors:
-            self._log.append(event)
+            self._log.append(Logged(event, key, self._progress.after(event.telling, key)))
         else:
             self._first += 1
             self._end = self._first
@@ -228,3 +251,13 @@ def _cut(subscriber: Subscriber) -> BaseException | None:
     except BaseException as raised:
         return raised
     return None
+
+
+def key_of(subject: int) -> str:
+    """Return the key of the event that announces a subject."""
+    return str(subject)
+
+
+def key_of_gone(subject: int) -> str:
+    """Return the key of the event that retracts a subject."""
+    return f"d{subject}"

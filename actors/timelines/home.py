@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...storage import conversations, lists, notification_policy, notifications, relations, timelines
+from ...storage.deletions import Remains
 from ...storage.engine.database import Unavailable
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
@@ -24,10 +25,13 @@ from ..broadcast import (
 )
 from ..context import ActorContext
 from ..conversations import shown_conversations
+from ..effects.registry import Effect
 from ..events import ConversationShown, NotificationShown, NotificationsMerged, StatusAmended
 from ..kernel import Answer, Cell, Message, Runtime, turn
 from ..notifications import show_notifications
 from ..rules.visibility import Perspective, Relation, belongs_at_home, belongs_by_author, belongs_by_tag, hidden
+from .missed import Keyed
+from .own_events import own_events
 from .timeline import Timeline
 
 MOST_MISSED = 100  # missed notifications, and missed conversations, that are shown after a restart
@@ -78,12 +82,8 @@ class HomeTimeline(Timeline):
     def admits(self, entry: TimelineEntry) -> bool:
         return entry.account_id not in self.exclusive and belongs_at_home(entry, self.perspective)
 
-    def is_news(self, entry: TimelineEntry) -> bool:
-        """False for statuses that are older than the follow, of their author or of a hashtag, that admits them."""
-        return entry.id > max(self.feed.floor, self._admitted_since(entry))
-
-    def _admitted_since(self, entry: TimelineEntry) -> int:
-        """Return the id of the oldest follow that admits a status, 0 if no follow does."""
+    def admitted_since(self, entry: TimelineEntry) -> int:
+        """Return the id of the oldest follow, of the author or of a hashtag, that admits a status."""
         viewer, since = self.perspective, list[int]()
         if belongs_by_author(entry, viewer):
             following = viewer.following.get(entry.account_id)
@@ -95,6 +95,18 @@ class HomeTimeline(Timeline):
     def shows_edit(self, entry: TimelineEntry, event: StatusAmended) -> bool:
         """True if the owner has the status from a notification, which the policy did not filter or drop."""
         return self.id in event.notified and not hidden(entry, self.perspective)
+
+    async def own_events(self, effect: Effect) -> list[Keyed]:
+        return await own_events(self, effect)
+
+    def may_have_shown(self, account_id: int, remains: Remains) -> bool:
+        if self.id in (account_id, *remains.mentioned_ids):
+            return True
+        if remains.visibility == "direct":
+            return False
+        return account_id in self.perspective.following or not self.perspective.followed_tags.keys().isdisjoint(
+            remains.tags
+        )
 
     def shows_deletion(self, message: StatusDeleted) -> bool:
         return self.id in message.mentioned_ids or super().shows_deletion(message)

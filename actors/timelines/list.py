@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...storage import lists, relations
+from ...storage.deletions import Remains
 from ...storage.lists import List as Row
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
@@ -76,11 +77,13 @@ class ListTimeline(Timeline):
     def admits(self, entry: TimelineEntry) -> bool:
         return self.row is not None and belongs_in_list(entry, self.perspective, self.members, self.row.replies_policy)
 
-    def is_news(self, entry: TimelineEntry) -> bool:
-        """False for statuses that are older than the follow or the membership of their author."""
+    def admitted_since(self, entry: TimelineEntry) -> int:
+        """Return the id of the follow or of the membership of the author, whichever is later."""
         following = self.perspective.following.get(entry.account_id)
-        since = max(following.since if following else 0, self.members.get(entry.account_id, 0))
-        return entry.id > max(self.feed.floor, since)
+        return max(following.since if following else 0, self.members.get(entry.account_id, 0))
+
+    def may_have_shown(self, account_id: int, remains: Remains) -> bool:
+        return account_id in self.members and remains.visibility != "direct"
 
 
 @turn(ListTimeline, ListOwner)

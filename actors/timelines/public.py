@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ...storage import timelines
+from ...storage.deletions import Remains
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
 from ..kernel import Answer, Message, turn
@@ -37,6 +38,9 @@ class PublicTimeline(Timeline):
 
     def admits(self, entry: TimelineEntry) -> bool:
         return belongs_in_public(entry) and not entry.silenced
+
+    def may_have_shown(self, account_id: int, remains: Remains) -> bool:
+        return remains.visibility == "public"
 
 
 @turn(PublicTimeline, PublicPage)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ...storage import tags
+from ...storage.deletions import Remains
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
 from ..events import StatusAmended
@@ -49,6 +50,9 @@ class TagTimeline(Timeline):
 
     def admits(self, entry: TimelineEntry) -> bool:
         return belongs_under_tags(entry) and not entry.silenced
+
+    def may_have_shown(self, account_id: int, remains: Remains) -> bool:
+        return remains.visibility == "public" and self.address.key in remains.tags
 
     def admits_edited(self, entry: TimelineEntry, event: StatusAmended) -> bool:
         """True if the status has the tag after the edit. All awake hashtag timelines are told of every edit."""

@@ -11,16 +11,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import replace
 from datetime import timedelta
+from operator import attrgetter
 
 from ...storage import deletions, edits, notifications
+from ...storage.deletions import Remains
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
 from ..broadcast import StatusDeleted, StatusEdited, StatusPublished
 from ..context import ActorContext
+from ..effects.registry import Effect
 from ..entity import EntityActor
 from ..events import StatusAmended, StatusAppeared, StatusGone
 from ..kernel import Cell, Runtime, Subscriber, first_id_at, turn
-from ..statuses import LATE
+from ..kernel.ids import BELOW_MILLISECONDS
+from ..statuses import LATE, entry_of
+from .missed import Keyed, Missed, MissedEvents, missed_by
 from .paging import FetchRows, read_page
 from .window import SIZE, Window
 
@@ -54,9 +59,35 @@ class Timeline(EntityActor, ABC):
         """True if a status belongs on the timeline after the edit that `event` shows."""
         return self.admits(entry)
 
+    def admitted_since(self, entry: TimelineEntry) -> int:
+        """Return the id of what admits an entry, for example of the follow of its author; 0 if all are admitted."""
+        return 0
+
     def is_news(self, entry: TimelineEntry) -> bool:
         """True if streams show the entry. Entries that were there before are added without an event."""
-        return entry.id > self.feed.floor
+        return entry.id > max(self.feed.floor, self.admitted_since(entry))
+
+    def would_stream(self, entry: TimelineEntry, told_at: int) -> bool:
+        """True if streams showed an entry when it was told. That was when an id of this value was drawn."""
+        entry = _as_it_stands(self, entry)
+        if not self.admits(entry) or entry.id <= self.admitted_since(entry) or _is_late(entry, told_at):
+            return False
+        return entry.id not in self.window or entry.id in map(attrgetter("id"), self.window.shown)
+
+    def would_stream_edit(self, event: StatusAmended) -> bool:
+        """True if streams show an edit, of a status on the timeline or of one that is boosted there."""
+        entry = entry_of(event.status)
+        if self.admits_edited(entry, event) or self.shows_edit(entry, event):
+            return True
+        return any(one.reblog_of_id == entry.id for one in self.window)
+
+    async def own_events(self, effect: Effect) -> list[Keyed]:
+        """Return the events of the account's own streams, which only homes have, that an effect gives rise to."""
+        return []
+
+    @abstractmethod
+    def may_have_shown(self, account_id: int, remains: Remains) -> bool:
+        """True if a deleted status of an account may have been on the timeline."""
 
     def shows_edit(self, entry: TimelineEntry, event: StatusAmended) -> bool:
         """True if streams show edits of a status that does not belong on the timeline."""
@@ -64,7 +95,8 @@ class Timeline(EntityActor, ABC):
 
     def shows_deletion(self, message: StatusDeleted) -> bool:
         """True if a subscriber may have been shown the status, or have read it on an older page."""
-        return message.id in self.feed.shown or self.window.may_hold(message.id)
+        feed = self.feed
+        return message.id in feed.shown or message.id in feed.replayed or self.window.may_hold(message.id)
 
     def retired(self) -> None:
         self.window.release()
@@ -124,7 +156,7 @@ class Timeline(EntityActor, ABC):
 
     async def retract_deleted(self) -> None:
         """Retract the statuses that were shown and have been deleted since."""
-        missing = [id for id in self.feed.shown if id not in self.window]
+        missing = [id for id in {*self.feed.shown, *self.feed.replayed} if id not in self.window]
         for id in await self.context.database.read(deletions.deleted_among, missing) if missing else ():
             self.feed.retract(id, StatusGone(id))
 
@@ -143,6 +175,11 @@ class Timeline(EntityActor, ABC):
                 self.feed.announce(edit_id, StatusAmended(shown[id], notified.get(id, ())))
 
 
+@turn(Timeline, MissedEvents)
+async def missed_events(timeline: Timeline, message: MissedEvents) -> Missed:
+    return await missed_by(timeline, message)
+
+
 @turn(Timeline, StatusPublished)
 def take_status(timeline: Timeline, message: StatusPublished) -> None:
     """Add a status. Runs once for each awake timeline that a status goes to: the fan-out's hot path."""
@@ -153,7 +190,7 @@ def take_status(timeline: Timeline, message: StatusPublished) -> None:
         return
     if not timeline.admits(entry):
         return
-    if not entry.local and entry.id < first_id_at(timeline.context.clock.now() - LATE):
+    if _is_late(entry, first_id_at(timeline.context.clock.now())):
         if timeline.window.reaches(entry.id):
             timeline.window.add(entry)
             feed.know(entry.id)
@@ -162,6 +199,11 @@ def take_status(timeline: Timeline, message: StatusPublished) -> None:
         feed.know(entry.id)
     timeline.window.add(entry)
     feed.announce(entry.id, message.event)
+
+
+def _is_late(entry: TimelineEntry, now: int) -> bool:
+    """True for an old status of another server that has only arrived now: it is put in its place, and is no news."""
+    return not entry.local and entry.id < now - (int(LATE.total_seconds() * 1000) << BELOW_MILLISECONDS)
 
 
 def _as_it_stands(timeline: Timeline, entry: TimelineEntry) -> TimelineEntry:

@@ -45,10 +45,12 @@ async def admit(
     frames: Frames,
     protocol: str | None = None,
     want: Callable[[Token | None], RequestedStream | None] = lambda _: None,
+    since: str = "",
 ) -> Session:
     """Open a session. The caller ends it with `dismiss`.
 
-    `want` returns the stream that is opened with the session. If it raises an error, no session is opened.
+    `want` returns the stream that is opened with the session, with what was missed `since` an id. If it raises an
+    error, no session is opened.
     Every handshake counts, refused ones for their address. Raises TooMany.
     """
     secret = token = None
@@ -70,7 +72,7 @@ async def admit(
         await identify(context, secret)
         await session.watch_account()
         if wanted is not None:
-            await session.subscribe(wanted)
+            await session.subscribe(wanted, since)
     except BaseException:
         dismiss(context, session)
         raise

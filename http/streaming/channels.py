@@ -86,12 +86,13 @@ CHANNELS = {
 
 
 class StreamQuery(Input):
-    """How a client names a stream, in a URL or in a frame."""
+    """How a client names a stream, in a URL or in a frame, and the id of the last event that it was shown."""
 
     stream: Text = ""
     tag: Text = ""
     list: Text = ""
     only_media: Flag = False
+    since: Text = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ own. A viewer whose filters match gets the same with the matches in them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 import orjson
 
@@ -35,10 +36,30 @@ from ..entities.notification import notification_json
 from ..entities.quote import variant
 from ..entities.rendered import Renderings
 from ..entities.status import status_json
+from ..entities.times import instant
 
 # For no account: a status for all viewers, with the viewer's part in it and every flag false. Streams add what their
 # viewer hides: the filters and the perspective.
 NO_VIEWER = ViewerPart(0, {})
+
+
+@dataclass(frozen=True, slots=True)
+class StreamResumed(Event):
+    """All that a client missed was sent. From the id of this event on it can resume."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamGap(Event):
+    """Events since this time are missing, because there are too many or they are too old. None: since when is unknown.
+
+    The client reads its timelines anew.
+    """
+
+    since: datetime | None
+
+
+# Events of one connection, which its streams show whatever they are.
+ABOUT_STREAM: frozenset[type[Event]] = frozenset({StreamResumed, StreamGap})
 
 # What clients call the events.
 NAMES: dict[type[Event], bytes] = {
@@ -52,6 +73,8 @@ NAMES: dict[type[Event], bytes] = {
     AnnouncementShown: b"announcement",
     AnnouncementGone: b"announcement.delete",
     ReactionCounted: b"announcement.reaction",
+    StreamResumed: b"resumed",
+    StreamGap: b"gap",
 }
 
 
@@ -63,8 +86,11 @@ class Frames(ABC):
         self._base_url = base_url
 
     @abstractmethod
-    def frame(self, event: Event, label: bytes, viewer: ViewerPart = NO_VIEWER) -> bytes:
-        """Return the frame of an event for a viewer. `label` is the stream's name as JSON."""
+    def frame(self, event: Event, label: bytes, viewer: ViewerPart = NO_VIEWER, id: str = "") -> bytes:
+        """Return the frame of an event for a viewer. `label` is the stream's name as JSON.
+
+        With the `id` clients can resume the stream. It depends on the feed, so it is not rendered with the event.
+        """
 
     def is_matched(self, event: Event, viewer: ViewerPart) -> bool:
         """True if the viewer's filters match the status that an event shows, or the one that is quoted in it."""
@@ -106,7 +132,9 @@ class Frames(ABC):
             case ReactionCounted(announcement_id, name, count):
                 reaction = reaction_fields(name, count, self._renderings.emojis, self._base_url)
                 return orjson.dumps(reaction | {"announcement_id": str(announcement_id)})
-            case FiltersChanged():
+            case StreamGap(since):
+                return orjson.dumps({"since": None if since is None else instant(since)})
+            case FiltersChanged() | StreamResumed():
                 return None
             case _:
                 raise TypeError(f"clients are not shown {type(event).__name__}")
@@ -115,7 +143,11 @@ class Frames(ABC):
 class WebSocketFrames(Frames):
     """Events as the texts of frames."""
 
-    def frame(self, event: Event, label: bytes, viewer: ViewerPart = NO_VIEWER) -> bytes:
+    def frame(self, event: Event, label: bytes, viewer: ViewerPart = NO_VIEWER, id: str = "") -> bytes:
+        frame = self._frame(event, label, viewer)
+        return b'%b,"id":"%b"}' % (frame[:-1], id.encode()) if id else frame
+
+    def _frame(self, event: Event, label: bytes, viewer: ViewerPart) -> bytes:
         if self.is_matched(event, viewer):
             return _text(event, label, _quoted(self.payload(event, viewer) or b""))
         variant = self.variant(event, viewer)
@@ -138,7 +170,13 @@ class WebSocketFrames(Frames):
 class SseFrames(Frames):
     """Events as server-sent events, which do not say of which stream they are."""
 
-    def frame(self, event: Event, label: bytes, viewer: ViewerPart = NO_VIEWER) -> bytes:
+    def frame(self, event: Event, label: bytes, viewer: ViewerPart = NO_VIEWER, id: str = "") -> bytes:
+        if isinstance(event, StreamResumed):
+            return b"id: %b\n\n" % id.encode()  # no event: it sets the id from which a browser resumes
+        frame = self._frame(event, viewer)
+        return b"id: %b\n%b" % (id.encode(), frame) if id else frame
+
+    def _frame(self, event: Event, viewer: ViewerPart) -> bytes:
         if self.is_matched(event, viewer):
             return _sse(event, self.payload(event, viewer))
         name = f"sse {self.variant(event, viewer)}"

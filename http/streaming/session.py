@@ -6,7 +6,8 @@ ones before. A connection whose client does not read is closed; no event is skip
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections import deque
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -19,10 +20,14 @@ from ...actors.broadcast import account_address
 from ...actors.events import FiltersChanged, FiltersInForce, PerspectiveChanged, StatusAmended, StatusEvent
 from ...actors.kernel import Address, Event, Feed, Origin, Record, Runtime
 from ...actors.kernel.errors import describe
+from ...actors.kernel.feed import Logged
+from ...actors.kernel.ids import BELOW_MILLISECONDS
+from ...actors.kernel.resumption import ResumptionPoint
 from ...actors.rules.filters import Filters
 from ...actors.rules.visibility import ANONYMOUS, Perspective
 from ...actors.statuses import ShownStatus, entry_of
 from ...actors.timelines.list import ListOwner
+from ...actors.timelines.missed import Missed, MissedEvents
 from ...actors.timelines.public import viewer_filter
 from ...storage.oauth import Token
 from ..access.pump import Pump
@@ -30,10 +35,14 @@ from ..access.streams import End
 from ..answers.errors import HttpError, Unauthorized
 from ..entities.rendered import exact
 from .channels import CONVERSATIONS, NOT_ONES_OWN, NOTIFICATIONS, RequestedStream, check
-from .frames import NO_VIEWER, Frames
+from .frames import ABOUT_STREAM, NO_VIEWER, Frames, StreamGap, StreamResumed
 
 # Seconds in which a connection that ends may still send its last frames.
 FAREWELL = 1.0
+# Where a client begins that wants to be told from which id it can resume.
+NOW = "now"
+# After this time, in ids, what was committed is told and in the log.
+UNTOLD_FOR = 60_000 << BELOW_MILLISECONDS
 # Streams on one connection: far more than any client opens, and little enough to stay cheap.
 MOST_STREAMS = 100
 # Answers to the client's own frames that may wait to be read.
@@ -91,6 +100,9 @@ class Session:
         self.blocked_since: float | None = trio.current_time()
         self._answers: list[bytes] = []
         self._news: dict[Subscription, Feed] = {}  # those with events to read, in the order in which they were woken
+        # What resumed streams show before the events of their feeds.
+        self._missed: dict[Subscription, deque[Logged]] = {}
+        self._held: dict[Subscription, Feed | None] = {}  # those streams, with the feed if it has events to read
         self._sender: trio.lowlevel.Task | None = None  # while it waits for something to send
         self._outlet: Outlet | None = None
         self._pump: Pump | None = None
@@ -110,8 +122,11 @@ class Session:
             self._watch = Watch(self)
             await self._join(account_address(self.account_id), self._watch)
 
-    async def subscribe(self, wanted: RequestedStream) -> None:
-        """Open a stream, unless it is open already. Raises the errors of `check`, and NotAnswered."""
+    async def subscribe(self, wanted: RequestedStream, since: str = "") -> None:
+        """Open a stream, unless it is open already. `since` is the id of the last event that the client was shown.
+
+        Raises the errors of `check`, and NotAnswered.
+        """
         if wanted.key in self._subscriptions:
             return
         check(wanted, self.token)
@@ -121,16 +136,20 @@ class Session:
         subscription = self._subscriptions[wanted.key] = Subscription(self, wanted)
         if subscription.address is not None:
             try:
-                await self._join(subscription.address, subscription)
+                if since:
+                    await self._resume(subscription, subscription.address, since)
+                else:
+                    await self._join(subscription.address, subscription)
             except Exception:
-                del self._subscriptions[wanted.key]
+                self.unsubscribe(wanted)
                 raise
 
     def unsubscribe(self, wanted: RequestedStream) -> None:
         """Close a stream if it is open."""
         subscription = self._subscriptions.pop(wanted.key, None)
         if subscription is not None and subscription.address is not None:
-            self._news.pop(subscription, None)
+            for waiting in (self._news, self._missed, self._held):
+                waiting.pop(subscription, None)
             self._runtime.unsubscribe(subscription.address, subscription)
 
     def close(self) -> None:
@@ -166,6 +185,20 @@ class Session:
         if await self._runtime.ask(address, ListOwner(), origin=self._origin) != self.account_id:
             raise Unauthorized(NOT_ONES_OWN)
 
+    async def _resume(self, subscription: Subscription, address: Address, since: str) -> None:
+        """Join a feed, and show what was missed since an id before the events of the feed."""
+        point = ResumptionPoint.read(since)
+        missed = await self._runtime.ask(address, MissedEvents(), origin=self._origin)
+        self._held[subscription] = None
+        await self._join(address, subscription)
+        if point is not None:
+            asked = MissedEvents(point.position, point.keys)
+            missed = await self._runtime.ask(address, asked, origin=self._origin)
+        elif since != NOW:
+            missed = replace(missed, complete=False)
+        self._missed[subscription] = deque(subscription.resumed(missed, point))
+        self._wake_sender()
+
     async def _join(self, address: Address, subscriber: Subscription | Watch) -> None:
         # Shielded: a subscription whose asker is cancelled would still be carried out, and never be removed.
         with trio.CancelScope(shield=True):
@@ -187,6 +220,9 @@ class Session:
         """A subscription has events to read."""
         if self.ended is not None:
             return
+        if subscription in self._held:
+            self._held[subscription] = feed
+            return
         self._news[subscription] = feed
         if self._sender is None or self._is_in_pump:
             return  # the sender is at work, or the pump will be
@@ -203,7 +239,7 @@ class Session:
         all subscribers, and not in a queue of each session.
         """
         self.blocked_since = None
-        if self._news:  # left over from the last time: others have their turn first
+        if self._news or self._missed:  # left over from the last time: others have their turn first
             await trio.lowlevel.checkpoint()
         while not (frames := self._next_frames()) and self.ended is None:
             await self._wait_for_news()
@@ -217,12 +253,12 @@ class Session:
         self.blocked_since = None
         self._outlet, self._pump = outlet, pump
         while True:
-            if self._news:  # left over from the last time: others have their turn first
+            if self._news or self._missed:  # left over from the last time: others have their turn first
                 await trio.lowlevel.checkpoint()
             self._send_batch(outlet)
             if outlet.is_full:
                 return True
-            if not self._news and not self._answers:
+            if not (self._news or self._missed or self._answers):
                 if self.ended is not None:
                     return False
                 await self._wait_for_news()
@@ -236,7 +272,7 @@ class Session:
             self._send_batch(self._outlet)
         except Exception as error:  # it ends this connection, and not the pump for all others
             self.fail(End.LOST, describe(error))
-        if self._outlet.is_full or self._news or self.ended is not None:
+        if self._outlet.is_full or self._news or self._missed or self.ended is not None:
             self._wake_sender()
 
     def _send_batch(self, outlet: Outlet) -> None:
@@ -280,6 +316,7 @@ class Session:
         else:
             self._answers.clear()
         self._news.clear()
+        self._missed.clear()
         self.sending_scope.deadline = trio.current_time() + FAREWELL
         self._wake_sender()
 
@@ -300,32 +337,57 @@ class Session:
         frames, self._answers = self._answers, []
         size = 0
         try:
-            while self._news and size < BATCH:
-                subscription, feed = next(iter(self._news.items()))
-                events = feed.read(subscription, READ_AT_ONCE)
-                if len(events) < READ_AT_ONCE:
-                    del self._news[subscription]
-                for event in events:
-                    if (frame := self._frame_of(subscription, event)) is not None:
+            while (self._missed or self._news) and size < BATCH:
+                subscription, events = self._next_events()
+                for logged in events:
+                    if (frame := self._frame_of(subscription, logged)) is not None:
                         frames.append(frame)
                         size += len(frame)
         except Exception as error:  # an event that cannot be rendered ends only this connection
             self.fail(End.LOST, describe(error))
         return frames
 
-    def _frame_of(self, subscription: Subscription, event: Event) -> bytes | None:
-        if not subscription.admits(event):
+    def _next_events(self) -> tuple[Subscription, list[Logged]]:
+        """Take the next events of one stream. What it missed goes before what its feed has."""
+        if not self._missed:
+            subscription, feed = next(iter(self._news.items()))
+            events = feed.read(subscription, READ_AT_ONCE)
+            if len(events) < READ_AT_ONCE:
+                del self._news[subscription]
+            return subscription, events
+        subscription, missed = next(iter(self._missed.items()))
+        events = [missed.popleft() for _ in range(min(READ_AT_ONCE, len(missed)))]
+        if not missed:
+            del self._missed[subscription]
+            if (held := self._held.pop(subscription)) is not None:
+                self._news[subscription] = held
+        return subscription, events
+
+    def _frame_of(self, subscription: Subscription, logged: Logged) -> bytes | None:
+        event = logged.event
+        if subscription.has_shown(logged) or not subscription.admits(event):
             return None
         context = subscription.hiding_context(event) if self._filters else None
         if self._filters and context and self._frames.is_hidden(event, self.account_id, context, self._filters):
             return None
-        return self._frames.frame(event, subscription.label, self._viewer)
+        return self._frames.frame(event, subscription.label, self._viewer, subscription.id_of(logged))
 
 
 class Subscription:
     """One stream of one session: a subscriber of one actor's feed."""
 
-    __slots__ = ("_session", "_shows", "_wanted", "address", "label", "room")
+    __slots__ = (
+        "_known",
+        "_missed",
+        "_resumed_with",
+        "_session",
+        "_shows",
+        "_untold",
+        "_wanted",
+        "address",
+        "label",
+        "room",
+    )
 
     def __init__(self, session: Session, wanted: RequestedStream) -> None:
         self.address = wanted.address(session.account_id)
@@ -333,6 +395,10 @@ class Subscription:
         self._session = session
         self._wanted = wanted
         self._shows = wanted.shows(session.token)
+        self._missed: Missed | None = None  # what a resumed stream has shown
+        self._known = frozenset[str]()  # keys of events that the client was shown before
+        self._resumed_with: tuple[str, ...] = ()  # of these, the keys of events that the feed may not have been told of
+        self._untold = self._resumed_with  # the same, once they were sent
         self.room = session.room
 
     @property
@@ -346,10 +412,40 @@ class Subscription:
         """The feed no longer has the next event; or, if the client is not blocked, the actor is gone."""
         self._session.end(End.LOST if self._session.blocked_since is None else End.SLOW)
 
+    def resumed(self, missed: Missed, point: ResumptionPoint | None) -> Iterator[Logged]:
+        """Return what was missed after a point, and the event that ends it. Its ids take the place of the feed's."""
+        keys = list(point.keys) if point is not None else []
+        self._known, self._missed = frozenset({*keys, *(one.key for one in missed.events if one.key)}), missed
+        for one in missed.events:
+            if one.position is None and one.key:
+                keys.append(one.key)
+            yield Logged(one.event, "", str(ResumptionPoint(one.position or missed.position, tuple(keys))))
+        self._resumed_with = tuple(keys)
+        end = StreamResumed() if missed.complete else StreamGap(point.time if point is not None else None)
+        yield Logged(end, "", str(ResumptionPoint(missed.position, tuple(keys))))
+
+    def has_shown(self, logged: Logged) -> bool:
+        """True for an event of the feed that a resumed stream showed before."""
+        if self._missed is None:
+            return False
+        return logged.key in self._known or self._missed.includes(logged.event)
+
+    def id_of(self, logged: Logged) -> str:
+        """Return the id of an event for the client, who was shown more than others when it has resumed the stream."""
+        if not logged.key:
+            if type(logged.event) in ABOUT_STREAM:  # all that was missed was sent, and the ids of the feed begin
+                self._untold = self._resumed_with
+            return logged.id
+        point = ResumptionPoint.read(logged.id) if self._untold else None
+        if point is None or self._missed is None or point.position > self._missed.position + UNTOLD_FOR:
+            self._untold = ()
+            return logged.id
+        return str(replace(point, keys=tuple({**dict.fromkeys(self._untold), **dict.fromkeys(point.keys)})))
+
     def admits(self, event: Event) -> bool:
         """True if the stream shows this event to its viewer."""
         if type(event) not in self._shows:
-            return False
+            return type(event) in ABOUT_STREAM
         if self._wanted.channel.only_notified and isinstance(event, StatusAmended):
             return self._session.account_id in event.notified
         return self._admits(event.status) if isinstance(event, StatusEvent) else True
@@ -393,8 +489,8 @@ class Watch:
 
     def wake(self, feed: Feed) -> None:
         while events := feed.read(self, READ_AT_ONCE):
-            for event in events:
-                match event:
+            for logged in events:
+                match logged.event:
                     case PerspectiveChanged(perspective):
                         self._session.use_perspective(perspective)
                     case FiltersInForce(filters, changed):

@@ -16,7 +16,7 @@ from .channels import by_path
 from .connection import Wire, chunk, connection_of
 from .delivery import KERNEL_BUFFER, DirectOutlet, deliver_by_server
 from .frames import Frames
-from .session import Session
+from .session import NOW, Session
 
 # Comments, which show proxies and clients that the connection is alive.
 GREETING = b":)\n\n"
@@ -57,7 +57,8 @@ async def serve_sse(
 
 
 async def _admit(context: HttpContext, frames: Frames, request: Request, path: str) -> Session:
-    return await admit(context, request, frames, want=lambda _: by_path(path, nest(request.query)))
+    since = request.header(b"last-event-id") or NOW
+    return await admit(context, request, frames, want=lambda _: by_path(path, nest(request.query)), since=since)
 
 
 def _outlet(scope: Scope) -> DirectOutlet | None:

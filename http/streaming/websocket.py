@@ -174,7 +174,8 @@ class Subscriptions:
         session = self._session
         try:
             count_for_account(self._context, self._request, session.token, SUBSCRIPTIONS)
-            await session.subscribe(by_name(query or StreamQuery()))
+            query = query or StreamQuery()
+            await session.subscribe(by_name(query), query.since)
         except HttpError as error:
             session.reply(refusal(error.text, error.status))
         except NotAnswered:

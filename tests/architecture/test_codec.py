@@ -20,6 +20,7 @@ from troupe.actors.effects.registry import Effect
 from troupe.actors.events import StatusEvent
 from troupe.actors.kernel import Event, Message, Refused, SystemMessage
 from troupe.actors.kernel.codec import answer_of, of_row, to_row
+from troupe.http.streaming.frames import StreamGap, StreamResumed
 
 from .imports import MODULES, name_of
 
@@ -135,9 +136,13 @@ def test_a_message_is_read_back_equal_from_a_column_of_json(name: str) -> None:
         assert of_row(MESSAGES[name], orjson.loads(orjson.dumps(to_row(message)))) == message
 
 
+# Events of one connection, which no actor tells.
+OF_SESSIONS = {StreamGap, StreamResumed}
+
+
 @pytest.mark.parametrize("base", [Message, Event, Effect])
 def test_every_class_is_registered(base: type) -> None:
-    assert {*derived(base)} - {*CLASSES.values(), StatusEvent, SystemMessage} == set()
+    assert {*derived(base)} - {*CLASSES.values(), StatusEvent, SystemMessage, *OF_SESSIONS} == set()
 
 
 def test_no_name_is_lost() -> None:

@@ -26,7 +26,7 @@ def derived(actor):
 print(json.dumps({one.__name__: sorted(message.__name__ for message in one.turns) for one in derived(Actor)}))
 """
 
-STATUSES = {"StatusPublished", "StatusEdited", "StatusDeleted"}
+STATUSES = {"StatusPublished", "StatusEdited", "StatusDeleted", "MissedEvents"}
 ANNOUNCED = {"AnnouncementTold", "AnnouncementTakenBack", "ReactionTold"}
 OF_TIMELINES = {
     "Timeline": STATUSES,

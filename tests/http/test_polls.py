@@ -179,7 +179,8 @@ class Ear:
         return ear
 
     def wake(self, feed: Feed) -> None:
-        for event in feed.read(self, 1):
+        for logged in feed.read(self, 1):
+            event = logged.event
             assert isinstance(event, NotificationShown)
             self._type = event.notification.notification.type
             self._heard.set()

@@ -377,8 +377,8 @@ class Listener(WebSocketFrames):
         while await session.take():
             pass
 
-    def frame(self, event: Event, label: bytes, viewer: ViewerPart = NO_VIEWER) -> bytes:
-        frame = orjson.loads(super().frame(event, label, viewer))
+    def frame(self, event: Event, label: bytes, viewer: ViewerPart = NO_VIEWER, id: str = "") -> bytes:
+        frame = orjson.loads(super().frame(event, label, viewer, id))
         self.heard.append((frame["stream"][0], frame["event"], frame["payload"]))
         return b""
 

@@ -24,6 +24,7 @@ from troupe.actors.kernel import (
     Subscriber,
     turn,
 )
+from troupe.actors.kernel.feed import Logged
 from troupe.storage.engine.database import Unavailable
 
 Action = Callable[[Any], Any]
@@ -100,8 +101,9 @@ class Script:
     retirements: list[str] = field(default_factory=list)
 
 
-def words_of(events: Iterable[Event]) -> list[str]:
-    return [event.word for event in events if isinstance(event, Said)]
+def words_of(events: Iterable[Event | Logged]) -> list[str]:
+    shown = (one.event if isinstance(one, Logged) else one for one in events)
+    return [event.word for event in shown if isinstance(event, Said)]
 
 
 class Listener:
@@ -119,7 +121,7 @@ class Listener:
         if self.wake_error is not None:
             raise self.wake_error
         while self.blocked_since is None and (events := feed.read(self, 1)):
-            self.events += events
+            self.events += [logged.event for logged in events]
 
     def cut(self) -> None:
         self.cuts += 1

@@ -227,7 +227,7 @@ def test_a_subscriber_may_leave_while_it_is_being_served(make_listener: Any) -> 
 
     class Leaver(type(listener)):
         def wake(self, feed: Feed) -> None:
-            self.events += feed.read(self, 1)
+            self.events += [logged.event for logged in feed.read(self, 1)]
             feed.unsubscribe(self)
 
     leaver = Leaver()

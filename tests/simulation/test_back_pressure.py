@@ -12,7 +12,7 @@ from troupe.actors.effects.reminders import MuteEnded, StatusDue, reminder
 from troupe.actors.events import StatusAppeared
 from troupe.actors.kernel import Event, Feed, Origin, cell, delivery, feed, mailbox
 from troupe.actors.statuses import ShownStatus
-from troupe.storage import outbox
+from troupe.storage import stream_log
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Person, Simulation, stage
 
@@ -57,7 +57,7 @@ class Reader:
             await self._woken.wait()
             self._woken = trio.Event()
             while self._feed is not None and (events := self._feed.read(self, 1)):
-                self._take(events[0])
+                self._take(events[0].event)
                 await trio.sleep(self._pause)
 
     def _take(self, event: Event) -> None:
@@ -143,5 +143,5 @@ async def test_reminders_of_a_busy_account_delay_no_other_account(sim: Simulatio
         promised = sim.run.database.arrange(relay.promise, [*busy, quiet], Origin("test"))
         await trio.sleep(5)
         assert [at - began < 2 for at in ended] == [True]
-        sim.run.database.arrange(outbox.delete_many, promised)
+        sim.run.database.arrange(stream_log.settle, dict.fromkeys(promised, 0), [])
         await trio.sleep(30)

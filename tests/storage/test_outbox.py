@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from troupe.storage import dead_letters, idempotency, outbox
+from troupe.storage import dead_letters, idempotency, outbox, stream_log
 from troupe.storage.dead_letters import DeadLetter
 from troupe.storage.idempotency import KeyedStatus
 from troupe.storage.outbox import DueEffect, NewEffect
@@ -45,7 +45,9 @@ def test_an_effect_is_due_until_it_is_done(stage: Stage) -> None:
     assert (effect.kind, effect.key, effect.payload, effect.attempts) == ("fan-out", "account/1", {"status": 7}, 0)
     assert (effect.request_id, effect.causes) == ("r1", ("http", "account/1"))
     assert due(stage, new.id) == []
-    stage(outbox.delete_many, [new.id])
+    stage(stream_log.settle, {new.id: new_id()}, ["fan-out"])
+    [change] = stage(stream_log.after, new.id, [], stage.now, 9)
+    assert (change.kind, change.payload) == ("fan-out", {"status": 7})
     assert due(stage) == []
     stage.later(60)
     assert due(stage) == [later.id]

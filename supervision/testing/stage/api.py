@@ -138,14 +138,14 @@ class SimulatedApi:
                 del self._requests[life]
         raise Dropped
 
-    async def stream(self, name: str, token: str, parameter: str = "") -> Session:
+    async def stream(self, name: str, token: str, parameter: str = "", since: str = "") -> Session:
         """An open stream; its frames are a WebSocket's. Raises NotAnswered and StorageError."""
         known = await self.http_context.tokens.find(self.http_context.database, token)
         http_context = self.http_context
         session = Session(http_context.runtime, known, Origin("of-a-stream"), self._frames, ROOM, http_context.record)
         try:
             await session.watch_account()
-            await session.subscribe(by_name(StreamQuery(stream=name, list=parameter)))
+            await session.subscribe(by_name(StreamQuery(stream=name, list=parameter)), since)
         except BaseException:
             session.close()
             raise

@@ -60,7 +60,7 @@ class Stream:
                 return
             if faults.strikes(Fault.DEAD, self.name):
                 raise ConnectionResetError(f"{self.name} is gone")
-            self._take(events[0])
+            self._take(events[0].event)
 
     def cut(self) -> None:
         self.open = False

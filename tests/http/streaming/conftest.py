@@ -26,16 +26,18 @@ class Socket:
 
     def __init__(self, connection: WebSocketConnection) -> None:
         self.connection = connection
+        self.id = ""  # of the last event
 
     async def say(self, **frame: Any) -> None:
         await self.connection.send_message(json.dumps(frame))
 
     async def hear(self) -> Any:
-        """The next frame, its payload read as well."""
+        """The next frame, its payload read as well, and without its id."""
         with trio.fail_after(PATIENCE):
             frame = json.loads(await self.connection.get_message())
         if frame.get("event") in ("update", "status.update", "notification"):
             frame["payload"] = json.loads(frame["payload"])
+        self.id = frame.pop("id", self.id)
         return frame
 
     async def subscribe(self, stream: str, **more: str) -> None:
@@ -65,6 +67,7 @@ class Events:
 
     def __init__(self, response: httpx.Response) -> None:
         self.response = response
+        self.id = ""  # of the last event
         self._lines = response.aiter_lines()
 
     async def hear(self) -> tuple[str, str]:
@@ -77,6 +80,11 @@ class Events:
         with trio.fail_after(PATIENCE):
             return await self._next_line(":")
 
+    async def next_id(self) -> str:
+        with trio.fail_after(PATIENCE):
+            await self._next_line("id: ")
+        return self.id
+
     async def ends(self) -> None:
         """Read to the end of the stream."""
         with trio.fail_after(PATIENCE):
@@ -85,6 +93,8 @@ class Events:
 
     async def _next_line(self, start: str) -> str:
         async for line in self._lines:
+            if line.startswith("id: "):
+                self.id = line.removeprefix("id: ")
             if line.startswith(start):
                 return line.removeprefix(start)
         raise AssertionError("the stream has ended")
@@ -114,8 +124,9 @@ class Edge:
             yield Socket(connection)
 
     @asynccontextmanager
-    async def events(self, path: str, token: str | None = None) -> AsyncIterator[Events]:
+    async def events(self, path: str, token: str | None = None, since: str = "") -> AsyncIterator[Events]:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
+        headers |= {"Last-Event-ID": since} if since else {}
         async with (
             httpx.AsyncClient(base_url=self.url, timeout=PATIENCE) as client,
             client.stream("GET", f"/api/v1/streaming/{path}", headers=headers) as response,

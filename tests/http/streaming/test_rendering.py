@@ -17,7 +17,7 @@ from troupe.actors.events import (
 from troupe.actors.rules.visibility import ANONYMOUS
 from troupe.http.entities.rendered import Renderings
 from troupe.http.streaming.channels import CHANNELS, NOTIFICATIONS
-from troupe.http.streaming.frames import NAMES, Frames, SseFrames, WebSocketFrames
+from troupe.http.streaming.frames import ABOUT_STREAM, NAMES, Frames, SseFrames, WebSocketFrames
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 USER, LIST = b'["user"]', b'["list","7"]'
@@ -36,7 +36,7 @@ def sse() -> Frames:
 def test_the_events_with_a_name_are_those_that_streams_show() -> None:
     """Of the others, sessions alone learn."""
     shown = NOTIFICATIONS.union(*(channel.shows for channel in CHANNELS.values()))
-    assert shown == NAMES.keys() == {*EVENTS} - {PerspectiveChanged, FiltersInForce}
+    assert shown == NAMES.keys() - ABOUT_STREAM == {*EVENTS} - {PerspectiveChanged, FiltersInForce}
     assert len({*NAMES.values()}) == len(NAMES)
 
 

@@ -1,0 +1,186 @@
+"""What a client missed that was interrupted: the events after the point up to which it was shown all.
+
+They are made from the log of changes and from the rows as they are now. So of a status that was deleted meanwhile only
+the deletion is shown, and of several edits the latest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from ...storage import deletions, edits, notifications, stream_log
+from ...storage.deletions import Remains
+from ...storage.stream_log import LoggedChange
+from ...storage.timeline_entries import TimelineEntry
+from ..context import ActorContext
+from ..effects.registry import KINDS, Effect, shown_kinds
+from ..effects.statuses import AnnounceEdit, AnnounceStatus
+from ..events import StatusAmended, StatusAppeared, StatusGone, StreamedEvent
+from ..kernel import Event, Feed, Message, first_id_at
+from ..kernel.feed import key_of, key_of_gone
+from ..statuses import ShownStatus, entry_of
+from ..tellings import LOG_KEPT
+
+# The most that is read from the log, and made of it, for one stream.
+MOST_CHANGES = 20_000
+MOST_STATUSES = 2_000
+
+
+# An event with its key in the feed.
+Keyed = tuple[str, StreamedEvent]
+
+
+@dataclass(frozen=True, slots=True)
+class MissedEvent:
+    """An event, its key in the feed, and its position in the log; None if it is not there yet."""
+
+    key: str
+    position: int | None
+    event: StreamedEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """The events that were missed up to `position`, in order. Too much was missed to show all if not `complete`.
+
+    They include what all tellings up to `told` told, but for those that are `open`.
+    """
+
+    position: int
+    told: int
+    open: frozenset[int]
+    events: tuple[MissedEvent, ...] = ()
+    complete: bool = True
+
+    def includes(self, event: Event) -> bool:
+        """True if an event that the feed has was told before."""
+        number = event.telling.number
+        return 0 < number <= self.told and number not in self.open
+
+
+@dataclass(frozen=True, slots=True)
+class MissedEvents(Message[Missed]):
+    """Query: what a subscriber missed after a position, but for the events with these keys. None: nothing."""
+
+    since: int | None = None
+    keys: tuple[str, ...] = ()
+
+
+class Replayable(Protocol):
+    """A timeline, as far as it is asked what its streams showed."""
+
+    context: ActorContext
+
+    @property
+    def feed(self) -> Feed: ...
+
+    def would_stream(self, entry: TimelineEntry, told_at: int) -> bool: ...
+
+    def would_stream_edit(self, event: StatusAmended) -> bool: ...
+
+    def may_have_shown(self, account_id: int, remains: Remains) -> bool: ...
+
+    async def own_events(self, effect: Effect) -> list[Keyed]: ...
+
+
+class TooMuch(Exception):
+    """Raised when more was missed than is shown."""
+
+
+async def missed_by(timeline: Replayable, message: MissedEvents) -> Missed:
+    """Return what a subscriber missed.
+
+    It has joined the feed before it asks, so that nothing falls between the log and the feed.
+    """
+    context = timeline.context
+    tellings = context.tellings
+    await context.outbox.log_told()
+    missed = Missed(tellings.position, tellings.begun, frozenset(tellings.open))
+    if message.since is None:
+        return missed
+    if message.since < first_id_at(context.clock.now() - LOG_KEPT):
+        return replace(missed, complete=False)
+    changes = await context.database.read(
+        stream_log.after, message.since, shown_kinds(), context.clock.now(), MOST_CHANGES
+    )
+    positions = (change.position for change in changes if change.position is not None)
+    missed = replace(missed, position=max(missed.position, *positions, 0))
+    try:
+        events = [event async for event in Replay(timeline, changes, message.keys).events()]
+    except TooMuch:
+        return replace(missed, complete=False)
+    for one in events:
+        if isinstance(one.event, StatusAppeared):  # its deletion must be shown too
+            timeline.feed.replayed.add(one.event.status.id)
+    return replace(missed, events=tuple(events))
+
+
+class Replay:
+    """The events of one timeline that some changes gave rise to."""
+
+    def __init__(self, timeline: Replayable, changes: Sequence[LoggedChange], known: Collection[str]) -> None:
+        if len(changes) == MOST_CHANGES:
+            raise TooMuch
+        self._timeline = timeline
+        self._context = timeline.context
+        self._changes = [
+            (one.position, KINDS[one.kind].payload.of_row(one.payload)) for one in changes if one.kind in KINDS
+        ]
+        told = (effect for _, effect in self._changes if isinstance(effect, AnnounceStatus))
+        self._published = {effect.id for effect in told if not effect.gone}
+        self._known = frozenset(known)  # the keys of what the client was shown before
+        self._keys = set(known)  # and of what it is shown now
+
+    async def events(self) -> AsyncIterator[MissedEvent]:
+        """Yield the events in the order in which they were told."""
+        self._shown = await self._statuses()
+        self._edits = await self._context.database.read(edits.latest, list(self._shown), 0)
+        self._notified = await self._context.database.read(notifications.mentioned, list(self._edits))
+        for position, effect in self._changes:
+            for key, event in await self._events_of(position, effect):
+                if not key or key not in self._keys:
+                    self._keys.add(key)
+                    yield MissedEvent(key, position, event)
+
+    async def _statuses(self) -> dict[int, ShownStatus]:
+        """Return the statuses that changed and are still there."""
+        ids = {effect.id for _, effect in self._changes if isinstance(effect, AnnounceStatus | AnnounceEdit)}
+        if len(ids) > MOST_STATUSES:
+            raise TooMuch
+        return await self._context.statuses.show_many(sorted(ids))
+
+    async def _events_of(self, position: int | None, effect: Effect) -> list[Keyed]:
+        match effect:
+            case AnnounceStatus(id, _, gone=False):
+                return self._appeared(position, id)
+            case AnnounceStatus(id, account_id):
+                return await self._gone(id, account_id)
+            case AnnounceEdit(id):
+                return self._amended(id)
+            case _:
+                return await self._timeline.own_events(effect)
+
+    def _appeared(self, position: int | None, id: int) -> list[Keyed]:
+        shown = self._shown.get(id)
+        told_at = position or first_id_at(self._context.clock.now())
+        if shown is None or not self._timeline.would_stream(entry_of(shown), told_at):
+            return []
+        return [(key_of(id), StatusAppeared(shown))]
+
+    async def _gone(self, id: int, account_id: int) -> list[Keyed]:
+        """A deletion. What came and went meanwhile is not shown at all."""
+        if id in self._published and key_of(id) not in self._known:
+            return []
+        remains = await self._context.database.read(deletions.remains, id)
+        if remains is None or not self._timeline.may_have_shown(account_id, remains):
+            return []
+        return [(key_of_gone(id), StatusGone(id))]
+
+    def _amended(self, id: int) -> list[Keyed]:
+        """The latest edit of a status, unless the client is shown the status itself now."""
+        if id not in self._shown or id not in self._edits or key_of(id) in self._keys - self._known:
+            return []
+        event = StatusAmended(self._shown[id], self._notified.get(id, ()))
+        return [(key_of(self._edits[id]), event)] if self._timeline.would_stream_edit(event) else []
