@@ -12,11 +12,11 @@ from ..dispatch import answer_to_error, with_headers
 from ..intake.nesting import nest
 from ..intake.request import Request, request_of
 from .admission import admit, dismiss
-from .channels import by_path
+from .channels import StreamQuery, by_path
 from .connection import Wire, chunk, connection_of
 from .delivery import KERNEL_BUFFER, DirectOutlet, deliver_by_server
 from .frames import Frames
-from .session import NOW, Session
+from .session import Session
 
 # Comments, which show proxies and clients that the connection is alive.
 GREETING = b":)\n\n"
@@ -57,7 +57,8 @@ async def serve_sse(
 
 
 async def _admit(context: HttpContext, frames: Frames, request: Request, path: str) -> Session:
-    since = request.header(b"last-event-id") or NOW
+    # Without one of the two, nothing but events is sent: some clients refuse a block that is no event.
+    since = request.header(b"last-event-id") or StreamQuery.read(nest(request.query)).since
     return await admit(context, request, frames, want=lambda _: by_path(path, nest(request.query)), since=since)
 
 

@@ -80,6 +80,18 @@ class Events:
         with trio.fail_after(PATIENCE):
             return await self._next_line(":")
 
+    async def block(self) -> list[str]:
+        """The lines of the next block."""
+        lines: list[str] = []
+        with trio.fail_after(PATIENCE):
+            async for line in self._lines:
+                self.id = line.removeprefix("id: ") if line.startswith("id: ") else self.id
+                if line:
+                    lines.append(line)
+                elif lines:
+                    break
+        return lines
+
     async def next_id(self) -> str:
         with trio.fail_after(PATIENCE):
             await self._next_line("id: ")
