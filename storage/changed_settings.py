@@ -12,6 +12,8 @@ MEDIA_BUDGET = "media_budget"
 
 FIND = "SELECT value FROM changed_settings WHERE name = $1"
 
+FIND_ALL = "SELECT name, value FROM changed_settings ORDER BY name"
+
 PUT = """
     INSERT INTO changed_settings (name, value, changed_at) VALUES ($1, $2, $3)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value, changed_at = excluded.changed_at
@@ -20,6 +22,11 @@ PUT = """
 DELETE = "DELETE FROM changed_settings WHERE name = $1"
 
 Registrations = Literal["open", "approval", "closed"]
+
+
+async def find_all(db: Connection) -> dict[str, str]:
+    """Return all settings that staff has changed, by their names."""
+    return {row["name"]: row["value"] for row in await db.fetch(FIND_ALL)}
 
 
 async def forget(db: Connection, name: str) -> None:

@@ -3,6 +3,9 @@
 A setting named `rate_limits` is `TROUPE_RATE_LIMITS` in the environment, `rate_limits` in a TOML file and, for commands
 that have it, `--rate-limits` on the command line. The file is the one that `--config` or `TROUPE_CONFIG` names, else
 `troupe.toml` in the working directory if there is one.
+
+A secret can also be the content of a file that the environment names: `TROUPE_SMTP_PASSWORD_FILE` for `smtp_password`.
+So it is in no unit file, and in no list of processes.
 """
 
 from __future__ import annotations
@@ -10,9 +13,10 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast
 
 from pydantic import SecretStr, ValidationError
 from pydantic.fields import FieldInfo
@@ -21,7 +25,9 @@ from pydantic_core import ErrorDetails
 from .configuration import Settings
 
 PREFIX = "TROUPE_"
+OF_FILE = "_FILE"  # the end of a variable that names the file of a secret
 DEFAULT_FILE = Path("troupe.toml")
+MASK = "********"
 # Environment variables with the prefix that are not settings: the path of the file, and the simulator's seeds.
 NO_SETTING = re.compile(r"TROUPE_(CONFIG$|SIM_)")
 
@@ -30,20 +36,53 @@ class ConfigurationError(Exception):
     """Raised for a wrong setting. The text says which one, where it came from and an example of a right value."""
 
 
+Kind = Literal["default", "file", "environment", "secret file", "option", "changed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One place that sets a setting: its kind, its place as an operator finds it, and the value as it stands there."""
+
+    kind: Kind
+    place: str
+    value: object
+
+    def __str__(self) -> str:
+        """Return the source in the words of an error."""
+        words = {"option": "the command line", "environment": "the environment"}
+        return words.get(self.kind, self.place)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsSources:
+    """The settings with the sources of each, the one that counts last. A setting without any has its default."""
+
+    settings: Settings
+    sources: Mapping[str, Sequence[Source]]
+
+    def of(self, name: str) -> Sequence[Source]:
+        return self.sources.get(name, ())
+
+
 def read_settings(chosen: Mapping[str, object], environ: Mapping[str, str], config: Path | None = None) -> Settings:
     """Return the settings: `chosen` on the command line, then the environment, the file and the defaults."""
-    path = config or _named_file(environ)
-    layers = {
-        f"the file {path}": _from_file(path),
-        "the environment": _from_environment(environ),
-        "the command line": {name: value for name, value in chosen.items() if value is not None},
-    }
-    values = {name: value for layer in layers.values() for name, value in layer.items()}
-    origins = {name: origin for origin, layer in layers.items() for name in layer}
+    return read_sources(chosen, environ, config).settings
+
+
+def read_sources(
+    chosen: Mapping[str, object], environ: Mapping[str, str], config: Path | None = None
+) -> SettingsSources:
+    """Return the settings with their sources. Raises ConfigurationError if one is wrong."""
+    found: dict[str, list[Source]] = {}
+    layers = (_from_file(config or _named_file(environ)), _from_environment(environ), _from_options(chosen))
+    for layer in layers:
+        for name, source in layer.items():
+            found.setdefault(name, []).append(source)
+    values = {name: sources[-1].value for name, sources in found.items()}
     try:
-        return Settings.model_validate(values)
+        return SettingsSources(Settings.model_validate(values), found)
     except ValidationError as error:
-        raise ConfigurationError("\n".join(_complaints(error, origins))) from None
+        raise ConfigurationError("\n".join(_complaints(error, found))) from None
 
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
@@ -51,8 +90,14 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
 
     They are reported, not refused: a container platform may add some of its own.
     """
+    known = {variable(name) for name in _fields()} | {variable(name) + OF_FILE for name in SECRETS}
     names = [name for name in environ if name.startswith(PREFIX) and not NO_SETTING.match(name)]
-    return [f"{name} names no setting{_nearest(_field(name))}" for name in names if _field(name) not in _fields()]
+    return [f"{name} names no setting{nearest(_field(name))}" for name in names if name not in known]
+
+
+def variable(name: str) -> str:
+    """Return the environment variable of a setting."""
+    return PREFIX + name.upper()
 
 
 def meaning(name: str) -> str:
@@ -60,21 +105,52 @@ def meaning(name: str) -> str:
     return _fields()[name].description or ""
 
 
+def right(name: str) -> str:
+    """Return an example of a right value."""
+    # Each setting is made by `setting`, which gives it a dict.
+    return str(cast("Mapping[str, object]", _fields()[name].json_schema_extra)["right"])
+
+
 def default(name: str) -> str:
     """Return the default of a setting, as an operator would write it."""
-    value: object = _fields()[name].default
+    return written(_fields()[name].default)
+
+
+def written(value: object) -> str:
+    """Return a value of a setting as an operator would write it. A secret is masked."""
+    if isinstance(value, SecretStr):
+        return MASK
     if value is None or value == "":
         return ""
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         # isinstance does not tell the types of its contents.
-        return ", ".join(map(str, cast("tuple[object, ...]", value)))
+        return ", ".join(map(_one_of_many, cast("Sequence[object]", value)))
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def nearest(name: str) -> str:
+    """Return the end of an error about a name that is no setting: the setting that was meant, if one is near."""
+    near = difflib.get_close_matches(name, _fields(), n=1)
+    return f"; did you mean {near[0]}?" if near else "."
+
+
+def _one_of_many(value: object) -> str:
+    """Return one value of a list. A pair is an address and its port."""
+    if not isinstance(value, tuple):
+        return str(value)
+    # Of all settings only `dns_servers` has pairs.
+    address, port = cast("tuple[str, int]", value)
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 def _fields() -> Mapping[str, FieldInfo]:
     return Settings.model_fields
+
+
+# The settings whose values no command and no error shows.
+SECRETS = tuple(name for name, field in Settings.model_fields.items() if SecretStr.__name__ in str(field.annotation))
 
 
 def _field(variable: str) -> str:
@@ -87,50 +163,94 @@ def _named_file(environ: Mapping[str, str]) -> Path | None:
     return DEFAULT_FILE if DEFAULT_FILE.exists() else None
 
 
-def _from_file(path: Path | None) -> dict[str, object]:
+def _from_options(chosen: Mapping[str, object]) -> dict[str, Source]:
+    return {
+        name: Source("option", f"--{name.replace('_', '-')}", value)
+        for name, value in chosen.items()
+        if value is not None
+    }
+
+
+def _from_file(path: Path | None) -> dict[str, Source]:
     if path is None:
         return {}
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
+        values: dict[str, object] = tomllib.loads(text)
+        return {name: Source("file", _place(path, text, name), value) for name, value in values.items()}
     except OSError as error:
         raise ConfigurationError(f"The settings file {path} can't be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"The settings file {path} is no TOML: {error}") from None
 
 
-def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
-    return {name: environ[PREFIX + name.upper()] for name in _fields() if PREFIX + name.upper() in environ}
+def _place(path: Path, text: str, name: str) -> str:
+    """Return the file and the line in which a setting stands there."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if re.match(rf"\s*[\"']?{re.escape(name)}[\"']?\s*[=.\]]|\s*\[\s*{re.escape(name)}", line) and _complete(
+            lines[:number]
+        ):
+            return f"the file {path}, line {number + 1}"
+    return f"the file {path}"
 
 
-def _complaints(error: ValidationError, origins: Mapping[str, str]) -> Iterator[str]:
+def _complete(lines: Sequence[str]) -> bool:
+    """True if the next line is not inside of a text or a list that began before it."""
+    try:
+        tomllib.loads("\n".join(lines))
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, Source]:
+    found = {
+        name: Source("environment", variable(name), environ[variable(name)])
+        for name in _fields()
+        if variable(name) in environ
+    }
+    named = {name: path for name in SECRETS if (path := environ.get(variable(name) + OF_FILE))}
+    for name, path in named.items():
+        if name in found and found[name].value:
+            raise ConfigurationError(
+                f"{variable(name)} and {variable(name)}{OF_FILE} are both set: remove one of the two."
+            )
+        found[name] = Source("secret file", f"the file {path} ({variable(name)}{OF_FILE})", _secret_in(name, path))
+    return found
+
+
+def _secret_in(name: str, path: str) -> str:
+    """Return what a file holds, without the line break that editors add."""
+    try:
+        secret = Path(path).read_text("utf-8").removesuffix("\n").removesuffix("\r")
+    except OSError as error:
+        raise ConfigurationError(f"{variable(name)}{OF_FILE}: {path} can't be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{variable(name)}{OF_FILE}: {path} is no text in UTF-8") from None
+    if not secret:
+        raise ConfigurationError(f"{variable(name)}{OF_FILE}: {path} is empty")
+    return secret
+
+
+def _complaints(error: ValidationError, sources: Mapping[str, Sequence[Source]]) -> Iterator[str]:
     told: set[str] = set()
     for detail in error.errors(include_url=False):
         name = str(detail["loc"][0]) if detail["loc"] else ""
         # One error for each setting: a union reports one for each alternative.
         if name not in told:
-            yield _complaint(name, detail, origins)
+            yield _complaint(name, detail, sources)
         told.add(name)
 
 
-def _complaint(name: str, detail: ErrorDetails, origins: Mapping[str, str]) -> str:
+def _complaint(name: str, detail: ErrorDetails, sources: Mapping[str, Sequence[Source]]) -> str:
     if not name:
-        return f"{detail['msg'].removeprefix('Value error, ')}. Right is: {_right('domain')}."
+        return f"{detail['msg'].removeprefix('Value error, ')}. Right is: {right('domain')}."
     if name not in _fields():
-        return f"{name} (from {origins[name]}) names no setting{_nearest(name)}"
-    return f"{name}{_shown(detail)} (from {origins[name]}) can't be taken. Right is: {_right(name)}."
+        return f"{name} (from {sources[name][-1]}) names no setting{nearest(name)}"
+    return f"{name}{_shown(detail)} (from {sources[name][-1]}) can't be taken. Right is: {right(name)}."
 
 
 def _shown(detail: ErrorDetails) -> str:
     """Return the wrong value, unless it is a secret."""
-    field = _fields()[str(detail["loc"][0])]
-    return "" if SecretStr.__name__ in str(field.annotation) else f" = {detail['input']!r}"
-
-
-def _right(name: str) -> str:
-    # Each setting is made by `setting`, which gives it a dict.
-    return str(cast("Mapping[str, object]", _fields()[name].json_schema_extra)["right"])
-
-
-def _nearest(name: str) -> str:
-    near = difflib.get_close_matches(name, _fields(), n=1)
-    return f"; did you mean {near[0]}?" if near else "."
+    return "" if detail["loc"][0] in SECRETS else f" = {detail['input']!r}"

@@ -35,6 +35,7 @@ PLACES = {
     "ips": "ips",
     "invites": "invites",
     "settings": "settings",
+    "config": "config",
     "migrate": "migrate",
     "tree": "tree",
 }

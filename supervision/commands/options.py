@@ -13,7 +13,7 @@ import click
 
 from ...storage.engine.json_values import JsonObject
 from ..configuration import Settings
-from ..sources import ConfigurationError, default, meaning, read_settings
+from ..sources import ConfigurationError, SettingsSources, default, meaning, read_sources
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -43,8 +43,13 @@ def setting_options(*names: str) -> Callable[[Command], Command]:
 
 def settings_from(config: Path | None, **chosen: object) -> Settings:
     """Return the settings. Those chosen on the command line come before all others."""
+    return sources_from(config, **chosen).settings
+
+
+def sources_from(config: Path | None, **chosen: object) -> SettingsSources:
+    """Return the settings with their sources. Those chosen on the command line come before all others."""
     try:
-        return read_settings(chosen, os.environ, config)
+        return read_sources(chosen, os.environ, config)
     except ConfigurationError as error:
         raise WrongOption(str(error)) from None
 

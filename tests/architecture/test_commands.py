@@ -18,6 +18,9 @@ PACKAGE = Path(options.__file__).parent
 LISTS = {
     *("accounts list", "accounts show", "announcements list", "appeals list", "audit", "domains allowed"),
     *(
+        "config check",
+        "config explain",
+        "config show",
         "domains list",
         "email-domains list",
         "emoji list",
