@@ -18,7 +18,7 @@ from .work_in_progress import WorkInProgress
 class Activation:
     """Loads the incarnations of a pool's actors, each in a task of its own."""
 
-    __slots__ = ("_crowd", "_make", "_queue", "_record", "_recovery", "_unavailable", "_work")
+    __slots__ = ("_crowd", "_make", "_queue", "_record", "_recovery", "_unavailable", "_work", "restarts")
 
     def __init__(
         self, pool: PoolContext, make: Callable[[Cell], Incarnation], work: WorkInProgress, recovery: Recovery
@@ -30,11 +30,13 @@ class Activation:
         self._unavailable = pool.around.unavailable
         self._work = work
         self._recovery = recovery
+        self.restarts = 0  # incarnations that were made in the place of another one
 
     def begin(self, cell: Cell) -> None:
         """Replace the incarnation of a cell that is at rest."""
         retire(cell, self._record)
         cell.phase = CellPhase.LOADING
+        self.restarts += cell.incarnation > 0
         cell.incarnation += 1
         self._work.start(self._loading, cell)
 

@@ -42,7 +42,7 @@ class Drainer:
 
     __slots__ = (
         "_activation", "_cells", "_choose", "_crowd", "_current", "_observe", "_passivation", "_queue", "_record",
-        "_recovery", "_schedule", "_turns", "_work", "condemned",
+        "_recovery", "_schedule", "_turns", "_work", "began", "condemned",
     )  # fmt: skip
 
     def __init__(
@@ -67,6 +67,7 @@ class Drainer:
         self._activation = activation
         self._passivation = passivation
         self._current: Cell | None = None  # the cell of the latest plain turn
+        self.began = 0.0  # when that turn began, by `perf_counter`
         self.condemned: Envelope | None = None  # the message of a plain turn that the watchdog found overdue
 
     async def run(self, nursery: trio.Nursery) -> None:
@@ -156,6 +157,7 @@ class Drainer:
     def _take_turn(self, cell: Cell, envelope: Envelope, turn: Turn) -> None:
         cell.envelope = envelope
         self._current = cell
+        self.began = perf_counter()
         try:
             if self._observe is not None:
                 self._observe(cell.address, envelope.message, "before")

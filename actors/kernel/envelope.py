@@ -86,6 +86,7 @@ class Envelope:
     deadline: float = float("inf")  # on Trio's clock
     reply: Reply[object] | None = None
     crashes: int = 0  # the number of incarnations that crashed on it
+    sent_at: float = 0.0  # on Trio's clock
 
     @property
     def kind(self) -> str:

@@ -28,7 +28,7 @@ from .retirement import retire
 from .shared_bound import SharedBound
 from .surroundings import Surroundings
 from .watchdog import Running, look_at_work
-from .work import Overdue
+from .work import Overdue, Work
 from .work_in_progress import WorkInProgress
 
 IDLE = 600.0  # seconds without a message until an actor goes to sleep
@@ -38,8 +38,8 @@ class ActorPool:
     """The cells of one kind of actor. It starts and stops their drainer, and does the housekeeping."""
 
     __slots__ = (
-        "_passivation", "_queue", "_record", "_turns", "_work", "cells", "crowd", "delivery", "drainer", "kind",
-        "recovery",
+        "_activation", "_passivation", "_queue", "_record", "_turns", "_work", "cells", "crowd", "delivery", "drainer",
+        "kind", "recovery",
     )  # fmt: skip
 
     def __init__(
@@ -68,8 +68,8 @@ class ActorPool:
         )  # fmt: skip
         self.delivery = Delivery(context)
         self.recovery = Recovery(context, policy or RestartPolicy())
-        activation = Activation(context, make, self._work, self.recovery)
-        self.drainer = Drainer(context, turns, self._work, self.recovery, activation, self._passivation)
+        self._activation = Activation(context, make, self._work, self.recovery)
+        self.drainer = Drainer(context, turns, self._work, self.recovery, self._activation, self._passivation)
 
     def cell(self, key: str, now: float | None = None) -> Cell:
         """The cell at this key; an address is always valid."""
@@ -148,6 +148,15 @@ class ActorPool:
         return self._passivation.slept
 
     # -- what others see of it
+
+    @property
+    def restarts(self) -> int:
+        """The number of incarnations that were made in the place of another one."""
+        return self._activation.restarts
+
+    def working(self) -> list[Work]:
+        """Return the turns and loads that wait."""
+        return list(self._work.working)
 
     def running(self) -> Running | None:
         """The turn or load that keeps the loop busy at this instant. For the watchdog's thread."""

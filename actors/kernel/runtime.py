@@ -14,6 +14,7 @@ from .control import Inspect, Subscribe
 from .crowd import Crowd
 from .envelope import NOWHERE, Envelope, Origin, Reply
 from .feed import Subscriber
+from .inspection import Inspection
 from .message import Control, Message, R
 from .policy import RestartPolicy
 from .pool import IDLE, ActorPool
@@ -40,6 +41,7 @@ class Runtime:
         unavailable: tuple[type[Exception], ...] = (),
     ) -> None:
         self.pools: dict[str, ActorPool] = {}
+        self.inspection = Inspection(self.pools)
         self._record = record
         self._messages = 0
         self._simulated = choose is not None
@@ -65,13 +67,14 @@ class Runtime:
     def tell(self, address: Address, message: Message[object], *, origin: Origin = NOWHERE) -> None:
         """Send without waiting."""
         pool = self._pool(address, message)
-        pool.delivery.post(pool.cell(address.key), self._envelope(message, origin))
+        now = trio.current_time()
+        pool.delivery.post(pool.cell(address.key, now), self._envelope(message, origin, now))
 
     def tell_awake(self, address: Address, message: Message[object], *, origin: Origin = NOWHERE) -> None:
         """Send to an awake actor. A sleeping one reads the rows when it wakes."""
         pool = self._pool(address, message)
         if (cell := pool.cells.get(address.key)) is not None:
-            pool.delivery.post(cell, self._envelope(message, origin))
+            pool.delivery.post(cell, self._envelope(message, origin, trio.current_time()))
 
     def resync(self, address: Address) -> None:
         """Have an awake actor read its rows again, because it may have missed messages."""
@@ -83,7 +86,7 @@ class Runtime:
         self, kind: str, cells: Iterable[Cell], message: Message[object], *, origin: Origin = NOWHERE
     ) -> None:
         """Send one message to many actors of one pool. This is the inner loop of the fan-out."""
-        self.pools[kind].delivery.post_to_all(cells, self._envelope(message, origin))
+        self.pools[kind].delivery.post_to_all(cells, self._envelope(message, origin, trio.current_time()))
 
     def tell_all(self, kind: str, message: Message[object], *, origin: Origin = NOWHERE) -> None:
         """Send to every awake actor of one kind."""
@@ -122,7 +125,7 @@ class Runtime:
         now = trio.current_time()
         cell = pool.cell(address.key, now)
         reply: Reply[R] = Reply()
-        envelope = self._envelope(message, origin, now + ASK_TIMEOUT if deadline is None else deadline, reply)
+        envelope = self._envelope(message, origin, now, now + ASK_TIMEOUT if deadline is None else deadline, reply)
         if asker is None and pool.drainer.answer_now(cell, envelope, now):
             return reply.take() if reply.given else await wait_for_answer(cell, envelope, reply)
         if asker is not None:
@@ -150,6 +153,7 @@ class Runtime:
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Log slow turns, end quarantines and put idle actors to sleep."""
+        self.inspection.started()
         task_status.started()
         while not stopping.is_set():
             self.keep()
@@ -166,16 +170,22 @@ class Runtime:
     async def _control(self, address: Address, message: Control[R], origin: Origin) -> R:
         pool = self.pools[address.kind]
         reply: Reply[R] = Reply()
-        envelope = self._envelope(message, origin, trio.current_time() + ASK_TIMEOUT, reply)
-        cell = pool.cell(address.key)
+        now = trio.current_time()
+        envelope = self._envelope(message, origin, now, now + ASK_TIMEOUT, reply)
+        cell = pool.cell(address.key, now)
         pool.delivery.post_control(cell, envelope)
         return await wait_for_answer(cell, envelope, reply)
 
     def _envelope(
-        self, message: object, origin: Origin, deadline: float = float("inf"), reply: Reply[object] | None = None
+        self,
+        message: object,
+        origin: Origin,
+        now: float,
+        deadline: float = float("inf"),
+        reply: Reply[object] | None = None,
     ) -> Envelope:
         self._messages += 1
-        return Envelope(self._messages, message, origin, deadline, reply)
+        return Envelope(self._messages, message, origin, deadline, reply, 0, now)
 
     def _pool(self, address: Address, message: Message[object]) -> ActorPool:
         pool = self.pools[address.kind]

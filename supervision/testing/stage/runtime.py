@@ -44,10 +44,15 @@ class CodedRuntime(Runtime):
         return read
 
     def _envelope(
-        self, message: object, origin: Origin, deadline: float = float("inf"), reply: Reply[object] | None = None
+        self,
+        message: object,
+        origin: Origin,
+        now: float,
+        deadline: float = float("inf"),
+        reply: Reply[object] | None = None,
     ) -> Envelope:
         sent = message if _stays(message) else CODEC.decode(CODEC.encode(message))
-        return super()._envelope(sent, origin, deadline, reply)
+        return super()._envelope(sent, origin, now, deadline, reply)
 
 
 def _stays(message: object) -> bool:

@@ -1,0 +1,336 @@
+"""What operators see of the actors of a running process: by kind, in order of their troubles, and one by one.
+
+Everything is read from the cells directly, without a message, so that it also shows actors that take no messages: those
+in a turn that waits for ever, those in quarantine. Looking at all cells takes a while when there are many. It is done
+in slices, between which other tasks run. `at_once` does it without pauses, for the thread that answers while a turn
+keeps the loop busy.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass
+from heapq import nlargest
+from itertools import islice
+from operator import ge
+from time import perf_counter
+from typing import Literal, NamedTuple, TypeVar
+
+import trio
+
+from .address import Address
+from .cell import Cell, CellPhase
+from .envelope import Envelope
+from .pool import ActorPool
+from .portraits import holdings
+from .watchdog import stack_of_turn
+from .work import Work
+
+T = TypeVar("T")
+
+Slices = Generator[None, None, T]  # pauses after each slice, and returns the answer
+
+SLICE = 500  # cells looked at between two checkpoints, which takes about half a millisecond
+
+Order = Literal["depth", "oldest", "turn", "restarts"]
+
+
+@dataclass(frozen=True, slots=True)
+class KindSummary:
+    """All actors of one kind. Times are seconds."""
+
+    kind: str
+    known: int  # addresses that are in memory
+    awake: int  # those of them with an incarnation
+    working: int  # turns and loads under way
+    depth: int  # messages that wait
+    oldest: float  # the age of the oldest of them
+    turn: float  # how long the longest turn takes so far
+    restarts: int  # since the process started
+    resting: int  # actors that crashed and wait for their restart
+    quarantined: int
+    subscribers: int
+
+
+@dataclass(frozen=True, slots=True)
+class ActorSummary:
+    """One actor in a list. Times are seconds."""
+
+    address: str
+    phase: str
+    depth: int  # messages that wait
+    oldest: float  # the age of the oldest of them
+    message: str  # of the current turn; `load` while rows are read, empty between turns
+    turn: float  # how long the current turn or load takes so far
+    restarts: int  # incarnations before this one
+    subscribers: int
+
+
+@dataclass(frozen=True, slots=True)
+class ActorFilter:
+    """Which actors a list shows: those of one kind, and with at least these numbers."""
+
+    kind: str | None = None
+    depth: int = 0
+    oldest: float = 0.0
+    turn: float = 0.0
+    restarts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentTurn:
+    """The turn or load that an actor is in."""
+
+    message: str
+    message_id: int | None  # None for a load
+    request_id: str
+    causes: tuple[str, ...]
+    seconds: float
+    waits_for: str  # another actor, or the innermost place of its stack
+    stack: str
+    busy: bool  # it keeps the loop busy: no other actor gets a turn
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingMessages:
+    """The messages of one kind that wait in a mailbox."""
+
+    message: str
+    count: int
+    oldest: float
+
+
+@dataclass(frozen=True, slots=True)
+class ActorPortrait:
+    """One actor in full."""
+
+    summary: ActorSummary
+    incarnation: int
+    holds: str  # its state in numbers
+    idle: float  # seconds since it was last asked
+    release_in: float  # seconds until the end of its quarantine; 0 outside
+    turn: CurrentTurn | None
+    mailbox: list[WaitingMessages]
+    crashes: list[float]  # how many seconds ago, the latest last
+
+
+class Numbers(NamedTuple):
+    """What a list is sorted and filtered by."""
+
+    depth: int
+    oldest: float
+    turn: float
+    restarts: int
+
+
+def _rank(first: int) -> Callable[[tuple[Numbers, ActorPool, Cell]], tuple[float, ...]]:
+    return lambda one: (one[0][first], *one[0])
+
+
+EVERYBODY = ActorFilter()
+EMPTY = traceback.StackSummary()
+RANKS = {name: _rank(place) for place, name in enumerate(Numbers._fields)}
+
+
+class Inspection:
+    """Looks into the pools of one process."""
+
+    def __init__(self, pools: Mapping[str, ActorPool]) -> None:
+        self._pools = pools
+        self._offset = 0.0  # from the clock of the machine to Trio's, which a thread can't read
+        self._loop = 0  # the thread in which the actors run
+
+    def started(self) -> None:
+        """Note the thread in which the actors run."""
+        self._offset = trio.current_time() - perf_counter()
+        self._loop = threading.get_ident()
+
+    async def kinds(self) -> list[KindSummary]:
+        """Return each kind of actor."""
+        return await in_slices(self.each_kind())
+
+    async def actors(self, order: Order, found: ActorFilter = EVERYBODY, limit: int = 50) -> list[ActorSummary]:
+        """Return the first actors of an order: the greatest numbers first."""
+        return await in_slices(self.each_actor(order, found, limit))
+
+    def actor(self, address: Address) -> ActorPortrait | None:
+        """Return one actor. None if it sleeps: then nothing of it is in memory."""
+        pool = self._pools.get(address.kind)
+        cell = pool.cells.get(address.key) if pool is not None else None
+        if pool is None or cell is None:
+            return None
+        now = self._now()
+        turn = self._turn(pool, cell, now)
+        return ActorPortrait(
+            self._summary(pool, cell, now), cell.incarnation, holdings(cell.actor), now - cell.last_used,
+            max(cell.release_at - now, 0.0) if cell.phase is CellPhase.QUARANTINED else 0.0,
+            turn, waiting_messages(list(cell.mailbox), now), [now - at for at in list(cell.crashes or ())],
+        )  # fmt: skip
+
+    # -- in slices
+
+    def each_kind(self) -> Slices[list[KindSummary]]:
+        found: list[KindSummary] = []
+        for pool in list(self._pools.values()):
+            found.append((yield from self._kind(pool)))
+        return found
+
+    def each_actor(self, order: Order, found: ActorFilter, limit: int) -> Slices[list[ActorSummary]]:
+        """The summaries are made at the end, of those alone that are shown."""
+        least = Numbers(found.depth, found.oldest, found.turn, found.restarts)
+        first: list[tuple[Numbers, ActorPool, Cell]] = []
+        for pool in list(self._pools.values()):
+            if found.kind not in (None, pool.kind):
+                continue
+            for cells in slices_of(pool.cells):
+                now = self._now()
+                some = [(self._numbers(pool, cell, now), pool, cell) for cell in cells if has_news(cell)]
+                some = [one for one in some if all(map(ge, one[0], least))]
+                first = nlargest(limit, [*first, *some], key=RANKS[order])
+                yield
+        now = self._now()
+        return [self._summary(pool, cell, now) for _, pool, cell in first]
+
+    def _kind(self, pool: ActorPool) -> Slices[KindSummary]:
+        awake = depth = resting = quarantined = subscribers = known = 0
+        oldest = 0.0
+        for cells in slices_of(pool.cells):
+            now = self._now()
+            known += len(cells)
+            for cell in cells:
+                awake += cell.actor is not None
+                resting += cell.phase is CellPhase.RESTING
+                quarantined += cell.phase is CellPhase.QUARANTINED
+                subscribers += cell.subscribers
+                if waiting := len(cell.mailbox):
+                    depth += waiting
+                    oldest = max(oldest, age_of(cell, now))
+            yield
+        now, working = self._now(), pool.working()
+        turns = [now - work.started_at for work in working]
+        if pool.drainer.running() is not None:
+            turns.append(now - self._offset - pool.drainer.began)
+        return KindSummary(
+            pool.kind, known, awake, len(working), depth, oldest, max(turns, default=0.0), pool.restarts, resting,
+            quarantined, subscribers,
+        )  # fmt: skip
+
+    # -- one cell
+
+    def _numbers(self, pool: ActorPool, cell: Cell, now: float) -> Numbers:
+        depth = len(cell.mailbox)
+        _, began = self._current(pool, cell)
+        return Numbers(
+            depth, age_of(cell, now) if depth else 0.0, 0.0 if began is None else max(now - began, 0.0),
+            max(cell.incarnation - 1, 0),
+        )  # fmt: skip
+
+    def _summary(self, pool: ActorPool, cell: Cell, now: float) -> ActorSummary:
+        numbers = self._numbers(pool, cell, now)
+        return ActorSummary(
+            str(cell.address), cell.phase.name.lower(), numbers.depth, numbers.oldest, self._current(pool, cell)[0],
+            numbers.turn, numbers.restarts, cell.subscribers,
+        )  # fmt: skip
+
+    def _current(self, pool: ActorPool, cell: Cell) -> tuple[str, float | None]:
+        """Return the message of the current turn, and when on Trio's clock it began."""
+        work, envelope = cell.work, cell.envelope
+        if isinstance(work, Work):
+            return envelope.kind if envelope is not None else "load", work.started_at
+        if envelope is None:
+            return "", None
+        if cell.phase is CellPhase.READY:
+            return envelope.kind, pool.drainer.began + self._offset
+        return envelope.kind, None
+
+    def _turn(self, pool: ActorPool, cell: Cell, now: float) -> CurrentTurn | None:
+        work, envelope = cell.work, cell.envelope
+        message, began = self._current(pool, cell)
+        if began is None:
+            return None
+        running = pool.drainer.running()
+        busy = running is not None and running.cell is cell
+        if busy:
+            stack = stack_of_turn(sys._current_frames().get(self._loop))  # pyright: ignore[reportPrivateUsage]  # documented, in spite of its name
+            waits_for = "nothing: it keeps the server busy"
+        else:
+            frames = traceback.StackSummary.extract(work.task.iter_await_frames()) if isinstance(work, Work) else EMPTY
+            stack, waits_for = "".join(frames.format()), waited_for(work, frames)
+        return CurrentTurn(
+            message, *_about(envelope), max(now - began, 0.0), waits_for, stack, busy
+        )  # fmt: skip
+
+    def _now(self) -> float:
+        """Return the time on Trio's clock, also in another thread."""
+        return perf_counter() + self._offset if self._is_outside else trio.current_time()
+
+    @property
+    def _is_outside(self) -> bool:
+        return threading.get_ident() != self._loop
+
+
+async def in_slices(slices: Slices[T]) -> T:
+    """Return an answer that takes long to find. Other tasks run after each slice."""
+    while True:
+        try:
+            next(slices)
+        except StopIteration as end:
+            return end.value
+        await trio.lowlevel.checkpoint()
+
+
+def at_once(slices: Slices[T]) -> T:
+    """Return the same without pauses, in a thread beside the loop."""
+    while True:
+        try:
+            next(slices)
+        except StopIteration as end:
+            return end.value
+
+
+def slices_of(cells: Mapping[str, Cell]) -> Iterable[list[Cell]]:
+    """Yield the cells of a pool, so many at a time. Those that come or go meanwhile may be missing."""
+    rest = iter(list(cells.values()))
+    while some := list(islice(rest, SLICE)):
+        yield some
+
+
+def age_of(cell: Cell, now: float) -> float:
+    """Return the age of the oldest message that waits."""
+    mailbox = list(cell.mailbox)
+    return max((now - one.sent_at for one in mailbox[: cell.mailbox.urgent + 1]), default=0.0)
+
+
+def has_news(cell: Cell) -> bool:
+    """True if a list shows the cell: it has an incarnation, or mail, or trouble."""
+    return cell.phase is not CellPhase.EMPTY or bool(cell.mailbox)
+
+
+def waiting_messages(mailbox: list[Envelope], now: float) -> list[WaitingMessages]:
+    """Return the messages that wait, by kind, the most numerous first."""
+    counts = Counter(envelope.kind for envelope in mailbox)
+    oldest: dict[str, float] = {}
+    for envelope in mailbox:
+        oldest[envelope.kind] = max(oldest.get(envelope.kind, 0.0), now - envelope.sent_at)
+    return [WaitingMessages(kind, count, oldest[kind]) for kind, count in counts.most_common()]
+
+
+def waited_for(work: object, frames: list[traceback.FrameSummary]) -> str:
+    """Return what a turn waits for: the actor that it asks, or the innermost place of its stack outside of Trio."""
+    if isinstance(work, Work) and work.waits_for is not None:
+        return f"an answer of {work.waits_for.address}"
+    ours = [frame for frame in frames if "/trio/" not in frame.filename]
+    if not ours:
+        return ""
+    innermost = ours[-1]
+    return f"{innermost.name} in {innermost.filename.rsplit('/', 1)[-1]}:{innermost.lineno}"
+
+
+def _about(envelope: Envelope | None) -> tuple[int | None, str, tuple[str, ...]]:
+    if envelope is None:
+        return None, "-", ()
+    return envelope.id, envelope.origin.request_id, envelope.origin.causes
