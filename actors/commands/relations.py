@@ -167,14 +167,17 @@ async def _follow(
     uri = await tombstones.unused(db, message.uri)
     await relations.lock_pair(db, account.id, message.target_id)
     pair = await accounts.find_many(db, [account.id, message.target_id])
-    if (refusal := await _refuse_follow(db, account, pair.get(message.target_id))) is not None:
+    refusal = await _refuse_follow(db, account, pair.get(message.target_id))
+    if refusal is None or not account.is_local:
+        # Also one that would be refused today: another server that sends a Follow again may know that it was accepted.
+        change = Change(message.reblogs, message.notify, message.languages, message.languages is not None, uri)
+        if await follows.change_follow(db, account.id, message.target_id, change):
+            repeated = uri is not None and await follows.exists(db, account.id, message.target_id)
+            sent = await send_acceptances(db, account.context, message.target_id, [account.id]) if repeated else ()
+            return await promise_changes(db, account, message.target_id, origin, sent=sent)
+    if refusal is not None:
         await _send_refusal(db, account, pair, message, origin)
         return refusal
-    change = Change(message.reblogs, message.notify, message.languages, message.languages is not None, uri)
-    if await follows.change_follow(db, account.id, message.target_id, change):
-        repeated = uri is not None and await follows.exists(db, account.id, message.target_id)
-        sent = await send_acceptances(db, account.context, message.target_id, [account.id]) if repeated else ()
-        return await promise_changes(db, account, message.target_id, origin, sent=sent)
     if account.is_local and _follows_too_many(pair[account.id]):
         return TOO_MANY
     made, sent = await _begin(db, account, pair, replace(message, uri=uri), now)

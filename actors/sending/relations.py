@@ -41,8 +41,12 @@ async def send_unfollow(db: Connection, account: AccountActor, target_id: int) -
 async def send_end_of_unknown_follow(
     db: Connection, context: ActorContext, me: Account, target: Account
 ) -> list[Promise]:
-    """Promise to end a follow that the other server has and this one does not: its id is not known here."""
-    follow = follow_of(_made_up(me.uri, target.id), me.uri, target.uri)
+    """Promise to end a follow that the other server has and this one does not: its id is not known here.
+
+    Servers drop what has the id of something that came before, so each time it is another one.
+    """
+    uri = context.names.activity(me.username, "follows", context.ids.next())
+    follow = follow_of(uri, me.uri, target.uri)
     return await deliver_to(db, context, me.id, undo_of(follow), target.id)
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from json import loads
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
+from troupe.actors.effects.deliveries import DELIVERIES
+from troupe.actors.effects.registry import Staffed
 from troupe.actors.federation import reception
 
 from ..clients import Person, Stage
@@ -14,6 +17,9 @@ from ..waiting import until_found
 from .delivering import HOME, act, applied, create, deliver, follow, note, take
 from .finding import followed
 from .peer import ForeignServer
+
+ADA = f"{HOME}/users/ada"
+SENT = "SELECT body FROM activities WHERE body::jsonb->>'actor' = $1 AND body::jsonb->>'type' = $2 ORDER BY id"
 
 
 async def test_a_follow_takes_effect(stage: Stage, ada: Person, peer: ForeignServer) -> None:
@@ -133,6 +139,39 @@ async def test_an_acceptance_that_nobody_asked_for_opens_nothing(
         yes = {"id": f"{mallory['id']}#yes/{number}", "type": "Accept", "actor": mallory["id"], "object": named}
         await take(stage, yes)
     assert await stage.rows("SELECT id FROM follows") == []
+
+
+async def test_a_server_that_accepts_what_it_rejected_before_is_told_that_nobody_follows(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    """It got one Follow twice, because its first answer was lost."""
+    stage.outbox.add(Staffed(DELIVERIES, None))  # what is to be delivered stays in the rows
+    eve = peer.person("eve")
+    await followed(ada, peer)
+    asked = {"type": "Follow", "actor": f"{HOME}/users/ada", "object": eve["id"]}
+    for number, kind in enumerate(("Accept", "Reject", "Accept", "Accept")):
+        await take(stage, act(eve, kind, asked, id=f"{eve['id']}#answers/{number}"))
+    assert await stage.rows("SELECT id FROM follows UNION SELECT id FROM follow_requests") == []
+    undone = [loads(body) for (body,) in await stage.rows(SENT, ADA, "Undo")]
+    assert [one["object"]["object"] for one in undone] == [eve["id"], eve["id"]]
+    assert undone[0]["id"] != undone[1]["id"], "none is dropped as a repeat"
+
+
+async def test_a_follow_that_comes_again_stands_also_if_a_new_one_would_be_refused(
+    stage: Stage, ada: Person, bob: Person, peer: ForeignServer
+) -> None:
+    """Its answer was lost, and ada has moved since: a rejection would end at one server what stands at the other."""
+    stage.outbox.add(Staffed(DELIVERIES, None))
+    eve, dan = peer.person("eve"), peer.person("dan")
+    await take(stage, follow(eve, "ada"))
+    await stage.sql("UPDATE accounts SET moved_to_id = $1 WHERE id = $2", int(bob.id), int(ada.id))
+    await take(stage, follow(eve, "ada"), late=timedelta(minutes=5))
+    await take(stage, follow(dan, "ada"))
+    assert await stage.rows("SELECT uri FROM follows") == [[f"{eve['id']}#follows/1"]]
+    answers = [loads(body) for kind in ("Accept", "Reject") for (body,) in await stage.rows(SENT, ADA, kind)]
+    assert [(one["type"], one["object"]["actor"]) for one in answers] == [
+        ("Accept", eve["id"]), ("Reject", dan["id"]),
+    ]  # fmt: skip
 
 
 async def test_likes_boosts_and_their_end(stage: Stage, ada: Person, peer: ForeignServer) -> None:

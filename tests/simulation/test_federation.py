@@ -48,7 +48,7 @@ async def test_edits_and_deletions_amid_deliveries_end_alike(sim: TwoServers) ->
     await federation.changes_meet_deliveries(sim)
 
 
-@simulation(seeds=20, faults=FAULTS, world=two_servers)
+@simulation(seeds=20, faults=FAULTS, world=two_servers, pinned=[(7, "random")])
 async def test_followers_of_an_account_that_moves_follow_the_new_one(sim: TwoServers) -> None:
     await federation.move_meets_follows(sim)
 

@@ -122,7 +122,7 @@ def test_files_that_can_not_be_removed_here_are_left_to_the_server(rows: Rows, r
     write(data, f"{name('e')[:2]}/{name('e')}/in-its-place", 1)  # a folder, which is no file to remove
     write(data, name("f"), 1)
     told = run("remove", "--days", "7").stdout
-    assert told.endswith("Removed 2 copies of pictures\n1 files could not be removed here. The server removes them.\n")
+    assert told.endswith("Removed 2 copies of files\n1 files could not be removed here. The server removes them.\n")
     assert files_in(data) == {"in-its-place"}
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from ....storage import follows, tombstones
+from ....storage import follows, relations, tombstones
 from ....storage.engine.json_values import JsonObject
 from ...activitypub.vocabulary import uri_of
 from ...commands.follow_requests import AuthorizeRequest
+from ...commands.follower_lists import EndUnknownFollow
 from ...commands.quotes import ConfirmQuote
 from ..quotes import WaitingQuote, asking_quote, is_allowed
 from ..receiving import Activity, InboxContext
 
 
 async def accept(inbox: InboxContext, activity: Activity) -> None:
-    """Make the request a follow. Without a request nothing happens: nobody can have followers who did not ask.
+    """Make the request a follow. Nobody can have followers who did not ask: without a request the other server is told.
 
-    An acceptance that was undone before it came does nothing.
+    It may have accepted a Follow that was delivered twice, and that it had rejected between. An acceptance that was
+    undone before it came does nothing.
     """
     if activity.id is not None and await inbox.shared.database.read(
         tombstones.is_buried, activity.id, activity.actor.id, inbox.shared.clock.now()
@@ -24,8 +26,12 @@ async def accept(inbox: InboxContext, activity: Activity) -> None:
         await _confirm(inbox, activity, waiting)
         return
     follower = await asking(inbox, activity)
-    if follower is not None:
+    if follower is None:
+        return
+    if (await inbox.shared.database.read(relations.bond, follower, activity.actor.id)).requested:
         await inbox.ask(activity.actor.id, AuthorizeRequest(follower), activity.origin)
+    else:
+        await inbox.ask(follower, EndUnknownFollow(activity.actor.id), activity.origin)
 
 
 async def _confirm(inbox: InboxContext, activity: Activity, waiting: WaitingQuote) -> None:
