@@ -294,11 +294,34 @@ class Settings(BaseModel):
     shutdown_grace: float = setting(
         10.0, "Seconds that running requests get to finish when it stops.", "a number from 0 to 300", ge=0, le=300
     )
+    log_to: Literal["auto", "stdout", "journal", "file"] = setting(
+        "auto",
+        "Where the log goes: standard output, the journal of systemd with each fact as a field, or a `file`. `auto`:"
+        " the journal if systemd has connected standard output to it, else standard output.",
+        "auto, stdout, journal or file",
+    )
+    log_file: MaybePath = setting(
+        None,
+        "With `file`: the path. Without one it is `troupe.log` in the data folder.",
+        "a path in a folder that this user may write, such as /var/log/troupe/troupe.log",
+    )
+    log_file_size: int = setting(
+        50,
+        "MiB after which a new log file begins. The older ones are `troupe.log.1`, `troupe.log.2` and so on.",
+        "a number from 1 to 65536",
+        ge=1,
+        le=65536,
+    )
+    log_files: int = setting(10, "How many older log files are kept.", "a number from 0 to 1000", ge=0, le=1000)
     log_format: Literal["auto", "console", "json"] = setting(
-        "auto", "How the log is written; `auto`: for people on a terminal, JSON elsewhere.", "auto, console or json"
+        "auto",
+        "How the log is written; `auto`: for people on a terminal, JSON elsewhere. The journal has a form of its own.",
+        "auto, console or json",
     )
     log_level: Literal["info", "warning", "error"] = setting(
-        "info", "The lowest level of records that are written.", "info, warning or error"
+        "info",
+        "The lowest level of records that are written. `troupe settings log-level` comes before it.",
+        "info, warning or error",
     )
 
     @field_validator("data")
@@ -367,6 +390,11 @@ class Settings(BaseModel):
     def control_socket(self) -> Path:
         """The path of this node's control socket."""
         return self.data / f"control-{self.node}.sock"
+
+    @property
+    def log_path(self) -> Path:
+        """The path of the log file, for a log that goes to a file."""
+        return self.log_file or self.data / "troupe.log"
 
     @property
     def local_domain(self) -> str:

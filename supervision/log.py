@@ -8,17 +8,19 @@ and the seconds from the first to the last. Records that could not be written ar
 from __future__ import annotations
 
 import logging
-import re
+import shlex
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import cast
 
 import orjson
 import trio
 
 from ..actors.kernel.clock import Clock
 from ..actors.kernel.errors import describe, place
+from .console import escaped
 from .redaction import redacted
 from .vocabulary import FACTS, Level, LogEvent
 
@@ -28,9 +30,8 @@ LIKENESS = ("actor", "child", "incarnation", "message", "error", "place", "decis
 MOST_REQUEST_IDS = 16
 # Facts that may quote what people wrote.
 FREE_TEXTS = ("error", "restored", "decision")
-# Characters that move the cursor, change a terminal's state, end a line or reorder text (Unicode's bidirectional
-# controls).
-CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+# Those whose cause is looked for with a command that shows more.
+GRAVE = (Level.WARNING, Level.ERROR)
 
 Facts = dict[str, object]
 Form = Callable[[datetime, LogEvent, Facts], str]
@@ -95,7 +96,7 @@ class SupervisionLog:
         self._dropped_since: datetime | None = None
         self._clock = clock
         self._form = form
-        self._level = level
+        self.level = level  # may be changed while it runs
         self._strict = strict
         self._closed = False
         self._folds: dict[tuple[object, ...], Fold] = {}
@@ -107,7 +108,7 @@ class SupervisionLog:
         A word outside the vocabulary raises if strict. Otherwise it is logged as a bug.
         """
         known, told = self._checked(event, facts)
-        if self._closed or known.level.value < self._level.value:
+        if self._closed or known.level.value < self.level.value:
             return
         with self._lock:
             now = self._clock.now()
@@ -177,7 +178,7 @@ class SupervisionLog:
     def _written(self, event: LogEvent, time: datetime, facts: Facts) -> bool:
         """Write a record. False if that failed, which does not stop the server."""
         try:
-            self._write(self._form(time, event, facts) + "\n")
+            self._write(self._form(time, event, _with_commands(event, facts)) + "\n")
         except OSError:
             return False
         return True
@@ -206,43 +207,31 @@ def route_libraries(log: SupervisionLog) -> None:
 def as_json(now: datetime, event: LogEvent, facts: Facts) -> str:
     """Return a record for machines: one JSON object."""
     head = {"time": _instant(now), "level": event.level.name.lower(), "event": event.word}
-    return _escaped(orjson.dumps(head | facts, default=str).decode())
+    return escaped(orjson.dumps(head | facts, default=str).decode())
 
 
-def as_text(now: datetime, event: LogEvent, facts: Facts) -> str:
-    """Return a record for people: time, event, actor, then the rest; a stack on lines of its own."""
-    who = facts.get("actor") or facts.get("child") or ""
-    rest = [f"{name}={_shown(value)}" for name, value in facts.items() if name not in ("actor", "child", "stack")]
-    line = _escaped(" ".join(filter(None, [f"{now:%H:%M:%S}", f"{event.word:<18}", str(who), *rest]))).rstrip()
-    return f"{line}\n{_escaped_lines(str(facts['stack']))}".rstrip() if "stack" in facts else line
+def _commands_for(event: LogEvent, facts: Facts) -> list[str]:
+    """Return the commands that show more: of the actor or the part, and of the request that caused it."""
+    if event.level not in GRAVE:
+        return []
+    commands = [f"troupe actor show {shlex.quote(str(facts['actor']))}"] if "actor" in facts else []
+    if "child" in facts and not commands:
+        commands.append("troupe tree")
+    # `Fold.summary` makes the list.
+    first = facts.get("request_id") or next(iter(cast("list[str]", facts.get("request_ids", []))), None)
+    if isinstance(first, str):
+        commands.append(f"troupe request {shlex.quote(first)}")
+    return commands
 
 
-def in_colour(now: datetime, event: LogEvent, facts: Facts) -> str:
-    """Return a record for people in colour: red for errors, yellow for warnings."""
-    colour = {Level.INFO: "", Level.WARNING: "\x1b[33m", Level.ERROR: "\x1b[31m"}[event.level]
-    line = as_text(now, event, facts)
-    return f"{colour}{line}\x1b[0m" if colour else line
+def _with_commands(event: LogEvent, facts: Facts) -> Facts:
+    commands = _commands_for(event, facts)
+    return facts | {"commands": commands} if commands else facts
 
 
 def _sayable(name: str, value: object) -> object:
     return redacted(str(value)) if name in FREE_TEXTS else value
 
 
-def _escaped(text: str) -> str:
-    """Return the text with control characters as `\\u009b`, so that records can't forge lines or control terminals."""
-    return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def _escaped_lines(text: str) -> str:
-    return "\n".join(map(_escaped, text.split("\n")))
-
-
 def _instant(now: datetime) -> str:
     return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, list | tuple):
-        # isinstance does not tell the types of its contents.
-        return "→".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    return f'"{value}"' if " " in str(value) else str(value)

@@ -9,7 +9,6 @@ from contextlib import ExitStack
 
 import trio
 
-from ..actors.kernel import SystemClock
 from ..http.server.descriptors import raise_limit
 from ..storage.engine.data_folder import make_private
 from ..storage.engine.database import Fenced
@@ -18,14 +17,12 @@ from .configuration import Settings
 from .domain import remember
 from .failures import FAILED, explained
 from .greeting import greeting
-from .log import SupervisionLog, as_json, as_text, in_colour, route_libraries
+from .log import SupervisionLog, route_libraries
+from .log_output import open_log
 from .runs import begin_run, end_run
 from .signals import EndSignals, Interrupted
 from .tree import Troupe
-from .vocabulary import Level
-from .writer import Writer, announce, hold_standard_streams
-
-STDOUT = 1
+from .writer import announce
 
 # Most objects live as long as a cache entry does: collecting young ones less often halves the cost (measured).
 COLLECT_AFTER = (50_000, 20, 50)
@@ -33,7 +30,8 @@ COLLECT_AFTER = (50_000, 20, 50)
 
 def serve(settings: Settings) -> int:
     """Run the server to its end and return the exit code. This is the whole of `troupe serve`."""
-    log, writer = _open_log(settings)
+    opened = open_log(settings)
+    log = opened.log
     route_libraries(log)
     signals = EndSignals()
     with signals.handled():
@@ -46,20 +44,7 @@ def serve(settings: Settings) -> int:
         except (Exception, BaseExceptionGroup) as error:
             return _explain(error, log)
         finally:
-            log.close()
-            writer.close()
-
-
-def _open_log(settings: Settings) -> tuple[SupervisionLog, Writer]:
-    hold_standard_streams()
-    terminal = os.isatty(STDOUT)
-    form = as_json if settings.log_format == "json" or (settings.log_format == "auto" and not terminal) else (
-        in_colour if terminal else as_text
-    )  # fmt: skip
-
-    writer = Writer(STDOUT)
-    log = SupervisionLog(writer.write, SystemClock(), form, Level[settings.log_level.upper()], lost=writer.take_lost)
-    return log, writer
+            opened.close()
 
 
 def _run(settings: Settings, log: SupervisionLog, signals: EndSignals) -> None:

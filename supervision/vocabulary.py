@@ -175,4 +175,5 @@ FACTS = {
     "count": "The number of equal records that this one stands for.",
     "folded_seconds": "The time from the first of these to the last; the record's own time is that of the first.",
     "request_ids": "The first requests of those.",
+    "commands": "The commands that show more: the actor, the part, the request.",
 }

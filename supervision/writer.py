@@ -1,4 +1,4 @@
-"""Writing lines to a file descriptor without waiting for its reader.
+"""Writing lines without waiting for their reader.
 
 A terminal that was stopped with Ctrl-S, or a pipe that is not read, blocks a write. Here a thread of its own writes, so
 that the event loop and the handling of signals go on.
@@ -10,6 +10,7 @@ import os
 import select
 import threading
 from collections import deque
+from typing import Protocol
 
 # About 4,000 records: what a burst of failures writes in a minute, and no noticeable amount of memory.
 MOST_WAITING = 1024 * 1024
@@ -30,16 +31,40 @@ def hold_standard_streams() -> None:
 
 def announce(text: str) -> None:
     """Write a line to standard error, and wait at most a second for its reader."""
-    writer = Writer(STDERR)
+    writer = Writer(Stream(STDERR))
     writer.write(text + "\n")
     writer.close()
+
+
+class Output(Protocol):
+    """A place for lines: a stream, a file, the journal."""
+
+    def write(self, line: bytes) -> None:
+        """Write one line; may block. Raises OSError if it can't be written."""
+        ...
+
+
+class Stream:
+    """An open descriptor, such as standard output."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def write(self, line: bytes) -> None:
+        left = memoryview(line)
+        while left:
+            try:
+                left = left[os.write(self._descriptor, left) :]
+            except BlockingIOError:
+                # Another program on this terminal or pipe has made it non-blocking.
+                select.select([], [self._descriptor], [])
 
 
 class Writer:
     """A bounded queue of lines and the thread that writes them. Safe to use from any thread."""
 
-    def __init__(self, descriptor: int, most_waiting: int = MOST_WAITING) -> None:
-        self._descriptor = descriptor
+    def __init__(self, output: Output, most_waiting: int = MOST_WAITING) -> None:
+        self._output = output
         self._most_waiting = most_waiting
         self._lines: deque[bytes] = deque()
         self._waiting = 0  # bytes in `_lines`, and in the batch that is being written
@@ -94,16 +119,7 @@ class Writer:
         """Write the lines. Return the number of those that could not be written."""
         for done, line in enumerate(lines):
             try:
-                self._write_one(line)
+                self._output.write(line)
             except OSError:
                 return len(lines) - done
         return 0
-
-    def _write_one(self, line: bytes) -> None:
-        left = memoryview(line)
-        while left:
-            try:
-                left = left[os.write(self._descriptor, left) :]
-            except BlockingIOError:
-                # Another program on this terminal or pipe has made it non-blocking.
-                select.select([], [self._descriptor], [])

@@ -9,7 +9,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from troupe.supervision.log import WINDOW, Form, Forwarded, Misuse, SupervisionLog, as_json, as_text, in_colour
+from troupe.supervision.console import Terminal, as_text
+from troupe.supervision.log import WINDOW, Form, Forwarded, Misuse, SupervisionLog, as_json
 from troupe.supervision.redaction import redacted
 from troupe.supervision.vocabulary import FACTS, Level, LogEvent
 
@@ -59,20 +60,15 @@ def test_a_record_is_one_json_object_with_its_facts(open_log: Open, lines: list[
         "depth": 3,
         "causes": ["account/7"],
         "error": "ValueError: no",
+        "commands": ["troupe actor show home/1103"],
     }
 
 
 def test_people_read_time_event_and_actor_first(open_log: Open, lines: list[str]) -> None:
     open_log(as_text).record("turn.slow", actor="home/1103", seconds=1.5, stack="  in account.py\n")
-    assert lines == ["12:00:00 turn.slow          home/1103 seconds=1.5\n  in account.py\n"]
-
-
-def test_a_terminal_shows_errors_in_red_and_calm_news_plain(open_log: Open, lines: list[str]) -> None:
-    log = open_log(in_colour)
-    log.record("storage.lost")
-    log.record("storage.back")
-    assert lines[0].startswith("\x1b[31m")
-    assert "\x1b" not in lines[1]
+    assert lines == [
+        "12:00:00 ! turn.slow          home/1103 seconds=1.5 [troupe actor show home/1103]\n  in account.py\n"
+    ]
 
 
 def test_an_exception_is_told_by_its_type_its_text_and_its_place(open_log: Open, lines: list[str]) -> None:
@@ -152,7 +148,7 @@ def test_nothing_is_written_after_the_last_record(open_log: Open, lines: list[st
     assert [json.loads(line)["event"] for line in lines] == ["storage.lost", "storage.lost", "shutdown.done"]
 
 
-@pytest.mark.parametrize("form", [as_json, as_text, in_colour])
+@pytest.mark.parametrize("form", [as_json, as_text, Terminal(lambda: 80, colour=True)])
 @pytest.mark.parametrize("hostile", ["\x1b[2J", "\x9b2J", "\x00", "\x7f", "\r", "\u2028", "\u202e"])
 def test_control_characters_are_escaped(open_log: Open, lines: list[str], form: Form, hostile: str) -> None:
     log = open_log(form)
