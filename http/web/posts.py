@@ -234,10 +234,10 @@ def _answered(shown: ShownStatus, known: Mapping[int, str], domain: str) -> str 
 
 
 def _attachment(media: Media) -> Attachment | None:
-    """An attachment that can be shown: it is processed, and its file is on this server."""
-    if media.file is None:
-        return None
+    """An attachment that can be shown: it is processed, or this server fetches it from the other one."""
     fields: JsonObject = media_fields(media, HERE)  # the JSON of the API
+    if fields["url"] is None:
+        return None
     size: JsonObject = media.meta.get("original", {})
     return Attachment(
         media.type, fields["url"], fields["preview_url"], media.description, size.get("width"), size.get("height")

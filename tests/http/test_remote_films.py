@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -156,10 +156,20 @@ async def test_a_reader_is_told_to_come_again_if_a_film_takes_long(
 async def test_a_server_has_one_film_fetched_at_a_time(stage: Stage, una: Account, web: Site) -> None:
     names = [f"/film{number}.mp4" for number in range(3)]
     shown = [await attached(stage, una, web.file(name, film(sound=False), "video/mp4")) for name in names]
+    held = {name: web.hold(name) for name in names}
     async with trio.open_nursery() as nursery:
         for one in shown:
             nursery.start_soon(look, stage, one["url"])
-    assert web.peer.most_at_once == 1
+        while held:
+            await until_found(lambda: asked_for(web, held))
+            await trio.sleep(0.1)  # in which another one would be asked for
+            (name,) = await asked_for(web, held)
+            held.pop(name).set()
+    assert [web.asked(name) for name in names] == [1, 1, 1]
+
+
+async def asked_for(web: Site, held: Collection[str]) -> list[str]:
+    return [name for name in held if web.asked(name)]
 
 
 async def trickle(stream: trio.abc.Stream, asked: Asked) -> None:

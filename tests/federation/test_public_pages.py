@@ -1,4 +1,4 @@
-"""Emoji of other servers on the pages of this one: pictures that this server shows."""
+"""Emoji and attachments of other servers on the pages of this one: files that this server fetches and shows."""
 
 from __future__ import annotations
 
@@ -28,3 +28,19 @@ async def test_texts_of_other_servers_show_their_own_emoji(stage: Stage, ada: Pe
     assert [one["alt"] for one in shown] == [":blob:", ":hot:", ":tea:"], "a name means an emoji of that server"
     (id,) = (await stage.rows("SELECT id FROM custom_emojis WHERE shortcode = 'tea'"))[0]
     assert shown[-1]["src"].startswith(f"/media_proxy/emoji/{id}/")
+
+
+async def test_attachments_of_other_servers_are_shown_from_here(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    status = (await ada.post("/api/v1/statuses", json={"status": "hello"})).json
+    files = [
+        {"type": "Document", "mediaType": kind, "url": peer.url(f"/{name}"), "name": f"a {name}"}
+        for kind, name in (("image/png", "picture"), ("video/mp4", "film"), ("audio/ogg", "sound"))
+    ]
+    eve = peer.person("eve")
+    await take(stage, create(eve, note(eve, inReplyTo=status["uri"], cc=[f"{HOME}/users/ada"], attachment=files)))
+    shown = await page(stage, f"/@ada/{status['id']}")
+    (picture,) = shown.all("img", alt="a picture")
+    (film,), (sound,) = shown.all("video"), shown.all("audio")
+    assert (film["aria-label"], sound["aria-label"]) == ("a film", "a sound")
+    for one in (picture, film, sound):
+        assert one["src"].startswith("/media_proxy/attachment/")
