@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import cycle
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import trio
 
@@ -47,6 +47,9 @@ GATHER = 0.25  # seconds between two rounds, in which the rows to delete are gat
 
 C = TypeVar("C")
 
+# What became of a try: carried out, to be tried again after an error or at a time, or never again.
+Result = Literal["done", "failed", "put_off", "given_up"]
+
 
 @dataclass(eq=False)
 class Lane:
@@ -68,6 +71,7 @@ class Relay(Generic[C]):
     def __init__(self, staffed: Staffed[C], database: Database, clock: Clock, ids: Ids, record: Record) -> None:
         self.queue = staffed.queue
         self.done = 0  # effects that were carried out
+        self.results = Counter[tuple[str, Result]]()  # of tries, by the kind of the effect
         self._context = staffed.context
         self._database = database
         self._clock = clock
@@ -244,6 +248,7 @@ class Relay(Generic[C]):
             # A failure of one effect must not hold up the others.
             return await self._fail(due, effect, error)
         self.done += 1
+        self.results[due.kind, "done"] += 1
         return True
 
     async def _carry_out(self, kind: EffectKind, effect: Effect, due: DueEffect) -> Finish | None:
@@ -279,6 +284,7 @@ class Relay(Generic[C]):
         on_give_up = KINDS[due.kind].on_give_up
         finish = None if on_give_up is None or effect is None else partial(_call, on_give_up, effect, error)
         await self._database.transact(_delete, due.id, self._id, finish)
+        self.results[due.kind, "given_up"] += 1
         self._record("outbox.given_up", **_facts(due, error), decision="given up")
 
     async def _put_off(self, due: DueEffect, error: Exception) -> None:
@@ -287,6 +293,7 @@ class Relay(Generic[C]):
         not_tried = partial(outbox.put_off, tried=due.tried)
         put_off = not_tried if isinstance(error, NotTried) else outbox.fail
         await self._database.transact(put_off, due.id, self._id, due_at, describe(error))
+        self.results[due.kind, "put_off" if isinstance(error, Later | NotTried) else "failed"] += 1
         decision = f"again in {round((due_at - now).total_seconds())} s"
         self._record("outbox.retry", **_facts(due, error), decision=decision)
 

@@ -5,12 +5,15 @@ The fast path, Quart and the simulation call the same functions, so the answer d
 
 from __future__ import annotations
 
+from time import perf_counter
+
 from ..actors.rules.roles import may
 from ..storage.engine.faults import machine_fault
 from .access import limits, rates, scopes
 from .access.authentication import INVALID, REVOKED, USER_REQUIRED, note_visit, secret_in_head, secret_of, viewer_of
 from .access.context import HttpContext
 from .access.rates import RateStatus, Rule
+from .access.request_counts import NO_ROUTE
 from .answers import headers
 from .answers.answer import Answer
 from .answers.errors import Forbidden, MethodNotAllowed, NotFound, TooMany, Unauthorized, error_answer, is_expected
@@ -22,12 +25,15 @@ from .router import Endpoint, EndpointCall
 
 async def respond(context: HttpContext, endpoint: Endpoint, request: Request, path: dict[str, str]) -> FinishedAnswer:
     """Return the finished answer of an endpoint. An exception becomes an answer too."""
+    began = perf_counter()
     call = EndpointCall(context, request, path)
     try:
-        return _finished(endpoint, call, await _answer(endpoint, call))
+        answer = _finished(endpoint, call, await _answer(endpoint, call))
     except Exception as error:
         page = endpoint.page and not endpoint.shows_document(request)
-        return _finished(endpoint, call, answer_to_error(context, request, error, page=page))
+        answer = _finished(endpoint, call, answer_to_error(context, request, error, page=page))
+    context.counts.of(request.method, endpoint.path).add(answer.status, began)
+    return answer
 
 
 def _finished(endpoint: Endpoint, call: EndpointCall, answer: Answer) -> FinishedAnswer:
@@ -41,6 +47,13 @@ async def refuse_route(context: HttpContext, request: Request, allowed: str | No
 
     `allowed` are the methods of a known path.
     """
+    began = perf_counter()
+    answer = await _without_route(context, request, allowed)
+    context.counts.of(request.method, NO_ROUTE).add(answer.status, began)
+    return answer
+
+
+async def _without_route(context: HttpContext, request: Request, allowed: str | None) -> FinishedAnswer:
     methods = headers.cors_methods(request.path)
     if request.method == "OPTIONS" and methods is not None:
         return _preflight(context, request, methods)

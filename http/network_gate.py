@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from time import perf_counter
+
 from .access.context import HttpContext
+from .access.request_counts import NO_ROUTE
 from .addresses import client_address
 from .answers.errors import Forbidden
 from .asgi import Application, Receive, Scope, Send, send_answer
@@ -37,8 +40,10 @@ class NetworkGate:
         websocket = scope["type"] == "websocket"
         if websocket:
             await receive()  # `websocket.connect`
+        began = perf_counter()
         request = request_of(scope, self._context.new_request_id)
         answer = answer_to_error(self._context, request, Forbidden("This action is not allowed"), page=False)
+        self._context.counts.of(request.method, NO_ROUTE).add(answer.status, began)
         await send_answer(send, with_headers(answer, request), "websocket.http" if websocket else "http")
 
 

@@ -56,6 +56,21 @@ def _name_server(value: object) -> object:
     return str(ipaddress.ip_address(host)), int(port or 53)
 
 
+MetricsPlace = Path | tuple[str, int] | None
+
+
+def _metrics_place(value: object) -> object:
+    """Return the path, or the address and port, of `127.0.0.1:9100`, `[::1]:9100` or `/run/troupe/metrics.sock`."""
+    if not isinstance(value, str) or not value:
+        return value or None
+    if value.startswith("/"):
+        return Path(value)
+    host, port = _without_port(value), _port(value)
+    if not (port.isdecimal() and 1 <= int(port) <= 65535):
+        raise ValueError("there is no port from 1 to 65535")
+    return str(ipaddress.ip_address(host)), int(port)
+
+
 NameServers = Annotated[
     tuple[Annotated[tuple[str, int], BeforeValidator(_name_server)], ...], BeforeValidator(_from_commas)
 ]
@@ -290,6 +305,12 @@ class Settings(BaseModel):
         "a number from 16 to 65536",
         ge=16,
         le=65536,
+    )
+    metrics: Annotated[MetricsPlace, BeforeValidator(_metrics_place)] = setting(
+        None,
+        "Where metrics and health are read, apart from the public address: an IP address with a port, or the path of a"
+        " Unix socket. Without one there are no metrics. Everybody who can connect there may read them.",
+        "an IP address of this machine with a port, such as 127.0.0.1:9100, or a path such as /run/troupe/metrics.sock",
     )
     shutdown_grace: float = setting(
         10.0, "Seconds that running requests get to finish when it stops.", "a number from 0 to 300", ge=0, le=300

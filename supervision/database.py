@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
@@ -19,6 +20,7 @@ from ..storage.engine.cluster import EmbeddedFailed
 from ..storage.engine.database import Connection, Database, Doubtful, Fenced, Unavailable
 from ..storage.engine.migrate import Migration
 from ..storage.engine.pool import ConnectionPool, open_pool
+from ..storage.engine.pool_numbers import PoolNumbers
 from ..storage.engine.postmaster import started_at
 from ..storage.engine.term import Requirement, Term, hold_term
 from ..storage.highest import highest_id
@@ -28,6 +30,15 @@ REVIVAL = 1.0  # seconds between two checks that PostgreSQL is back
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class PoolUse:
+    """Connections that are open, those of them that have a call, and calls that wait for one."""
+
+    connected: int = 0
+    busy: int = 0
+    waiting: int = 0
 
 
 class SupervisedDatabase:
@@ -60,6 +71,7 @@ class SupervisedDatabase:
         self._term: Term | None = None
         self._started_at: datetime | None = None
         self._pool: ConnectionPool | None = None
+        self.numbers = PoolNumbers()
         self._lost = trio.Event()
 
     async def transact(
@@ -102,7 +114,7 @@ class SupervisedDatabase:
             ) as term,
             open_pool(
                 self._dsn, size=self._size, application_name=term.application_name, check=partial(self._check, term),
-                on_connected=self._report, on_lost=self._lost_one,
+                on_connected=self._report, on_lost=self._lost_one, numbers=self.numbers,
             ) as pool,
             trio.open_nursery() as nursery,
         ):  # fmt: skip
@@ -124,11 +136,13 @@ class SupervisedDatabase:
 
     def inspect(self) -> dict[str, object]:
         """Return what an operator sees."""
+        use = self.use()
+        return {"connections": use.connected, "waiting": use.waiting} | self._refusals.inspect()
+
+    def use(self) -> PoolUse:
+        """Return the use of the pool at this moment; nothing of it while it restarts."""
         pool = self._pool
-        facts: dict[str, object] = {
-            "connections": pool.connected if pool else 0, "waiting": pool.waiting if pool else 0
-        }  # fmt: skip
-        return facts | self._refusals.inspect()
+        return PoolUse(pool.connected, pool.busy, pool.waiting) if pool else PoolUse()
 
     @property
     def predecessor(self) -> str:

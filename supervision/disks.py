@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import trio
@@ -20,8 +21,19 @@ MIB = 1024 * 1024
 LOW = 2048 * MIB
 WELL = 2560 * MIB  # more than LOW, so that a disk near the threshold is not reported again and again
 FEWEST_FILES = 10_000  # files that can still be made: a file system may have free bytes and no free inodes
+# Below these a disk is full: PostgreSQL writes its log in files of 16 MiB.
+FULL = 32 * MIB
+NO_FILES = 16
 LOOK_EVERY = 30.0  # seconds
 TELL_AGAIN = 3600.0  # seconds between two records of a disk that stays low
+
+
+@dataclass(frozen=True, slots=True)
+class DiskRoom:
+    """Bytes of a disk."""
+
+    free: int
+    size: int
 
 
 class Disks:
@@ -31,6 +43,7 @@ class Disks:
         self._folders = folders
         self._record = record
         self._rooms: dict[str, str] = {}
+        self.measured: dict[str, DiskRoom] = {}  # by the name of the first folder on each disk
         self._low: dict[str, float] = {}  # the disks that are low, and when that was last reported
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -47,6 +60,10 @@ class Disks:
         """Return what an operator sees: the room on each disk, and which of them are low."""
         return {**self._rooms, **({"low": list(self._low)} if self._low else {})}
 
+    def is_full(self) -> bool:
+        """True if one of the disks is full at this moment. It asks the kernel, so it is called in a thread."""
+        return any(map(_is_full, self._folders.values()))
+
     async def look(self) -> None:
         """Check once, and report changes."""
         seen: set[int] = set()
@@ -62,8 +79,10 @@ class Disks:
             if device in seen:
                 self._rooms.pop(name, None)
                 self._low.pop(name, None)
+                self.measured.pop(name, None)
                 continue
             seen.add(device)
+            self.measured[name] = DiskRoom(room.f_bavail * room.f_frsize, room.f_blocks * room.f_frsize)
             self._rooms[name] = f"{_size(room.f_bavail * room.f_frsize)} free of {_size(room.f_blocks * room.f_frsize)}"
             self._judge(name, room)
 
@@ -88,6 +107,16 @@ class Disks:
 
 def _measure(folder: Path) -> tuple[int, os.statvfs_result]:
     return folder.stat().st_dev, os.statvfs(folder)
+
+
+def _is_full(folder: Path) -> bool:
+    try:
+        room = os.statvfs(folder)
+    except FileNotFoundError:
+        return False  # no file was written there yet
+    except OSError:
+        return True  # a disk that can't be asked can't be written either
+    return room.f_bavail * room.f_frsize < FULL or (room.f_files > 0 and room.f_favail < NO_FILES)
 
 
 def _size(count: int) -> str:

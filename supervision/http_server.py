@@ -40,6 +40,7 @@ class HttpServer:
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None]) -> None:
         """Serve requests. At the stop streams end first: hypercorn then waits only for running requests."""
         context, grace = self._http_context, self._settings.shutdown_grace * 0.8
+        context.readiness.phase = "starting"
         listeners = await self._bind()
         context.streams.open_all()
         serve = partial(
@@ -51,8 +52,10 @@ class HttpServer:
             beside.start_soon(context.pump.run)
             async with trio.open_nursery() as nursery:
                 await nursery.start(serve, make_app(context), listeners, stopping, grace)
+                context.readiness.phase = "serving"
                 task_status.started()
                 await stopping.wait()
+                context.readiness.phase = "stopping"
                 context.streams.close_all()
                 self._actors.cut_streams()
             beside.cancel_scope.cancel()

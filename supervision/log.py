@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import shlex
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -100,6 +101,7 @@ class SupervisionLog:
         self._strict = strict
         self._closed = False
         self._folds: dict[tuple[object, ...], Fold] = {}
+        self.counts = Counter[LogEvent]()  # of all records, also those that were folded or not written
         self._lock = threading.Lock()
 
     def record(self, event: str, /, **facts: object) -> None:
@@ -108,9 +110,10 @@ class SupervisionLog:
         A word outside the vocabulary raises if strict. Otherwise it is logged as a bug.
         """
         known, told = self._checked(event, facts)
-        if self._closed or known.level.value < self.level.value:
-            return
         with self._lock:
+            self.counts[known] += 1
+            if self._closed or known.level.value < self.level.value:
+                return
             now = self._clock.now()
             self._close_folds(now)
             likeness = (known, *(told.get(name) for name in LIKENESS))

@@ -1,6 +1,7 @@
 """The whole running system on one screen: what there is, what it is made of, and in which order it lives.
 
 troupe (rest_for_one, 3 crashes in 30 s)
+├── metrics         what Prometheus reads, if it is wanted
 ├── storage         this node's term and the connections to PostgreSQL
 ├── accounts        one actor an account: its writes, in order
 ├── homes           one actor a home timeline
@@ -123,6 +124,8 @@ class Troupe:
         self.expiry = Expiry(
             self.database, clock, log.record, self.actors.facts, self.http_context.tokens, self.http_context.visits
         )
+        self._disks = Disks(self._folders(), log.record)
+        self.http_context.readiness.is_disk_full = self._disks.is_full
         self._add_queues()
         self.supervisor = Supervisor("troupe", self._children(), log.record, fatal=FATAL)
 
@@ -131,12 +134,14 @@ class Troupe:
         settings, clock = self.settings, self.http_context.clock
         push = WebPush(self.outgoing, PushEncryption(self._push_key, clock, settings.push_contact))
         add = self.actors.outbox.add
-        add(mail_queue(settings, self.database, clock))
-        add(push_queue(self.actors, self.log.record, push))
-        add(delivery_queue(
+        self._mail = mail_queue(settings, self.database, clock)
+        self._push = push_queue(self.actors, self.log.record, push)
+        self._deliveries = delivery_queue(
             self.actors, self.federation.keys, ClientPost(self.outgoing), random.random,
             settings.federation_first_retry, self.federation.check_inbox,
-        ))  # fmt: skip
+        )  # fmt: skip
+        for queue in (self._mail, self._push, self._deliveries):
+            add(queue)
         if settings.link_previews:
             add(preview_queue(self.actors, PageReader(self.outgoing, self.media, clock)))
         add(inbox_queue(self.actors, self.federation))
@@ -145,10 +150,10 @@ class Troupe:
     def _children(self) -> list[Child]:
         """All parts in the order in which they start. Each may depend on those before it."""
         control = Control(self.settings.control_socket, {"tree": self.supervisor_portrait}, self.listeners.hand_over)
-        disks = Disks(self._folders(), self.log.record)
         resolver, films = self.federation.resolver, self.http_context.remote_files.films
         http = HttpServer(self.settings, self.http_context, self.actors, self.database, self.listeners)
         return [
+            *self._metrics(),
             Child("storage", self.database.run, inspect=self.database.inspect),
             *self.actors.children(),
             Child("memory", MemoryReturn(self.actors.slept).run),
@@ -164,10 +169,27 @@ class Troupe:
             Child("media", self.media.run, inspect=self.media.inspect),
             Child("films", films.run, inspect=films.inspect),
             Child("expiry", self.expiry.run, inspect=self.expiry.inspect),
-            Child("disks", disks.run, inspect=disks.inspect),
+            Child("disks", self._disks.run, inspect=self._disks.inspect),
             Child("control", control.run),
             Child("http", http.run, grace=self.settings.shutdown_grace),
         ]
+
+    def _metrics(self) -> list[Child]:
+        """Return the child that answers Prometheus, if it is wanted. What it needs is imported only then."""
+        place = self.settings.metrics
+        if place is None:
+            return []
+        from .metrics.exposition import Exposition
+        from .metrics.server import MetricsServer
+        from .metrics.sources import Sources
+
+        sources = Sources(
+            self.http_context.clock, self.log, self.http_context, self.actors, self.database, self._disks,
+            self._mail.context, self._push.context, self._deliveries.context, lambda: self.supervisor.children,
+        )  # fmt: skip
+        readiness, waits = self.http_context.readiness, self.settings.takeover
+        server = MetricsServer(place, Exposition(sources), readiness, self.log.record, waits=waits)
+        return [Child("metrics", server.run)]
 
     def _folders(self) -> dict[str, Path]:
         """Return the folders whose disks are watched. If two are on one disk, it is reported once."""

@@ -5,13 +5,16 @@ The signed body is the stored one at each try; the date and the signature are ne
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Literal
 
 from ...storage import activities
 from ...storage.activities import StoredActivity
 from ...storage.engine.database import Database
+from ...storage.hosts import Host
 from ..activitypub.keys import SigningKeys, with_private
 from ..activitypub.signatures import SignatureScheme, sign
 from ..activitypub.vocabulary import CONTENT_TYPE, host_of
@@ -44,6 +47,12 @@ class DeliveryReply:
 Post = Callable[[str, Mapping[str, str], bytes], Awaitable[DeliveryReply]]
 
 OnGone = Callable[[str, str], Awaitable[None]]
+
+
+# What is known of a host before a delivery: nothing was ever delivered there, it works, or the last tries failed.
+HostClass = Literal["new", "working", "failing"]
+# Of a try: the host took it, it will never take it, it failed for now, or the host was not asked.
+DeliveryResult = Literal["delivered", "refused", "failed", "left_alone"]
 
 
 class DeliveryPutOff(Exception):
@@ -83,6 +92,7 @@ class DeliverySender:
     def __init__(self, context: DeliveryContext, post: Post) -> None:
         self._context = context
         self._post = post
+        self.results = Counter[tuple[HostClass, DeliveryResult]]()
 
     async def send(self, activity_id: int, inbox: str, domain: str, attempt: int) -> None:
         """Send an activity to an inbox of accounts of a domain. An activity that is gone needs no delivery.
@@ -92,11 +102,22 @@ class DeliverySender:
         context, host = self._context, host_of(inbox)
         if host is None or is_barred(context.blocks, host, domain):
             raise DeliveryRefused("the domain is blocked or not allowed")
+        known = _class_of(await context.hosts.find(host))
         if (until := await context.hosts.closed_until(host)) is not None:
+            self.results[known, "left_alone"] += 1
             raise DeliveryPutOff(self._spread(until), "the host is left alone", tried=False)
         activity = await context.database.read(activities.find, activity_id)
-        if activity is not None:
+        if activity is None:
+            return
+        result: DeliveryResult = "failed"
+        try:
             await self._deliver(activity, inbox, host, domain, attempt)
+            result = "delivered"
+        except DeliveryRefused:
+            result = "refused"
+            raise
+        finally:
+            self.results[known, result] += 1
 
     async def _deliver(self, activity: StoredActivity, inbox: str, host: str, domain: str, attempt: int) -> None:
         hosts = self._context.hosts
@@ -170,6 +191,10 @@ class DeliverySender:
     def _spread(self, at: datetime) -> datetime:
         """Return a time a little after another one, so that what waits for a host does not come all at once."""
         return at + timedelta(seconds=5 * self._context.chance())
+
+
+def _class_of(host: Host) -> HostClass:
+    return "failing" if host.failures else "new" if host.delivered_at is None else "working"
 
 
 class ClientPost:

@@ -22,13 +22,17 @@ STORAGE_REST = 0.5  # seconds until an actor that found no database tries again
 class Recovery:
     """Recovery for the actors of one pool."""
 
-    __slots__ = ("_around", "_policy", "_quarantined", "_queue")
+    __slots__ = ("_around", "_policy", "_quarantined", "_queue", "crashes", "parked", "quarantines")
 
     def __init__(self, pool: PoolContext, policy: RestartPolicy) -> None:
         self._queue = pool.queue
         self._around = pool.around
         self._policy = policy
         self._quarantined: dict[Cell, None] = {}
+        # Since the process started.
+        self.crashes = 0
+        self.quarantines = 0
+        self.parked = 0
 
     def fail(self, cell: Cell, envelope: Envelope, error: BaseException) -> None:
         """Handle an error that a turn has raised."""
@@ -55,6 +59,7 @@ class Recovery:
     def crash(self, cell: Cell, envelope: Envelope | None, error: BaseException) -> None:
         """Discard the actor's memory and decide when the next incarnation begins."""
         now = trio.current_time()
+        self.crashes += 1
         retire(cell, self._around.record)
         cell.crashes = cell.crashes if cell.crashes is not None else deque()
         cell.crashes.append(now)
@@ -107,11 +112,13 @@ class Recovery:
         elif envelope.crashes < self._policy.retries:
             cell.mailbox.put_back(replace(envelope, crashes=envelope.crashes + 1))
         else:
+            self.parked += 1
             self._around.record("message.parked", **facts_of(cell, envelope), error=describe(error))
             self._around.park(cell.address, envelope, error)
 
     def _quarantine(self, cell: Cell, facts: dict[str, object]) -> None:
         cell.phase = CellPhase.QUARANTINED
+        self.quarantines += 1
         self._quarantined[cell] = None
         cell.release_at = trio.current_time() + self._policy.quarantine
         for waiting in cell.mailbox.empty():

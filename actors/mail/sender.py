@@ -8,10 +8,11 @@ nothing for two days.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Literal, Protocol
 
 from ...storage import accounts, passwords, registration, reports, strikes, users
 from ...storage.engine.database import Connection, Database
@@ -32,6 +33,10 @@ RESET_LASTS = timedelta(hours=6)
 # A strike can be appealed as long as its link is good (`commands/strikes.py`).
 APPEAL_LASTS = timedelta(days=20)
 MOST_EXCERPT = 200  # characters of a status in a mail
+
+
+# Of a try: the mail server took the letter, its receiver does not exist, or it failed for now.
+MailResult = Literal["sent", "undeliverable", "failed"]
 
 
 class NotSent(Exception):
@@ -86,6 +91,7 @@ class MailSender:
         self._head = head
         self._carrier = carrier
         self._secret = secret
+        self.results = Counter[MailResult]()
 
     async def send(self, kind: str, account_id: int, id: int, promised_at: datetime) -> None:
         """Write a letter to the user of an account and send it, unless there is nothing left to say.
@@ -171,13 +177,25 @@ class MailSender:
         return f"{self._head.base_url}{link.path}{secret}"
 
     async def _carry(self, to: Addressee, kind: str, id: int, at: datetime, more: dict[str, str]) -> None:
+        result: MailResult = "failed"
+        try:
+            await self._carrier(self._letter(to, kind, id, at, more))
+            result = "sent"
+        except Undeliverable:
+            result = "undeliverable"
+            raise
+        finally:
+            self.results[result] += 1
+
+    def _letter(self, to: Addressee, kind: str, id: int, at: datetime, more: dict[str, str]) -> Letter:
+        """Write a letter. Raises Undeliverable."""
         if not is_mailbox(to.mailbox):
             raise Undeliverable("the address is not valid")
         head = self._head
         words = {"username": to.username, "server": head.sender.name, "base_url": head.base_url} | more
         subject, body = text_of(kind, to.locale, words)
         domain = head.sender.mailbox.rpartition("@")[2]
-        await self._carrier(Letter(f"<{kind}.{id}@{domain}>", head.sender, to.mailbox, subject, body, at))
+        return Letter(f"<{kind}.{id}@{domain}>", head.sender, to.mailbox, subject, body, at)
 
 
 def _is_staff_with(user: User, permission: Permission) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from ...storage import notifications, push_subscriptions, users
 from ...storage.accounts import Account
@@ -21,6 +23,10 @@ from ..rules.visibility import Perspective
 from ..statuses import AccountCache, ShownStatus, StatusCache
 from .delivery import Deliver, PushReply
 from .messages import PushReader, message_of
+
+# Of a try: the service took it, its reader may not see it any more, the service refused the device for good, it failed
+# for now, or the service asked for a pause or was not asked.
+PushResult = Literal["sent", "not_shown", "ended", "failed", "put_off"]
 
 
 class PushFailed(Exception):
@@ -57,6 +63,7 @@ class PushSender:
         self._context = context
         self._deliver = deliver
         self._breaker = Breaker()
+        self.results = Counter[PushResult]()
 
     async def send(self, notification_id: int, subscription_id: int, origin: Origin) -> bool:
         """Send a notification. False if the push service does not know the device any more, or must not be used.
@@ -67,11 +74,25 @@ class PushSender:
         subscription = await database.read(push_subscriptions.find_live, subscription_id)
         if subscription is None:
             return True
+        try:
+            result = await self._try(notification_id, subscription, origin)
+        except PushPutOff:
+            self.results["put_off"] += 1
+            raise
+        except PushFailed:
+            self.results["failed"] += 1
+            raise
+        self.results[result] += 1
+        return result != "ended"
+
+    async def _try(self, notification_id: int, subscription: PushSubscription, origin: Origin) -> PushResult:
         now = self._context.clock.now()
         if (until := self._breaker.closed_until(subscription.service, now)) is not None:
             raise PushPutOff(until, "the push service is left alone", tried=False)
         message = await self._message(notification_id, subscription, origin)
-        return message is None or await self._send(subscription, message, f"n{notification_id}")
+        if message is None:
+            return "not_shown"
+        return "sent" if await self._send(subscription, message, f"n{notification_id}") else "ended"
 
     async def _message(self, notification_id: int, subscription: PushSubscription, origin: Origin) -> bytes | None:
         """Return the message for a device; None if the notification is gone or is not shown to its reader any more."""

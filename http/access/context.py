@@ -45,6 +45,7 @@ from ..entities.rendered import Renderings
 from ..server.readiness import Readiness
 from .pump import Pump
 from .rates import Rates
+from .request_counts import RequestCounts
 from .sign_ups import SignUps
 from .streams import Streams
 from .tokens import Tokens
@@ -140,6 +141,7 @@ class HttpContext:
     tokens: Tokens = field(default_factory=Tokens)
     visits: Visits = field(default_factory=Visits)
     rates: Rates = field(default_factory=Rates)
+    counts: RequestCounts = field(default_factory=RequestCounts)
     new_request_id: Callable[[], str] = field(init=False)
     rendered: Renderings = field(init=False)
     readiness: Readiness = field(init=False)

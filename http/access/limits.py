@@ -21,7 +21,6 @@ API = ("/api/", "/oauth/userinfo")
 
 BY_PATH: tuple[tuple[str, Rule], ...] = (
     ("/health", rates.HEALTH),
-    ("/ready", rates.HEALTH),
     ("/.well-known/", rates.DISCOVERY),
     ("/nodeinfo/", rates.DISCOVERY),
     ("/users/", rates.DOCUMENTS),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
@@ -33,6 +35,23 @@ class End(Enum):
         return self in (End.STOPPING, End.LOST)
 
 
+@dataclass(slots=True)
+class StreamCounts:
+    """The streams that are served in one way, since the process started."""
+
+    opened: int = 0
+    events: int = 0  # sent to clients, each time they were
+    ends: Counter[str] = field(default_factory=Counter[str])  # by the name of an `End`, or `CLIENT_LEFT`
+
+    @property
+    def open(self) -> int:
+        return self.opened - self.ends.total()
+
+
+# Why a stream has ended that the server did not end.
+CLIENT_LEFT = "client_left"
+
+
 class OpenStream(Protocol):
     """An open streaming connection."""
 
@@ -51,6 +70,8 @@ class Streams:
     def __init__(self) -> None:
         self._sessions: set[OpenStream] = set()
         self._stopping = False
+        self.websockets = StreamCounts()
+        self.server_sent = StreamCounts()
 
     def __len__(self) -> int:
         return len(self._sessions)

@@ -11,6 +11,7 @@ HttpError                  what it becomes
 ├── Unprocessable          422
 ├── TooMany                429
 ├── BackendFailed          503, another server that is needed for the answer fails
+├── NotReady               503 with Retry-After, the answer to those who ask if the server is ready
 └── Overloaded             503 with Retry-After: too many connections, or the server stops
 actors.kernel.Refused      the status and text it carries
 actors.kernel.NotAnswered  503 with Retry-After, as storage's Unavailable and Doubtful
@@ -119,6 +120,13 @@ class BackendFailed(HttpError):
 
     def __init__(self, text: str = "Remote data could not be fetched") -> None:
         super().__init__(text)
+
+
+class NotReady(HttpError):
+    status = 503
+
+    def __init__(self, text: str, *, details: Mapping[str, object]) -> None:
+        super().__init__(text, details=details, headers=(("Retry-After", str(STORAGE_PAUSE)),))
 
 
 class Overloaded(HttpError):

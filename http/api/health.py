@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from ...storage.engine.database import Unavailable
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
+from ..answers.errors import NotReady
 from ..router import api
+from ..server.readiness import explained
 
 
 @api.get("/health")
+@api.get("/health/live")
 def show_health() -> Answer:
-    """Liveness: the process answers requests. It says nothing about the database."""
+    """Liveness: the process answers requests. It says nothing about the database. `/health` is Mastodon's path."""
     return json({"status": "UP"})
 
 
-@api.get("/ready")
+@api.get("/health/ready")
 async def show_readiness(context: HttpContext) -> Answer:
-    """Readiness: the database answers too; else 503."""
-    if not await context.readiness.check():
-        raise Unavailable("the database does not answer")
+    """Readiness: the server can do its work; else 503, with what keeps it from that."""
+    if obstacles := await context.readiness.obstacles():
+        raise NotReady(explained(obstacles), details={"obstacles": obstacles})
     return json({"status": "UP"})

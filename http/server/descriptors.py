@@ -9,6 +9,7 @@ nothing has to be counted.
 
 from __future__ import annotations
 
+import os
 import resource
 
 from ..answers.errors import Overloaded
@@ -43,6 +44,16 @@ def end_of_connections() -> int:
     """The first descriptor that no client may be connected by."""
     limit = _limit()
     return max(end_of_files() - int(limit * FILES), int(limit * SMALLEST_PART))
+
+
+def are_used_up() -> bool:
+    """True if the next client would be refused."""
+    try:
+        free = os.open(os.devnull, os.O_RDONLY)
+    except OSError:
+        return True
+    os.close(free)
+    return free >= end_of_connections()
 
 
 def check_file(descriptor: int) -> None:

@@ -1,56 +1,93 @@
-"""Readiness: the server can do its work if its database answers.
+"""Readiness: what keeps the server from doing its work, if anything does.
 
-Any client may ask, as often as it likes. So the result of one query is used for all requests of a moment, and only one
-task waits for a database that does not answer.
+It is not ready while it starts and while it stops, without its database, on a full disk, and without descriptors for
+further clients. Any client may ask, as often as it likes. So the result of one look is used for all requests of a
+moment, and only one task waits for a database that does not answer.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Literal
+
 import trio
 
 from ...storage.engine.database import Connection, Database
+from . import descriptors
 
 # Seconds for which an answer of the database is good.
 KEPT = 1.0
 # Seconds that a request waits for the database.
 PATIENCE = 1.0
 
+Obstacle = Literal["starting", "stopping", "database", "disk", "descriptors"]
+
+# What each means, for people.
+MEANINGS: dict[Obstacle, str] = {
+    "starting": "the server starts",
+    "stopping": "the server stops",
+    "database": "the database does not answer",
+    "disk": "a disk is full",
+    "descriptors": "there are no file descriptors for further clients",
+}
+
 
 class Readiness:
-    """Checks the database when a request asks for it."""
+    """Looks when a request asks for it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._wanted = trio.Event()
         self._known = trio.Event()
-        self._ready = False
+        self._found: tuple[Obstacle, ...] = ()
         self._known_until = 0.0
+        self.phase: Literal["starting", "serving", "stopping"] = "starting"
+        # Called in a thread: true if a disk is full. Without one, no disk is looked at.
+        self.is_disk_full: Callable[[], bool] | None = None
 
-    async def check(self) -> bool:
-        """True if the database answers, or did a moment ago."""
+    async def obstacles(self) -> tuple[Obstacle, ...]:
+        """Return what keeps the server from its work now, or did a moment ago; nothing if it is ready."""
+        if self.phase != "serving":
+            return (self.phase,)
         if trio.current_time() >= self._known_until:
             self._wanted.set()
             with trio.move_on_after(PATIENCE) as waiting:
                 await self._known.wait()
             if waiting.cancelled_caught:
-                return False
-        return self._ready
+                return ("database",)
+        return self._found
 
     async def run(self) -> None:
-        """Answer the checks. Runs as long as the server serves."""
+        """Look when it is wanted. Runs as long as the server serves."""
+        self._known_until = 0.0
         while True:
             await self._wanted.wait()
-            self._ready = await self._ask()
+            self._found = await self._look()
             self._known_until = trio.current_time() + KEPT
             self._known.set()
             self._wanted, self._known = trio.Event(), trio.Event()
 
-    async def _ask(self) -> bool:
+    async def _look(self) -> tuple[Obstacle, ...]:
+        found: list[Obstacle] = []
+        if not await self._database_answers():
+            found.append("database")
+        if self.is_disk_full is not None and await trio.to_thread.run_sync(self.is_disk_full):
+            found.append("disk")
+        if descriptors.are_used_up():
+            found.append("descriptors")
+        return tuple(found)
+
+    async def _database_answers(self) -> bool:
         try:
             await self._database.read(_nothing)
         except Exception:  # any error: the server goes on, and the storage room logs it
             return False
         return True
+
+
+def explained(obstacles: tuple[Obstacle, ...]) -> str:
+    """Return why the server is not ready, for people."""
+    return f"Not ready: {'; '.join(MEANINGS[one] for one in obstacles)}"
 
 
 async def _nothing(db: Connection) -> None:

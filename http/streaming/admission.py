@@ -10,12 +10,16 @@ from ..access.authentication import check_state, note_visit, secret_among, secre
 from ..access.context import HttpContext
 from ..access.limits import count_for_account
 from ..access.rates import STREAMS
+from ..access.streams import CLIENT_LEFT
 from ..answers.errors import Unauthorized
 from ..intake.nesting import nest
 from ..intake.request import Request
 from .channels import RequestedStream
 from .frames import Frames
 from .session import Session
+
+# As metrics name it.
+ROUTE = "/api/v1/streaming/<stream>"
 
 MISSING = "Missing access token"
 INVALID = "Invalid access token"
@@ -74,12 +78,23 @@ async def admit(
         if wanted is not None:
             await session.subscribe(wanted, since)
     except BaseException:
-        dismiss(context, session)
+        _remove(context, session)
         raise
+    session.counts.opened += 1
     return session
 
 
 def dismiss(context: HttpContext, session: Session) -> None:
     """End a session whose connection is closed."""
+    session.counts.ends[CLIENT_LEFT if session.ended is None else session.ended.name.lower()] += 1
+    _remove(context, session)
+
+
+def _remove(context: HttpContext, session: Session) -> None:
     context.streams.remove(session)
     session.close()
+
+
+def count_request(context: HttpContext, request: Request, status: int, began: float) -> None:
+    """Count a handshake that was answered: all streams are one route, because some have names in their paths."""
+    context.counts.of(request.method, ROUTE).add(status, began)

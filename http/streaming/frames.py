@@ -29,6 +29,7 @@ from ...actors.events import (
 from ...actors.kernel import Event
 from ...actors.rules.filters import NO_FILTERS, Filters
 from ...actors.statuses import ShownStatus
+from ..access.streams import StreamCounts
 from ..entities.announcement import announcement_fields, reaction_fields
 from ..entities.conversation import conversation_json
 from ..entities.filter import is_hidden, matches_in
@@ -81,9 +82,10 @@ NAMES: dict[type[Event], bytes] = {
 class Frames(ABC):
     """Renders events for all streams of the server that are sent in one way."""
 
-    def __init__(self, renderings: Renderings, base_url: str) -> None:
+    def __init__(self, renderings: Renderings, base_url: str, counts: StreamCounts | None = None) -> None:
         self._renderings = renderings
         self._base_url = base_url
+        self.counts = counts or StreamCounts()
 
     @abstractmethod
     def frame(self, event: Event, label: bytes, viewer: ViewerPart = NO_VIEWER, id: str = "") -> bytes:

@@ -19,8 +19,9 @@ class StreamingRoutes:
     def __init__(self, context: HttpContext, inner: Application) -> None:
         self._context = context
         self._inner = inner
-        self._sse = SseFrames(context.rendered, context.settings.base_url)
-        self._websocket = WebSocketFrames(context.rendered, context.settings.base_url)
+        streams, base_url = context.streams, context.settings.base_url
+        self._sse = SseFrames(context.rendered, base_url, streams.server_sent)
+        self._websocket = WebSocketFrames(context.rendered, base_url, streams.websockets)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         below = _below_root(scope.get("path", ""))

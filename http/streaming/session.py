@@ -31,7 +31,7 @@ from ...actors.timelines.missed import Missed, MissedEvents
 from ...actors.timelines.public import viewer_filter
 from ...storage.oauth import Token
 from ..access.pump import Pump
-from ..access.streams import End
+from ..access.streams import End, StreamCounts
 from ..answers.errors import HttpError, Unauthorized
 from ..entities.rendered import exact
 from .channels import CONVERSATIONS, NOT_ONES_OWN, NOTIFICATIONS, RequestedStream, check
@@ -113,6 +113,11 @@ class Session:
     @property
     def account_id(self) -> int | None:
         return self.token.account_id if self.token else None
+
+    @property
+    def counts(self) -> StreamCounts:
+        """The counts of all streams that are sent in the same way."""
+        return self._frames.counts
 
     # -- streams
 
@@ -345,6 +350,7 @@ class Session:
                         size += len(frame)
         except Exception as error:  # an event that cannot be rendered ends only this connection
             self.fail(End.LOST, describe(error))
+        self.counts.events += len(frames)
         return frames
 
     def _next_events(self) -> tuple[Subscription, list[Logged]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import perf_counter
+
 import trio
 
 from ..access.context import HttpContext
@@ -11,7 +13,7 @@ from ..asgi import Message, Receive, Scope, Send, encoded, send_answer
 from ..dispatch import answer_to_error, with_headers
 from ..intake.nesting import nest
 from ..intake.request import Request, request_of
-from .admission import admit, dismiss
+from .admission import admit, count_request, dismiss
 from .channels import StreamQuery, by_path
 from .connection import Wire, chunk, connection_of
 from .delivery import KERNEL_BUFFER, DirectOutlet, deliver_by_server
@@ -39,12 +41,16 @@ async def serve_sse(
     context: HttpContext, frames: Frames, scope: Scope, path: str, receive: Receive, send: Send
 ) -> None:
     """Serve one stream from its request to its end; `path` is the part below the streaming API."""
+    began = perf_counter()
     request = request_of(scope, context.new_request_id)
     try:
         session = await _admit(context, frames, request, path)
     except Exception as error:
-        await send_answer(send, with_headers(answer_to_error(context, request, error, page=False), request))
+        answer = with_headers(answer_to_error(context, request, error, page=False), request)
+        count_request(context, request, answer.status, began)
+        await send_answer(send, answer)
         return
+    count_request(context, request, 200, began)
     try:
         headers = encoded((*HEADERS, ("X-Request-Id", request.request_id)))
         await send({"type": "http.response.start", "status": 200, "headers": headers})

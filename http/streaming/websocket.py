@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from time import perf_counter
 
 import orjson
 import trio
@@ -19,7 +20,7 @@ from ..asgi import Message, Receive, Scope, Send, encoded, send_answer
 from ..dispatch import answer_to_error, refuse_route, with_headers
 from ..intake.nesting import Value, nest
 from ..intake.request import Request, request_of
-from .admission import admit, dismiss
+from .admission import admit, count_request, dismiss
 from .channels import RequestedStream, StreamQuery, by_name, check
 from .connection import Wire, connection_of, text_frame
 from .delivery import KERNEL_BUFFER, DirectOutlet, deliver_by_server
@@ -36,14 +37,17 @@ WIRE = Wire(text_frame)
 async def serve_websocket(context: HttpContext, frames: Frames, scope: Scope, receive: Receive, send: Send) -> None:
     """Serve one connection from its handshake to its end."""
     await receive()  # `websocket.connect`
+    began = perf_counter()
     request = request_of(scope, context.new_request_id)
     protocols: list[str] = scope["subprotocols"]
     try:
         session = await _admit(context, frames, request, protocols[0] if protocols else None)
     except Exception as error:
         answer = with_headers(answer_to_error(context, request, error, page=False), request)
+        count_request(context, request, answer.status, began)
         await send_answer(send, answer, "websocket.http")
         return
+    count_request(context, request, 101, began)
     subscriptions = Subscriptions(context, request, session)
     try:
         await _open_named(subscriptions, request)

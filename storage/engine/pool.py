@@ -21,6 +21,7 @@ import trio_asyncio
 
 from .connect import UNAVAILABLE, Asyncpg, connect
 from .database import Connection, Doubtful, Fenced, Unavailable, lone_exception
+from .pool_numbers import PoolNumbers
 from .prompt import PromptLoop, open_loop
 
 P = ParamSpec("P")
@@ -93,6 +94,7 @@ class ConnectionPool:
     deadline: float
     on_connected: Callable[[bool, BaseException | None], None] | None
     on_lost: Callable[[BaseException | None], None] | None = None
+    numbers: PoolNumbers = field(default_factory=PoolNumbers)
     # Set when another node holds the term: this process must exit.
     fenced: trio.Event = field(default_factory=trio.Event)
     _calls: deque[PoolCall] = field(default_factory=deque)
@@ -135,6 +137,11 @@ class ConnectionPool:
         """The number of calls that wait for a connection."""
         return len(self._calls)
 
+    @property
+    def busy(self) -> int:
+        """The number of connections with a call."""
+        return sum(worker.call is not None for worker in self._workers)
+
     def fence(self, error: Fenced) -> None:
         """Refuse all calls from now on, because another node holds the term."""
         self._fence = error
@@ -149,6 +156,7 @@ class ConnectionPool:
         if self._fence is not None:
             raise Fenced(*self._fence.args)
         if self._closed or len(self._calls) >= MOST_WAITING:
+            self.numbers.refused += 1
             raise Unavailable("the connection pool is closed" if self._closed else "too many calls wait for PostgreSQL")
         call = PoolCall(work, kind, trio.lowlevel.current_task(), trio.current_time())
         self._calls.append(call)
@@ -223,6 +231,7 @@ class ConnectionPool:
             worker.connection.terminate()
             worker.connection = None
             if self.on_lost is not None and not self._closed and self._fence is None:
+                self.numbers.lost += 1
                 self.on_lost(self._cause)
             self._count(-1)
 
@@ -261,7 +270,9 @@ class ConnectionPool:
                 call = self._calls.popleft()
                 call.started = True
                 worker.call, worker.busy_since = call, trio.current_time()
-                call.answer(await self._outcome(call, connection))
+                result = await self._outcome(call, connection)
+                self._note_times(call, worker.busy_since)
+                call.answer(result)
                 worker.call = None
             else:
                 sleeper: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -269,6 +280,11 @@ class ConnectionPool:
                 await sleeper
         # The call for which this worker was woken must not be left in the queue.
         self._wake_one()
+
+    def _note_times(self, call: PoolCall, began: float) -> None:
+        times = self.numbers.times[call.kind]
+        times.waited.observe(began - call.asked_at)
+        times.took.observe(trio.current_time() - began)
 
     async def _outcome(self, call: PoolCall, connection: Asyncpg) -> "outcome.Value[Any] | outcome.Error":
         try:
@@ -293,6 +309,7 @@ class ConnectionPool:
             await asyncio.sleep(SWEEP)
             now = trio.current_time()
             while self._calls and now - self._calls[0].asked_at > PATIENCE:
+                self.numbers.refused += 1
                 self._calls.popleft().answer(outcome.Error(self._none_free()))
             for worker in self._workers:
                 if (
@@ -331,6 +348,7 @@ async def open_pool(
     deadline: float = 10.0,
     on_connected: Callable[[bool, BaseException | None], None] | None = None,
     on_lost: Callable[[BaseException | None], None] | None = None,
+    numbers: PoolNumbers | None = None,
 ) -> AsyncGenerator[ConnectionPool]:
     """Open `size` connections and keep them open. Yield when the first one is open, or raise Unavailable.
 
@@ -338,7 +356,9 @@ async def open_pool(
     (False) and when the first one is back (True), `on_lost` for each lost connection. Both get the cause, or None when
     PostgreSQL closed an idle connection.
     """
-    pool = ConnectionPool(dsn, size, application_name, check, deadline, on_connected, on_lost)
+    pool = ConnectionPool(
+        dsn, size, application_name, check, deadline, on_connected, on_lost, numbers or PoolNumbers()
+    )  # fmt: skip
     with lone_exception():
         async with open_loop() as pool._loop, trio.open_nursery() as nursery:
             for _ in range(size):

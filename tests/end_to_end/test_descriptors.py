@@ -114,20 +114,20 @@ def test_a_server_without_any_descriptor_left_waits_and_goes_on(own_server: Serv
 def test_a_database_that_hangs_makes_the_server_unready_and_leaves_it_alive(own_server: Server) -> None:
     own_server.start()
     with httpx.Client(base_url=own_server.url, trust_env=False, timeout=PATIENCE) as client:
-        assert client.get("/ready").status_code == 200
+        assert client.get("/health/ready").status_code == 200
         processes = postgres(own_server)
         for pid in processes:
             os.kill(pid, signal.SIGSTOP)
         try:
-            eventually(lambda: client.get("/ready").status_code == 503)
+            eventually(lambda: client.get("/health/ready").status_code == 503)
             began = time.monotonic()
-            assert json.loads(client.get("/ready").content).keys() == {"error"}
+            assert json.loads(client.get("/health/ready").content)["details"] == {"obstacles": ["database"]}
             assert time.monotonic() - began < 5
             assert client.get("/health").status_code == 200
         finally:
             for pid in processes:
                 os.kill(pid, signal.SIGCONT)
-        eventually(lambda: client.get("/ready").status_code == 200)
+        eventually(lambda: client.get("/health/ready").status_code == 200)
 
 
 def postgres(server: Server) -> list[int]:

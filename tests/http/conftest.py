@@ -139,6 +139,7 @@ async def stage(
             mail_servers=MailServerLookup(settings.dns_servers) if settings.dns_servers else _no_answer,
             translator=translator,
         )  # fmt: skip
+        http_context.readiness.phase = "serving"
         nursery.start_soon(http_context.readiness.run)
         await nursery.start(http_context.federation.resolver.run, stopping)
         await nursery.start(http_context.remote_files.films.run, stopping)

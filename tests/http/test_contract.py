@@ -17,7 +17,8 @@ TABLE = Path(__file__).parent / "contract" / "scopes.txt"
 OWN = frozenset(
     {
         ("GET", "/"),
-        ("GET", "/ready"),
+        ("GET", "/health/live"),
+        ("GET", "/health/ready"),
         ("GET", "/about"),
         ("GET", "/style.css"),
         ("GET", "/privacy"),

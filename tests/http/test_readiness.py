@@ -1,4 +1,4 @@
-"""`/health` says that the process answers, `/ready` that its database does too."""
+"""`/health/live` says that the process answers, `/health/ready` that it can do its work."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ import pytest
 import trio
 import trio.testing
 
-from troupe.http.server import readiness
-from troupe.http.server.readiness import KEPT, PATIENCE, Readiness
+from troupe.http.server import descriptors
+from troupe.http.server.readiness import KEPT, MEANINGS, PATIENCE, Obstacle, Readiness
 from troupe.storage.engine.database import Unavailable
 
 from ..clients import Stage
@@ -31,33 +31,73 @@ class Database:
             raise self.error
 
 
-async def test_a_server_is_ready_when_its_database_answers(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+async def asked(nursery: trio.Nursery) -> Readiness:
+    """Readiness of a server that serves, on a database that answers."""
+    database: Any = Database()
+    readiness = Readiness(database)
+    readiness.phase = "serving"
+    nursery.start_soon(readiness.run)
+    return readiness
+
+
+async def test_a_server_that_can_work_says_so(stage: Stage) -> None:
     client = stage.anybody()
-    answer = await client.get("/ready")
-    assert (answer.status, answer.json) == (200, {"status": "UP"})
+    for path in ("/health", "/health/live", "/health/ready"):
+        answer = await client.get(path)
+        assert (answer.status, answer.json) == (200, {"status": "UP"})
 
-    async def fail(*_: object) -> bool:
-        return False
 
-    monkeypatch.setattr(Readiness, "check", fail)
-    answer = await client.get("/ready")
-    assert (answer.status, answer.headers["Retry-After"], list(answer.json)) == (503, "3", ["error"])
-    assert (await client.get("/health")).status == 200
+@pytest.mark.parametrize("obstacle", MEANINGS)
+async def test_a_server_that_cant_work_says_why_and_lives(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, obstacle: Obstacle
+) -> None:
+    async def find(*_: object) -> tuple[Obstacle, ...]:
+        return (obstacle,)
+
+    monkeypatch.setattr(Readiness, "obstacles", find)
+    client = stage.anybody()
+    answer = await client.get("/health/ready")
+    assert (answer.status, answer.headers["Retry-After"]) == (503, "3")
+    text = f"Not ready: {MEANINGS[obstacle]}"
+    assert answer.json == {"error": text, "details": {"obstacles": [obstacle]}}
+    assert (await client.get("/health/live")).status == 200
+
+
+async def test_a_server_is_not_ready_before_and_after_it_serves(asked: Readiness) -> None:
+    assert await asked.obstacles() == ()
+    asked.phase = "starting"
+    assert await asked.obstacles() == ("starting",)
+    asked.phase = "stopping"
+    assert await asked.obstacles() == ("stopping",)
+
+
+async def test_a_server_on_a_full_disk_is_not_ready(asked: Readiness) -> None:
+    asked.is_disk_full = lambda: True
+    assert await asked.obstacles() == ("disk",)
+
+
+async def test_a_server_without_descriptors_for_clients_is_not_ready(
+    asked: Readiness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(descriptors, "end_of_connections", lambda: 3)
+    assert await asked.obstacles() == ("descriptors",)
 
 
 async def test_one_query_serves_all_requests_of_a_moment(autojump_clock: Clock) -> None:
     database: Any = Database()
     async with trio.open_nursery() as nursery:
         asked = Readiness(database)
+        asked.phase = "serving"
         nursery.start_soon(asked.run)
         for _ in range(100):
-            nursery.start_soon(asked.check)
-        assert await asked.check()
+            nursery.start_soon(asked.obstacles)
+        assert await asked.obstacles() == ()
         assert database.questions == 1
         await trio.sleep(KEPT)
         database.error = Unavailable("gone")
-        assert not await asked.check()
-        assert not await asked.check()
+        assert await asked.obstacles() == ("database",)
+        assert await asked.obstacles() == ("database",)
         assert database.questions == 2
         nursery.cancel_scope.cancel()
 
@@ -69,12 +109,13 @@ async def test_a_database_that_fails_makes_the_server_unready_until_it_answers(
     database: Any = Database()
     async with trio.open_nursery() as nursery:
         asked = Readiness(database)
+        asked.phase = "serving"
         nursery.start_soon(asked.run)
         database.error = error
-        assert not await asked.check()
+        assert await asked.obstacles() == ("database",)
         database.error = None
         await trio.sleep(KEPT)
-        assert await asked.check()
+        assert await asked.obstacles() == ()
         nursery.cancel_scope.cancel()
 
 
@@ -82,14 +123,15 @@ async def test_requests_do_not_wait_long_for_a_database_that_hangs_and_it_is_ask
     database: Any = Database()
     database.seconds = 60.0
     async with trio.open_nursery() as nursery:
-        asked = readiness.Readiness(database)
+        asked = Readiness(database)
+        asked.phase = "serving"
         nursery.start_soon(asked.run)
         for _ in range(10):
             began = trio.current_time()
-            assert not await asked.check()
+            assert await asked.obstacles() == ("database",)
             assert trio.current_time() - began == pytest.approx(PATIENCE)
         assert database.questions == 1
         database.seconds = 0.0
         await trio.sleep(60)
-        assert await asked.check()
+        assert await asked.obstacles() == ()
         nursery.cancel_scope.cancel()

@@ -1,0 +1,28 @@
+"""What the connection pool has done since the process started. It outlives the pool, which restarts after a crash."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .histogram import Histogram
+
+
+@dataclass(slots=True)
+class CallTimes:
+    """Seconds that the calls of one kind have waited for a connection, and that they took on it."""
+
+    waited: Histogram = field(default_factory=Histogram)
+    took: Histogram = field(default_factory=Histogram)
+
+
+def _of_all_kinds() -> dict[str, CallTimes]:
+    return {kind: CallTimes() for kind in ("read", "transaction", "statement")}
+
+
+@dataclass(slots=True)
+class PoolNumbers:
+    """The calls by kind, those that got no connection, and the connections that were lost."""
+
+    times: dict[str, CallTimes] = field(default_factory=_of_all_kinds)
+    refused: int = 0
+    lost: int = 0

@@ -1,0 +1,1 @@
+"""Metrics in the text that Prometheus reads, on an address of their own."""

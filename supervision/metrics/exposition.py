@@ -1,0 +1,66 @@
+"""The text of all metrics, made in steps between which other tasks run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import trio
+from prometheus_client.core import Metric
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+
+from ...storage.backlog import Backlog, find_backlog
+from ...storage.engine.database import StorageError
+from .families import families
+from .sources import Sources
+
+CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+# Several programs may ask, and each count reads rows.
+BACKLOG_KEPT = 5.0  # seconds
+MOST_COUNTED = 100_000
+PATIENCE = 2.0  # seconds for the count
+
+
+class One:
+    """A registry of one family, for the library's writer."""
+
+    def __init__(self, family: Metric) -> None:
+        self._family = family
+
+    def collect(self) -> Iterable[Metric]:
+        return (self._family,)
+
+
+class Exposition:
+    """Makes the text."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._backlog: Backlog | None = None
+        self._counted_until = 0.0
+
+    async def run(self) -> None:
+        """Measure what only metrics need, for ever."""
+        with self._sources.pauses.measured():
+            await self._sources.lag.run()
+
+    async def text(self, *, ready: bool) -> bytes:
+        """Return the text of all families."""
+        await self._count()
+        kinds = await self._sources.actors.runtime.inspection.kinds()
+        parts: list[bytes] = []
+        for family in families(self._sources, kinds, self._backlog, ready=ready):
+            parts.append(generate_latest(One(family)))
+            await trio.lowlevel.checkpoint()
+        return b"".join(parts)
+
+    async def _count(self) -> None:
+        """Count what waits in the database, unless that was done a moment ago. Without a database nothing is told."""
+        if trio.current_time() < self._counted_until:
+            return
+        self._backlog, now = None, self._sources.clock.now()
+        try:
+            with trio.move_on_after(PATIENCE):
+                self._backlog = await self._sources.database.read(find_backlog, now, MOST_COUNTED)
+        except StorageError:
+            return
+        self._counted_until = trio.current_time() + BACKLOG_KEPT

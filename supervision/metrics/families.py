@@ -1,0 +1,229 @@
+"""The families of metrics, made of running numbers when they are asked for.
+
+Each function returns families of one part. A label has few values: routes are patterns of paths, and no label names an
+account, a host or an address.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.process_collector import ProcessCollector
+
+from ... import __version__
+from ...actors.kernel.inspection import KindSummary
+from ...http.access.streams import StreamCounts
+from ...storage.backlog import Backlog
+from ...storage.engine.histogram import Histogram
+from ..supervisor import ChildPhase
+from ..vocabulary import LogEvent
+from .sources import Sources
+
+Values = Iterable[tuple[tuple[str, ...], float]]
+
+
+def counter(name: str, meaning: str, labels: tuple[str, ...], values: Values) -> Metric:
+    family = CounterMetricFamily(name, meaning, labels=labels)
+    for of, value in values:
+        family.add_metric(of, value)
+    return family
+
+
+def gauge(name: str, meaning: str, labels: tuple[str, ...], values: Values) -> Metric:
+    family = GaugeMetricFamily(name, meaning, labels=labels)
+    for of, value in values:
+        family.add_metric(of, value)
+    return family
+
+
+def histogram(
+    name: str, meaning: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], Histogram]]
+) -> Metric:
+    family = HistogramMetricFamily(name, meaning, labels=labels)
+    for of, one in values:
+        names = (*map(str, one.bounds), "+Inf")
+        family.add_metric(of, list(zip(names, accumulate(one.counts), strict=True)), one.sum)
+    return family
+
+
+def families(
+    sources: Sources, kinds: Sequence[KindSummary], backlog: Backlog | None, *, ready: bool
+) -> Iterator[Metric]:
+    """Yield all families. Without a database there is no backlog to tell of."""
+    yield gauge("troupe_build_info", "The version that runs, as labels.", ("version", "python"), [
+        ((__version__, sys.version.split()[0]), 1)
+    ])  # fmt: skip
+    yield gauge("troupe_ready", "1 if the server can do its work, as /health/ready says.", (), [((), ready)])
+    yield from _actors(sources, kinds)
+    for part in (_requests, _streams, _parts, _senders, _outbox, _database, _process):
+        yield from part(sources)
+    if backlog is not None:
+        yield from _backlog(backlog)
+    yield from ProcessCollector(registry=None).collect()
+
+
+def _requests(sources: Sources) -> Iterator[Metric]:
+    routes = sources.http.counts.routes
+    yield counter(
+        "troupe_http_requests", "Requests that were answered, with the pattern of their path.",
+        ("method", "route", "status"),
+        (((*of, str(status)), count) for of, one in routes.items() for status, count in one.statuses.items()),
+    )  # fmt: skip
+    yield histogram(
+        "troupe_http_request_duration_seconds", "Time until the answer was made; of a stream, until it was open.",
+        ("method", "route"), ((of, one.seconds) for of, one in routes.items()),
+    )  # fmt: skip
+
+
+def _streams(sources: Sources) -> Iterator[Metric]:
+    streams = sources.http.streams
+    both: dict[str, StreamCounts] = {"websocket": streams.websockets, "sse": streams.server_sent}
+    yield gauge(
+        "troupe_streams_open", "Streaming connections that are open.", ("transport",),
+        (((transport,), one.open) for transport, one in both.items()),
+    )  # fmt: skip
+    yield counter(
+        "troupe_streams_opened", "Streaming connections that were opened.", ("transport",),
+        (((transport,), one.opened) for transport, one in both.items()),
+    )  # fmt: skip
+    yield counter(
+        "troupe_stream_events", "Events that were sent to streaming clients, each time they were.", ("transport",),
+        (((transport,), one.events) for transport, one in both.items()),
+    )  # fmt: skip
+    yield counter(
+        "troupe_streams_ended", "Streaming connections that have ended: cuts by their reason, and clients that left.",
+        ("transport", "reason"),
+        (((transport, reason), count) for transport, one in both.items() for reason, count in one.ends.items()),
+    )  # fmt: skip
+
+
+def _actors(sources: Sources, kinds: Sequence[KindSummary]) -> Iterator[Metric]:
+    of_kind = ("kind",)
+    gauges: dict[str, tuple[str, Callable[[KindSummary], float]]] = {
+        "troupe_actors_awake": ("Actors that are awake.", lambda one: one.awake),
+        "troupe_actor_mailbox_messages": ("Messages that wait in mailboxes.", lambda one: one.depth),
+        "troupe_actor_oldest_message_age_seconds": (
+            "Age of the message that waits for the longest time; 0 without one.", lambda one: one.oldest
+        ),
+        "troupe_actor_longest_turn_seconds": ("Time that the longest turn has taken so far.", lambda one: one.turn),
+        "troupe_actor_subscribers": ("Streams that are subscribed to actors.", lambda one: one.subscribers),
+        "troupe_actors_quarantined": ("Actors in quarantine.", lambda one: one.quarantined),
+    }  # fmt: skip
+    for name, (meaning, number) in gauges.items():
+        yield gauge(name, meaning, of_kind, [((one.kind,), number(one)) for one in kinds])
+    yield counter(
+        "troupe_actor_restarts", "Incarnations that were made in the place of another one, also to read rows again.",
+        of_kind, (((one.kind,), one.restarts) for one in kinds),
+    )  # fmt: skip
+    pools = sources.actors.runtime.pools
+    yield counter(
+        "troupe_actors_slept", "Times that an actor was put to sleep.", of_kind,
+        (((kind,), pool.slept) for kind, pool in pools.items()),
+    )  # fmt: skip
+    yield counter(
+        "troupe_actor_crashes", "Crashes of actors.", of_kind,
+        (((kind,), pool.recovery.crashes) for kind, pool in pools.items()),
+    )  # fmt: skip
+    yield counter(
+        "troupe_actor_quarantines", "Times that an actor was put in quarantine.", of_kind,
+        (((kind,), pool.recovery.quarantines) for kind, pool in pools.items()),
+    )  # fmt: skip
+    yield counter(
+        "troupe_messages_parked", "Messages that crashed an actor twice and were parked in dead_letters.", of_kind,
+        (((kind,), pool.recovery.parked) for kind, pool in pools.items()),
+    )  # fmt: skip
+
+
+def _parts(sources: Sources) -> Iterator[Metric]:
+    children = sources.children()
+    yield counter(
+        "troupe_child_starts", "Starts of a part of the supervision tree; more than one are restarts.", ("child",),
+        (((child.name,), child.starts) for child in children),
+    )  # fmt: skip
+    yield gauge(
+        "troupe_child_running", "1 if a part of the supervision tree runs.", ("child",),
+        (((child.name,), child.phase is ChildPhase.RUNNING) for child in children),
+    )  # fmt: skip
+    yield counter(
+        "troupe_log_records", "Records of the supervision log, also those that were folded or below the level.",
+        ("event", "level"),
+        (((event.word, event.level.name.lower()), sources.log.counts[event]) for event in LogEvent),
+    )  # fmt: skip
+
+
+def _senders(sources: Sources) -> Iterator[Metric]:
+    deliveries, push, mail = sources.deliveries, sources.push, sources.mail
+    yield counter(
+        "troupe_deliveries", "Tries to deliver an activity, by what is known of the host and what became of it.",
+        ("host_class", "result"), () if deliveries is None else deliveries.results.items(),
+    )  # fmt: skip
+    yield counter(
+        "troupe_pushes", "Tries to send a message to a device.", ("result",),
+        () if push is None else (((result,), count) for result, count in push.results.items()),
+    )  # fmt: skip
+    yield counter(
+        "troupe_mails", "Tries to send a mail.", ("result",),
+        () if mail is None else (((result,), count) for result, count in mail.results.items()),
+    )  # fmt: skip
+
+
+def _outbox(sources: Sources) -> Iterator[Metric]:
+    relays = list(sources.actors.outbox.relays)
+    yield counter(
+        "troupe_outbox_tries", "Effects that a relay has begun with, by what became of the try.", ("effect", "result"),
+        (found for relay in relays for found in relay.results.items()),
+    )  # fmt: skip
+
+
+def _backlog(backlog: Backlog) -> Iterator[Metric]:
+    yield gauge(
+        "troupe_outbox_effects", "Effects in the outbox: due now, or due at a later time.", ("effect", "state"),
+        (((one.kind, state), count) for one in backlog.effects for state, count in one.by_state),
+    )  # fmt: skip
+    yield gauge(
+        "troupe_outbox_oldest_due_seconds", "Time since the effect was due that is late for the longest time.",
+        ("effect",), (((one.kind,), one.late_for) for one in backlog.effects),
+    )  # fmt: skip
+    yield gauge("troupe_dead_letters", "Messages that are parked in dead_letters.", (), [((), backlog.dead_letters)])
+
+
+def _database(sources: Sources) -> Iterator[Metric]:
+    use, numbers = sources.database.use(), sources.database.numbers
+    yield gauge("troupe_database_connections", "Connections to PostgreSQL that are open.", (), [((), use.connected)])
+    yield gauge("troupe_database_connections_busy", "Those of them with a call.", (), [((), use.busy)])
+    yield gauge("troupe_database_calls_waiting", "Calls that wait for a connection.", (), [((), use.waiting)])
+    yield counter("troupe_database_calls_refused", "Calls that got no connection in time.", (), [((), numbers.refused)])
+    yield counter(
+        "troupe_database_connections_lost", "Connections to PostgreSQL that were lost.", (), [((), numbers.lost)]
+    )
+    yield histogram(
+        "troupe_database_wait_seconds", "Time that calls have waited for a connection.", ("call",),
+        (((call,), times.waited) for call, times in numbers.times.items()),
+    )  # fmt: skip
+    yield histogram(
+        "troupe_database_call_duration_seconds", "Time that calls took on a connection, with all their statements.",
+        ("call",), (((call,), times.took) for call, times in numbers.times.items()),
+    )  # fmt: skip
+
+
+def _process(sources: Sources) -> Iterator[Metric]:
+    yield histogram(
+        "troupe_loop_lag_seconds", "Time by which a task of the event loop wakes too late.", (),
+        [((), sources.lag.seconds)],
+    )  # fmt: skip
+    yield histogram(
+        "troupe_gc_pause_seconds", "Time that a run of Python's garbage collector took.", ("generation",),
+        (((str(generation),), one) for generation, one in enumerate(sources.pauses.seconds)),
+    )  # fmt: skip
+    disks = sources.disks.measured
+    yield gauge(
+        "troupe_disk_free_bytes", "Bytes that the server may still write to a disk.", ("disk",),
+        (((name,), room.free) for name, room in disks.items()),
+    )  # fmt: skip
+    yield gauge(
+        "troupe_disk_size_bytes", "The size of a disk.", ("disk",),
+        (((name,), room.size) for name, room in disks.items()),
+    )  # fmt: skip
