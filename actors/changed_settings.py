@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..storage import changed_settings
-from ..storage.changed_settings import MEDIA_BUDGET, REGISTRATIONS, Registrations
+from ..storage.changed_settings import LOG_LEVEL, MEDIA_BUDGET, REGISTRATIONS, LogLevel, Registrations
 from ..storage.engine.database import Connection
 from .kernel import Refused
 from .rules.roles import Permission
@@ -31,4 +31,16 @@ async def change_media_budget(db: Connection, act: StaffAct, value: int | None) 
     else:
         await changed_settings.put_media_budget(db, value, act.now)
     await act.log(db, "change_setting", Target("setting", None, MEDIA_BUDGET), value=value)
+    return None
+
+
+async def change_log_level(db: Connection, act: StaffAct, value: LogLevel | None) -> Refused | None:
+    """Choose the lowest level of records that are written, in a transaction. With None the configuration says so."""
+    if not await act.may(db, Permission.MANAGE_SETTINGS):
+        return NOT_ALLOWED
+    if value is None:
+        await changed_settings.forget(db, LOG_LEVEL)
+    else:
+        await changed_settings.put_log_level(db, value, act.now)
+    await act.log(db, "change_setting", Target("setting", None, LOG_LEVEL), value=value)
     return None

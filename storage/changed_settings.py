@@ -9,6 +9,7 @@ from .engine.database import Connection
 
 REGISTRATIONS = "registrations"
 MEDIA_BUDGET = "media_budget"
+LOG_LEVEL = "log_level"
 
 FIND = "SELECT value FROM changed_settings WHERE name = $1"
 
@@ -22,6 +23,7 @@ PUT = """
 DELETE = "DELETE FROM changed_settings WHERE name = $1"
 
 Registrations = Literal["open", "approval", "closed"]
+LogLevel = Literal["info", "warning", "error"]
 
 
 async def find_all(db: Connection) -> dict[str, str]:
@@ -51,3 +53,12 @@ async def find_media_budget(db: Connection) -> int | None:
 
 async def put_media_budget(db: Connection, value: int, now: datetime) -> None:
     await db.execute(PUT, MEDIA_BUDGET, str(value), now)
+
+
+async def find_log_level(db: Connection) -> LogLevel | None:
+    """Return the lowest level of records that are written. None if staff did not change it."""
+    return await db.fetchval(FIND, LOG_LEVEL)
+
+
+async def put_log_level(db: Connection, value: LogLevel, now: datetime) -> None:
+    await db.execute(PUT, LOG_LEVEL, value, now)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from ..http.access.context import HttpContext
 from .actor_system import ActorSystem
+from .log_level import LiveLogLevel
 
 
-def apply_notice(notice: str | None, actors: ActorSystem, http_context: HttpContext) -> None:
+def apply_notice(notice: str | None, actors: ActorSystem, http_context: HttpContext, log_level: LiveLogLevel) -> None:
     """Drop or read again what the notice is about. None means that some notices may be lost: then everything."""
     # Rows that accounts keep may be among what a command has changed. Commands are rare.
     actors.own_rows.clear()
@@ -29,3 +30,5 @@ def apply_notice(notice: str | None, actors: ActorSystem, http_context: HttpCont
         http_context.sign_ups.wake()
     if notice in (None, "custom_emojis"):
         actors.custom_emojis.wake()
+    if notice in (None, "log_level"):
+        log_level.wake()

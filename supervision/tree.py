@@ -3,6 +3,7 @@
 troupe (rest_for_one, 3 crashes in 30 s)
 ├── metrics         what Prometheus reads, if it is wanted
 ├── storage         this node's term and the connections to PostgreSQL
+├── log             the level of this log, which can change
 ├── accounts        one actor an account: its writes, in order
 ├── homes           one actor a home timeline
 ├── lists           one actor a list: its terms, its members, its timeline
@@ -66,6 +67,7 @@ from .domain import OtherDomain, require_domain
 from .http_server import HttpServer
 from .listeners import Listeners
 from .log import SupervisionLog, as_json
+from .log_level import LiveLogLevel
 from .memory import MemoryReturn
 from .notices import apply_notice
 from .parking import Parking
@@ -94,6 +96,7 @@ class Troupe:
             record=log.record, on_notice=self._hear, revive=revive, require=self._require_domain,
             prepare=self._prepare,
         )  # fmt: skip
+        self.log_level = LiveLogLevel(self.database, log, settings.log_level)
         self.parking = Parking(self.database, clock, ids)
         self.runtime = Runtime(
             record=self._record, chance=random.random, on_park=self.parking.park, unavailable=(Unavailable,)
@@ -155,6 +158,7 @@ class Troupe:
         return [
             *self._metrics(),
             Child("storage", self.database.run, inspect=self.database.inspect),
+            Child("log", self.log_level.run, inspect=self.log_level.inspect),
             *self.actors.children(),
             Child("memory", MemoryReturn(self.actors.slept).run),
             Child("watchdog", Watchdog(self.runtime.pools, self.log.record).run),
@@ -221,7 +225,7 @@ class Troupe:
             self.actors.outbox.wake()
 
     def _hear(self, notice: str | None) -> None:
-        apply_notice(notice, self.actors, self.http_context)
+        apply_notice(notice, self.actors, self.http_context, self.log_level)
 
 
 def declared() -> dict[str, object]:

@@ -11,7 +11,7 @@ from .acting import act
 from .options import setting_options, settings_from
 
 if TYPE_CHECKING:
-    from ...storage.changed_settings import Registrations
+    from ...storage.changed_settings import LogLevel, Registrations
 
 
 @click.group
@@ -36,3 +36,22 @@ def registrations(rule: Registrations | None, reset: bool, data: str | None, con
     if rule is not None or reset:
         act(config, change, rule, data=data)
     click.echo(act(config, explained, chosen.registrations, chosen.sends_mail, data=data))
+
+
+@settings.command("log-level")
+@click.argument("level", type=click.Choice(["info", "warning", "error"]), required=False)
+@click.option("--reset", is_flag=True, help="Forget the choice: the setting `log_level` holds again.")
+@setting_options("data")
+def log_level(level: LogLevel | None, reset: bool, data: str | None, config: Path | None) -> None:
+    """Choose the lowest level of records that the log writes. Without LEVEL, print which one holds.
+
+    The running server writes accordingly at once. The choice stays until the next one, or until --reset, also after a
+    restart.
+    """
+    from .changing_settings import change_level, explained_level
+
+    if level is not None and reset:
+        raise click.UsageError("Choose a level, or say --reset.")
+    if level is not None or reset:
+        act(config, change_level, level, data=data)
+    click.echo(act(config, explained_level, settings_from(config, data=data).log_level, data=data))

@@ -99,7 +99,7 @@ PLAIN = {
         "rules change",
         "serve",
     ),
-    *("settings registrations", "tags allow", "tags forbid", "terms publish", "tokens create"),
+    *("settings log-level", "settings registrations", "tags allow", "tags forbid", "terms publish", "tokens create"),
 }
 
 

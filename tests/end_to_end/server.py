@@ -76,6 +76,7 @@ class Server:
         # Without previews: posts of tests have links to servers that are not there.
         self.settings = {"TROUPE_RATE_LIMITS": "false", "TROUPE_LINK_PREVIEWS": "false"} | settings
         self.process: subprocess.Popen[str] | forked.ForkedProcess | None = None
+        self.listening = LISTENING  # what it says when it listens
         self._log: deque[str] = deque(maxlen=2000)
         self._listens = False
 
@@ -201,7 +202,7 @@ class Server:
         """Keep what it says. The event is set when it listens, and also when it is gone."""
         for line in output:
             self._log.append(line)
-            if LISTENING in line:
+            if self.listening in line:
                 self._listens = True
                 settled.set()
         settled.set()

@@ -1,10 +1,13 @@
 """The log's reader stays away: an unread pipe, or a terminal stopped with Ctrl-S."""
 
+import json
 import os
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -68,3 +71,41 @@ def test_records_that_waited_for_the_reader_are_written_when_it_is_back(
     text = b"".join(lines).decode()
     assert '"server.listening"' in text
     assert '"shutdown.done"' in text.splitlines()[-1]
+
+
+def test_the_level_and_the_file_of_a_running_servers_log(own_server: Server) -> None:
+    """The level changes while the server runs and holds after a restart; the file is found again after a move."""
+    own_server.settings |= {"TROUPE_LOG_TO": "file"}
+    own_server.listening = "Troupe is at "  # on standard error, because the record is in the file
+    path = own_server.data / "troupe.log"
+    own_server.start()
+    until(lambda: events(path)[-1:] == ["server.listening"])
+    path.rename(own_server.data / "moved.log")
+    assert own_server.troupe("settings", "log-level", "error").stdout == "error: chosen by staff\n"
+    until(lambda: level(own_server) == "error")
+    own_server.stop()
+    assert not path.exists(), "a stop in order has nothing grave to tell"
+    own_server.start()
+    assert level(own_server) == "error"
+    assert "server.listening" not in path.read_text(), "once the database is there, the level is known"
+    own_server.troupe("settings", "log-level", "--reset")
+    until(lambda: level(own_server) == "info")
+    own_server.stop()
+    assert events(path)[-1] == "shutdown.done"
+
+
+def events(path: Path) -> list[str]:
+    return [json.loads(line)["event"] for line in path.read_text().splitlines()]
+
+
+def level(server: Server) -> str:
+    tree = json.loads(server.troupe("tree", "--json").stdout)
+    return next(child["level"] for child in tree["children"] if child["name"] == "log")
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Look until it holds, for a while."""
+    give_up_at = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < give_up_at
+        time.sleep(0.05)

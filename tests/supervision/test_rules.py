@@ -20,6 +20,7 @@ from troupe.storage.engine.term import hold_term
 from troupe.storage.policies import LARGEST_ID, Rule, RuleText, read_rules, write_rules
 from troupe.supervision.actor_system import ActorSystem
 from troupe.supervision.commands import troupe
+from troupe.supervision.log_level import LiveLogLevel
 from troupe.supervision.notices import apply_notice
 
 
@@ -164,5 +165,5 @@ async def test_a_running_server_shows_a_change_at_once(data: Path, dsn: str, mon
         await trio.to_thread.run_sync(run, data, "add", "Be kind.")
         with trio.fail_after(30):
             notice = await receive.receive()
-        apply_notice(notice, cast("ActorSystem", actors), cast("HttpContext", context))
+        apply_notice(notice, cast("ActorSystem", actors), cast("HttpContext", context), cast("LiveLogLevel", actors))
         assert [rule.original.text for rule in (await shown.current()).rules] == ["Be kind."]

@@ -66,3 +66,17 @@ def test_sign_ups_stay_closed_where_no_mail_is_sent(data: Path, monkeypatch: pyt
 def test_another_rule_is_refused(data: Path) -> None:
     assert registrations(data, "sometimes").exit_code == 2
     assert registrations(data).stdout == "open: the configuration says so\n"
+
+
+def log_level(data: Path, *words: str) -> Result:
+    return CliRunner().invoke(troupe, ["settings", "log-level", "--data", str(data), *words])
+
+
+def test_the_level_of_the_log_is_chosen_and_logged_like_other_settings(folder: tuple[Path, str], data: Path) -> None:
+    before = len(transact_once(folder[1], logged))
+    assert log_level(data).stdout == "info: the configuration says so\n"
+    assert log_level(data, "error").stdout == "error: chosen by staff\n"
+    assert log_level(data, "--reset").stdout == "info: the configuration says so\n"
+    assert [row[3] for row in transact_once(folder[1], logged)[before:]] == [{"value": "error"}, {"value": None}]
+    assert log_level(data, "error", "--reset").exit_code == 2
+    assert log_level(data, "loud").exit_code == 2

@@ -1,0 +1,50 @@
+"""Where the log goes, and in which form, by its settings."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from troupe.supervision import journal
+from troupe.supervision.configuration import Settings
+from troupe.supervision.log_output import open_log
+
+
+def test_a_log_in_a_file_is_json_unless_it_is_for_people(tmp_path: Path) -> None:
+    for form, start in (("auto", '{"time":'), ("console", "")):
+        opened = open_log(Settings.model_validate({"data": tmp_path / form, "log_to": "file", "log_format": form}))
+        opened.log.record("storage.lost")
+        opened.close()
+        line = (tmp_path / form / "troupe.log").read_text()
+        assert line.startswith(start)
+        assert ("✗ storage.lost" in line) is (form == "console")
+
+
+def test_the_file_and_its_size_are_those_of_the_settings(tmp_path: Path) -> None:
+    settings = {"log_to": "file", "log_file": tmp_path / "mine.log", "log_file_size": 1, "log_files": 1}
+    opened = open_log(Settings.model_validate(settings))
+    for number in range(4500):  # of 250 bytes and more
+        opened.log.record("library.said", logger="a" * 200, error=f"number {number}")
+        if number % 1000 == 0:
+            opened.log.flush()
+    opened.close()
+    assert sorted(os.listdir(tmp_path)) == ["mine.log", "mine.log.1"]
+
+
+def test_the_level_can_change_while_records_are_written(tmp_path: Path) -> None:
+    opened = open_log(Settings.model_validate({"data": tmp_path, "log_to": "file", "log_level": "error"}))
+    level, opened.log.level = opened.log.level, type(opened.log.level).INFO
+    opened.log.record("storage.back")
+    opened.log.level = level
+    opened.log.record("storage.accepted")
+    opened.close()
+    assert [json.loads(line)["event"] for line in (tmp_path / "troupe.log").read_text().splitlines()] == [
+        "storage.back"
+    ]
+
+
+def test_a_journal_that_is_not_there_is_said_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal.Journal.__init__, "__defaults__", (tmp_path / "socket",))
+    with pytest.raises(FileNotFoundError, match="socket"):
+        open_log(Settings(log_to="journal"))
