@@ -1,19 +1,27 @@
-"""A node's control socket, `<data>/control-<node>.sock`: one JSON line in, one out, for commands on its machine."""
+"""A node's control socket, `<data>/control-<node>.sock`: one JSON line in, one out, for commands on its machine.
+
+A question is `{"command": "actor", "address": "home/7"}`: the name of an answer, and its arguments. While a turn keeps
+the loop busy nothing is accepted here. The thread of the watchdog then answers in its place, as far as it can.
+"""
 
 from __future__ import annotations
 
 import fcntl
+import inspect
 import os
+import select
 import socket
 from array import array
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeAlias
 
 import orjson
 import trio
 
 from ..actors.kernel.errors import describe
+from ..storage.engine.json_values import JsonObject
 
 LONGEST_QUESTION = 4096
 # The command by which the next server takes the listening sockets over.
@@ -21,18 +29,40 @@ LISTENERS = "listeners"
 HAND_OVER = orjson.dumps({"command": LISTENERS}) + b"\n"
 MOST_SOCKETS = 16
 PATIENCE = 5.0  # seconds that a caller has to send its question
+HURRIED_PATIENCE = 0.5  # the same when a thread answers that has other duties
+LOOKS = 4  # of the thread at a caller that waits, until it answers
+MOST_AT_ONCE = 10  # callers that the thread answers in a row
+
+# Called with the arguments of the question by their names; what it returns is sent as JSON. It may be async.
+Answer: TypeAlias = Callable[..., object]
+
+
+class Unanswerable(Exception):
+    """Raised by an answer that there is none, for the reason of its text, which the caller is shown."""
 
 
 class Control:
-    """Answers commands. `answers` has a function for each name."""
+    """Answers commands. `answers` has a function for each name.
+
+    `answers_outside` has those that a thread can call while a turn keeps the loop busy. `hand_over` gives the listening
+    sockets to the next server.
+    """
 
     def __init__(
-        self, path: Path, answers: dict[str, Callable[[], object]], hand_over: Callable[[], list[socket.socket]] = list
+        self,
+        path: Path,
+        answers: Mapping[str, Answer],
+        hand_over: Callable[[], list[socket.socket]] = list,
+        *,
+        answers_outside: Mapping[str, Answer] | None = None,
     ) -> None:
         self._path = path
-        self._answers = answers | {LISTENERS: _nothing}
+        self._answers = {**answers, LISTENERS: _nothing}
+        self._answers_outside = answers_outside or {}
         self._hand_over = hand_over
         self._inode = 0  # of this server's socket
+        self._listening: socket.socket | None = None
+        self._in_vain = 0  # how often in a row the thread has found a caller that waits
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None]) -> None:
         listener = trio.SocketListener(self._bind())
@@ -43,7 +73,28 @@ class Control:
                 await stopping.wait()
                 nursery.cancel_scope.cancel()
         finally:
+            self._listening = None
             self._remove()
+
+    def answer_outside(self) -> None:
+        """Answer those that wait for a while, because the loop does not. Called again and again in another thread."""
+        listening = self._listening
+        if listening is None or not _is_readable(listening):
+            self._in_vain = 0
+            return
+        self._in_vain += 1
+        if self._in_vain < LOOKS:
+            return
+        for _ in range(MOST_AT_ONCE):
+            try:
+                line, _ = listening.accept()
+            except OSError:  # nobody is left, or the loop was faster
+                return
+            with line, suppress(OSError):
+                line.settimeout(HURRIED_PATIENCE)
+                with line.makefile("rb") as lines:
+                    question = lines.readline(LONGEST_QUESTION)
+                line.sendall(_encoded(self._reply_outside(question)))
 
     def _bind(self) -> trio.socket.SocketType:
         """Replace the socket at the path: it belongs to a server that has ended, or that this one took over from."""
@@ -60,6 +111,7 @@ class Control:
             listener.listen()
             self._inode = new.stat().st_ino
             new.replace(self._path)
+        self._listening = listener
         return trio.socket.from_stdlib_socket(listener)
 
     def _remove(self) -> None:
@@ -72,7 +124,7 @@ class Control:
         with trio.move_on_after(PATIENCE):
             try:
                 line = await _line(stream)
-                answer = orjson.dumps(self._reply(line), default=str) + b"\n"
+                answer = _encoded(await self._reply(line))
                 if line == HAND_OVER and (sockets := self._hand_over()):
                     descriptors = array("i", [one.fileno() for one in sockets])
                     await stream.socket.sendmsg([answer], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)])
@@ -81,15 +133,48 @@ class Control:
             except trio.BrokenResourceError:
                 return
 
-    def _reply(self, line: bytes) -> object:
+    async def _reply(self, line: bytes) -> object:
         try:
-            answer = self._answers.get(orjson.loads(line)["command"])
-        except (orjson.JSONDecodeError, KeyError, TypeError):
-            return {"error": "one JSON object with a command, please"}
-        try:
-            return answer() if answer else {"error": "unknown command"}
+            found = _answered(self._answers, line)
+            return await found if inspect.isawaitable(found) else found
+        except Unanswerable as error:
+            return {"error": str(error)}
         except Exception as error:  # an error in an answer must not end the socket and its listener
             return {"error": describe(error)}
+
+    def _reply_outside(self, line: bytes) -> object:
+        try:
+            return _answered(self._answers_outside, line)
+        except Unanswerable as error:
+            return {"error": f"{error} (a turn keeps the server busy: `troupe top --sort turn` shows it)"}
+        except Exception as error:  # nor the thread
+            return {"error": describe(error)}
+
+
+def _answered(answers: Mapping[str, Answer], line: bytes) -> object:
+    """Return what the answer to a question returns. Raises Unanswerable for what is no question, or an unknown one."""
+    try:
+        question: JsonObject = orjson.loads(line)
+        answer = answers.get(question.pop("command"))
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
+        raise Unanswerable("one JSON object with a command, please") from None
+    if answer is None:
+        raise Unanswerable("unknown command")
+    try:
+        inspect.signature(answer).bind(**question)
+    except TypeError as error:
+        raise Unanswerable(f"wrong arguments: {error}") from None
+    return answer(**question)
+
+
+def _encoded(answer: object) -> bytes:
+    return orjson.dumps(answer, default=str, option=orjson.OPT_SERIALIZE_DATACLASS) + b"\n"
+
+
+def _is_readable(listening: socket.socket) -> bool:
+    poll = select.poll()
+    poll.register(listening, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _nothing() -> object:

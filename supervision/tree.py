@@ -65,6 +65,7 @@ from .database import SupervisedDatabase
 from .disks import Disks
 from .domain import OtherDomain, require_domain
 from .http_server import HttpServer
+from .inspector import Inspector
 from .listeners import Listeners
 from .log import SupervisionLog, as_json
 from .log_level import LiveLogLevel
@@ -152,7 +153,11 @@ class Troupe:
 
     def _children(self) -> list[Child]:
         """All parts in the order in which they start. Each may depend on those before it."""
-        control = Control(self.settings.control_socket, {"tree": self.supervisor_portrait}, self.listeners.hand_over)
+        tree, inspector = {"tree": self.supervisor_portrait}, Inspector(self.runtime)
+        control = Control(
+            self.settings.control_socket, {**tree, **inspector.answers()}, self.listeners.hand_over,
+            answers_outside={**tree, **inspector.answers_outside()},
+        )  # fmt: skip
         resolver, films = self.federation.resolver, self.http_context.remote_files.films
         http = HttpServer(self.settings, self.http_context, self.actors, self.database, self.listeners)
         return [
@@ -161,7 +166,7 @@ class Troupe:
             Child("log", self.log_level.run, inspect=self.log_level.inspect),
             *self.actors.children(),
             Child("memory", MemoryReturn(self.actors.slept).run),
-            Child("watchdog", Watchdog(self.runtime.pools, self.log.record).run),
+            Child("watchdog", Watchdog(self.runtime.pools, self.log.record, control.answer_outside).run),
             Child("parking", self.parking.run),
             Child("emojis", self.actors.custom_emojis.run),
             Child("blocks", self.actors.blocks.run),

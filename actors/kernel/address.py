@@ -13,3 +13,9 @@ class Address(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.kind}/{self.key}"
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        """Return the address that is written so."""
+        kind, _, key = text.partition("/")
+        return cls(kind, key)

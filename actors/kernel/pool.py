@@ -28,7 +28,7 @@ from .retirement import retire
 from .shared_bound import SharedBound
 from .surroundings import Surroundings
 from .watchdog import Running, look_at_work
-from .work import Overdue, Work
+from .work import Work
 from .work_in_progress import WorkInProgress
 
 IDLE = 600.0  # seconds without a message until an actor goes to sleep
@@ -135,7 +135,7 @@ class ActorPool:
         now = trio.current_time()
         for work in look_at_work(self._work.working, self._record, now):
             self._work.abandon(work)
-            self.recovery.crash(work.cell, work.envelope, Overdue())
+            self.recovery.crash(work.cell, work.envelope, work.error)
             self._work.check_done()
         self.recovery.end_quarantines(now)
         self._passivation.look_at_listened()

@@ -76,13 +76,15 @@ class Recovery:
             self._around.record("actor.crashed", **facts, decision=f"restart in {rest:.2g} s")
             self._rest(cell, rest, EMPTY)
 
-    def release(self, cell: Cell) -> None:
+    def release(self, cell: Cell, decision: str = "") -> None:
         """End a quarantine."""
         if cell.phase is CellPhase.QUARANTINED:
             cell.crashes = None
             cell.phase = EMPTY
             self._quarantined.pop(cell, None)
-            self._around.record("actor.released", actor=str(cell.address), incarnation=cell.incarnation)
+            self._around.record(
+                "actor.released", actor=str(cell.address), incarnation=cell.incarnation, decision=decision
+            )
             self._queue.enqueue(cell)
 
     def end_quarantines(self, now: float) -> None:

@@ -15,6 +15,7 @@ from .crowd import Crowd
 from .envelope import NOWHERE, Envelope, Origin, Reply
 from .feed import Subscriber
 from .inspection import Inspection
+from .interventions import Interventions
 from .message import Control, Message, R
 from .policy import RestartPolicy
 from .pool import IDLE, ActorPool
@@ -42,6 +43,7 @@ class Runtime:
     ) -> None:
         self.pools: dict[str, ActorPool] = {}
         self.inspection = Inspection(self.pools)
+        self.interventions = Interventions(self.pools)
         self._record = record
         self._messages = 0
         self._simulated = choose is not None
@@ -154,6 +156,7 @@ class Runtime:
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Log slow turns, end quarantines and put idle actors to sleep."""
         self.inspection.started()
+        self.interventions.started()
         task_status.started()
         while not stopping.is_set():
             self.keep()

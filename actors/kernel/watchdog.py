@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import monotonic
 from types import FrameType
 from typing import NamedTuple, Protocol
@@ -52,8 +52,12 @@ class Watched(Protocol):
 class Watchdog:
     """Finds turns that block the loop, from its own thread. For production only: it uses real time."""
 
-    def __init__(self, pools: Mapping[str, Watched], record: Record) -> None:
+    def __init__(
+        self, pools: Mapping[str, Watched], record: Record, meanwhile: Callable[[], object] = lambda: None
+    ) -> None:
+        """Make one. `meanwhile` is called at each look, for what has to go on while the loop is blocked."""
         self._pools = pools
+        self._meanwhile = meanwhile
         self._record = record
         self._seen: Running | None = None
         self._since = 0.0
@@ -78,6 +82,7 @@ class Watchdog:
         self._looked_at = monotonic()
         while not ended.wait(LOOK_EVERY):
             self.look(loop, monotonic())
+            self._meanwhile()
 
     def look(self, loop: int, now: float) -> None:
         """Check what runs in the thread `loop`, and for how long it has run without a pause."""
@@ -120,7 +125,7 @@ def look_at_work(working: Mapping[Work, None], record: Record, now: float) -> li
             work.logged = True
             stack = traceback.StackSummary.extract(work.task.iter_await_frames())
             record_slow(record, work.cell, work.envelope, now - work.started_at, "".join(stack.format()))
-        if now - work.started_at >= LONGEST_TURN + GRACE:
+        if now >= work.ends_at + GRACE:
             stuck.append(work)
     return stuck
 

@@ -22,6 +22,13 @@ class Overdue(Exception):
         super().__init__(f"over {LONGEST_TURN:g} s")
 
 
+class Released(BaseException):
+    """Raised in a turn that an operator has ended. No `Exception`, so that a loop that catches these ends too."""
+
+    def __init__(self) -> None:
+        super().__init__("by an operator")
+
+
 class Work:
     """One waiting turn or, without an envelope, one load.
 
@@ -29,7 +36,9 @@ class Work:
     does not end when it is cancelled; such abandoned work must not reach the cell any more.
     """
 
-    __slots__ = ("abandoned", "actor", "cell", "envelope", "logged", "started_at", "task", "waits_for")
+    __slots__ = (
+        "_scope", "abandoned", "actor", "cell", "envelope", "logged", "released", "started_at", "task", "waits_for",
+    )  # fmt: skip
 
     def __init__(self, cell: Cell, envelope: Envelope | None) -> None:
         self.cell = cell
@@ -39,6 +48,8 @@ class Work:
         self.waits_for: Cell | None = None  # the cell that an ask of this turn waits for
         self.logged = False  # it was logged as slow
         self.abandoned = False  # the watchdog has taken the cell away
+        self.released = False  # an operator has ended it
+        self._scope = trio.CancelScope(deadline=self.started_at + LONGEST_TURN)
         self.actor: Incarnation | None = None  # the incarnation that was abandoned with it
 
     async def see_through(
@@ -47,7 +58,7 @@ class Work:
         """Return the result of the turn or load, or the error that its actor crashes with."""
         answer: object = None
         try:
-            with trio.CancelScope(deadline=self.started_at + LONGEST_TURN):
+            with self._scope:
                 answer = await doing
                 if observe is not None and self.envelope is not None:
                     observe(self.cell.address, self.envelope.message, "after")
@@ -56,7 +67,22 @@ class Work:
                 raise
             return None, error
         # A turn that shields itself is not cancelled, but it is overdue too.
-        return answer, Overdue() if trio.current_time() >= self.started_at + LONGEST_TURN else None
+        return answer, self.error if trio.current_time() >= self.ends_at else None
+
+    @property
+    def ends_at(self) -> float:
+        """When it is cancelled, on Trio's clock."""
+        return self._scope.deadline
+
+    @property
+    def error(self) -> BaseException:
+        """The error that its actor crashes with if it has not ended in time."""
+        return Released() if self.released else Overdue()
+
+    def release(self) -> None:
+        """Cancel it now, because an operator says so."""
+        self.released = True
+        self._scope.deadline = trio.current_time()
 
 
 def own_error(raised: BaseException) -> BaseException | None:

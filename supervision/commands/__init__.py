@@ -38,6 +38,8 @@ PLACES = {
     "config": "config",
     "migrate": "migrate",
     "tree": "tree",
+    "top": "top",
+    "actor": "actor",
 }
 
 EXIT_CODES = """\b

@@ -33,6 +33,7 @@ LISTS = {
         "posts waiting",
     ),
     *("reports list", "reports show", "rules list", "tags waiting", "terms list", "tokens list", "tree"),
+    *("actor show", "top"),
 }
 
 # Those that destroy, as they are called: nothing brings back what they delete, or the access that they end.
@@ -99,6 +100,7 @@ PLAIN = {
         "rules change",
         "serve",
     ),
+    *("actor release", "actor restart"),
     *("settings log-level", "settings registrations", "tags allow", "tags forbid", "terms publish", "tokens create"),
 }
 

@@ -29,7 +29,7 @@ NAMED = {
     ("storage/engine/connect.py", "connect"),  # PostgreSQL
     ("storage/engine/pool.py", "connect"),
     ("storage/engine/term.py", "connect"),
-    ("supervision/commands/tree.py", "connect"),  # the running server's control socket
+    ("supervision/commands/asking.py", "connect"),  # the running server's control socket
     ("supervision/control.py", "connect"),  # the same
     ("supervision/testing/stage/postgres.py", "connect"),
     ("supervision/testing/stage/server.py", "connect"),  # a simulated stream

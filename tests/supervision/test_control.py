@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import orjson
 import pytest
 import trio
 
-from troupe.supervision.control import LONGEST_QUESTION, Control
+from troupe.supervision.control import LONGEST_QUESTION, LOOKS, Control
 
 
 def portrait() -> object:
@@ -112,3 +113,72 @@ async def test_a_data_folder_may_have_a_long_name(tmp_path: Path) -> None:
         await nursery.start(Control(folder / "control-main.sock", {"tree": portrait}).run, stopping)
         assert (folder / "control-main.sock").is_socket()
         stopping.set()
+
+
+async def test_a_question_has_arguments_by_their_names(tmp_path: Path, nursery: trio.Nursery) -> None:
+    async def actor(address: str, limit: int = 5) -> object:
+        await trio.lowlevel.checkpoint()
+        return {"address": address, "limit": limit}
+
+    stopping, path = trio.Event(), tmp_path / "control-main.sock"
+    await nursery.start(Control(path, {"actor": actor}).run, stopping)
+    assert await ask(path, b'{"command": "actor", "address": "home/7"}\n') == {"address": "home/7", "limit": 5}
+    assert await ask(path, b'{"command": "actor", "address": "home/7", "limit": 1}\n') == {
+        "address": "home/7",
+        "limit": 1,
+    }
+    missing = await ask(path, b'{"command": "actor"}\n')
+    assert missing == {"error": "wrong arguments: missing a required argument: 'address'"}
+    unknown = await ask(path, b'{"command": "actor", "address": "home/7", "self": 1}\n')
+    assert unknown == {"error": "wrong arguments: got an unexpected keyword argument 'self'"}
+    stopping.set()
+
+
+async def test_a_thread_answers_when_the_loop_does_not(tmp_path: Path, nursery: trio.Nursery) -> None:
+    """The loop is blocked for as long as the thread needs, as a turn blocks it."""
+    path, stopping, answers = tmp_path / "control-main.sock", trio.Event(), []
+    inside = {"top": lambda: {"by": "loop"}, "hand": lambda: {"by": "loop"}}
+    control = Control(path, inside, answers_outside={"top": lambda: {"by": "thread"}})
+    await nursery.start(control.run, stopping)
+
+    def asks(*commands: str) -> None:
+        for command in commands:
+            with socket.socket(socket.AF_UNIX) as line:
+                line.settimeout(5)
+                line.connect(str(path))
+                line.sendall(orjson.dumps({"command": command}) + b"\n")
+                answers.append(orjson.loads(line.makefile("rb").readline()))
+
+    def looks(ended: threading.Event) -> None:
+        while not ended.wait(0.001):
+            control.answer_outside()
+
+    ended = threading.Event()
+    threads = [threading.Thread(target=looks, args=(ended,)), threading.Thread(target=asks, args=("top", "hand"))]
+    for thread in threads:
+        thread.start()
+    threads[1].join()  # the loop waits here, and accepts nothing
+    ended.set()
+    threads[0].join()
+    assert answers[0] == {"by": "thread"}
+    assert answers[1]["error"].startswith("unknown command (a turn keeps the server busy")
+    assert await ask(path, b'{"command": "hand"}\n') == {"by": "loop"}
+    stopping.set()
+
+
+async def test_the_thread_leaves_the_loop_some_time(tmp_path: Path, nursery: trio.Nursery) -> None:
+    path, stopping = tmp_path / "control-main.sock", trio.Event()
+    control = Control(path, {}, answers_outside={"tree": portrait})
+    control.answer_outside()  # nobody listens yet
+    await nursery.start(control.run, stopping)
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(str(path))
+        line.sendall(b'{"command": "tree"}\n')
+        line.setblocking(False)
+        for _ in range(LOOKS - 1):
+            control.answer_outside()
+        with pytest.raises(BlockingIOError):
+            line.recv(100)
+        control.answer_outside()
+        assert orjson.loads(line.recv(100)) == {"name": "troupe"}
+    stopping.set()

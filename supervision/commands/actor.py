@@ -1,0 +1,105 @@
+"""`troupe actor`: one actor of the running server, shown, restarted or released."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from ...storage.engine.json_values import JsonObject
+from .asking import ask_server
+from .options import json_option, print_json, setting_options, settings_from
+
+
+@click.group
+def actor() -> None:
+    """Look at one actor, restart it, or end its quarantine or its turn.
+
+    An address is a kind and a key: account/1103, home/1103, list/7, public/all, tag/tea. `troupe top` lists them.
+    """
+
+
+@actor.command
+@json_option
+@click.argument("address")
+@setting_options("data", "node")
+def show(as_json: bool, address: str, data: str | None, node: str | None, config: Path | None) -> None:
+    """Show one actor: its state in numbers, its turn and what it waits for, its mail, its crashes."""
+    portrait = ask_server(settings_from(config, data=data, node=node), "actor", address=address)
+    if as_json:
+        print_json(portrait)
+    else:
+        click.echo("\n".join(drawn(portrait)))
+
+
+@actor.command
+@json_option
+@click.argument("address")
+@setting_options("data", "node")
+def restart(as_json: bool, address: str, data: str | None, node: str | None, config: Path | None) -> None:
+    """Have an actor read its rows again before its next message.
+
+    Nothing is lost: its mail waits, and its streams stay open.
+    """
+    _act("restart", address, as_json=as_json, config=config, data=data, node=node)
+
+
+@actor.command
+@json_option
+@click.argument("address")
+@setting_options("data", "node")
+def release(as_json: bool, address: str, data: str | None, node: str | None, config: Path | None) -> None:
+    """End the quarantine of an actor, or the turn that it is wedged in.
+
+    The turn is cancelled, and the actor crashes and restarts from its rows. The one who asked is told to try again; a
+    message without an asker is tried once more, and then kept as a dead letter.
+    """
+    _act("release", address, as_json=as_json, config=config, data=data, node=node)
+
+
+def _act(act: str, address: str, *, as_json: bool, config: Path | None, **chosen: object) -> None:
+    done = ask_server(settings_from(config, **chosen), act, address=address)
+    if as_json:
+        print_json(done)
+    else:
+        click.echo(done["done"])
+
+
+def drawn(portrait: JsonObject) -> Iterator[str]:
+    """Return a portrait in lines."""
+    summary: JsonObject = portrait["summary"]
+    yield f"{summary['address']}  {summary['phase']}, incarnation {portrait['incarnation']}"
+    if portrait["holds"]:
+        yield f"  holds        {portrait['holds']}"
+    yield f"  used         {seconds(portrait['idle'])} ago"
+    yield f"  subscribers  {summary['subscribers']}"
+    if portrait["release_in"]:
+        yield f"  released in  {seconds(portrait['release_in'])}"
+    if portrait["crashes"]:
+        yield f"  crashed      {', '.join(seconds(ago) for ago in portrait['crashes'])} ago"
+    yield from _mailbox(summary, portrait["mailbox"])
+    if portrait["turn"]:
+        yield from _turn(portrait["turn"])
+
+
+def _mailbox(summary: JsonObject, mailbox: Sequence[JsonObject]) -> Iterator[str]:
+    yield f"  mail         {summary['depth']}"
+    for one in mailbox:
+        yield f"    {one['count']:>5}  {one['message']}, the oldest for {seconds(one['oldest'])}"
+
+
+def _turn(turn: JsonObject) -> Iterator[str]:
+    number = "" if turn["message_id"] is None else f"#{turn['message_id']}"
+    yield f"  turn         {turn['message']}{number} for {seconds(turn['seconds'])}, request {turn['request_id']}"
+    for cause in turn["causes"]:
+        yield f"    caused by  {cause}"
+    yield f"    waits for  {turn['waits_for']}"
+    yield from (f"    {line}" for line in turn["stack"].splitlines())
+
+
+def seconds(value: float) -> str:
+    """Return a time as people read it."""
+    if value < 120:
+        return f"{value:.1f} s"
+    return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.0f} h"

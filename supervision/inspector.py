@@ -1,0 +1,84 @@
+"""The answers of the control socket about actors: what `troupe top` and `troupe actor` show and do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from typing import get_args
+
+from ..actors.kernel import Address, Runtime
+from ..actors.kernel.inspection import ActorFilter, Order, at_once
+from ..actors.kernel.interventions import NothingToDo
+from ..storage.engine.json_values import JsonObject
+from .control import Answer, Unanswerable
+from .redaction import redacted
+
+MOST_ACTORS = 1_000  # in one answer
+ORDERS: tuple[Order, ...] = get_args(Order)
+
+
+class Inspector:
+    """Looks at the actors of a running server, and acts on single ones, for its operator."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def answers(self) -> Mapping[str, Answer]:
+        """Return what the loop answers."""
+        return {"top": self.top, "actor": self.actor, "restart": self.restart, "release": self.release}
+
+    def answers_outside(self) -> Mapping[str, Answer]:
+        """Return what a thread answers while a turn keeps the loop busy."""
+        return {"top": self.top_outside, "actor": self.actor, "release": self.break_off}
+
+    async def top(self, sort: str = "depth", limit: int = 50, **least: object) -> JsonObject:
+        """Return all kinds, and the first actors of an order. `least` has the fields of `ActorFilter`."""
+        inspection, order = self._runtime.inspection, _order(sort)
+        found = await inspection.actors(order, _filter(least), min(limit, MOST_ACTORS))
+        return {"kinds": await inspection.kinds(), "actors": found}
+
+    def top_outside(self, sort: str = "depth", limit: int = 50, **least: object) -> JsonObject:
+        """Return the same, in another thread."""
+        inspection, order = self._runtime.inspection, _order(sort)
+        found = at_once(inspection.each_actor(order, _filter(least), min(limit, MOST_ACTORS)))
+        return {"kinds": at_once(inspection.each_kind()), "actors": found}
+
+    def actor(self, address: str) -> JsonObject:
+        """Return the portrait of one actor."""
+        portrait = self._runtime.inspection.actor(self._address(address))
+        if portrait is None:
+            raise Unanswerable(f"{address} sleeps: nothing of it is in memory. It reads its rows when it wakes up.")
+        return asdict(replace(portrait, holds=redacted(portrait.holds)))
+
+    def restart(self, address: str) -> JsonObject:
+        return self._done(self._runtime.interventions.restart, address)
+
+    def release(self, address: str) -> JsonObject:
+        return self._done(self._runtime.interventions.release, address)
+
+    def break_off(self, address: str) -> JsonObject:
+        return self._done(self._runtime.interventions.break_off, address)
+
+    def _done(self, act: Callable[[Address], str], address: str) -> JsonObject:
+        try:
+            return {"address": address, "done": act(self._address(address))}
+        except NothingToDo as error:
+            raise Unanswerable(str(error)) from None
+
+    def _address(self, text: str) -> Address:
+        """Return an address as it is written. Raises Unanswerable for a kind that does not exist."""
+        address = Address.parse(text)
+        if address.kind not in self._runtime.pools or not address.key:
+            raise Unanswerable(f"{text} is no address. Addresses begin with {', '.join(self._runtime.pools)}: home/7.")
+        return address
+
+
+def _order(name: str) -> Order:
+    for order in ORDERS:
+        if order == name:
+            return order
+    raise Unanswerable(f"There is no order {name}; there are {', '.join(ORDERS)}.")
+
+
+def _filter(least: Mapping[str, object]) -> ActorFilter:
+    return ActorFilter(**least)  # pyright: ignore[reportArgumentType]  # the command line has checked the types
